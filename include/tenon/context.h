@@ -53,6 +53,35 @@ typedef enum tenon_measurements {
     TENON_MEASUREMENTS_MADE
 } tenon_measurements;
 
+/** Where a context's buffers come from in place of clCreateBuffer: what tenon_memory_create,
+ * tenon_tensor_create and packing make, and the workspace of streams. Both functions may be called
+ * by any thread that uses the context, or that gives memory back, and by several at once; no lock
+ * is held. They must not call the library with the context. Start from TENON_ALLOCATOR_INIT. */
+typedef struct tenon_allocator {
+    uint32_t struct_size; /**< sizeof(tenon_allocator) */
+    uint32_t reserved;    /**< 0 */
+    void *user;           /**< the first argument of both; must last as long as the context and all
+                             memory that was made in it */
+    /** Gives a buffer of `cl` of at least `bytes` bytes (never 0) that kernels may read and write,
+     * whose bytes may be anything; a sub-buffer is one as well. NULL where there is none: the call
+     * that needs it fails with TENON_ERROR_OUT_OF_MEMORY. What does not fit is refused
+     * (TENON_ERROR_INVALID_ARGUMENT) and goes back to `destroy`. */
+    cl_mem (*create)(void *user, cl_context cl, uint64_t bytes);
+    /** Takes back a buffer that `create` gave; called once for each. Work that was enqueued in the
+     * context's streams may still be using it: it may be used again after these events, which are
+     * valid during the call (clRetainEvent keeps one); clReleaseMemObject is right at once. */
+    void (*destroy)(void *user, cl_mem buffer, uint32_t event_count, const cl_event *events);
+} tenon_allocator;
+
+#define TENON_ALLOCATOR_INIT                                                                       \
+    {                                                                                              \
+        sizeof(tenon_allocator), 0, NULL, NULL, NULL                                               \
+    }
+
+/** The pool's limit that stands for the smaller of 1 GiB and an eighth of the device's global
+ * memory. */
+#define TENON_POOL_DEFAULT UINT64_MAX
+
 /** How a context is made. Start from TENON_CONTEXT_PARAMS_INIT. */
 typedef struct tenon_context_params {
     uint32_t struct_size; /**< sizeof(tenon_context_params) */
@@ -72,11 +101,24 @@ typedef struct tenon_context_params {
     tenon_store store; /**< what is kept between processes, and where; zeroed: the usual folder */
     tenon_progress_callback progress; /**< or NULL */
     void *progress_user;
+    /** The most bytes of device memory that has been given back (tenon_memory_destroy,
+     * tenon_tensor_destroy) and is kept to be handed out again; 0: none is kept;
+     * TENON_POOL_DEFAULT.
+     *
+     * With a limit, what is enqueued in the context's streams still has the memory that it uses:
+     * none is handed out before that is done. Work on queues that are no stream of the context is
+     * not known to Tenon, so that it must have finished before the memory that it uses is given
+     * back; nor may the application go on using a cl_mem that it has retained, or cut a sub-buffer
+     * from. That is why 0 is the default. Sizes are rounded up by up to an eighth, at least to 1
+     * KiB, so that a buffer may be larger than what was asked for. */
+    uint64_t pool_limit;
+    /** NULL: clCreateBuffer. Read during the call only; pool_limit must be 0 with it. */
+    const tenon_allocator *allocator;
 } tenon_context_params;
 
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
-        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL
+        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
@@ -115,6 +157,12 @@ TENON_API void tenon_context_retain(tenon_context *context);
 /** Drops a reference; the last one frees the context. Streams and plans hold references of their
  * own, so the order in which they are released does not matter. NULL is allowed. */
 TENON_API void tenon_context_release(tenon_context *context);
+
+/** Gives what the context's pool keeps back to OpenCL, but for so many bytes. Nothing waits: work
+ * that is enqueued keeps what it needs. Also done where the device is short of memory.
+ *  @param bytes  0: all of it
+ *  @return TENON_OK, also where there is no pool · TENON_ERROR_INVALID_ARGUMENT (NULL) */
+TENON_CALL tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes);
 
 /** The OpenCL context; the caller does not own a reference. NULL for NULL. */
 TENON_API cl_context tenon_context_cl(const tenon_context *context);

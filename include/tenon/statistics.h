@@ -30,12 +30,14 @@ typedef struct tenon_statistics {
     double keep_seconds;
     double trial_seconds;
     double check_seconds;
-    double plan_seconds; /**< choosing, checking and building included */
+    double plan_seconds;  /**< choosing, checking and building included */
+    uint64_t pool_bytes;  /**< of device memory that the pool keeps now (pool_limit) */
+    uint64_t pool_served; /**< buffers that were handed out again */
 } tenon_statistics;
 
 #define TENON_STATISTICS_INIT                                                                      \
     {                                                                                              \
-        sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0             \
+        sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
     }
 
 /** Reads the counts.

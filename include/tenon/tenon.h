@@ -11,6 +11,7 @@
 #include <tenon/conv_backward.h>
 #include <tenon/conv_transpose.h>
 #include <tenon/device.h>
+#include <tenon/dlpack.h>
 #include <tenon/dropout.h>
 #include <tenon/elementwise.h>
 #include <tenon/epilogue.h>

@@ -19,9 +19,9 @@
  *
  * `create` is there with exceptions too. A macro decides, so one program should not mix both ways.
  *
- * Owners (Context, Stream, Tensor, Plan, Packed, Event) move and do not copy; they may be released
- * in any order, and convert to the C handle, so that each function of the C API takes them. Thread
- * safety is that of the C objects.
+ * Owners (Context, Stream, Tensor, Pinned, Plan, Packed, Event) move and do not copy; they may be
+ * released in any order, and convert to the C handle, so that each function of the C API takes
+ * them. Thread safety is that of the C objects.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
@@ -261,6 +261,25 @@ class Event {
     cl_event event_ = nullptr;
 };
 
+/** tenon_pinned: host memory for transfers that do not wait, as values of a type. */
+template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinned_destroy> {
+    static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
+
+  public:
+    using owner::owner;
+    static result create(Pinned &out, tenon_context *context, std::size_t count)
+    {
+        return detail::make(out, out.get(), [&](tenon_pinned **p) {
+            return tenon_pinned_create(context, count * sizeof(T), p);
+        });
+    }
+#if TENON_HPP_EXCEPTIONS
+    Pinned(tenon_context *context, std::size_t count) { create(*this, context, count); }
+#endif
+    T *data() const { return static_cast<T *>(tenon_pinned_pointer(get())); }
+    T &operator[](std::size_t i) const { return data()[i]; }
+};
+
 /** A tenon_tensor in memory of its own, with elements of a C++ type. What takes a tenon_tensor
  * takes one: tenon_tensor_transpose(a, 0, 1) is a view of it, which must not outlive it. */
 template <class T> class Tensor {
@@ -314,6 +333,19 @@ template <class T> class Tensor {
         return values;
     }
 #endif
+    /** Without waiting: the values must stay until the stream, or what `sync` signals, is done. */
+    result upload_async(tenon_stream *stream, const T *values, std::size_t count,
+                        detail::reference<tenon_sync> sync = nullptr) const
+    {
+        return check(
+            tenon_tensor_upload_async(stream, values, count * sizeof(T), &view_, sync));
+    }
+    result download_async(tenon_stream *stream, T *values, std::size_t count,
+                          detail::reference<tenon_sync> sync = nullptr) const
+    {
+        return check(
+            tenon_tensor_download_async(stream, &view_, values, count * sizeof(T), sync));
+    }
     result fill(tenon_stream *stream, double value) const
     {
         return check(tenon_tensor_fill(stream, &view_, value, nullptr));

@@ -40,7 +40,9 @@ typedef enum tenon_memory_kind {
         0, /**< no memory: enough to plan with, and what an absent operand of a plan is */
     TENON_MEMORY_BUFFER = 1,
     TENON_MEMORY_SVM =
-        2 /**< shared virtual memory; its size is not known to OpenCL, so it cannot be checked */
+        2, /**< shared virtual memory; its size is not known to OpenCL, so it cannot be checked */
+    TENON_MEMORY_USM = 3 /**< unified shared memory of the host, of the device or shared, where the
+                              driver has cl_intel_unified_shared_memory; its size is checked */
 } tenon_memory_kind;
 
 /** A handle to device memory; a plain value that owns nothing. */
@@ -50,6 +52,7 @@ typedef struct tenon_memory {
     union {
         cl_mem buffer;
         void *svm;
+        void *usm;
         uint64_t raw[2];
     } u;
 } tenon_memory;
@@ -149,6 +152,18 @@ TENON_CALL tenon_status tenon_tensor_from_svm(void *svm, uint64_t offset, tenon_
                                               uint32_t rank, const int64_t *shape,
                                               tenon_tensor *tensor);
 
+/** The same in unified shared memory (cl_intel_unified_shared_memory), which the driver knows the
+ * size of.
+ *  @param context  of the OpenCL context that the memory was allocated in
+ *  @param usm      as clHostMemAllocINTEL, clDeviceMemAllocINTEL or clSharedMemAllocINTEL gives it,
+ *                  or an address within
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (as tenon_tensor_from_buffer; memory that is
+ *          none of the context's device) · TENON_ERROR_UNSUPPORTED_DEVICE (a driver without the
+ *          extension) · TENON_ERROR_OPENCL */
+TENON_CALL tenon_status tenon_tensor_from_usm(tenon_context *context, void *usm, uint64_t offset,
+                                              tenon_dtype dtype, uint32_t rank,
+                                              const int64_t *shape, tenon_tensor *tensor);
+
 /** Allocates device memory.
  *  @param bytes   0 gives memory of kind NONE, which an empty tensor may have
  *  @param memory  receives a buffer that the caller owns and gives back with tenon_memory_destroy
@@ -195,6 +210,49 @@ TENON_CALL tenon_status tenon_tensor_upload(tenon_stream *stream, const void *da
  *  Parameters and statuses as tenon_tensor_upload. */
 TENON_CALL tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
                                               void *data, size_t bytes, const tenon_sync *sync);
+
+/** tenon_tensor_upload without waiting: the copy is enqueued. `data` must stay valid, and as it is,
+ * until the event of `sync`, or the stream, is done; where the call fails, nothing reads it any
+ * more. From pinned memory (tenon_pinned_create) drivers copy while the stream's other work goes
+ * on; from other memory some copy it aside first, in the call.
+ *
+ * A dense tensor is one copy. One with other strides is copied to memory of the device first, as
+ * much as its elements have and for as long as it takes, and from there by tenon_copy, which the
+ * first call of its kind compiles; the elements between those of the view are not touched.
+ *  @return as tenon_tensor_upload; TENON_ERROR_BUILD_FAILED and the others of tenon_copy where the
+ *          tensor is not dense; TENON_ERROR_INCOMPLETE does not occur, since a tensor is written by
+ *          one command */
+TENON_CALL tenon_status tenon_tensor_upload_async(tenon_stream *stream, const void *data,
+                                                  size_t bytes, const tenon_tensor *tensor,
+                                                  const tenon_sync *sync);
+
+/** tenon_tensor_download without waiting: `data` is there, and may be used again, when the event of
+ * `sync`, or the stream, is done. Where the call fails, nothing is written to it later on. All else
+ * as tenon_tensor_upload_async. */
+TENON_CALL tenon_status tenon_tensor_download_async(tenon_stream *stream,
+                                                    const tenon_tensor *tensor, void *data,
+                                                    size_t bytes, const tenon_sync *sync);
+
+/** Host memory that devices reach without a copy aside (page-locked where the driver does that),
+ * for tenon_tensor_upload_async and tenon_tensor_download_async. Opaque; it holds a reference to
+ * its context. */
+typedef struct tenon_pinned tenon_pinned;
+
+/** Allocates pinned host memory.
+ *  @param bytes  at least 1
+ *  @param out    receives the memory, which the caller gives back with tenon_pinned_destroy; NULL
+ * on failure
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_OUT_OF_MEMORY (also above the
+ *          device's largest allocation) · TENON_ERROR_OPENCL */
+TENON_CALL tenon_status tenon_pinned_create(tenon_context *context, uint64_t bytes,
+                                            tenon_pinned **out);
+
+/** Its address, aligned for every element type, as long as it lives; NULL for NULL. Any thread may
+ * use the memory, any part of it for any transfer of the context's streams. */
+TENON_API void *tenon_pinned_pointer(const tenon_pinned *pinned);
+
+/** Frees pinned memory. Transfers that use it must be done. NULL is allowed. */
+TENON_API void tenon_pinned_destroy(tenon_pinned *pinned);
 
 /** Sets every element to `value`, rounded to the tensor's type (to nearest, ties to even; integers
  * saturate, NaN becomes 0). Elements between those of the view are not touched.

@@ -36,20 +36,27 @@ def device_select(selector: Optional[str] = None) -> SimpleNamespace:
     return _device(info[0])
 
 
+_POOL_DEFAULT = 2**64 - 1  # TENON_POOL_DEFAULT
+
+
 class Context:
     """One device, what is known of it, and the programs and plans made for it. From any thread.
 
-    `device` is as device_select takes it. `stream` is the stream of calls that name none.
+    `device` is as device_select takes it. Up to `pool_limit` bytes of memory that tensors have left
+    are kept for others; None: 1 GiB, or an eighth of the device's memory. `stream` is the stream of calls that name none.
     """
 
     def __init__(self, device: Optional[str] = None, *, workspace_limit: Optional[int] = None,
-                 measurements: int = 0, unchecked: bool = False):
+                 measurements: int = 0, unchecked: bool = False,
+                 pool_limit: Optional[int] = None):
         params = defaults("tenon_context_params")
         name = None if device is None else ffi.new("char[]", device.encode())
         if name is not None:
             params.device = name
         if workspace_limit is not None:
             params.workspace_limit = workspace_limit
+        # All work on tensors is enqueued in the context's streams.
+        params.pool_limit = _POOL_DEFAULT if pool_limit is None else pool_limit
         params.measurements = measurements
         params.unchecked = bool(unchecked)
         out = ffi.new("tenon_context **")
@@ -88,6 +95,10 @@ class Context:
         check(lib.tenon_context_statistics(self._c, out))
         return SimpleNamespace(**{name: getattr(out, name) for name, _ in ffi.typeof(out[0]).fields
                                   if name not in ("struct_size", "reserved")})
+
+    def trim(self, bytes: int = 0) -> None:
+        """Gives memory that is kept for other tensors back, but for so many bytes."""
+        check(lib.tenon_context_trim(self._c, bytes))
 
     def keep(self) -> None:
         """Writes to the store what has been built and is not there yet (tenon_context_keep)."""

@@ -5,6 +5,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
+from . import dlpack
 from .context import Context, Stream, context_of
 from .loader import check, ffi, lib, text
 
@@ -64,6 +65,26 @@ class Memory:
             others, self._streams = self._streams - {stream}, frozenset({stream})
         for other in others:
             other.finish()
+
+
+    def settle(self) -> None:
+        """Waits for all that has used the memory."""
+        with Memory._lock:
+            streams, self._streams = self._streams, frozenset()
+        for stream in streams:
+            stream.finish()
+
+
+class TakenMemory(Memory):
+    """Another library's, which gets it back when nothing uses it any more."""
+
+    def __init__(self, context: Context, handle: Any):
+        super().__init__(context, None)
+        self.c = handle
+
+    def __del__(self) -> None:
+        self.settle()
+        lib.tenon_memory_destroy(self.c)
 
 
 class Tensor:
@@ -255,9 +276,17 @@ class Tensor:
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: Optional[bool] = None) -> Any:
-        """A copy in the host's memory; DLPack's kDLOpenCL is not offered."""
+        """A copy in the host's memory; with a dl_device of kDLOpenCL, (4, 0) say, the buffer itself,
+        when all work on it is done, or a copy of it where `copy` is true."""
+        if dl_device is not None and dl_device[0] == dlpack.OPENCL:
+            if copy:
+                from .operations import copy as copied
+                return copied(self).__dlpack__(max_version=max_version, dl_device=dl_device)
+            self.memory.settle()
+            return dlpack.hand_out(self.context, self._c, max_version)
         if copy is False or dl_device not in (None, _CPU):
-            raise BufferError("a tensor is handed over as a copy in the host's memory alone")
+            raise BufferError("a tensor is handed over as a copy in the host's memory, or on "
+                              "OpenCL where dl_device asks for that")
         if self.dtype == "bf16":
             raise BufferError("bf16 has no array: convert the tensor with tenon.copy first")
         return self.numpy().__dlpack__()
@@ -362,7 +391,12 @@ def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
 
 
 def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
-    """A tensor of what another library has in the host's memory; a copy."""
+    """A tensor of what another library has: a copy of what is in the host's memory; without a copy
+    what is on OpenCL (kDLOpenCL), which must be of the context's OpenCL context."""
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
+    if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] == dlpack.OPENCL:
+        context = context_of(context)
+        taken = dlpack.take_over(context, x)
+        return Tensor(taken, TakenMemory(context, ffi.new("tenon_memory *", taken.memory)))
     return tensor(np.from_dlpack(x), context=context)

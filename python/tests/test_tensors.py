@@ -49,7 +49,59 @@ class Transfers(unittest.TestCase):
         with self.assertRaises(BufferError):
             t.__dlpack__(copy=False)
         with self.assertRaises(BufferError):
-            t.__dlpack__(dl_device=(4, 0))
+            t.__dlpack__(dl_device=(2, 0))
+
+    def test_dlpack_on_opencl(self):
+        class Other:
+            """Another library's tensor; `old`: from before DLPack 1."""
+            def __init__(self, t, old):
+                self.t, self.old = t, old
+
+            def __dlpack_device__(self):
+                return 4, 0
+
+            def __dlpack__(self, **given):
+                if self.old and given:
+                    raise TypeError("from before DLPack 1")
+                return self.t.__dlpack__(dl_device=(4, 0), **given)
+
+        a = integers(5, 6, 8)
+        for old in (False, True):
+            t = tenon.tensor(a)
+            u = tenon.from_dlpack(Other(t[1:, ::2], old))
+            self.assertEqual((u.shape, u.strides), ((5, 4), (8, 2)))
+            u.fill(7)
+            expected = a.copy()
+            expected[1:, ::2] = 7
+            del u
+            np.testing.assert_array_equal(t.numpy(), expected)
+            u = tenon.from_dlpack(Other(t, old))
+            del t  # the buffer stays with u
+            gc.collect()
+            np.testing.assert_array_equal((u + 1).numpy(), expected + 1)
+        t = tenon.tensor(a)
+        capsule = t.__dlpack__(dl_device=(4, 0))  # which nobody takes
+        del capsule
+        u = tenon.from_dlpack(Other(t, False))
+        copied = t.__dlpack__(dl_device=(4, 0), copy=True)
+        self.assertIn("dltensor", repr(copied))
+        other = tenon.Context()
+        with self.assertRaises(tenon.InvalidArgument):
+            tenon.from_dlpack(Other(t, False), context=other)
+        np.testing.assert_array_equal(u.numpy(), a)
+
+    def test_the_pool(self):
+        for limit, kept in ((None, True), (0, False)):
+            context = tenon.Context(pool_limit=limit)
+            for _ in range(4):
+                t = tenon.full((1000,), 1, context=context)
+                context.stream.finish()
+                del t
+                gc.collect()
+            self.assertEqual(context.statistics().pool_bytes > 0, kept)
+            self.assertEqual(context.statistics().pool_served > 0, kept)
+            context.trim()
+            self.assertEqual(context.statistics().pool_bytes, 0)
 
     def test_as_an_array(self):
         t = tenon.full((2, 3), 1.5)

@@ -45,7 +45,7 @@ static bool extent_fits(const tenon_tensor *t)
 tenon_status tn_handle_check(const char *operation, const char *argument,
                              const tenon_memory *memory)
 {
-    if (memory->kind > TENON_MEMORY_SVM)
+    if (memory->kind > TENON_MEMORY_USM)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: memory kind is %u, which is no tenon_memory_kind", operation,
                        argument, memory->kind);

@@ -16,7 +16,7 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
                        "%s: stream %p is of another context than the plan", operation,
                        (void *)stream);
     for (uint32_t i = 0; i < count; i++)
-        if (memories[i].kind > TENON_MEMORY_SVM || memories[i].reserved != 0) {
+        if (memories[i].kind > TENON_MEMORY_USM || memories[i].reserved != 0) {
             char name[24];
             snprintf(name, sizeof name, "memories[%u]", i);
             return tn_handle_check(operation, name, &memories[i]);

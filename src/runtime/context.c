@@ -1,6 +1,7 @@
 #include "runtime/context.h"
 
 #include "base/sized.h"
+#include "runtime/heap.h"
 
 TENON_API void tenon_context_retain(tenon_context *context)
 {
@@ -20,6 +21,15 @@ TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
     TN_TRY(tn_sized_check(operation, "info", info));
     tn_sized_fill(info, &context->device.info, sizeof context->device.info);
+    return TENON_OK;
+}
+
+TENON_API tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes)
+{
+    if (context == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_context_trim: context is NULL");
+    if (context->heap != NULL)
+        tn_heap_trim(context->heap, bytes);
     return TENON_OK;
 }
 

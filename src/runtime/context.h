@@ -128,6 +128,7 @@ struct tenon_context {
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
     char *identity;  /* what entries of the store are for */
     tn_pending_work work;
+    struct tn_heap *heap; /* NULL: buffers are OpenCL's */
     uint64_t workspace_limit;
     bool profiling;
     bool unchecked; /* no self-checks */

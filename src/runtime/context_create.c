@@ -2,6 +2,7 @@
 
 #include "base/sized.h"
 #include "runtime/cl_error.h"
+#include "runtime/heap.h"
 #include "runtime/identity.h"
 #include "runtime/keeper.h"
 #include "runtime/opencl.h"
@@ -49,12 +50,47 @@ static tenon_measurements measurements(uint32_t wanted)
                                     : TENON_MEASUREMENTS_USUAL;
 }
 
-static uint64_t workspace_limit(const tn_device *device, uint64_t wanted)
+/* A limit that stands for the smaller of `most` and an eighth of the device's memory. */
+static uint64_t limit_of(const tn_device *device, uint64_t wanted, uint64_t most)
 {
-    const uint64_t most = UINT64_C(256) << 20, share = device->info.global_memory / 8;
-    if (wanted != TENON_WORKSPACE_DEFAULT)
+    const uint64_t share = device->info.global_memory / 8;
+    if (wanted != UINT64_MAX)
         return wanted;
     return share < most ? share : most;
+}
+
+static tenon_status check_allocator(const char *operation, const tenon_allocator *allocator,
+                                    uint64_t pool_limit)
+{
+    if (allocator->create == NULL || allocator->destroy == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: allocator: %s is NULL", operation,
+                       allocator->create == NULL ? "create" : "destroy");
+    if (allocator->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: allocator: reserved is %u, must be 0", operation,
+                       allocator->reserved);
+    if (pool_limit != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: pool_limit is %" PRIu64 ", must be 0 with an allocator",
+                       operation, pool_limit);
+    return TENON_OK;
+}
+
+static tenon_status open_heap(const char *operation, tenon_context *context,
+                              const tenon_context_params *params)
+{
+    static const tenon_allocator none = TENON_ALLOCATOR_INIT;
+    const uint64_t limit = limit_of(&context->device, params->pool_limit, UINT64_C(1) << 30);
+    const uint64_t largest = context->device.info.max_allocation;
+    tenon_allocator room;
+    const void *taken = NULL;
+    if (context->cl == NULL || (limit == 0 && params->allocator == NULL))
+        return TENON_OK;
+    if (params->allocator != NULL) {
+        TN_TRY(tn_params_take(operation, params->allocator, &none, sizeof none, &room, &taken));
+        TN_TRY(check_allocator(operation, taken, limit));
+    }
+    return tn_heap_create(operation, context->cl, largest, limit, taken, &context->heap);
 }
 
 static tenon_status init_locks(const char *operation, tenon_context *context)
@@ -155,7 +191,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->device = *device;
     context->log = (tn_log){params->log, params->log_user,
                             params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
-    context->workspace_limit = workspace_limit(device, params->workspace_limit);
+    context->workspace_limit = limit_of(device, params->workspace_limit, UINT64_C(256) << 20);
     context->profiling = params->profiling == 1;
     context->unchecked = params->unchecked == 1;
     context->measurements = measurements(params->measurements);
@@ -163,7 +199,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->progress_user = params->progress_user;
     context->owner = owner;
     read_verbosity(context);
-    if ((status = open_store(operation, context, params)) != TENON_OK ||
+    if ((status = open_heap(operation, context, params)) != TENON_OK ||
+        (status = open_store(operation, context, params)) != TENON_OK ||
         (status = open_record(operation, context)) != TENON_OK) {
         tenon_context_release(context);
         return status;
@@ -265,6 +302,7 @@ TENON_API void tenon_context_release(tenon_context *context)
         tn_keeper_leave(context);
     destroy_validation(&context->validation);
     tn_program_cache_destroy(&context->programs);
+    tn_heap_close(context->heap);
     tn_mutex_destroy(&context->slot_lock);
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);

@@ -171,6 +171,8 @@ static void read_extensions(reading *r, tn_device *device)
     device->speaks_amd = has_word(words, "cl_amd_device_attribute_query");
     device->speaks_intel_subgroups = has_word(words, "cl_intel_subgroups");
     device->speaks_khr_subgroups = has_word(words, "cl_khr_subgroups");
+    if (has_word(words, "cl_intel_unified_shared_memory"))
+        tn_usm_find(device->info.platform, &device->usm);
     device->speaks_intel_matrix = has_word(words, "cl_intel_subgroup_matrix_multiply_accumulate");
     device->speaks_f16 = has_word(words, "cl_khr_fp16");
     device->speaks_f64 = has_word(words, "cl_khr_fp64");
@@ -277,6 +279,18 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0 && tn_opencl_has_svm();
     read_extensions(&r, device);
     return r.status;
+}
+
+int32_t tn_device_number(const tn_device *device)
+{
+    cl_device_id ids[64];
+    cl_uint count = 0;
+    if (clGetDeviceIDs(device->info.platform, CL_DEVICE_TYPE_ALL, 64, ids, &count) != CL_SUCCESS)
+        return 0;
+    for (cl_uint i = 0; i < count && i < 64; i++)
+        if (ids[i] == device->info.device)
+            return (int32_t)i;
+    return 0;
 }
 
 tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "device/model.h"
+#include "runtime/usm.h"
 
 #include <tenon/device.h>
 
@@ -31,7 +32,8 @@ typedef struct tn_device {
      * __builtin_prefetch; OpenCL's prefetch() does nothing. Other drivers may end the process over
      * the builtin (Mesa), which no trial could find out. */
     bool has_builtin_prefetch;
-    bool svm; /* coarse-grained shared virtual memory */
+    tn_usm usm; /* Intel's unified shared memory; info is NULL where the device has none */
+    bool svm;   /* coarse-grained shared virtual memory */
     /* Extensions that say which dialect a compiler speaks: they rule a trial out, never in. */
     bool speaks_nvidia, speaks_amd, speaks_intel_subgroups, speaks_khr_subgroups,
         speaks_intel_matrix;
@@ -44,6 +46,9 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
 /* The name of a platform, and its version where it is wanted (NULL: it is not), cut to fit. */
 tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
                               char version[128]);
+
+/* Which of its platform's devices it is; 0 where that cannot be found out. */
+int32_t tn_device_number(const tn_device *device);
 
 /* Whether `id` is one of the context's devices. */
 tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,

@@ -6,6 +6,7 @@
 #include "runtime/capability.h"
 #include "runtime/cl_error.h"
 #include "runtime/memory.h"
+#include "runtime/transfer.h"
 #include "runtime/opencl.h"
 #include "tensor/args.h"
 

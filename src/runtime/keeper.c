@@ -1,6 +1,7 @@
 #include "runtime/keeper.h"
 
 #include "base/platform.h"
+#include "runtime/followed.h"
 #include "runtime/opencl.h"
 #include "runtime/program.h"
 #include "runtime/validation.h"
@@ -51,20 +52,12 @@ void tn_keeper_stream_begins(tenon_context *context)
     tn_mutex_unlock(&lock);
 }
 
-static bool is_over(cl_event event)
-{
-    cl_int status = CL_QUEUED;
-    return clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL) ==
-               CL_SUCCESS &&
-           status <= CL_COMPLETE;
-}
-
 /* With the lock held: forgets what is over; whether there is anything else. */
 static bool has_work(tn_pending_work *work)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < work->end_count; i++)
-        if (is_over(work->ends[i]))
+        if (tn_event_is_over(work->ends[i]))
             clReleaseEvent(work->ends[i]);
         else
             work->ends[left++] = work->ends[i];

@@ -213,10 +213,13 @@ static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args
     memcpy(args + patch->at, &bits.i64, sizeof bits.i64);
 }
 
-static cl_int set_pointer(cl_kernel kernel, cl_uint index, const tenon_memory *memory)
+static cl_int set_pointer(const tn_device *device, cl_kernel kernel, cl_uint index,
+                          const tenon_memory *memory)
 {
     if (memory->kind == TENON_MEMORY_SVM)
         return clSetKernelArgSVMPointer(kernel, index, memory->u.svm);
+    if (memory->kind == TENON_MEMORY_USM)
+        return device->usm.set_argument(kernel, index, memory->u.usm);
     return clSetKernelArg(kernel, index, sizeof memory->u.buffer, &memory->u.buffer);
 }
 
@@ -232,7 +235,8 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
     unsigned char args[TN_MAX_ARGS_SIZE];
     for (uint32_t i = 0; i < step->operand_count; i++)
         TN_CL_TRY(r->operation, "clSetKernelArg",
-                  set_pointer(kernel, i, &operand_of(r, step->operands[i])->memory));
+                  set_pointer(&r->stream->context->device, kernel, i,
+                              &operand_of(r, step->operands[i])->memory));
     cl_uint next = step->operand_count;
     if (step->args_size > 0) {
         fill_arguments(r, step, args);
@@ -337,7 +341,7 @@ static tenon_status check_foreign(const run *r, const tn_recording *recording)
         for (uint32_t i = 0; step->foreign != NULL && i < step->operand_count; i++)
             if (operand_of(r, step->operands[i])->memory.kind != TENON_MEMORY_BUFFER)
                 return tn_fail(TENON_ERROR_UNSUPPORTED,
-                               "%s: %s takes buffers, not shared virtual memory", r->operation,
+                               "%s: %s takes buffers, not pointers to shared memory", r->operation,
                                step->foreign_name);
     }
     return TENON_OK;

@@ -2,7 +2,10 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
+#include "runtime/heap.h"
 #include "runtime/opencl.h"
+#include "runtime/owners.h"
+#include "runtime/usm.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -35,8 +38,8 @@ static tenon_status check_end(const char *operation, const char *argument,
     return TENON_OK;
 }
 
-static tenon_status create_buffer(const char *operation, tenon_context *context, cl_mem_flags flags,
-                                  void *host, uint64_t bytes, tenon_memory *memory)
+tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_mem_flags flags,
+                            void *host, uint64_t bytes, tenon_memory *memory)
 {
     cl_int error;
     TN_TRY(check_size(operation, context, bytes));
@@ -60,7 +63,13 @@ TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t byte
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
     }
-    return create_buffer(operation, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
+    if (context->heap == NULL)
+        return tn_memory_make(operation, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
+    cl_mem buffer;
+    TN_TRY(check_size(operation, context, bytes));
+    TN_TRY(tn_heap_allocate(operation, context->heap, bytes, &buffer));
+    *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
+    return TENON_OK;
 }
 
 TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
@@ -75,8 +84,8 @@ TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uin
     if (bytes == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1",
                        operation);
-    return create_buffer(operation, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes,
-                         memory);
+    return tn_memory_make(operation, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes,
+                          memory);
 }
 
 TENON_API void tenon_memory_destroy(tenon_memory *memory)
@@ -85,7 +94,7 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory)
         return;
     if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL &&
         tn_opencl_load("tenon_memory_destroy") == TENON_OK)
-        clReleaseMemObject(memory->u.buffer);
+        tn_owner_drop(memory->u.buffer);
     memset(memory, 0, sizeof *memory);
 }
 
@@ -170,6 +179,24 @@ TENON_API tenon_status tenon_tensor_from_svm(void *svm, uint64_t offset, tenon_d
     return TENON_OK;
 }
 
+TENON_API tenon_status tenon_tensor_from_usm(tenon_context *context, void *usm, uint64_t offset,
+                                             tenon_dtype dtype, uint32_t rank, const int64_t *shape,
+                                             tenon_tensor *tensor)
+{
+    static const char operation[] = "tenon_tensor_from_usm";
+    const tenon_memory memory = {.kind = TENON_MEMORY_USM, .u.usm = usm};
+    tenon_tensor view;
+    if (context == NULL || usm == NULL || tensor == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL ? "context"
+                       : usm == NULL   ? "usm"
+                                       : "tensor");
+    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
+    TN_TRY(tn_usm_check(operation, "tensor", context, usm, tn_tensor_extent(&view).end));
+    *tensor = view;
+    return TENON_OK;
+}
+
 static tenon_status check_buffer(const char *operation, const char *argument,
                                  tenon_context *context, const tenon_tensor *tensor)
 {
@@ -186,6 +213,11 @@ static tenon_status check_buffer(const char *operation, const char *argument,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: its buffer is of another OpenCL context", operation, argument);
     return check_end(operation, argument, tensor, size);
+}
+
+bool tn_memory_is_pointer(const tenon_memory *memory)
+{
+    return memory->kind == TENON_MEMORY_SVM || memory->kind == TENON_MEMORY_USM;
 }
 
 bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory, uint64_t end)
@@ -211,8 +243,11 @@ tenon_status tn_memory_check(const char *operation, const char *argument, tenon_
         return TENON_OK;
     if (tensor->memory.kind == TENON_MEMORY_BUFFER)
         return check_buffer(operation, argument, context, tensor);
-    if (tensor->memory.kind != TENON_MEMORY_SVM || tensor->memory.u.svm == NULL)
+    if (!tn_memory_is_pointer(&tensor->memory) || tensor->memory.u.svm == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: has no memory", operation, argument);
+    if (tensor->memory.kind == TENON_MEMORY_USM)
+        return tn_usm_check(operation, argument, context, tensor->memory.u.usm,
+                            tn_tensor_extent(tensor).end);
     if (!context->device.svm)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                        "%s: %s: device %s has no shared virtual memory", operation, argument,
@@ -243,11 +278,12 @@ static tenon_status find_overlap(const char *operation, const tenon_tensor *a,
     cl_mem root_a = NULL, root_b = NULL;
     int64_t origin_a = 0, origin_b = 0;
     *overlap = false;
+    const bool points = tn_memory_is_pointer(&a->memory);
     /* The memory of an empty view may be anything. */
-    if (tn_tensor_empty(a) || tn_tensor_empty(b) || a->memory.kind != b->memory.kind ||
-        a->memory.kind == TENON_MEMORY_NONE)
+    if (tn_tensor_empty(a) || tn_tensor_empty(b) || points != tn_memory_is_pointer(&b->memory) ||
+        a->memory.kind == TENON_MEMORY_NONE || b->memory.kind == TENON_MEMORY_NONE)
         return TENON_OK;
-    if (a->memory.kind == TENON_MEMORY_SVM) {
+    if (points) {
         *overlap = tn_tensor_overlaps(
             a, b, (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));
         return TENON_OK;
@@ -266,7 +302,7 @@ static bool same_memory(const tenon_memory *a, const tenon_memory *b)
 {
     if (a->kind != b->kind)
         return false;
-    return a->kind == TENON_MEMORY_SVM ? a->u.svm == b->u.svm : a->u.buffer == b->u.buffer;
+    return tn_memory_is_pointer(a) ? a->u.svm == b->u.svm : a->u.buffer == b->u.buffer;
 }
 
 tenon_status tn_memory_check_apart(const char *operation, const char *input_name,

@@ -6,6 +6,13 @@
 
 #include <tenon/tensor.h>
 
+/* A buffer of OpenCL's own, not of the context's pool or allocator. */
+tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_mem_flags flags,
+                            void *host, uint64_t bytes, tenon_memory *memory);
+
+/* Whether it is a pointer, which is then in u.svm: SVM and USM lie in one address space. */
+bool tn_memory_is_pointer(const tenon_memory *memory);
+
 /* Whether the memory is plainly what a view that ends at byte `end` needs: a buffer of the context,
  * long enough, and cut from no other, so that it overlaps none. Where it is not, there may be
  * nothing wrong: the functions below say. */
@@ -15,10 +22,6 @@ bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory
  * for the view. The size of shared virtual memory is not known. */
 tenon_status tn_memory_check(const char *operation, const char *argument, tenon_context *context,
                              const tenon_tensor *tensor);
-
-/* The arguments that all transfers share: the stream, the tensor with its memory, the sync. */
-tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
-                               const tenon_tensor *tensor, const tenon_sync *sync);
 
 /* Refuses an input that may share a byte with the output, also through sub-buffers; views that are
  * the same element by element pass where `same_allowed`. */

@@ -82,6 +82,6 @@ tenon_status tn_opencl_load(const char *operation)
 
 bool tn_opencl_has_svm(void)
 {
-    return tn_opencl.clEnqueueSVMMap != NULL && tn_opencl.clEnqueueSVMUnmap != NULL &&
-           tn_opencl.clSetKernelArgSVMPointer != NULL;
+    return tn_opencl.clEnqueueSVMMap != NULL && tn_opencl.clEnqueueSVMMemcpy != NULL &&
+           tn_opencl.clEnqueueSVMUnmap != NULL && tn_opencl.clSetKernelArgSVMPointer != NULL;
 }

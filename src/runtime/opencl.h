@@ -35,6 +35,7 @@
     X(clGetDeviceIDs)                                                                              \
     X(clGetDeviceInfo)                                                                             \
     X(clGetEventInfo)                                                                              \
+    X(clGetExtensionFunctionAddressForPlatform)                                                    \
     X(clGetKernelWorkGroupInfo)                                                                    \
     X(clGetMemObjectInfo)                                                                          \
     X(clGetPlatformIDs)                                                                            \
@@ -49,12 +50,16 @@
     X(clReleaseProgram)                                                                            \
     X(clRetainCommandQueue)                                                                        \
     X(clRetainContext)                                                                             \
+    X(clRetainEvent)                                                                               \
+    X(clRetainMemObject)                                                                           \
     X(clRetainProgram)                                                                             \
-    X(clSetKernelArg)
+    X(clSetKernelArg)                                                                              \
+    X(clWaitForEvents)
 
 /* Of OpenCL 2.0; a loader may lack them. */
 #define TN_OPENCL_SVM_FUNCTIONS(X)                                                                 \
     X(clEnqueueSVMMap)                                                                             \
+    X(clEnqueueSVMMemcpy)                                                                          \
     X(clEnqueueSVMUnmap)                                                                           \
     X(clSetKernelArgSVMPointer)
 
@@ -85,47 +90,52 @@ tenon_status tn_opencl_load(const char *operation);
 bool tn_opencl_has_svm(void);
 
 #ifndef TN_OPENCL_BY_NAME
-#define clBuildProgram               tn_opencl.clBuildProgram
-#define clCreateBuffer               tn_opencl.clCreateBuffer
-#define clCreateCommandQueue         tn_opencl.clCreateCommandQueue
-#define clCreateContext              tn_opencl.clCreateContext
-#define clCreateKernel               tn_opencl.clCreateKernel
-#define clCreateProgramWithBinary    tn_opencl.clCreateProgramWithBinary
-#define clCreateProgramWithSource    tn_opencl.clCreateProgramWithSource
-#define clEnqueueBarrierWithWaitList tn_opencl.clEnqueueBarrierWithWaitList
-#define clEnqueueFillBuffer          tn_opencl.clEnqueueFillBuffer
-#define clEnqueueMapBuffer           tn_opencl.clEnqueueMapBuffer
-#define clEnqueueMarkerWithWaitList  tn_opencl.clEnqueueMarkerWithWaitList
-#define clEnqueueNDRangeKernel       tn_opencl.clEnqueueNDRangeKernel
-#define clEnqueueReadBuffer          tn_opencl.clEnqueueReadBuffer
-#define clEnqueueSVMMap              tn_opencl.clEnqueueSVMMap
-#define clEnqueueSVMUnmap            tn_opencl.clEnqueueSVMUnmap
-#define clEnqueueUnmapMemObject      tn_opencl.clEnqueueUnmapMemObject
-#define clEnqueueWriteBuffer         tn_opencl.clEnqueueWriteBuffer
-#define clFinish                     tn_opencl.clFinish
-#define clFlush                      tn_opencl.clFlush
-#define clGetCommandQueueInfo        tn_opencl.clGetCommandQueueInfo
-#define clGetContextInfo             tn_opencl.clGetContextInfo
-#define clGetDeviceIDs               tn_opencl.clGetDeviceIDs
-#define clGetDeviceInfo              tn_opencl.clGetDeviceInfo
-#define clGetEventInfo               tn_opencl.clGetEventInfo
-#define clGetKernelWorkGroupInfo     tn_opencl.clGetKernelWorkGroupInfo
-#define clGetMemObjectInfo           tn_opencl.clGetMemObjectInfo
-#define clGetPlatformIDs             tn_opencl.clGetPlatformIDs
-#define clGetPlatformInfo            tn_opencl.clGetPlatformInfo
-#define clGetProgramBuildInfo        tn_opencl.clGetProgramBuildInfo
-#define clGetProgramInfo             tn_opencl.clGetProgramInfo
-#define clReleaseCommandQueue        tn_opencl.clReleaseCommandQueue
-#define clReleaseContext             tn_opencl.clReleaseContext
-#define clReleaseEvent               tn_opencl.clReleaseEvent
-#define clReleaseKernel              tn_opencl.clReleaseKernel
-#define clReleaseMemObject           tn_opencl.clReleaseMemObject
-#define clReleaseProgram             tn_opencl.clReleaseProgram
-#define clRetainCommandQueue         tn_opencl.clRetainCommandQueue
-#define clRetainContext              tn_opencl.clRetainContext
-#define clRetainProgram              tn_opencl.clRetainProgram
-#define clSetKernelArg               tn_opencl.clSetKernelArg
-#define clSetKernelArgSVMPointer     tn_opencl.clSetKernelArgSVMPointer
+#define clBuildProgram                           tn_opencl.clBuildProgram
+#define clCreateBuffer                           tn_opencl.clCreateBuffer
+#define clCreateCommandQueue                     tn_opencl.clCreateCommandQueue
+#define clCreateContext                          tn_opencl.clCreateContext
+#define clCreateKernel                           tn_opencl.clCreateKernel
+#define clCreateProgramWithBinary                tn_opencl.clCreateProgramWithBinary
+#define clCreateProgramWithSource                tn_opencl.clCreateProgramWithSource
+#define clEnqueueBarrierWithWaitList             tn_opencl.clEnqueueBarrierWithWaitList
+#define clEnqueueFillBuffer                      tn_opencl.clEnqueueFillBuffer
+#define clEnqueueMapBuffer                       tn_opencl.clEnqueueMapBuffer
+#define clEnqueueMarkerWithWaitList              tn_opencl.clEnqueueMarkerWithWaitList
+#define clEnqueueNDRangeKernel                   tn_opencl.clEnqueueNDRangeKernel
+#define clEnqueueReadBuffer                      tn_opencl.clEnqueueReadBuffer
+#define clEnqueueSVMMap                          tn_opencl.clEnqueueSVMMap
+#define clEnqueueSVMMemcpy                       tn_opencl.clEnqueueSVMMemcpy
+#define clEnqueueSVMUnmap                        tn_opencl.clEnqueueSVMUnmap
+#define clEnqueueUnmapMemObject                  tn_opencl.clEnqueueUnmapMemObject
+#define clEnqueueWriteBuffer                     tn_opencl.clEnqueueWriteBuffer
+#define clFinish                                 tn_opencl.clFinish
+#define clFlush                                  tn_opencl.clFlush
+#define clGetCommandQueueInfo                    tn_opencl.clGetCommandQueueInfo
+#define clGetContextInfo                         tn_opencl.clGetContextInfo
+#define clGetDeviceIDs                           tn_opencl.clGetDeviceIDs
+#define clGetDeviceInfo                          tn_opencl.clGetDeviceInfo
+#define clGetEventInfo                           tn_opencl.clGetEventInfo
+#define clGetExtensionFunctionAddressForPlatform tn_opencl.clGetExtensionFunctionAddressForPlatform
+#define clGetKernelWorkGroupInfo                 tn_opencl.clGetKernelWorkGroupInfo
+#define clGetMemObjectInfo                       tn_opencl.clGetMemObjectInfo
+#define clGetPlatformIDs                         tn_opencl.clGetPlatformIDs
+#define clGetPlatformInfo                        tn_opencl.clGetPlatformInfo
+#define clGetProgramBuildInfo                    tn_opencl.clGetProgramBuildInfo
+#define clGetProgramInfo                         tn_opencl.clGetProgramInfo
+#define clReleaseCommandQueue                    tn_opencl.clReleaseCommandQueue
+#define clReleaseContext                         tn_opencl.clReleaseContext
+#define clReleaseEvent                           tn_opencl.clReleaseEvent
+#define clReleaseKernel                          tn_opencl.clReleaseKernel
+#define clReleaseMemObject                       tn_opencl.clReleaseMemObject
+#define clReleaseProgram                         tn_opencl.clReleaseProgram
+#define clRetainCommandQueue                     tn_opencl.clRetainCommandQueue
+#define clRetainContext                          tn_opencl.clRetainContext
+#define clRetainEvent                            tn_opencl.clRetainEvent
+#define clRetainMemObject                        tn_opencl.clRetainMemObject
+#define clRetainProgram                          tn_opencl.clRetainProgram
+#define clSetKernelArg                           tn_opencl.clSetKernelArg
+#define clSetKernelArgSVMPointer                 tn_opencl.clSetKernelArgSVMPointer
+#define clWaitForEvents                          tn_opencl.clWaitForEvents
 #endif
 
 #endif

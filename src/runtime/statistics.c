@@ -2,6 +2,7 @@
 
 #include "base/sized.h"
 #include "runtime/context.h"
+#include "runtime/heap.h"
 
 #include <tenon/statistics.h>
 
@@ -30,6 +31,9 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
     TN_TRY(tn_sized_check(operation, "out", out));
     const tn_statistics *s = &context->statistics;
+    uint64_t pool_bytes = 0, pool_served = 0;
+    if (context->heap != NULL)
+        tn_heap_count(context->heap, &pool_bytes, &pool_served);
     const tenon_statistics made = {
         .programs_built = atomic_load(&s->count[TN_PROGRAMS_BUILT]),
         .programs_loaded = atomic_load(&s->count[TN_PROGRAMS_LOADED]),
@@ -48,6 +52,8 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
         .trial_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_TRIALS_MADE]),
         .check_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_CHECKS_MADE]),
         .plan_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_PLANS_MADE]),
+        .pool_bytes = pool_bytes,
+        .pool_served = pool_served,
     };
     tn_sized_fill(out, &made, sizeof made);
     return TENON_OK;

@@ -1,6 +1,7 @@
 #include "runtime/stream.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/heap.h"
 #include "runtime/keeper.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
@@ -53,6 +54,11 @@ void tn_sync_flush(tenon_stream *stream, const tenon_sync *sync)
 {
     if (tn_sync_event(sync) != NULL)
         clFlush(stream->queue);
+}
+
+void tn_stream_settle(tenon_stream *stream)
+{
+    clFinish(stream->queue);
 }
 
 tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync)
@@ -114,9 +120,13 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     else
         TN_TRY(create_queue(operation, context, &queue));
     tenon_stream *stream = calloc(1, sizeof *stream);
-    if (stream == NULL) {
+    tenon_status status = stream != NULL
+                              ? tn_heap_stream_begins(operation, context->heap, queue)
+                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    if (status != TENON_OK) {
+        free(stream);
         clReleaseCommandQueue(queue);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return status;
     }
     tenon_context_retain(context);
     stream->context = context;
@@ -135,6 +145,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
         if (stream->kernels[i] != NULL)
             clReleaseKernel(stream->kernels[i]);
     free(stream->kernels);
+    tn_heap_stream_ends(stream->context->heap, stream->queue);
     tn_arena_release(stream);
     tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);

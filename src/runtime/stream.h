@@ -39,6 +39,9 @@ cl_event *tn_sync_event(const tenon_sync *sync);
  * a later finish reports. */
 void tn_sync_flush(tenon_stream *stream, const tenon_sync *sync);
 
+/* After a failure: waits until nothing that was enqueued uses the caller's memory. */
+void tn_stream_settle(tenon_stream *stream);
+
 /* What a call without any work does: a marker waits for what it was to wait for, and gives its
  * event. */
 tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync);

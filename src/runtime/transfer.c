@@ -1,10 +1,13 @@
 /* Moving data between host and tensors: upload, download, map, unmap. */
+#include "runtime/transfer.h"
+
 #include "runtime/cl_error.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
-#include "runtime/stream.h"
+#include "runtime/usm.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
@@ -14,6 +17,69 @@ tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
     TN_TRY(tn_tensor_check(operation, "tensor", tensor));
     TN_TRY(tn_memory_check(operation, "tensor", stream->context, tensor));
     return tn_sync_check(operation, sync);
+}
+
+tenon_status tn_transfer_check_data(const char *operation, const tenon_tensor *tensor,
+                                    const void *data, size_t bytes)
+{
+    uint64_t wanted = (uint64_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
+    if (bytes != wanted)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %zu, the tensor has %" PRIu64,
+                       operation, bytes, wanted);
+    if (data == NULL && bytes > 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", operation);
+    return TENON_OK;
+}
+
+/* One copy between a dense tensor and the host. */
+typedef struct dense_copy {
+    tenon_stream *stream;
+    const tenon_tensor *tensor;
+    void *data;
+    size_t size;
+    bool to_tensor, blocking;
+    const tenon_sync *sync;
+} dense_copy;
+
+static cl_int copy_buffer(const dense_copy *c)
+{
+    const cl_mem buffer = c->tensor->memory.u.buffer;
+    const size_t first = (size_t)c->tensor->offset;
+    const cl_uint waits = tn_sync_wait_count(c->sync);
+    const cl_event *list = tn_sync_wait_list(c->sync);
+    cl_event *event = tn_sync_event(c->sync);
+    return c->to_tensor ? clEnqueueWriteBuffer(c->stream->queue, buffer, c->blocking, first,
+                                               c->size, c->data, waits, list, event)
+                        : clEnqueueReadBuffer(c->stream->queue, buffer, c->blocking, first, c->size,
+                                              c->data, waits, list, event);
+}
+
+static cl_int copy_pointer(const dense_copy *c)
+{
+    const bool is_usm = c->tensor->memory.kind == TENON_MEMORY_USM;
+    char *at = (char *)c->tensor->memory.u.svm + c->tensor->offset;
+    return (is_usm ? c->stream->context->device.usm.copy : clEnqueueSVMMemcpy)(
+        c->stream->queue, c->blocking, c->to_tensor ? at : c->data, c->to_tensor ? c->data : at,
+        c->size, tn_sync_wait_count(c->sync), tn_sync_wait_list(c->sync), tn_sync_event(c->sync));
+}
+
+tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
+                               const tenon_tensor *tensor, void *data, bool to_tensor,
+                               bool blocking, const tenon_sync *sync)
+{
+    const size_t size = (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
+    const dense_copy c = {stream, tensor, data, size, to_tensor, blocking, sync};
+    if (tensor->memory.kind == TENON_MEMORY_BUFFER)
+        TN_CL_TRY(operation, to_tensor ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer",
+                  copy_buffer(&c));
+    else
+        TN_CL_TRY(operation,
+                  tensor->memory.kind == TENON_MEMORY_USM ? "clEnqueueMemcpyINTEL"
+                                                          : "clEnqueueSVMMemcpy",
+                  copy_pointer(&c));
+    if (!blocking)
+        tn_sync_flush(stream, sync);
+    return TENON_OK;
 }
 
 static cl_map_flags map_flags(uint32_t flags)
@@ -101,23 +167,39 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
     } while (tn_next_index(index, space.shape, last));
 }
 
-static tenon_status check_bytes(const char *operation, const tenon_tensor *tensor, const void *data,
-                                size_t bytes)
-{
-    uint64_t wanted = (uint64_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
-    if (bytes != wanted)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %zu, the tensor has %" PRIu64,
-                       operation, bytes, wanted);
-    if (data == NULL && bytes > 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", operation);
-    return TENON_OK;
-}
-
 /* Where memory is not shared, a dense tensor moves in one transfer; everything else is mapped. */
 static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
 {
-    return tensor->memory.kind == TENON_MEMORY_BUFFER &&
-           !stream->context->device.info.unified_memory && tn_tensor_dense(tensor);
+    return tn_tensor_dense(tensor) && (tensor->memory.kind == TENON_MEMORY_USM ||
+                                       (tensor->memory.kind == TENON_MEMORY_BUFFER &&
+                                        !stream->context->device.info.unified_memory));
+}
+
+/* Unified shared memory of a device cannot be mapped: the bytes of the view, from its first element
+ * to its last, are read, and written again. */
+static tenon_status copy_through_host(const char *operation, tenon_stream *stream,
+                                      const tenon_tensor *tensor, void *data, bool to_view,
+                                      const tenon_sync *sync)
+{
+    const tn_extent extent = tn_tensor_extent(tensor);
+    const int64_t size = (int64_t)(extent.end - extent.first);
+    tenon_tensor bytes = tenon_tensor_view(TENON_DTYPE_U8, 1, &size);
+    const tenon_sync before = {.wait_list = tn_sync_wait_list(sync),
+                               .wait_count = tn_sync_wait_count(sync)};
+    const tenon_sync after = {.event = tn_sync_event(sync)};
+    char *copy = malloc((size_t)size);
+    if (copy == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    bytes.memory = tensor->memory;
+    bytes.offset = extent.first;
+    tenon_status status = tn_transfer_dense(operation, stream, &bytes, copy, false, true, &before);
+    if (status == TENON_OK) {
+        copy_view(tensor, copy, data, to_view);
+        status = to_view ? tn_transfer_dense(operation, stream, &bytes, copy, true, true, &after)
+                         : tn_sync_marker(operation, stream, &after);
+    }
+    free(copy);
+    return status;
 }
 
 static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
@@ -144,24 +226,25 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     return TENON_OK;
 }
 
+static tenon_status copy(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
+                         void *data, bool to_view, const tenon_sync *sync)
+{
+    if (moves_whole(stream, tensor))
+        return tn_transfer_dense(operation, stream, tensor, data, to_view, true, sync);
+    return (tensor->memory.kind == TENON_MEMORY_USM ? copy_through_host : copy_mapped)(
+        operation, stream, tensor, data, to_view, sync);
+}
+
 TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
                                            const tenon_tensor *tensor, const tenon_sync *sync)
 {
     static const char operation[] = "tenon_tensor_upload";
     TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
     TN_TRY(tn_output_check(operation, "tensor", tensor));
-    TN_TRY(check_bytes(operation, tensor, data, bytes));
+    TN_TRY(tn_transfer_check_data(operation, tensor, data, bytes));
     if (bytes == 0)
         return tn_sync_marker(operation, stream, sync);
-    if (moves_whole(stream, tensor)) {
-        TN_CL_TRY(operation, "clEnqueueWriteBuffer",
-                  clEnqueueWriteBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
-                                       (size_t)tensor->offset, bytes, data,
-                                       tn_sync_wait_count(sync), tn_sync_wait_list(sync),
-                                       tn_sync_event(sync)));
-        return TENON_OK;
-    }
-    return copy_mapped(operation, stream, tensor, (void *)(uintptr_t)data, true, sync);
+    return copy(operation, stream, tensor, (void *)(uintptr_t)data, true, sync);
 }
 
 TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
@@ -169,17 +252,37 @@ TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_t
 {
     static const char operation[] = "tenon_tensor_download";
     TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
-    TN_TRY(check_bytes(operation, tensor, data, bytes));
+    TN_TRY(tn_transfer_check_data(operation, tensor, data, bytes));
     if (bytes == 0)
         return tn_sync_marker(operation, stream, sync);
-    if (moves_whole(stream, tensor)) {
-        TN_CL_TRY(operation, "clEnqueueReadBuffer",
-                  clEnqueueReadBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
-                                      (size_t)tensor->offset, bytes, data, tn_sync_wait_count(sync),
-                                      tn_sync_wait_list(sync), tn_sync_event(sync)));
-        return TENON_OK;
-    }
-    return copy_mapped(operation, stream, tensor, data, false, sync);
+    return copy(operation, stream, tensor, data, false, sync);
+}
+
+/* What the host shares with the device without mapping is its own once the stream is done. */
+static tenon_status wait_for_host(const char *operation, tenon_stream *stream,
+                                  const tenon_tensor *tensor, void **pointer,
+                                  const tenon_sync *sync)
+{
+    char *usm = tensor->memory.u.usm;
+    cl_event own = NULL;
+    bool is_of_host;
+    TN_TRY(tn_usm_is_of_host(operation, stream->context, usm, &is_of_host));
+    if (!is_of_host)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: tensor: %p is unified shared memory of the device alone", operation,
+                       (void *)usm);
+    TN_TRY(tn_sync_marker(operation, stream,
+                          &(tenon_sync){.wait_list = tn_sync_wait_list(sync),
+                                        .wait_count = tn_sync_wait_count(sync),
+                                        .event = &own}));
+    cl_int error = clWaitForEvents(1, &own);
+    if (error == CL_SUCCESS && tn_sync_event(sync) != NULL)
+        *sync->event = own;
+    else
+        clReleaseEvent(own);
+    TN_CL_TRY(operation, "clWaitForEvents", error);
+    *pointer = usm + tn_tensor_extent(tensor).first;
+    return TENON_OK;
 }
 
 TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
@@ -199,6 +302,8 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
         *pointer = NULL;
         return TENON_OK;
     }
+    if (tensor->memory.kind == TENON_MEMORY_USM)
+        return wait_for_host(operation, stream, tensor, pointer, sync);
     tenon_status status;
     void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
     if (mapped == NULL)
@@ -222,6 +327,8 @@ TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tens
         return tn_sync_marker(operation, stream, sync);
     if (pointer == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
+    if (tensor->memory.kind == TENON_MEMORY_USM)
+        return tn_sync_marker(operation, stream, sync);
     TN_TRY(unmap_extent(operation, stream, tensor, pointer, tn_sync_wait_count(sync),
                         tn_sync_wait_list(sync), tn_sync_event(sync)));
     tn_sync_flush(stream, sync);

@@ -329,4 +329,27 @@ WRAP(clFlush, (cl_command_queue queue), (queue))
 WRAP(clFinish, (cl_command_queue queue), (queue))
 WRAP(clRetainContext, (cl_context context), (context))
 WRAP(clRetainCommandQueue, (cl_command_queue queue), (queue))
+WRAP(clRetainEvent, (cl_event event), (event))
+WRAP(clRetainMemObject, (cl_mem memory), (memory))
 WRAP(clRetainProgram, (cl_program program), (program))
+WRAP(clWaitForEvents, (cl_uint count, const cl_event *list), (count, list))
+WRAP(clEnqueueSVMMemcpy,
+     (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
+      WAIT_PARAMETERS),
+     (queue, blocking, to, from, size, WAIT_ARGUMENTS))
+
+/* A driver with an extension. */
+static _Thread_local void *(*extension)(const char *name);
+
+void faults_give_extension(void *(*find)(const char *name))
+{
+    extension = find;
+}
+
+void *__real_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
+void *__wrap_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name);
+void *__wrap_clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+{
+    return extension != NULL ? extension(name)
+                             : __real_clGetExtensionFunctionAddressForPlatform(platform, name);
+}

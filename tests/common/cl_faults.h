@@ -30,6 +30,10 @@ void faults_answer_query(const char *function, cl_uint what, const void *value, 
 /* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
 void faults_delay(const char *function, unsigned calls);
 
+/* From now on, in this thread, functions of extensions are what `find` gives for their names. NULL:
+ * the driver's own. */
+void faults_give_extension(void *(*find)(const char *name));
+
 /* From now on, in this thread, every program's binary is this text, with the NUL behind it, as
  * NVIDIA's drivers give PTX; loading any binary gives the program that was made from source last,
  * and keeps what was loaded. NULL: that is over. */

@@ -90,6 +90,27 @@ void test_calls(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(p.result(stream) == (Floats{1, 4, 16, 25}));
 }
 
+void test_pinned(const tenon::Context &context, const tenon::Stream &stream)
+{
+    tenon::Pinned<float> sent, got;
+    tenon::Tensor<float> x;
+    tenon::Event uploaded;
+    TRY(tenon::Pinned<float>::create(sent, context, 6));
+    TRY(tenon::Pinned<float>::create(got, context, 6));
+    TRY(tenon::Tensor<float>::create(x, context, {2, 3}));
+    for (std::size_t i = 0; i < 6; i++) {
+        sent[i] = static_cast<float>(i) + 1;
+        got[i] = -1;
+    }
+    TRY(x.upload_async(stream, sent.data(), 6, uploaded.signal()));
+    TRY(x.download_async(stream, got.data(), 6, uploaded.after()));
+    TRY(stream.finish());
+    for (std::size_t i = 0; i < 6; i++)
+        EXPECT(got[i] == static_cast<float>(i) + 1);
+    EXPECT(status_of([&] { return x.upload_async(stream, sent.data(), 5); }) ==
+           TENON_ERROR_INVALID_ARGUMENT);
+}
+
 void test_plans(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -174,6 +195,7 @@ int main()
     tenon::Stream stream;
     TRY(tenon::Stream::create(stream, context));
     test_calls(context, stream);
+    test_pinned(context, stream);
     test_plans(context, stream);
     test_failures(context, stream);
     test_owners();

@@ -1,0 +1,271 @@
+#include "runtime/heap.h"
+
+#include "runtime/cl_error.h"
+#include "runtime/opencl.h"
+#include "runtime/pool.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct tn_heap {
+    atomic_uint references; /* the context's, and one of each buffer that is out */
+    cl_context cl;
+    uint64_t largest;          /* bytes of a buffer */
+    tenon_allocator allocator; /* create is NULL for a pool */
+    tn_followed followed;
+    tn_mutex lock; /* of the pool */
+    tn_pool pool;
+};
+
+tenon_status tn_heap_create(const char *operation, cl_context cl, uint64_t largest, uint64_t limit,
+                            const tenon_allocator *allocator, tn_heap **out)
+{
+    tn_heap *heap = calloc(1, sizeof *heap);
+    if (heap == NULL || !tn_mutex_init(&heap->lock)) {
+        free(heap);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    }
+    tenon_status status = tn_followed_init(operation, &heap->followed);
+    cl_int error = status == TENON_OK ? clRetainContext(cl) : CL_SUCCESS;
+    if (error != CL_SUCCESS) {
+        tn_followed_destroy(&heap->followed);
+        status = tn_fail_opencl(operation, "clRetainContext", error);
+    }
+    if (status != TENON_OK) {
+        tn_mutex_destroy(&heap->lock);
+        free(heap);
+        return status;
+    }
+    atomic_init(&heap->references, 1);
+    heap->cl = cl;
+    heap->largest = largest;
+    if (allocator != NULL)
+        heap->allocator = *allocator;
+    tn_pool_init(&heap->pool, limit);
+    *out = heap;
+    return TENON_OK;
+}
+
+static void release(tn_heap *heap)
+{
+    if (atomic_fetch_sub(&heap->references, 1) != 1)
+        return;
+    tn_followed_destroy(&heap->followed);
+    tn_mutex_destroy(&heap->lock);
+    clReleaseContext(heap->cl);
+    free(heap);
+}
+
+/* Without the lock: a buffer's end may call back. */
+static void release_buffers(tn_owned *gone)
+{
+    while (gone != NULL) {
+        tn_owned *next = gone->next;
+        clReleaseMemObject(gone->buffer);
+        free(gone);
+        gone = next;
+    }
+}
+
+void tn_heap_trim(tn_heap *heap, uint64_t bytes)
+{
+    tn_owned *gone = NULL;
+    tn_mutex_lock(&heap->lock);
+    tn_pool_shrink(&heap->pool, bytes, &gone);
+    tn_mutex_unlock(&heap->lock);
+    release_buffers(gone);
+}
+
+void tn_heap_close(tn_heap *heap)
+{
+    if (heap == NULL)
+        return;
+    tn_mutex_lock(&heap->lock);
+    heap->pool.limit = 0;
+    tn_mutex_unlock(&heap->lock);
+    tn_heap_trim(heap, 0);
+    release(heap);
+}
+
+static cl_mem create_buffer(const tn_heap *heap, uint64_t bytes, cl_int *error)
+{
+    return clCreateBuffer(heap->cl, CL_MEM_READ_WRITE, (size_t)bytes, NULL, error);
+}
+
+static bool is_shortage(cl_int error)
+{
+    return error == CL_MEM_OBJECT_ALLOCATION_FAILURE || error == CL_OUT_OF_RESOURCES ||
+           error == CL_OUT_OF_HOST_MEMORY;
+}
+
+/* What is kept must not be what others are short of. */
+static tenon_status make(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
+{
+    cl_int error;
+    *buffer = create_buffer(heap, bytes, &error);
+    if (is_shortage(error)) {
+        tn_heap_trim(heap, 0);
+        *buffer = create_buffer(heap, bytes, &error);
+    }
+    if (error == CL_INVALID_BUFFER_SIZE)
+        return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
+                          "%s: the driver refuses %" PRIu64 " bytes", operation, bytes);
+    TN_CL_TRY(operation, "clCreateBuffer", error);
+    return TENON_OK;
+}
+
+static tenon_status allocate_pooled(const char *operation, tn_heap *heap, uint64_t bytes,
+                                    tn_owned **out)
+{
+    uint64_t rounded;
+    tn_pool_class(bytes, &rounded);
+    if (rounded > heap->largest)
+        rounded = bytes;
+    tn_mutex_lock(&heap->lock);
+    tn_owned *owned =
+        rounded <= heap->pool.limit ? tn_pool_take(&heap->pool, &heap->followed, rounded) : NULL;
+    tn_mutex_unlock(&heap->lock);
+    if (owned == NULL) {
+        owned = calloc(1, sizeof *owned);
+        if (owned == NULL)
+            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        owned->bytes = rounded;
+        tenon_status status = make(operation, heap, rounded, &owned->buffer);
+        if (status != TENON_OK) {
+            free(owned);
+            return status;
+        }
+    }
+    *out = owned;
+    return TENON_OK;
+}
+
+/* What an allocator gave must be what was asked for. */
+static tenon_status check_buffer(const char *operation, const tn_heap *heap, cl_mem buffer,
+                                 uint64_t bytes)
+{
+    cl_context cl;
+    cl_mem_object_type type;
+    cl_mem_flags flags;
+    size_t size;
+    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_TYPE)",
+              clGetMemObjectInfo(buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
+    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
+              clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
+    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
+              clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
+    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_FLAGS)",
+              clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
+    if (type != CL_MEM_OBJECT_BUFFER || cl != heap->cl)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: allocator: it gave %s", operation,
+                       type != CL_MEM_OBJECT_BUFFER ? "an object that is no buffer"
+                                                    : "a buffer of another OpenCL context");
+    if (size < bytes)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: allocator: it gave %zu bytes, asked for %" PRIu64, operation, size,
+                       bytes);
+    if ((flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)) != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: allocator: it gave a buffer that kernels may only %s", operation,
+                       (flags & CL_MEM_READ_ONLY) != 0 ? "read" : "write");
+    return TENON_OK;
+}
+
+static tenon_status allocate_foreign(const char *operation, tn_heap *heap, uint64_t bytes,
+                                     tn_owned **out)
+{
+    const tenon_allocator *allocator = &heap->allocator;
+    tn_owned *owned = calloc(1, sizeof *owned);
+    if (owned == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    owned->bytes = bytes;
+    owned->buffer = allocator->create(allocator->user, heap->cl, bytes);
+    tenon_status status =
+        owned->buffer != NULL
+            ? check_buffer(operation, heap, owned->buffer, bytes)
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: allocator: it has no %" PRIu64 " bytes",
+                      operation, bytes);
+    if (status == TENON_OK) {
+        *out = owned;
+        return TENON_OK;
+    }
+    if (owned->buffer != NULL)
+        allocator->destroy(allocator->user, owned->buffer, 0, NULL);
+    free(owned);
+    return status;
+}
+
+tenon_status tn_heap_allocate(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
+{
+    tn_owned *owned = NULL;
+    tenon_status status = heap->allocator.create != NULL
+                              ? allocate_foreign(operation, heap, bytes, &owned)
+                              : allocate_pooled(operation, heap, bytes, &owned);
+    if (owned == NULL)
+        return status;
+    owned->heap = heap;
+    atomic_fetch_add(&heap->references, 1);
+    *buffer = owned->buffer;
+    tn_owner_enter(owned);
+    return TENON_OK;
+}
+
+static void give_to_allocator(tn_heap *heap, tn_owned *owned)
+{
+    cl_event *events;
+    const uint32_t count = tn_followed_mark(&heap->followed, &events);
+    heap->allocator.destroy(heap->allocator.user, owned->buffer, count, events);
+    tn_events_release(events, count);
+    free(owned);
+}
+
+static void give_to_pool(tn_heap *heap, tn_owned *owned)
+{
+    tn_owned *gone = NULL;
+    uint64_t rounded;
+    tn_pool_class(owned->bytes, &rounded);
+    owned->next = NULL;
+    if (owned->was_handed_out || rounded != owned->bytes) {
+        release_buffers(owned);
+        return;
+    }
+    tn_mutex_lock(&heap->lock);
+    tn_pool_put(&heap->pool, owned, &gone);
+    tn_mutex_unlock(&heap->lock);
+    release_buffers(gone);
+}
+
+void tn_heap_take_back(tn_owned *owned)
+{
+    tn_heap *heap = owned->heap;
+    (heap->allocator.create != NULL ? give_to_allocator : give_to_pool)(heap, owned);
+    release(heap);
+}
+
+void tn_heap_forget(tn_owned *owned)
+{
+    tn_heap *heap = owned->heap;
+    free(owned);
+    if (heap != NULL)
+        release(heap);
+}
+
+tenon_status tn_heap_stream_begins(const char *operation, tn_heap *heap, cl_command_queue queue)
+{
+    return heap != NULL ? tn_followed_begin(operation, &heap->followed, queue) : TENON_OK;
+}
+
+void tn_heap_stream_ends(tn_heap *heap, cl_command_queue queue)
+{
+    if (heap != NULL)
+        tn_followed_end(&heap->followed, queue);
+}
+
+void tn_heap_count(tn_heap *heap, uint64_t *bytes, uint64_t *served)
+{
+    tn_mutex_lock(&heap->lock);
+    *bytes = heap->pool.bytes;
+    *served = heap->pool.served;
+    tn_mutex_unlock(&heap->lock);
+}

@@ -1,0 +1,406 @@
+/* Tensors by DLPack: what is said of them, who gives what back and when, and what is refused. Where
+ * DLPack's own header is installed, its structs are compared with ours. */
+#if defined __has_include
+#if __has_include(<dlpack/dlpack.h>)
+#include <dlpack/dlpack.h>
+#endif
+#endif
+
+#include "runtime.h"
+
+#include "runtime/dlpack.h"
+
+#include <tenon/statistics.h>
+
+#include <stddef.h>
+
+/* Someone else's tensor, which counts how often it is given back. */
+typedef struct producer {
+    tn_dl_versioned versioned;
+    tn_dl_unversioned unversioned;
+    int64_t shape[TENON_MAX_RANK + 1], stride[TENON_MAX_RANK + 1];
+    cl_mem buffer;
+    int deleted;
+} producer;
+
+static void count_versioned(tn_dl_versioned *self)
+{
+    ((producer *)self->manager)->deleted++;
+    if (tenon_tensor_check(NULL) == TENON_OK) /* whose message is not the call's */
+        abort();
+}
+
+static void count_unversioned(tn_dl_unversioned *self)
+{
+    ((producer *)self->manager)->deleted++;
+}
+
+/* 4 x 6 of f32, every second column of a pitch of 13, at byte 16. */
+static void produce(producer *p, cl_context cl)
+{
+    cl_int error;
+    *p = (producer){.shape = {4, 6}, .stride = {13, 2}};
+    p->buffer = clCreateBuffer(cl, CL_MEM_READ_WRITE, 16 + 50 * 4, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    const tn_dl_tensor tensor = {.data = p->buffer,
+                                 .device = {TN_DL_OPENCL, 0},
+                                 .ndim = 2,
+                                 .dtype = {TN_DL_FLOAT, 32, 1},
+                                 .shape = p->shape,
+                                 .strides = p->stride,
+                                 .byte_offset = 16};
+    p->versioned = (tn_dl_versioned){
+        .version = {1, 3}, .manager = p, .deleter = count_versioned, .tensor = tensor};
+    p->unversioned =
+        (tn_dl_unversioned){.tensor = tensor, .manager = p, .deleter = count_unversioned};
+}
+
+static tenon_status take(producer *p, uint32_t *flags, tenon_tensor *tensor)
+{
+    return tenon_tensor_from_dlpack(test_context, (void *)&p->versioned, flags, tensor);
+}
+
+static void the_layout_is_dlpacks(void **state)
+{
+    (void)state;
+#if defined DLPACK_MAJOR_VERSION && DLPACK_MAJOR_VERSION >= 1
+#define SAME(theirs, member, ours, mine)                                                           \
+    assert_int_equal(offsetof(theirs, member), offsetof(ours, mine))
+    assert_int_equal(sizeof(DLTensor), sizeof(tn_dl_tensor));
+    SAME(DLTensor, data, tn_dl_tensor, data);
+    SAME(DLTensor, device.device_type, tn_dl_tensor, device.type);
+    SAME(DLTensor, device.device_id, tn_dl_tensor, device.id);
+    SAME(DLTensor, ndim, tn_dl_tensor, ndim);
+    SAME(DLTensor, dtype.code, tn_dl_tensor, dtype.code);
+    SAME(DLTensor, dtype.bits, tn_dl_tensor, dtype.bits);
+    SAME(DLTensor, dtype.lanes, tn_dl_tensor, dtype.lanes);
+    SAME(DLTensor, shape, tn_dl_tensor, shape);
+    SAME(DLTensor, strides, tn_dl_tensor, strides);
+    SAME(DLTensor, byte_offset, tn_dl_tensor, byte_offset);
+    assert_int_equal(sizeof(DLManagedTensor), sizeof(tn_dl_unversioned));
+    SAME(DLManagedTensor, dl_tensor, tn_dl_unversioned, tensor);
+    SAME(DLManagedTensor, manager_ctx, tn_dl_unversioned, manager);
+    SAME(DLManagedTensor, deleter, tn_dl_unversioned, deleter);
+    assert_int_equal(sizeof(DLManagedTensorVersioned), sizeof(tn_dl_versioned));
+    SAME(DLManagedTensorVersioned, version.major, tn_dl_versioned, version.major);
+    SAME(DLManagedTensorVersioned, version.minor, tn_dl_versioned, version.minor);
+    SAME(DLManagedTensorVersioned, manager_ctx, tn_dl_versioned, manager);
+    SAME(DLManagedTensorVersioned, deleter, tn_dl_versioned, deleter);
+    SAME(DLManagedTensorVersioned, flags, tn_dl_versioned, flags);
+    SAME(DLManagedTensorVersioned, dl_tensor, tn_dl_versioned, tensor);
+    assert_int_equal(kDLCPU, TN_DL_CPU);
+    assert_int_equal(kDLOpenCL, TN_DL_OPENCL);
+    assert_int_equal(kDLInt, TN_DL_INT);
+    assert_int_equal(kDLUInt, TN_DL_UINT);
+    assert_int_equal(kDLFloat, TN_DL_FLOAT);
+    assert_int_equal(kDLBfloat, TN_DL_BFLOAT);
+    assert_int_equal(DLPACK_FLAG_BITMASK_READ_ONLY, TN_DL_READ_ONLY);
+#else
+    print_message("dlpack/dlpack.h of version 1 is not installed\n");
+    skip();
+#endif
+}
+
+/* All types, with strides and an offset, there and back: the same view of the same buffer. */
+static void there_and_back(void **state)
+{
+    static const struct {
+        tenon_dtype dtype;
+        int code, bits;
+    } types[] = {
+        {TENON_DTYPE_F64, 2, 64},  {TENON_DTYPE_F32, 2, 32}, {TENON_DTYPE_F16, 2, 16},
+        {TENON_DTYPE_BF16, 4, 16}, {TENON_DTYPE_I8, 0, 8},   {TENON_DTYPE_U8, 1, 8},
+        {TENON_DTYPE_I32, 0, 32},
+    };
+    const int64_t shape[] = {5, 7, 3};
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        tenon_tensor tensor, back;
+        struct DLManagedTensorVersioned *managed;
+        struct DLManagedTensor *old;
+        uint32_t flags = 7;
+        assert_ok(tenon_tensor_create(test_context, types[i].dtype, 3, shape, &tensor));
+        const tenon_tensor view = tenon_tensor_transpose(tenon_tensor_slice(tensor, 1, 2, 4), 0, 2);
+        const uint32_t given = i % 2 == 0 ? 0 : TENON_DLPACK_READ_ONLY;
+        assert_ok(tenon_tensor_to_dlpack(test_context, &view, given, &managed));
+        const tn_dl_versioned *dl = (void *)managed;
+        assert_true(dl->version.major == 1 && dl->flags == given);
+        assert_ptr_equal(dl->tensor.data, tensor.memory.u.buffer);
+        assert_int_equal(dl->tensor.device.type, TN_DL_OPENCL);
+        assert_int_equal(dl->tensor.dtype.code, types[i].code);
+        assert_int_equal(dl->tensor.dtype.bits, types[i].bits);
+        assert_int_equal(dl->tensor.dtype.lanes, 1);
+        assert_int_equal(dl->tensor.byte_offset, view.offset);
+        assert_true(view.offset > 0);
+        assert_int_equal(dl->tensor.ndim, 3);
+        assert_memory_equal(dl->tensor.shape, view.shape, 3 * sizeof *shape);
+        assert_memory_equal(dl->tensor.strides, view.stride, 3 * sizeof *shape);
+        assert_ok(tenon_tensor_from_dlpack(test_context, managed, &flags, &back));
+        assert_int_equal(flags, given);
+        assert_memory_equal(&back, &view, sizeof back);
+        assert_ok(tenon_tensor_to_dlpack_unversioned(test_context, &back, &old));
+        tenon_tensor_destroy(&tensor); /* the others still have the buffer */
+        assert_ok(tenon_tensor_fill(test_stream, &back, 3, NULL));
+        tenon_tensor_destroy(&back);
+        assert_ok(tenon_tensor_from_dlpack_unversioned(test_context, old, &back));
+        assert_memory_equal(&back, &view, sizeof back);
+        char bytes[84 * 8];
+        assert_ok(tenon_tensor_download(test_stream, &back, bytes,
+                                        60 * tenon_dtype_size(types[i].dtype), NULL));
+        tenon_tensor_destroy(&back);
+    }
+}
+
+static void the_deleter_is_called_once(void **state)
+{
+    tenon_tensor x, again;
+    uint32_t flags = 7;
+    producer p;
+    (void)state;
+    produce(&p, tenon_context_cl(test_context));
+    assert_ok(take(&p, NULL, &x));
+    assert_int_equal(p.deleted, 0);
+    assert_int_equal(x.offset, 16);
+    assert_int_equal(x.stride[0], 13);
+    assert_ok(tenon_tensor_fill(test_stream, &x, 2, NULL));
+    assert_ok(tenon_stream_finish(test_stream));
+    /* The same buffer by two ways: each is given back once. */
+    assert_ok(tenon_tensor_from_dlpack_unversioned(test_context, (void *)&p.unversioned, &again));
+    tenon_tensor_destroy(&x);
+    assert_int_equal(p.deleted, 1);
+    tenon_tensor_destroy(&again);
+    assert_int_equal(p.deleted, 2);
+    /* No deleter is one that does nothing. */
+    p.versioned.deleter = NULL;
+    assert_ok(take(&p, &flags, &x));
+    assert_int_equal(flags, 0);
+    tenon_tensor_destroy(&x);
+    /* An empty tensor has no memory to keep. */
+    p.versioned.deleter = count_versioned;
+    p.versioned.tensor.data = NULL;
+    p.shape[1] = 0;
+    assert_ok(take(&p, NULL, &x));
+    assert_int_equal(p.deleted, 3);
+    assert_int_equal(x.memory.kind, TENON_MEMORY_NONE);
+    tenon_tensor_destroy(&x);
+    assert_int_equal(p.deleted, 3);
+    clReleaseMemObject(p.buffer);
+}
+
+static void strides_may_be_left_out(void **state)
+{
+    tenon_tensor x;
+    producer p;
+    (void)state;
+    produce(&p, tenon_context_cl(test_context));
+    p.versioned.tensor.strides = NULL;
+    assert_ok(take(&p, NULL, &x));
+    assert_true(x.stride[0] == 6 && x.stride[1] == 1);
+    tenon_tensor_destroy(&x);
+    p.versioned.tensor.ndim = 0;
+    assert_ok(take(&p, NULL, &x));
+    assert_int_equal(x.rank, 0);
+    tenon_tensor_destroy(&x);
+    assert_int_equal(p.deleted, 2);
+    clReleaseMemObject(p.buffer);
+}
+
+/* What is wrong with it, by number; false past the last. */
+static bool spoil(producer *p, int number, tenon_status *status, const char **why)
+{
+    tn_dl_tensor *t = &p->versioned.tensor;
+    *status = TENON_ERROR_UNSUPPORTED;
+    switch (number) {
+    case 0:
+        p->versioned.version.major = 2;
+        memset(t, 0xee, sizeof *t); /* nothing of it is known */
+        *why = "version 2.3";
+        break;
+    case 1:
+        p->versioned.version.major = 0, *why = "version 0.3";
+        break;
+    case 2:
+        t->device.type = TN_DL_CPU, *why = "tenon_tensor_upload";
+        break;
+    case 3:
+        t->device.type = 2, *why = "device_type is 2";
+        break;
+    case 4:
+        t->dtype.lanes = 4, *why = "4 lanes";
+        break;
+    case 5:
+        t->dtype.bits = 128, *why = "128 bits";
+        break;
+    case 6:
+        t->dtype.code = 3, *why = "code 3";
+        break;
+    case 7:
+        t->ndim = 9, *why = "ndim is 9";
+        break;
+    case 8:
+        t->ndim = -1, *why = "ndim is -1";
+        break;
+    case 9:
+        p->stride[0] = -13, *why = "stride 0 is -13";
+        break;
+    default:
+        *status = TENON_ERROR_INVALID_ARGUMENT;
+        switch (number) {
+        case 10:
+            t->shape = NULL, *why = "shape is NULL";
+            break;
+        case 11:
+            p->shape[0] = -4, *why = "shape -4x6";
+            break;
+        case 12:
+            t->byte_offset = 18, *why = "offset is 18";
+            break;
+        case 13:
+            t->byte_offset = 20, *why = "ends at byte";
+            break;
+        case 14:
+            t->data = NULL, *why = "NULL";
+            break;
+        case 15:
+            p->versioned.flags = TN_DL_READ_ONLY, *why = "written to";
+            break;
+        case 16:
+            p->shape[0] = INT64_MAX / 2, *why = "refused shape";
+            break;
+        default:
+            return false;
+        }
+    }
+    return true;
+}
+
+static void what_is_refused_is_given_back(void **state)
+{
+    static const char name[] = "tenon_tensor_from_dlpack";
+    const char *why;
+    tenon_status status;
+    (void)state;
+    for (int number = 0;; number++) {
+        tenon_tensor x = {.rank = 77};
+        producer p;
+        produce(&p, tenon_context_cl(test_context));
+        const bool is_one = spoil(&p, number, &status, &why);
+        if (is_one) {
+            assert_refused(take(&p, NULL, &x), status, name, why);
+            assert_int_equal(x.rank, 77);
+            assert_int_equal(p.deleted, 1);
+        }
+        clReleaseMemObject(p.buffer);
+        if (!is_one)
+            break;
+    }
+    /* Of another context, and to nowhere. */
+    tenon_context *other;
+    tenon_tensor x = {.rank = 77};
+    producer p;
+    assert_ok(tenon_context_create(NULL, &other));
+    produce(&p, tenon_context_cl(other));
+    assert_refused(take(&p, NULL, &x), TENON_ERROR_INVALID_ARGUMENT, name,
+                   "another OpenCL context");
+    assert_refused(take(&p, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT, name, "tensor");
+    assert_refused(tenon_tensor_from_dlpack(NULL, (void *)&p.versioned, NULL, &x),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "context");
+    assert_refused(tenon_tensor_from_dlpack_unversioned(NULL, (void *)&p.unversioned, &x),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_from_dlpack_unversioned", "context");
+    assert_int_equal(p.deleted, 4);
+    clReleaseMemObject(p.buffer);
+    tenon_context_release(other);
+    assert_refused(tenon_tensor_from_dlpack(test_context, NULL, NULL, &x),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "managed");
+    assert_refused(tenon_tensor_from_dlpack_unversioned(test_context, NULL, &x),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_from_dlpack_unversioned", "managed");
+}
+
+static void what_cannot_be_handed_out(void **state)
+{
+    static const char name[] = "tenon_tensor_to_dlpack";
+    struct DLManagedTensorVersioned *managed = (void *)&state;
+    struct DLManagedTensor *old = (void *)&state;
+    float host[4];
+    tenon_tensor x = make_tensor(test_context, 4), pointer = x, f8 = x, nowhere = x,
+                 none = make_tensor(test_context, 0);
+    pointer.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = host};
+    f8.dtype = TENON_DTYPE_F8_E4M3;
+    nowhere.memory.kind = TENON_MEMORY_NONE;
+    assert_refused(tenon_tensor_to_dlpack(NULL, &x, 0, &managed), TENON_ERROR_INVALID_ARGUMENT,
+                   name, "context");
+    assert_null(managed);
+    assert_refused(tenon_tensor_to_dlpack(test_context, &x, 0, NULL), TENON_ERROR_INVALID_ARGUMENT,
+                   name, "out");
+    assert_refused(tenon_tensor_to_dlpack(test_context, NULL, 0, &managed),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "tensor");
+    assert_refused(tenon_tensor_to_dlpack(test_context, &x, 2, &managed),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "flags is 2");
+    assert_refused(tenon_tensor_to_dlpack(test_context, &pointer, 0, &managed),
+                   TENON_ERROR_UNSUPPORTED, name, "pointers");
+    assert_refused(tenon_tensor_to_dlpack(test_context, &nowhere, 0, &managed),
+                   TENON_ERROR_INVALID_ARGUMENT, name, "no memory");
+    assert_refused(tenon_tensor_to_dlpack(test_context, &f8, 0, &managed), TENON_ERROR_UNSUPPORTED,
+                   name, "f8");
+    assert_refused(tenon_tensor_to_dlpack_unversioned(test_context, NULL, &old),
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_to_dlpack_unversioned", "tensor");
+    assert_null(old);
+    assert_ok(tenon_tensor_to_dlpack(test_context, &none, 0, &managed));
+    tn_dl_versioned *dl = (void *)managed;
+    assert_null(dl->tensor.data);
+    dl->deleter(dl);
+    tenon_tensor_destroy(&x);
+}
+
+/* Memory of a pool that others have had is not handed out again; it may outlive its context. */
+static void a_pool_does_not_keep_it(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    struct DLManagedTensorVersioned *managed;
+    tenon_statistics s = TENON_STATISTICS_INIT;
+    (void)state;
+    params.pool_limit = TENON_POOL_DEFAULT;
+    assert_ok(tenon_context_create(&params, &context));
+    for (int order = 0; order < 2; order++) {
+        tenon_tensor x = make_tensor(context, 1000);
+        const cl_mem buffer = x.memory.u.buffer;
+        assert_ok(tenon_tensor_to_dlpack(context, &x, 0, &managed));
+        tn_dl_versioned *dl = (void *)managed;
+        if (order == 0)
+            tenon_tensor_destroy(&x);
+        else
+            dl->deleter(dl);
+        cl_uint count = 0;
+        assert_int_equal(
+            clGetMemObjectInfo(buffer, CL_MEM_REFERENCE_COUNT, sizeof count, &count, NULL),
+            CL_SUCCESS);
+        assert_true(count >= 1);
+        if (order == 0)
+            dl->deleter(dl);
+        else
+            tenon_tensor_destroy(&x);
+        assert_ok(tenon_context_statistics(context, &s));
+        assert_int_equal(s.pool_bytes, 0);
+    }
+    tenon_tensor x = make_tensor(context, 1000);
+    assert_ok(tenon_tensor_to_dlpack(context, &x, 0, &managed));
+    tenon_tensor_destroy(&x);
+    tenon_context_release(context);
+    tn_dl_versioned *dl = (void *)managed;
+    dl->deleter(dl);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_layout_is_dlpacks),
+        cmocka_unit_test(there_and_back),
+        cmocka_unit_test(the_deleter_is_called_once),
+        cmocka_unit_test(strides_may_be_left_out),
+        cmocka_unit_test(what_is_refused_is_given_back),
+        cmocka_unit_test(what_cannot_be_handed_out),
+        cmocka_unit_test(a_pool_does_not_keep_it),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,334 @@
+/* Memory and transfers while OpenCL or the allocator fails: nothing is lost, written late, handed
+ * out while it is in use, or given back twice. */
+#include "common/cl_faults.h"
+#include "runtime.h"
+
+#include "runtime/dlpack.h"
+
+#include <tenon/statistics.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct fault {
+    const char *function;
+    cl_int error;
+    unsigned nth;
+    tenon_status status;
+} fault;
+
+static tenon_context *make_context(void)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    params.pool_limit = TENON_POOL_DEFAULT;
+    assert_ok(tenon_context_create(&params, &context));
+    return context;
+}
+
+static uint64_t pool_bytes(tenon_context *context)
+{
+    tenon_statistics s = TENON_STATISTICS_INIT;
+    assert_ok(tenon_context_statistics(context, &s));
+    return s.pool_bytes;
+}
+
+/* Every second element. */
+static tenon_tensor strided_of(tenon_tensor x)
+{
+    return tenon_tensor_slice_step(x, 0, 0, x.shape[0] / 2, 2);
+}
+
+static void a_failed_upload_reads_and_writes_nothing(void **state)
+{
+    static const fault faults[] = {
+        {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clSetKernelArg", CL_OUT_OF_HOST_MEMORY, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, 1, TENON_ERROR_OUT_OF_MEMORY},
+    };
+    static const char name[] = "tenon_tensor_upload_async";
+    float data[500], got[1000];
+    tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
+    (void)state;
+    memset(data, 0, sizeof data);
+    assert_ok(tenon_tensor_upload_async(test_stream, data, sizeof data, &view, NULL));
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        cl_event event = NULL;
+        assert_ok(tenon_tensor_fill(test_stream, &x, 3, NULL));
+        faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
+        assert_refused(tenon_tensor_upload_async(test_stream, data, sizeof data, &view,
+                                                 &(tenon_sync){.event = &event}),
+                       faults[i].status, name, "");
+        assert_int_equal(faults_end(), 1);
+        assert_null(event);
+        assert_int_equal(tenon_last_cl_error(), faults[i].error);
+        assert_ok(tenon_tensor_download(test_stream, &x, got, sizeof got, NULL));
+        for (int e = 0; e < 1000; e++)
+            assert_true(got[e] == 3);
+    }
+    /* The dense form. */
+    faults_fail_next("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, 1);
+    assert_refused(tenon_tensor_upload_async(test_stream, got, sizeof got, &x, NULL),
+                   TENON_ERROR_OUT_OF_MEMORY, name, "clEnqueueWriteBuffer");
+    assert_int_equal(faults_end(), 1);
+    tenon_tensor_destroy(&x);
+}
+
+static atomic_int releases;
+
+static void *open_later(void *gate)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    releases = 1;
+    clSetUserEventStatus(gate, CL_COMPLETE);
+    return NULL;
+}
+
+/* What was enqueued when the copy failed has read the data before the call returns. */
+static void a_failed_upload_has_read_its_data(void **state)
+{
+    tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
+    float data[500] = {0};
+    pthread_t thread;
+    cl_int error;
+    (void)state;
+    assert_ok(tenon_tensor_upload_async(test_stream, data, sizeof data, &view, NULL));
+    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
+    assert_int_equal(error, CL_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, open_later, gate), 0);
+    faults_fail_next("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, 1);
+    assert_int_equal(tenon_tensor_upload_async(test_stream, data, sizeof data, &view,
+                                               &(tenon_sync){.wait_list = &gate, .wait_count = 1}),
+                     TENON_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(faults_end(), 1);
+    assert_int_equal(releases, 1);
+    pthread_join(thread, NULL);
+    clReleaseEvent(gate);
+    tenon_tensor_destroy(&x);
+}
+
+static void a_failed_download_writes_nothing(void **state)
+{
+    static const fault faults[] = {
+        {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clEnqueueReadBuffer", CL_OUT_OF_RESOURCES, 1, TENON_ERROR_OUT_OF_MEMORY},
+    };
+    float data[500];
+    tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
+    (void)state;
+    assert_ok(tenon_tensor_fill(test_stream, &x, 3, NULL));
+    assert_ok(tenon_tensor_download_async(test_stream, &view, data, sizeof data, NULL));
+    assert_ok(tenon_stream_finish(test_stream));
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        cl_event event = NULL;
+        for (int e = 0; e < 500; e++)
+            data[e] = -7;
+        faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
+        assert_refused(tenon_tensor_download_async(test_stream, &view, data, sizeof data,
+                                                   &(tenon_sync){.event = &event}),
+                       faults[i].status, "tenon_tensor_download_async", "");
+        assert_int_equal(faults_end(), 1);
+        assert_null(event);
+        assert_ok(tenon_stream_finish(test_stream));
+        for (int e = 0; e < 500; e++)
+            assert_true(data[e] == -7);
+    }
+    tenon_tensor_destroy(&x);
+}
+
+static void pinned_memory_is_made_whole_or_not(void **state)
+{
+    static const fault faults[] = {
+        {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clCreateCommandQueue", CL_OUT_OF_HOST_MEMORY, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"clEnqueueMapBuffer", CL_OUT_OF_RESOURCES, 1, TENON_ERROR_OUT_OF_MEMORY},
+        {"calloc", 0, 1, TENON_ERROR_OUT_OF_MEMORY},
+    };
+    tenon_pinned *pinned;
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        pinned = (void *)&pinned;
+        faults_fail_next(faults[i].function, faults[i].error, 1);
+        assert_refused(tenon_pinned_create(test_context, 4096, &pinned), faults[i].status,
+                       "tenon_pinned_create", "");
+        assert_int_equal(faults_end(), 1);
+        assert_null(pinned);
+    }
+}
+
+static void a_heap_that_cannot_be_made(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    (void)state;
+    params.pool_limit = 1 << 20;
+    faults_fail_next("clRetainContext", CL_OUT_OF_HOST_MEMORY, 1);
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_context_create", "clRetainContext");
+    assert_int_equal(faults_end(), 1);
+    assert_null(context);
+    for (unsigned nth = 1;; nth++) {
+        faults_fail_next("calloc", 0, nth);
+        const tenon_status status = tenon_context_create(&params, &context);
+        if (faults_end() == 0) {
+            assert_ok(status);
+            break;
+        }
+        if (status == TENON_OK) /* it went on without */
+            tenon_context_release(context);
+    }
+    tenon_stream *stream;
+    faults_fail_next("realloc", 0, 1);
+    assert_refused(tenon_stream_create(context, NULL, &stream), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_stream_create", "memory");
+    assert_int_equal(faults_end(), 1);
+    assert_null(stream);
+    tenon_context_release(context);
+}
+
+/* Allocation fails, or what is kept would do instead. */
+static void memory_that_is_short(void **state)
+{
+    tenon_context *context = make_context();
+    tenon_memory memory[2] = {{.kind = 0}}, kept = {.kind = 77};
+    (void)state;
+    faults_fail_next("calloc", 0, 1);
+    assert_refused(tenon_memory_create(context, 5000, &kept), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_memory_create", "memory");
+    assert_int_equal(faults_end(), 1);
+    faults_fail_all("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    assert_refused(tenon_memory_create(context, 5000, &kept), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_memory_create", "clCreateBuffer");
+    assert_int_equal(faults_end(), 2);
+    faults_fail_next("clCreateBuffer", CL_INVALID_BUFFER_SIZE, 1);
+    assert_refused(tenon_memory_create(context, 5000, &kept), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_memory_create", "5120");
+    assert_int_equal(faults_end(), 1);
+    assert_int_equal(kept.kind, 77);
+    assert_ok(tenon_memory_create(context, 100000, &memory[0]));
+    tenon_memory_destroy(&memory[0]);
+    assert_true(pool_bytes(context) > 0);
+    faults_fail_next("clCreateBuffer", CL_OUT_OF_RESOURCES, 1);
+    assert_ok(tenon_memory_create(context, 5000, &memory[1]));
+    assert_int_equal(faults_end(), 1);
+    assert_int_equal(pool_bytes(context), 0);
+    tenon_memory_destroy(&memory[1]);
+    tenon_context_release(context);
+}
+
+/* Where there is no event that says when memory is free, it is waited for: contents are right. */
+static void without_events_it_is_waited(void **state)
+{
+    static const fault faults[] = {
+        {"clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, 1, TENON_OK},
+        {"clFlush", CL_OUT_OF_RESOURCES, 1, TENON_OK},
+        {"malloc", 0, 1, TENON_OK},
+        {"calloc", 0, 1, TENON_OK},
+    };
+    tenon_context *context = make_context();
+    tenon_stream *stream;
+    enum { SIZE = 300000 };
+    float *got = malloc(SIZE * sizeof *got);
+    (void)state;
+    assert_non_null(got);
+    assert_ok(tenon_stream_create(context, NULL, &stream));
+    for (size_t i = 0; i < 2 * sizeof faults / sizeof *faults; i++) {
+        tenon_tensor x = make_tensor(context, SIZE), y = make_tensor(context, SIZE), z = {0};
+        const int64_t shape[] = {SIZE};
+        assert_ok(tenon_tensor_fill(stream, &x, (double)i + 1, NULL));
+        assert_ok(relu(stream, &x, &y, NULL));
+        tenon_tensor_destroy(&x);
+        const fault *f = &faults[i / 2];
+        faults_fail_next(f->function, f->error, 1);
+        if (i % 2 == 0) { /* when it is asked for */
+            assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, shape, &z));
+        } else { /* or when the stream ends */
+            assert_int_equal(tenon_stream_finish(stream), TENON_OK);
+            tenon_stream_destroy(stream);
+        }
+        faults_end();
+        if (i % 2 == 1) {
+            assert_ok(tenon_stream_create(context, NULL, &stream));
+            assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, shape, &z));
+        }
+        tenon_stream *other;
+        assert_ok(tenon_stream_create(context, NULL, &other));
+        assert_ok(tenon_tensor_fill(other, &z, -1, NULL));
+        assert_ok(tenon_stream_finish(other));
+        tenon_stream_destroy(other);
+        assert_ok(tenon_tensor_download(stream, &y, got, SIZE * sizeof *got, NULL));
+        for (int e = 0; e < SIZE; e++)
+            assert_true(got[e] == (float)(i + 1));
+        tenon_tensor_destroy(&y);
+        tenon_tensor_destroy(&z);
+    }
+    tenon_stream_destroy(stream);
+    tenon_context_release(context);
+    free(got);
+}
+
+static int deleted;
+
+static void count(tn_dl_versioned *self)
+{
+    (void)self;
+    deleted++;
+}
+
+static void dlpack_gives_back_what_it_cannot_take(void **state)
+{
+    static const char *const functions[] = {"malloc", "calloc", "clGetMemObjectInfo"};
+    int64_t shape[] = {10};
+    tenon_context *context = make_context();
+    tenon_tensor x = make_tensor(context, 10), taken = {.rank = 77};
+    struct DLManagedTensorVersioned *out;
+    (void)state;
+    tn_dl_versioned mine = {.version = {1, 0},
+                            .deleter = count,
+                            .tensor = {.data = x.memory.u.buffer,
+                                       .device = {TN_DL_OPENCL, 0},
+                                       .ndim = 1,
+                                       .dtype = {TN_DL_FLOAT, 32, 1},
+                                       .shape = shape}};
+    for (int i = 0; i < 3; i++) {
+        deleted = 0;
+        faults_fail_next(functions[i], CL_OUT_OF_HOST_MEMORY, 1);
+        assert_int_equal(tenon_tensor_from_dlpack(context, (void *)&mine, NULL, &taken),
+                         TENON_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(faults_end(), 1);
+        assert_int_equal(deleted, 1);
+        assert_int_equal(taken.rank, 77);
+    }
+    faults_fail_next("calloc", 0, 1);
+    assert_refused(tenon_tensor_to_dlpack(context, &x, 0, &out), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_tensor_to_dlpack", "memory");
+    assert_int_equal(faults_end(), 1);
+    assert_null(out);
+    tenon_tensor_destroy(&x);
+    assert_true(pool_bytes(context) > 0); /* it was never handed out */
+    tenon_context_release(context);
+    x = make_tensor(test_context, 10);
+    faults_fail_next("clRetainMemObject", CL_OUT_OF_RESOURCES, 1);
+    assert_refused(tenon_tensor_to_dlpack(test_context, &x, 0, &out), TENON_ERROR_OUT_OF_MEMORY,
+                   "tenon_tensor_to_dlpack", "clRetainMemObject");
+    assert_int_equal(faults_end(), 1);
+    assert_null(out);
+    tenon_tensor_destroy(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failed_upload_reads_and_writes_nothing),
+        cmocka_unit_test(a_failed_upload_has_read_its_data),
+        cmocka_unit_test(a_failed_download_writes_nothing),
+        cmocka_unit_test(pinned_memory_is_made_whole_or_not),
+        cmocka_unit_test(a_heap_that_cannot_be_made),
+        cmocka_unit_test(memory_that_is_short),
+        cmocka_unit_test(without_events_it_is_waited),
+        cmocka_unit_test(dlpack_gives_back_what_it_cannot_take),
+    };
+    return TEST_MAIN(tests);
+}

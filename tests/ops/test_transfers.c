@@ -1,0 +1,253 @@
+/* Transfers that do not wait, and pinned memory. */
+#include "runtime.h"
+
+#include <stdint.h>
+
+static const tenon_dtype types[] = {TENON_DTYPE_U8,  TENON_DTYPE_I8,  TENON_DTYPE_BF16,
+                                    TENON_DTYPE_F16, TENON_DTYPE_F32, TENON_DTYPE_I32,
+                                    TENON_DTYPE_F64};
+enum { TYPES = sizeof types / sizeof *types, POISON = 0xa5 };
+
+static cl_event close_gate(void)
+{
+    cl_int error;
+    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return gate;
+}
+
+static void open_gate(cl_event gate, cl_event done)
+{
+    assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    assert_int_equal(clWaitForEvents(1, &done), CL_SUCCESS);
+    clReleaseEvent(gate);
+    clReleaseEvent(done);
+}
+
+static bool is_over(cl_event event)
+{
+    cl_int status = CL_QUEUED;
+    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
+    return status <= CL_COMPLETE;
+}
+
+/* Up: it waits for what it is to wait for, its event says when the data is free, and all of the
+ * tensor's memory is then as it must be, gaps and guards among it. */
+static void up(test_tensor *t, unsigned char *data, size_t bytes)
+{
+    unsigned char *image = malloc((size_t)t->bytes);
+    cl_event gate = close_gate(), done = NULL;
+    assert_non_null(image);
+    memcpy(image, t->image, (size_t)t->bytes);
+    test_fill_poison(t);
+    test_upload(t);
+    assert_ok(tenon_tensor_upload_async(
+        test_stream, data, bytes, &t->view,
+        &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
+    assert_false(is_over(done));
+    open_gate(gate, done);
+    memset(data, POISON, bytes);
+    memcpy(t->image, image, (size_t)t->bytes);
+    assert_untouched(t);
+    free(image);
+}
+
+/* Down: nothing arrives before it may. */
+static void down(const test_tensor *t, unsigned char *data, size_t bytes,
+                 const unsigned char *expected)
+{
+    cl_event gate = close_gate(), done = NULL;
+    memset(data, POISON, bytes);
+    assert_ok(tenon_tensor_download_async(
+        test_stream, &t->view, data, bytes,
+        &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
+    assert_false(is_over(done));
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(data[i], POISON);
+    open_gate(gate, done);
+    assert_memory_equal(data, expected, bytes);
+    assert_untouched(t);
+}
+
+static void every_layout_and_type(void **state)
+{
+    test_random random = test_random_for(831);
+    tenon_pinned *pinned;
+    (void)state;
+    assert_ok(tenon_pinned_create(test_context, 60 * 8, &pinned));
+    for (int i = 0; i < TEST_LAYOUTS * TYPES; i++) {
+        const int64_t shape[] = {3, 4, 5};
+        int64_t stride[3];
+        test_tensor t;
+        /* From pinned memory and from any other. */
+        unsigned char other[60 * 8];
+        unsigned char *data = i % 2 == 0 ? tenon_pinned_pointer(pinned) : other;
+        test_strides((test_layout)(i / TYPES), i % 3 == 1, 3, shape, stride);
+        test_tensor_create(&t, types[i % TYPES], 3, shape, stride, i % 3);
+        test_fill_integers(&t, &random, 100);
+        test_upload(&t);
+        const size_t bytes = 60 * tenon_dtype_size(t.view.dtype);
+        unsigned char *bits = test_download_bits(&t);
+        memcpy(data, bits, bytes);
+        up(&t, data, bytes);
+        down(&t, data, bytes, bits);
+        free(bits);
+        test_tensor_destroy(&t);
+    }
+    tenon_pinned_destroy(pinned);
+}
+
+/* A pipeline: the next batch goes up, the last comes down, no call waits. */
+static void a_pipeline(void **state)
+{
+    enum { STEPS = 12, SIZE = 3000, RING = 3 };
+    tenon_stream *copying;
+    tenon_pinned *in, *out;
+    tenon_tensor x[RING], y[RING];
+    (void)state;
+    assert_ok(tenon_stream_create(test_context, NULL, &copying));
+    assert_ok(tenon_pinned_create(test_context, RING * SIZE * sizeof(float), &in));
+    assert_ok(tenon_pinned_create(test_context, STEPS * SIZE * sizeof(float), &out));
+    float *from = tenon_pinned_pointer(in), *to = tenon_pinned_pointer(out);
+    cl_event there[RING] = {0}, used[RING] = {0};
+    for (int r = 0; r < RING; r++) {
+        x[r] = make_tensor(test_context, SIZE);
+        y[r] = make_tensor(test_context, SIZE);
+    }
+    memset(to, POISON, STEPS * SIZE * sizeof(float));
+    for (int s = 0; s < STEPS; s++) {
+        const int r = s % RING;
+        float *batch = from + r * SIZE;
+        if (there[r] != NULL) { /* the upload that read this part of the ring */
+            assert_int_equal(clWaitForEvents(1, &there[r]), CL_SUCCESS);
+            clReleaseEvent(there[r]);
+        }
+        for (int i = 0; i < SIZE; i++)
+            batch[i] = (float)(s * 100 + i % 50 - 25);
+        assert_ok(
+            tenon_tensor_upload_async(copying, batch, SIZE * sizeof(float), &x[r],
+                                      &(tenon_sync){.wait_list = used[r] != NULL ? &used[r] : NULL,
+                                                    .wait_count = used[r] != NULL,
+                                                    .event = &there[r]}));
+        if (used[r] != NULL)
+            clReleaseEvent(used[r]);
+        assert_ok(relu(test_stream, &x[r], &y[r],
+                       &(tenon_sync){.wait_list = &there[r], .wait_count = 1, .event = &used[r]}));
+        assert_ok(tenon_tensor_download_async(test_stream, &y[r], to + s * SIZE,
+                                              SIZE * sizeof(float), NULL));
+    }
+    assert_ok(tenon_stream_finish(test_stream));
+    for (int s = 0; s < STEPS; s++)
+        for (int i = 0; i < SIZE; i++) {
+            const int sent = s * 100 + i % 50 - 25;
+            assert_true(to[s * SIZE + i] == (float)(sent > 0 ? sent : 0));
+        }
+    for (int r = 0; r < RING; r++) {
+        clReleaseEvent(there[r]);
+        clReleaseEvent(used[r]);
+        tenon_tensor_destroy(&x[r]);
+        tenon_tensor_destroy(&y[r]);
+    }
+    tenon_stream_destroy(copying);
+    tenon_pinned_destroy(in);
+    tenon_pinned_destroy(out);
+}
+
+static void what_is_refused(void **state)
+{
+    static const char up_name[] = "tenon_tensor_upload_async",
+                      down_name[] = "tenon_tensor_download_async";
+    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
+    const tenon_sync marked = {.reserved = 1};
+    float data[4] = {0};
+    cl_event event = NULL;
+    tenon_tensor x = make_tensor(test_context, 4), repeated = x, nowhere = x,
+                 none = make_tensor(test_context, 0);
+    (void)state;
+    repeated.stride[0] = 0;
+    nowhere.memory.kind = TENON_MEMORY_NONE;
+    assert_refused(tenon_tensor_upload_async(NULL, data, 16, &x, NULL), invalid, up_name, "stream");
+    assert_refused(tenon_tensor_upload_async(test_stream, data, 12, &x, NULL), invalid, up_name,
+                   "12");
+    assert_refused(tenon_tensor_upload_async(test_stream, NULL, 16, &x, NULL), invalid, up_name,
+                   "data");
+    assert_refused(tenon_tensor_upload_async(test_stream, data, 16, NULL, NULL), invalid, up_name,
+                   "tensor");
+    assert_refused(tenon_tensor_upload_async(test_stream, data, 16, &repeated, NULL), invalid,
+                   up_name, "tensor");
+    assert_refused(tenon_tensor_upload_async(test_stream, data, 16, &nowhere, NULL), invalid,
+                   up_name, "tensor");
+    assert_refused(tenon_tensor_upload_async(test_stream, data, 16, &x, &marked), invalid, up_name,
+                   "reserved");
+    assert_refused(tenon_tensor_download_async(NULL, &x, data, 16, NULL), invalid, down_name,
+                   "stream");
+    assert_refused(tenon_tensor_download_async(test_stream, &x, data, 20, NULL), invalid, down_name,
+                   "20");
+    assert_refused(tenon_tensor_download_async(test_stream, &x, NULL, 16, NULL), invalid, down_name,
+                   "data");
+    /* Nothing to move is an event all the same. */
+    assert_ok(
+        tenon_tensor_upload_async(test_stream, NULL, 0, &none, &(tenon_sync){.event = &event}));
+    assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
+    clReleaseEvent(event);
+    tenon_tensor_destroy(&x);
+}
+
+/* What repeats is read as it reads. */
+static void a_broadcast_comes_down_whole(void **state)
+{
+    const float sent[3] = {1, 2, 3};
+    float got[6] = {0};
+    tenon_tensor x = make_tensor(test_context, 3);
+    (void)state;
+    assert_ok(tenon_tensor_upload_async(test_stream, sent, sizeof sent, &x, NULL));
+    const int64_t shape[] = {2, 3};
+    const tenon_tensor twice = tenon_tensor_broadcast(x, 2, shape);
+    assert_ok(tenon_tensor_download_async(test_stream, &twice, got, sizeof got, NULL));
+    assert_ok(tenon_stream_finish(test_stream));
+    for (int i = 0; i < 6; i++)
+        assert_true(got[i] == sent[i % 3]);
+    tenon_tensor_destroy(&x);
+}
+
+static void pinned_memory(void **state)
+{
+    static const char name[] = "tenon_pinned_create";
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
+    tenon_context *context;
+    tenon_pinned *pinned = (void *)&info;
+    (void)state;
+    assert_ok(tenon_context_device(test_context, &info));
+    assert_refused(tenon_pinned_create(NULL, 4, &pinned), TENON_ERROR_INVALID_ARGUMENT, name,
+                   "context");
+    assert_null(pinned);
+    assert_refused(tenon_pinned_create(test_context, 4, NULL), TENON_ERROR_INVALID_ARGUMENT, name,
+                   "out");
+    assert_refused(tenon_pinned_create(test_context, 0, &pinned), TENON_ERROR_INVALID_ARGUMENT,
+                   name, "bytes");
+    assert_refused(tenon_pinned_create(test_context, info.max_allocation + 1, &pinned),
+                   TENON_ERROR_OUT_OF_MEMORY, name, "largest allocation");
+    assert_null(tenon_pinned_pointer(NULL));
+    tenon_pinned_destroy(NULL);
+    assert_ok(tenon_context_create(NULL, &context));
+    assert_ok(tenon_pinned_create(context, 4099, &pinned));
+    tenon_context_release(context); /* it holds on to it */
+    unsigned char *bytes = tenon_pinned_pointer(pinned);
+    assert_int_equal((uintptr_t)bytes % 8, 0);
+    for (int i = 0; i < 4099; i++)
+        bytes[i] = (unsigned char)(i * 7);
+    for (int i = 0; i < 4099; i++)
+        assert_int_equal(bytes[i], (unsigned char)(i * 7));
+    assert_ptr_equal(tenon_pinned_pointer(pinned), bytes);
+    tenon_pinned_destroy(pinned);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layout_and_type), cmocka_unit_test(a_pipeline),
+        cmocka_unit_test(what_is_refused),       cmocka_unit_test(a_broadcast_comes_down_whole),
+        cmocka_unit_test(pinned_memory),
+    };
+    return TEST_MAIN(tests);
+}
