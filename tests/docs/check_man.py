@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Tests the man pages: lint has nothing to say, and nothing of the help and the environment is missing.
+
+    check_man.py TENON PAGE …
+"""
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TENON, PAGES = sys.argv[1], [Path(p) for p in sys.argv[2:]]
+
+
+def shown(page):
+    """The page's words, as a reader has them."""
+    text = page.read_text(encoding="utf-8").replace("\\&", "")
+    return text.replace("\\-", "-").replace("\\e", "\\")
+
+
+class Pages(unittest.TestCase):
+    def test_lint(self):
+        found = [tool for tool in (["mandoc", "-Tlint", "-Wwarning"], ["man", "--warnings", "-E", "UTF-8", "-l"])
+                 if shutil.which(tool[0])]
+        if not found:
+            self.skipTest("there is neither mandoc nor man")
+        for page in PAGES:
+            for tool in found:
+                done = subprocess.run([*tool, str(page)], capture_output=True, text=True, check=False)
+                complaints = done.stdout if tool[0] == "mandoc" else done.stderr
+                self.assertEqual(complaints, "", f"{tool[0]} {page.name}")
+
+    def test_each_command_and_option_is_there(self):
+        page = shown(next(p for p in PAGES if p.name == "tenon.1"))
+        text = subprocess.run([TENON, "help"], capture_output=True, text=True, check=True).stdout
+        commands = re.findall(r"(?m)^  ([a-z]+) ", text)
+        self.assertGreater(len(commands), 5)
+        for command in commands:
+            said = subprocess.run([TENON, command, "--help"], capture_output=True, text=True,
+                                  check=True).stdout
+            self.assertIn(f".SS {command}\n", page)
+            for option in re.findall(r"--[a-z-]+", said):
+                self.assertIn(option, page, command)
+
+    def test_the_environment_is_whole(self):
+        page = shown(next(p for p in PAGES if p.name == "tenon.1"))
+        read = {name for folder in ("src", "tools") for source in (ROOT / folder).rglob("*.c")
+                for name in re.findall(r'"(TENON_[A-Z_]+)"', source.read_text(encoding="utf-8"))
+                if f'getenv("{name}")' in source.read_text(encoding="utf-8")}
+        self.assertGreater(len(read), 3)
+        for name in sorted(read):
+            self.assertIn(f".B {name}\n", page)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
