@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/store.h"
 #include "runtime/device.h"
+#include "runtime/reports.h"
 #include "runtime/statistics.h"
 
 #include <tenon/stream.h>
@@ -123,6 +124,9 @@ struct tenon_context {
     tn_log told;
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
+    tenon_failure_callback failure; /* or NULL */
+    void *failure_user;
+    tn_reports *reports; /* where the OpenCL context is our own, and the callback there */
     tn_statistics statistics;
     tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */

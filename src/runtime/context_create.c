@@ -161,6 +161,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->measurements = measurements(params->measurements);
     context->progress = params->progress;
     context->progress_user = params->progress_user;
+    context->failure = params->failure;
+    context->failure_user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
     if ((status = open_store(operation, context, params)) != TENON_OK ||
@@ -173,12 +175,14 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
 }
 
 static tenon_status create_cl_context(const char *operation, const tn_device *device,
-                                      cl_context *cl)
+                                      const tn_reports *reports, cl_context *cl)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)device->info.platform, 0};
     cl_int error;
-    *cl = clCreateContext(properties, 1, &device->info.device, NULL, NULL, &error);
+    *cl = clCreateContext(properties, 1, &device->info.device,
+                          reports != NULL ? tn_reports_tell : NULL,
+                          reports != NULL ? tn_reports_user(reports) : NULL, &error);
     TN_CL_TRY(operation, "clCreateContext", error);
     return TENON_OK;
 }
@@ -200,8 +204,18 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     TN_TRY(tenon_device_select(params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
-    TN_TRY(create_cl_context(operation, &device, &cl));
-    return make_context(operation, cl, &device, params, NULL, out);
+    tn_reports *reports = NULL;
+    if (params->failure != NULL &&
+        (reports = tn_reports_begin(params->failure, params->failure_user)) == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    tenon_status status = create_cl_context(operation, &device, reports, &cl);
+    if (status == TENON_OK)
+        status = make_context(operation, cl, &device, params, NULL, out);
+    if (status == TENON_OK)
+        (*out)->reports = reports;
+    else
+        tn_reports_end(reports);
+    return status;
 }
 
 tenon_status tn_context_without_device(const char *operation, const tn_device *device,
@@ -269,6 +283,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
     free(context->record);
+    tn_reports_end(context->reports);
     release_cl_context(context->cl);
     free(context);
 }
@@ -282,6 +297,6 @@ tenon_status tn_context_for_validation(const char *operation, tenon_context *own
      * is reported by who asked. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
-    TN_TRY(create_cl_context(operation, &owner->device, &cl));
+    TN_TRY(create_cl_context(operation, &owner->device, NULL, &cl));
     return make_context(operation, cl, &owner->device, &params, owner, out);
 }

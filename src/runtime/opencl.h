@@ -49,7 +49,9 @@
     X(clReleaseProgram)                                                                            \
     X(clRetainCommandQueue)                                                                        \
     X(clRetainContext)                                                                             \
+    X(clRetainEvent)                                                                               \
     X(clRetainProgram)                                                                             \
+    X(clSetEventCallback)                                                                          \
     X(clSetKernelArg)
 
 /* Of OpenCL 2.0; a loader may lack them. */
@@ -123,7 +125,9 @@ bool tn_opencl_has_svm(void);
 #define clReleaseProgram             tn_opencl.clReleaseProgram
 #define clRetainCommandQueue         tn_opencl.clRetainCommandQueue
 #define clRetainContext              tn_opencl.clRetainContext
+#define clRetainEvent                tn_opencl.clRetainEvent
 #define clRetainProgram              tn_opencl.clRetainProgram
+#define clSetEventCallback           tn_opencl.clSetEventCallback
 #define clSetKernelArg               tn_opencl.clSetKernelArg
 #define clSetKernelArgSVMPointer     tn_opencl.clSetKernelArgSVMPointer
 #endif

@@ -1,5 +1,6 @@
 /* Moving data between host and tensors: upload, download, map, unmap. */
 #include "runtime/cl_error.h"
+#include "runtime/command.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
 #include "runtime/stream.h"
@@ -31,19 +32,23 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
     tn_extent extent = tn_tensor_extent(tensor);
     size_t first = (size_t)extent.first, size = (size_t)(extent.end - extent.first);
     bool svm = tensor->memory.kind == TENON_MEMORY_SVM;
+    tn_command command;
     cl_int error;
     void *at;
+    *status = tn_command_begin(operation, stream, sync, false, &command);
+    if (*status != TENON_OK)
+        return NULL;
     if (svm) {
         at = (char *)tensor->memory.u.svm + first;
         error = clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size,
-                                tn_sync_wait_count(sync), tn_sync_wait_list(sync), NULL);
+                                command.wait_count, command.wait_list, command.event);
     } else {
         at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
-                                first, size, tn_sync_wait_count(sync), tn_sync_wait_list(sync),
-                                NULL, &error);
+                                first, size, command.wait_count, command.wait_list, command.event,
+                                &error);
     }
     if (at != NULL && error == CL_SUCCESS) {
-        *status = TENON_OK;
+        tn_command_end(operation, NULL, stream, &command, NULL);
         return at;
     }
     *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
@@ -52,16 +57,18 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
 }
 
 static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
-                                 const tenon_tensor *tensor, void *pointer, cl_uint waits,
-                                 const cl_event *list, cl_event *event)
+                                 const tenon_tensor *tensor, void *pointer, const tenon_sync *sync)
 {
+    tn_command c;
+    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
     if (tensor->memory.kind == TENON_MEMORY_SVM)
         TN_CL_TRY(operation, "clEnqueueSVMUnmap",
-                  clEnqueueSVMUnmap(stream->queue, pointer, waits, list, event));
+                  clEnqueueSVMUnmap(stream->queue, pointer, c.wait_count, c.wait_list, c.event));
     else
         TN_CL_TRY(operation, "clEnqueueUnmapMemObject",
-                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, waits,
-                                          list, event));
+                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer,
+                                          c.wait_count, c.wait_list, c.event));
+    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     return TENON_OK;
 }
 
@@ -134,7 +141,8 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     if (mapped == NULL)
         return status;
     copy_view(tensor, mapped, data, to_view);
-    status = unmap_extent(operation, stream, tensor, mapped, 0, NULL, tn_sync_event(sync));
+    const tenon_sync after = {.event = tn_sync_event(sync)};
+    status = unmap_extent(operation, stream, tensor, mapped, &after);
     if (status != TENON_OK) {
         /* What failed may have been the event. */
         unmap_after_failure(stream, tensor, mapped);
@@ -154,11 +162,13 @@ TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *dat
     if (bytes == 0)
         return tn_sync_marker(operation, stream, sync);
     if (moves_whole(stream, tensor)) {
+        tn_command c;
+        TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
         TN_CL_TRY(operation, "clEnqueueWriteBuffer",
                   clEnqueueWriteBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
-                                       (size_t)tensor->offset, bytes, data,
-                                       tn_sync_wait_count(sync), tn_sync_wait_list(sync),
-                                       tn_sync_event(sync)));
+                                       (size_t)tensor->offset, bytes, data, c.wait_count,
+                                       c.wait_list, c.event));
+        tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
         return TENON_OK;
     }
     return copy_mapped(operation, stream, tensor, (void *)(uintptr_t)data, true, sync);
@@ -173,10 +183,13 @@ TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_t
     if (bytes == 0)
         return tn_sync_marker(operation, stream, sync);
     if (moves_whole(stream, tensor)) {
+        tn_command c;
+        TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
         TN_CL_TRY(operation, "clEnqueueReadBuffer",
                   clEnqueueReadBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE,
-                                      (size_t)tensor->offset, bytes, data, tn_sync_wait_count(sync),
-                                      tn_sync_wait_list(sync), tn_sync_event(sync)));
+                                      (size_t)tensor->offset, bytes, data, c.wait_count,
+                                      c.wait_list, c.event));
+        tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
         return TENON_OK;
     }
     return copy_mapped(operation, stream, tensor, data, false, sync);
@@ -222,8 +235,7 @@ TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tens
         return tn_sync_marker(operation, stream, sync);
     if (pointer == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
-    TN_TRY(unmap_extent(operation, stream, tensor, pointer, tn_sync_wait_count(sync),
-                        tn_sync_wait_list(sync), tn_sync_event(sync)));
+    TN_TRY(unmap_extent(operation, stream, tensor, pointer, sync));
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }

@@ -33,6 +33,11 @@ int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t cou
 
 bool test_has(tenon_capability capability);
 
+/* A queue of a context, which the caller releases; NULL where its device has none that is out of
+ * order. The tests' own stream has the one or the other, as the seed says, or TENON_TEST_QUEUE:
+ * "ordered" or "unordered". */
+cl_command_queue test_queue(tenon_context *context, bool unordered);
+
 /* Runs calls in the words of `tenon check`, ended by NULL, in a context whose device has so many
  * bytes of local memory: each must be right, or refused by the solver that it names. Returns how
  * many were served. */
