@@ -52,8 +52,8 @@ typedef struct tenon_failure {
 
 /** Is told of work that failed on the device after the call that enqueued it had returned, and of
  * what the driver reports of a context that the library has made. Called on a thread of the
- * driver's, and by several at once: it must be short, and must call neither the library nor OpenCL.
- */
+ * driver's, or where the driver tells nothing by the stream's next call on the thread of that, and
+ * by several at once: it must be short, and must call neither the library nor OpenCL. */
 typedef void (*tenon_failure_callback)(void *user, const tenon_failure *failure);
 
 /** What part measurements have in choosing solvers. An outcome that is stored stands until `tenon
@@ -94,7 +94,8 @@ typedef struct tenon_context_params {
     /** With it every command of the context's streams has an OpenCL event, which is followed; NULL:
      * no event is made for that, and failures show in those that there are (tenon/stream.h). */
     tenon_failure_callback failure;
-    void *failure_user; /**< must last until the context has gone and its work has ended */
+    void *failure_user; /**< must last as long as the context and its streams; nothing is told of
+                           after that */
 } tenon_context_params;
 
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \

@@ -80,5 +80,5 @@ tenon_status tn_command_failure(const char *operation, tenon_stream *stream)
         return TENON_OK;
     tn_commands_forget(stream); /* nothing is left to wait for */
     return state == CL_COMPLETE ? TENON_OK
-                                : tn_fail_earlier(operation, stream->last_operation, NULL, state);
+                                : tn_fail_earlier(operation, stream->last_operation, state);
 }

@@ -174,15 +174,56 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     return TENON_OK;
 }
 
+static void end_driver_listener(tn_driver_listener *driver)
+{
+    if (driver != NULL)
+        tn_listener_end(driver->listener);
+    free(driver);
+}
+
+/* NULL, and TENON_OK, where nobody wants to hear. */
+static tenon_status begin_driver_listener(const char *operation, const tenon_context_params *params,
+                                          tn_driver_listener **out)
+{
+    *out = NULL;
+    if (params->failure == NULL)
+        return TENON_OK;
+    tn_driver_listener *driver = malloc(sizeof *driver);
+    if (driver != NULL) {
+        *driver = (tn_driver_listener){params->failure, params->failure_user, NULL};
+        driver->listener = tn_listener_begin(driver);
+    }
+    if (driver == NULL || driver->listener == NULL) {
+        free(driver);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    }
+    *out = driver;
+    return TENON_OK;
+}
+
+/* Told by the driver, on any thread of its. */
+static void CL_CALLBACK hear_driver(const char *text, const void *data, size_t size, void *number)
+{
+    const tn_driver_listener *driver = tn_listener_enter(number);
+    (void)data;
+    (void)size;
+    if (driver == NULL)
+        return;
+    const tenon_failure failure = {.struct_size = sizeof failure,
+                                   .status = TENON_ERROR_OPENCL,
+                                   .message = text != NULL ? text : ""};
+    driver->failure(driver->user, &failure);
+    tn_listener_leave(number);
+}
+
 static tenon_status create_cl_context(const char *operation, const tn_device *device,
-                                      const tn_reports *reports, cl_context *cl)
+                                      const tn_driver_listener *driver, cl_context *cl)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)device->info.platform, 0};
     cl_int error;
-    *cl = clCreateContext(properties, 1, &device->info.device,
-                          reports != NULL ? tn_reports_tell : NULL,
-                          reports != NULL ? tn_reports_user(reports) : NULL, &error);
+    *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
+                          driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
     TN_CL_TRY(operation, "clCreateContext", error);
     return TENON_OK;
 }
@@ -204,17 +245,15 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     TN_TRY(tenon_device_select(params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
-    tn_reports *reports = NULL;
-    if (params->failure != NULL &&
-        (reports = tn_reports_begin(params->failure, params->failure_user)) == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
-    tenon_status status = create_cl_context(operation, &device, reports, &cl);
+    tn_driver_listener *driver;
+    TN_TRY(begin_driver_listener(operation, params, &driver));
+    tenon_status status = create_cl_context(operation, &device, driver, &cl);
     if (status == TENON_OK)
         status = make_context(operation, cl, &device, params, NULL, out);
     if (status == TENON_OK)
-        (*out)->reports = reports;
+        (*out)->driver = driver;
     else
-        tn_reports_end(reports);
+        end_driver_listener(driver);
     return status;
 }
 
@@ -283,7 +322,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
     free(context->record);
-    tn_reports_end(context->reports);
+    end_driver_listener(context->driver);
     release_cl_context(context->cl);
     free(context);
 }

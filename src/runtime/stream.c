@@ -158,7 +158,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
     free(stream->kernels);
     tn_arena_release(stream);
     tn_commands_forget(stream);
-    tn_watch_release(stream->watch);
+    tn_watch_destroy(stream->watch);
     tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);
     tenon_context_release(stream->context);
@@ -195,8 +195,6 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
                           "%s: the device is lost: clFinish gave %s", operation,
                           tn_cl_error_string(error));
     TN_CL_TRY(operation, "clFinish", error);
-    if (stream->watch != NULL)
-        tn_watch_settle(stream->watch);
     return tn_stream_check(operation, stream);
 }
 

@@ -1,63 +1,78 @@
+/*
+ * A command's event is asked for its state by the next call, and where the driver says so before
+ * that, the application hears of a failure at once. Drivers cannot be relied on for that alone:
+ * PoCL 3.1 calls nobody for an event that fails, or says that it has completed.
+ */
 #include "runtime/watch.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/listener.h"
 #include "runtime/opencl.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_SIZE    512
-#define MOST_SECONDS 2 /* that a driver may take to tell what has ended */
+#define TEXT_SIZE 512
 
-struct tn_watch {
-    atomic_uint references; /* the stream's, and that of each event that is still to come */
-    tenon_failure_callback callback;
-    void *user;
-    atomic_bool has_failed;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t told;
-    unsigned pending;
-    cl_int error; /* of the first failure */
-    char text[TEXT_SIZE];
-};
-
-/* What a driver's callback is given. */
 typedef struct watched {
-    tn_watch *watch;
+    struct watched *next;
+    cl_event event;
     const char *operation;
+    bool is_told;
     char label[];
 } watched;
+
+struct tn_watch {
+    tenon_failure_callback callback;
+    void *user;
+    tn_listener *listener;
+    pthread_mutex_t lock;   /* of all below; the list is changed on the stream's thread alone */
+    watched *first, **last; /* in the order in which they end */
+    cl_int error;           /* of the first failure that is not taken yet; CL_SUCCESS */
+    char text[TEXT_SIZE];
+};
 
 tn_watch *tn_watch_create(tenon_failure_callback callback, void *user)
 {
     tn_watch *watch = calloc(1, sizeof *watch);
     if (watch == NULL)
         return NULL;
-    if (pthread_mutex_init(&watch->lock, NULL) != 0) {
-        free(watch);
-        return NULL;
-    }
-    if (pthread_cond_init(&watch->told, NULL) != 0) {
-        pthread_mutex_destroy(&watch->lock);
-        free(watch);
-        return NULL;
-    }
-    atomic_init(&watch->references, 1);
-    atomic_init(&watch->has_failed, false);
     watch->callback = callback;
     watch->user = user;
-    return watch;
+    watch->last = &watch->first;
+    if (pthread_mutex_init(&watch->lock, NULL) == 0) {
+        watch->listener = tn_listener_begin(watch);
+        if (watch->listener != NULL)
+            return watch;
+        pthread_mutex_destroy(&watch->lock);
+    }
+    free(watch);
+    return NULL;
 }
 
-void tn_watch_release(tn_watch *watch)
+static void drop_first(tn_watch *watch)
 {
-    if (watch == NULL || atomic_fetch_sub(&watch->references, 1) != 1)
+    watched *w = watch->first;
+    pthread_mutex_lock(&watch->lock);
+    watch->first = w->next;
+    if (watch->first == NULL)
+        watch->last = &watch->first;
+    pthread_mutex_unlock(&watch->lock);
+    tn_listener_wait(watch->listener); /* the driver may be telling of this one */
+    clReleaseEvent(w->event);
+    free(w);
+}
+
+void tn_watch_destroy(tn_watch *watch)
+{
+    if (watch == NULL)
         return;
-    pthread_cond_destroy(&watch->told);
+    tn_listener_stop(watch->listener);
+    while (watch->first != NULL)
+        drop_first(watch);
+    tn_listener_end(watch->listener);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
 }
@@ -69,49 +84,54 @@ static tenon_status status_of(cl_int error)
 
 static void describe(char text[TEXT_SIZE], const char *operation, const char *label, cl_int error)
 {
-    const bool has_label = label != NULL && label[0] != '\0';
     snprintf(text, TEXT_SIZE, "work of %s%s%s has failed on the device: %s (%d)", operation,
-             has_label ? ", by " : "", has_label ? label : "", tn_cl_error_string(error), error);
+             label[0] != '\0' ? ", by " : "", label, tn_cl_error_string(error), error);
 }
 
-tenon_status tn_fail_earlier(const char *operation, const char *earlier, const char *label,
-                             cl_int error)
+tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int error)
 {
     char text[TEXT_SIZE];
-    describe(text, earlier, label, error);
+    describe(text, earlier, "", error);
     return tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, text);
 }
 
-/* On a thread of the driver's. */
-static void CL_CALLBACK end(cl_event event, cl_int state, void *user)
+/* Of the first to come, the stream's thread or the driver's. The command stays in the list
+ * meanwhile. */
+static void tell(tn_watch *watch, watched *w, cl_int error)
 {
-    watched *w = user;
-    tn_watch *watch = w->watch;
     char text[TEXT_SIZE];
-    (void)event;
-    if (state < 0) {
-        describe(text, w->operation, w->label, state);
-        const tenon_failure failure = {.struct_size = sizeof failure,
-                                       .status = (uint32_t)status_of(state),
-                                       .cl_error = state,
-                                       .operation = w->operation,
-                                       .solver = w->label,
-                                       .message = text};
-        pthread_mutex_lock(&watch->lock);
-        if (!atomic_load(&watch->has_failed)) {
-            watch->error = state;
-            memcpy(watch->text, text, sizeof text);
-            atomic_store(&watch->has_failed, true);
-        }
-        pthread_mutex_unlock(&watch->lock);
-        watch->callback(watch->user, &failure);
-    }
-    free(w);
     pthread_mutex_lock(&watch->lock);
-    watch->pending--;
-    pthread_cond_broadcast(&watch->told);
+    const bool was_told = w->is_told;
+    w->is_told = true;
+    describe(text, w->operation, w->label, error);
+    if (!was_told && watch->error == CL_SUCCESS) {
+        watch->error = error;
+        memcpy(watch->text, text, sizeof text);
+    }
     pthread_mutex_unlock(&watch->lock);
-    tn_watch_release(watch);
+    const tenon_failure failure = {.struct_size = sizeof failure,
+                                   .status = (uint32_t)status_of(error),
+                                   .cl_error = error,
+                                   .operation = w->operation,
+                                   .solver = w->label,
+                                   .message = text};
+    if (!was_told)
+        watch->callback(watch->user, &failure);
+}
+
+static void CL_CALLBACK hear(cl_event event, cl_int state, void *number)
+{
+    tn_watch *watch = state < 0 ? tn_listener_enter(number) : NULL;
+    if (watch == NULL)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watched *w = watch->first;
+    while (w != NULL && w->event != event)
+        w = w->next;
+    pthread_mutex_unlock(&watch->lock);
+    if (w != NULL)
+        tell(watch, w, state);
+    tn_listener_leave(number);
 }
 
 void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label)
@@ -120,37 +140,32 @@ void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, cons
     watched *w = malloc(sizeof *w + length + 1);
     if (w == NULL)
         return;
-    *w = (watched){watch, operation};
+    *w = (watched){.event = event, .operation = operation};
     memcpy(w->label, label != NULL ? label : "", length + 1);
-    atomic_fetch_add(&watch->references, 1);
+    clRetainEvent(event);
     pthread_mutex_lock(&watch->lock);
-    watch->pending++;
+    *watch->last = w;
+    watch->last = &w->next;
     pthread_mutex_unlock(&watch->lock);
-    if (clSetEventCallback(event, CL_COMPLETE, end, w) == CL_SUCCESS)
-        return;
-    end(event, CL_COMPLETE, w);
+    clSetEventCallback(event, CL_COMPLETE, hear, tn_listener_number(watch->listener));
 }
 
 tenon_status tn_watch_take(const char *operation, tn_watch *watch)
 {
-    if (!atomic_load_explicit(&watch->has_failed, memory_order_acquire))
-        return TENON_OK;
+    cl_int state;
+    while (watch->first != NULL &&
+           clGetEventInfo(watch->first->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                          &state, NULL) == CL_SUCCESS &&
+           state <= CL_COMPLETE) {
+        if (state < CL_COMPLETE)
+            tell(watch, watch->first, state);
+        drop_first(watch);
+    }
     pthread_mutex_lock(&watch->lock);
     const cl_int error = watch->error;
-    tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, watch->text);
-    atomic_store(&watch->has_failed, false);
+    if (error != CL_SUCCESS)
+        tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, watch->text);
+    watch->error = CL_SUCCESS;
     pthread_mutex_unlock(&watch->lock);
-    return status_of(error);
-}
-
-void tn_watch_settle(tn_watch *watch)
-{
-    struct timespec until;
-    timespec_get(&until, TIME_UTC);
-    until.tv_sec += MOST_SECONDS;
-    pthread_mutex_lock(&watch->lock);
-    while (watch->pending > 0)
-        if (pthread_cond_timedwait(&watch->told, &watch->lock, &until) != 0)
-            break;
-    pthread_mutex_unlock(&watch->lock);
+    return error != CL_SUCCESS ? status_of(error) : TENON_OK;
 }

@@ -304,8 +304,8 @@ static void failures_are_told_by_the_callback(void **state)
     }
 }
 
-/* The stream, and the context, may be gone when it comes. */
-static void failures_come_after_their_stream(void **state)
+/* When it comes the stream and the context are gone, and nobody is told. */
+static void failures_may_come_after_their_stream(void **state)
 {
     told t = {.count = 0};
     tenon_context *context = make_context(&t);
@@ -320,9 +320,9 @@ static void failures_come_after_their_stream(void **state)
     open_gate(gate, CL_OUT_OF_RESOURCES);
     clWaitForEvents(1, &event);
     const struct timespec moment = {.tv_nsec = 1000000};
-    for (int i = 0; i < 5000 && atomic_load(&t.count) == 0; i++)
+    for (int i = 0; i < 20; i++)
         nanosleep(&moment, NULL);
-    assert_int_equal(atomic_load(&t.count), 1);
+    assert_int_equal(atomic_load(&t.count), 0);
     clReleaseEvent(event);
     tenon_memory_destroy(&x.memory);
 }
@@ -359,7 +359,7 @@ int main(void)
         cmocka_unit_test(transfers_keep_their_order),
         cmocka_unit_test(failures_are_told_by_the_next_call),
         cmocka_unit_test(failures_are_told_by_the_callback),
-        cmocka_unit_test(failures_come_after_their_stream),
+        cmocka_unit_test(failures_may_come_after_their_stream),
         cmocka_unit_test(successes_are_not_told),
     };
     return TEST_MAIN(tests);
