@@ -30,7 +30,9 @@ struct tn_watch {
     tn_listener *listener;
     pthread_mutex_t lock;   /* of all below; the list is changed on the stream's thread alone */
     watched *first, **last; /* in the order in which they end */
-    cl_int error;           /* of the first failure that is not taken yet; CL_SUCCESS */
+    /* Kept to the end of the stream: PoCL is not done with an event when its state says so. */
+    watched *failed;
+    cl_int error; /* of the first failure that is not taken yet; CL_SUCCESS */
     char text[TEXT_SIZE];
 };
 
@@ -52,7 +54,14 @@ tn_watch *tn_watch_create(tenon_failure_callback callback, void *user)
     return NULL;
 }
 
-static void drop_first(tn_watch *watch)
+static void release(tn_watch *watch, watched *w)
+{
+    tn_listener_wait(watch->listener); /* the driver may be telling of this one */
+    clReleaseEvent(w->event);
+    free(w);
+}
+
+static watched *take_first(tn_watch *watch)
 {
     watched *w = watch->first;
     pthread_mutex_lock(&watch->lock);
@@ -60,9 +69,7 @@ static void drop_first(tn_watch *watch)
     if (watch->first == NULL)
         watch->last = &watch->first;
     pthread_mutex_unlock(&watch->lock);
-    tn_listener_wait(watch->listener); /* the driver may be telling of this one */
-    clReleaseEvent(w->event);
-    free(w);
+    return w;
 }
 
 void tn_watch_destroy(tn_watch *watch)
@@ -71,7 +78,12 @@ void tn_watch_destroy(tn_watch *watch)
         return;
     tn_listener_stop(watch->listener);
     while (watch->first != NULL)
-        drop_first(watch);
+        release(watch, take_first(watch));
+    while (watch->failed != NULL) {
+        watched *w = watch->failed;
+        watch->failed = w->next;
+        release(watch, w);
+    }
     tn_listener_end(watch->listener);
     pthread_mutex_destroy(&watch->lock);
     free(watch);
@@ -157,9 +169,14 @@ tenon_status tn_watch_take(const char *operation, tn_watch *watch)
            clGetEventInfo(watch->first->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
                           &state, NULL) == CL_SUCCESS &&
            state <= CL_COMPLETE) {
-        if (state < CL_COMPLETE)
-            tell(watch, watch->first, state);
-        drop_first(watch);
+        if (state == CL_COMPLETE) {
+            release(watch, take_first(watch));
+            continue;
+        }
+        tell(watch, watch->first, state);
+        watched *w = take_first(watch);
+        w->next = watch->failed;
+        watch->failed = w;
     }
     pthread_mutex_lock(&watch->lock);
     const cl_int error = watch->error;

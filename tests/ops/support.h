@@ -171,6 +171,10 @@ struct test_subject {
      * all: NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call.
      */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
+    /* Makes the call's plan, of views with the offsets of the operands and without memory, and says
+     * which operand each of the plan's is by its name; NULL: there is none. */
+    tenon_plan *(*plan)(const void *data, const char *solver);
+    const test_tensor *(*operand_named)(const void *data, const char *name);
     /* Tries solvers on emulated matrix units (emulation.h); NULL where the family has none. */
     void (*emulate)(const test_subject *subject);
 };
