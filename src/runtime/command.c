@@ -53,7 +53,13 @@ void tn_command_keep(const char *operation, const char *label, tenon_stream *str
         tn_watch_event(stream->watch, command->made, operation, label);
     if (stream->is_unordered || is_asked) {
         clRetainEvent(command->made);
-        tn_commands_forget(stream);
+        if (stream->gathered != NULL && stream->last_count == 2)
+            clReleaseEvent(stream->gathered);
+        /* PoCL 3.1 aborts where a marker fails that nobody holds. */
+        if (stream->last_count == 2)
+            stream->gathered = stream->last[--stream->last_count];
+        if (stream->last_count == 1)
+            clReleaseEvent(stream->last[0]);
         stream->last[0] = command->made;
         stream->last_count = 1;
         stream->last_operation = operation;

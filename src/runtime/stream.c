@@ -158,6 +158,8 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
     free(stream->kernels);
     tn_arena_release(stream);
     tn_commands_forget(stream);
+    if (stream->gathered != NULL)
+        clReleaseEvent(stream->gathered);
     tn_watch_destroy(stream->watch);
     tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);

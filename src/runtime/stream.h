@@ -27,6 +27,7 @@ struct tenon_stream {
      * for (runtime/command.h). */
     cl_event last[2];
     cl_uint last_count;
+    cl_event gathered; /* the one that the last command waited for in place of the caller's list */
     const char *last_operation;
     tn_arena arena;
     tenon_trace_callback trace;
