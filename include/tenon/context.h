@@ -37,6 +37,25 @@ typedef struct tenon_progress {
  * must be short, may be called by several at once, and must not call the library. */
 typedef void (*tenon_progress_callback)(void *user, const tenon_progress *progress);
 
+/** Work that has failed. Pointers are valid during the call only. */
+typedef struct tenon_failure {
+    uint32_t struct_size;  /**< sizeof(tenon_failure) as the library has it */
+    uint32_t status;       /**< the tenon_status that the stream's next call returns; of what the
+                              driver reports of its context, which no call need return,
+                              TENON_ERROR_OPENCL */
+    cl_int cl_error;       /**< what the event has as its status; 0 in a driver's report */
+    uint32_t reserved;     /**< 0 */
+    const char *operation; /**< "tenon_gemm"; NULL in a driver's report */
+    const char *solver;    /**< "gemm/tiled"; "" for what is no kernel; NULL in a driver's report */
+    const char *message;   /**< the same as a sentence, or what the driver says */
+} tenon_failure;
+
+/** Is told of work that failed on the device after the call that enqueued it had returned, and of
+ * what the driver reports of a context that the library has made. Called on a thread of the
+ * driver's, or where the driver tells nothing by the stream's next call on the thread of that, and
+ * by several at once: it must be short, and must call neither the library nor OpenCL. */
+typedef void (*tenon_failure_callback)(void *user, const tenon_failure *failure);
+
 /** What part measurements have in choosing solvers. An outcome that is stored stands until `tenon
  * tune` replaces it, so that equal calls have equal bits, in later processes too. */
 typedef enum tenon_measurements {
@@ -114,11 +133,16 @@ typedef struct tenon_context_params {
     uint64_t pool_limit;
     /** NULL: clCreateBuffer. Read during the call only; pool_limit must be 0 with it. */
     const tenon_allocator *allocator;
+    /** With it every command of the context's streams has an OpenCL event, which is followed; NULL:
+     * no event is made for that, and failures show in those that there are (tenon/stream.h). */
+    tenon_failure_callback failure;
+    void *failure_user; /**< must last as long as the context and its streams; nothing is told of
+                           after that */
 } tenon_context_params;
 
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
-        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL
+        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL, NULL, NULL
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_CONTEXT_PARAMS_DEFAULTS                                                              \

@@ -100,6 +100,32 @@ TENON_CALL tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *p
                                        const tenon_memory *memories, uint32_t count,
                                        const tenon_sync *sync);
 
+/** An operand of a run, by its name. It lies in `memory` from byte `offset` on: that takes the
+ * place of the offset of the view that the plan was made from, and is not added to it. */
+typedef struct tenon_operand {
+    const char *name; /**< as tenon_plan_operand_name gives it: that of the operation's argument */
+    tenon_memory memory; /**< kind NONE where the operand is empty */
+    uint64_t offset;     /**< bytes, any multiple of the element's size */
+} tenon_operand;
+
+/** The name of an operand that a run takes.
+ *  @param index  below tenon_plan_operands(plan)
+ *  @return the name, which lasts as long as the library; NULL past the last one, and for NULL */
+TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t index);
+
+/** tenon_plan_run with operands by name, in any order, each at an offset of its own: one plan
+ * serves all the places of an arena, and all the parts of a batch. Shapes and strides are the
+ * plan's; no offset has to have more alignment than an element.
+ *  @param operands  each operand of the plan once; those that it was made without, or does not read
+ *                   (c where beta is 0), are not named, unless their memory is of kind NONE
+ *  @param count     of these
+ *  @return as tenon_plan_run; TENON_ERROR_INVALID_ARGUMENT too where a name is none of the plan's,
+ *          is given twice or is missing (the message lists them all), or an offset is no multiple
+ *          of the element's size */
+TENON_CALL tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon_plan *plan,
+                                                const tenon_operand *operands, uint32_t count,
+                                                const tenon_sync *sync);
+
 #ifdef __cplusplus
 }
 #endif

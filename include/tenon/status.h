@@ -53,7 +53,11 @@ typedef enum tenon_status {
        (tenon_device_list, tenon_device_select, tenon_context_create, tenon_context_import), and
        none where the library was built with -Dopencl=link. A loader without any driver is none of
        these: it has no devices. */
-    TENON_ERROR_NO_OPENCL = 12
+    TENON_ERROR_NO_OPENCL = 12,
+    /** Work of an earlier call on the stream, which the message names, has failed on the device:
+       its outputs, and what was made of them, are undefined. The call that returns this has done
+       nothing (tenon_stream_finish has waited). Told once; calls after it go on. */
+    TENON_ERROR_ASYNCHRONOUS = 13
 } tenon_status;
 
 /** The name of a status, "TENON_OK" for example; "unknown status" for a value that is none. Never

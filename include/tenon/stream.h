@@ -1,5 +1,23 @@
-/* A stream: one in-order OpenCL queue, with the kernel objects and the workspace of the calls made
- * on it. */
+/*
+ * A stream: one OpenCL queue, with the kernel objects and the workspace of the calls made on it.
+ *
+ * Calls on one stream take effect in their order, whether the queue keeps one or not. On an
+ * out-of-order queue each command of the stream waits for the stream's last one by its event; what
+ * else is in the queue (another stream's work, the application's own) is neither waited for nor
+ * held up. Two exceptions: gemm/clblast puts a barrier into the queue, and drivers may have calls
+ * that return when data is there (upload, download, map) wait for all of it, as PoCL does.
+ *
+ * Between queues events say the order, in a tenon_sync. An event may be waited for in any queue of
+ * the same OpenCL context once its own queue has been flushed: a call that gives one flushes, and
+ * so does not have to be followed by tenon_stream_flush; the application flushes the queues of
+ * events that it has made itself. Otherwise both queues may wait for ever.
+ *
+ * Work can fail on the device after its call has returned. The next call on the stream that finds
+ * it out returns TENON_ERROR_ASYNCHRONOUS or TENON_ERROR_DEVICE_LOST and does nothing else. It is
+ * found out by the events of commands that have one anyway: the last one that a call was asked for,
+ * every command on an out-of-order queue, and every command of a context that has a callback for
+ * failures (tenon_context_params.failure), which is told at once.
+ */
 #ifndef TENON_STREAM_H
 #define TENON_STREAM_H
 
@@ -30,12 +48,12 @@ typedef struct tenon_sync {
 } tenon_sync;
 
 /** Makes a stream.
- *  @param queue  an in-order queue of the context's OpenCL context and device, which is retained;
- *                NULL makes a new one
+ *  @param queue  a queue of the context's OpenCL context and device, in order or out of order,
+ * which is retained; NULL makes a new one, in order
  *  @param out    receives the stream, which the caller gives back with tenon_stream_destroy; NULL
  *                on failure
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a queue of another context or device; an
- *          out-of-order queue) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a queue of another context or device) ·
+ *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_CALL tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
                                             tenon_stream **out);
 
@@ -48,12 +66,12 @@ TENON_API cl_command_queue tenon_stream_cl(const tenon_stream *stream);
 TENON_API tenon_context *tenon_stream_context(const tenon_stream *stream);
 
 /** Sends what is enqueued to the device.
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_DEVICE_LOST · TENON_ERROR_OPENCL
- */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_ASYNCHRONOUS ·
+ *          TENON_ERROR_DEVICE_LOST · TENON_ERROR_OPENCL */
 TENON_CALL tenon_status tenon_stream_flush(tenon_stream *stream);
 
-/** Waits until all that is enqueued is done; statuses as tenon_stream_flush. A device lost
- * meanwhile is reported here. */
+/** Waits until all that is enqueued is done; statuses as tenon_stream_flush. A device that was
+ * lost, and work that failed, meanwhile is reported here. */
 TENON_CALL tenon_status tenon_stream_finish(tenon_stream *stream);
 
 /** Allocates workspace in advance, so that no later run of a plan that needs up to `bytes`

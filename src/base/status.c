@@ -38,6 +38,8 @@ TENON_API const char *tenon_status_string(tenon_status status)
         return "TENON_ERROR_INCOMPLETE";
     case TENON_ERROR_NO_OPENCL:
         return "TENON_ERROR_NO_OPENCL";
+    case TENON_ERROR_ASYNCHRONOUS:
+        return "TENON_ERROR_ASYNCHRONOUS";
     }
     return "unknown status";
 }

@@ -24,6 +24,104 @@ static tenon_status check_run(const char *operation, tenon_stream *stream, const
     return TENON_OK;
 }
 
+static bool takes(const tenon_plan *plan, uint32_t number)
+{
+    return plan->operands[number].present && !plan->operands[number].kept;
+}
+
+/* The operands by name, for messages. */
+static const char *list_names(const tenon_plan *plan, char text[512])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        if (takes(plan, i) && used < 512)
+            used += (size_t)snprintf(text + used, 512 - used, "%s%s", used > 0 ? ", " : "",
+                                     plan->operands[i].name);
+    return text;
+}
+
+static uint32_t number_of(const tenon_plan *plan, const char *name)
+{
+    uint32_t i = 0;
+    while (i < plan->operand_count &&
+           (plan->operands[i].kept || strcmp(plan->operands[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+/* Puts an operand in its place among all. */
+static tenon_status take_operand(const char *operation, const tenon_plan *plan, uint32_t at,
+                                 const tenon_operand *given, bool *is_given, tn_operand *operands)
+{
+    char names[512], argument[32];
+    snprintf(argument, sizeof argument, "operands[%u]", at);
+    if (given->name == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: name is NULL", operation, argument);
+    const uint32_t i = number_of(plan, given->name);
+    if (i == plan->operand_count ||
+        (!plan->operands[i].present && given->memory.kind != TENON_MEMORY_NONE))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: \"%s\" is none of what %s takes: %s",
+                       operation, argument, given->name, plan->operation, list_names(plan, names));
+    if (is_given[i])
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: \"%s\" is there a second time; %s takes %s", operation, argument,
+                       given->name, plan->operation, list_names(plan, names));
+    TN_TRY(tn_handle_check(operation, argument, &given->memory));
+    is_given[i] = true;
+    if (!plan->operands[i].present)
+        return TENON_OK;
+    tenon_tensor view = plan->operands[i].view;
+    view.offset = given->offset;
+    TN_TRY(tn_tensor_check(operation, given->name, &view)); /* its offset alone is new */
+    operands[i] = (tn_operand){given->memory, given->offset};
+    return TENON_OK;
+}
+
+static tenon_status take_operands(const char *operation, const tenon_plan *plan,
+                                  const tenon_operand *given, uint32_t count,
+                                  tn_operand operands[TN_MAX_OPERANDS])
+{
+    bool is_given[TN_MAX_OPERANDS] = {false};
+    char names[512];
+    for (uint32_t i = 0; i < count; i++)
+        TN_TRY(take_operand(operation, plan, i, &given[i], is_given, operands));
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        const tn_planned *x = &plan->operands[i];
+        if (x->kept)
+            operands[i] = (tn_operand){x->view.memory, x->view.offset};
+        else if (x->present && !is_given[i])
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is missing; %s takes %s",
+                           operation, x->name, plan->operation, list_names(plan, names));
+    }
+    return TENON_OK;
+}
+
+/* Memory and overlaps, with the offsets of this run. */
+static tenon_status check_operands(const tenon_plan *plan, tenon_context *context,
+                                   const tn_operand *operands)
+{
+    tenon_tensor views[TN_MAX_OPERANDS];
+    tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        const tn_planned *planned = &plan->operands[i];
+        views[i] = planned->view;
+        views[i].memory = operands[i].memory;
+        views[i].offset = operands[i].offset;
+        call.operands[i] =
+            (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
+    }
+    return tn_call_check_memory(&call, context);
+}
+
+TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t index)
+{
+    for (uint32_t i = 0; plan != NULL && i < plan->operand_count; i++)
+        if (!plan->operands[i].kept && index-- == 0)
+            return plan->operands[i].name;
+    return NULL;
+}
+
 /* Whether the memories are such that nothing can be wrong: buffers, each long enough and cut from
  * no other, the outputs' unlike all others. */
 static bool is_plain(const tenon_plan *plan, const tenon_context *context,
@@ -101,6 +199,30 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
         operands[i] = plan->operands[i].present
                           ? (tn_operand){memories[i], plan->operands[i].view.offset}
                           : (tn_operand){0};
+    if (stream->context->is_verbose)
+        return run_verbosely(stream, plan, operands, sync);
+    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
+                            plan->scalars, sync);
+}
+
+TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon_plan *plan,
+                                               const tenon_operand *given, uint32_t count,
+                                               const tenon_sync *sync)
+{
+    static const char operation[] = "tenon_plan_run_operands";
+    tn_operand operands[TN_MAX_OPERANDS] = {{{0}, 0}};
+    TN_TRY(tn_stream_check(operation, stream));
+    if (plan == NULL || (given == NULL && count > 0))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       plan == NULL ? "plan" : "operands");
+    if (stream->context != plan->recording.context)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: stream %p is of another context than the plan", operation,
+                       (void *)stream);
+    TN_TRY(take_operands(operation, plan, given, count, operands));
+    TN_TRY(tn_plan_await(plan));
+    TN_TRY(tn_sync_check(plan->operation, sync));
+    TN_TRY(check_operands(plan, stream->context, operands));
     if (stream->context->is_verbose)
         return run_verbosely(stream, plan, operands, sync);
     return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,

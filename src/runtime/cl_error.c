@@ -70,12 +70,16 @@ const char *tn_cl_error_string(cl_int error)
     return "unknown OpenCL error";
 }
 
+bool tn_cl_loses_device(cl_int error)
+{
+    return error == CL_DEVICE_NOT_AVAILABLE || error == -9999;
+}
+
 static tenon_status status_of(cl_int error)
 {
-    switch (error) {
-    case CL_DEVICE_NOT_AVAILABLE:
-    case -9999:
+    if (tn_cl_loses_device(error))
         return TENON_ERROR_DEVICE_LOST;
+    switch (error) {
     case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     case CL_OUT_OF_RESOURCES:
     case CL_OUT_OF_HOST_MEMORY:

@@ -7,6 +7,9 @@
 /* "CL_INVALID_VALUE" for example; "unknown OpenCL error" for a code that is none. */
 const char *tn_cl_error_string(cl_int error);
 
+/* Whether the error says that the device is gone. */
+bool tn_cl_loses_device(cl_int error);
+
 /* Fails with the status that `error` means, and a message naming the operation and the OpenCL
  * function that gave it. */
 tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/store.h"
 #include "runtime/device.h"
+#include "runtime/listener.h"
 #include "runtime/statistics.h"
 
 #include <tenon/stream.h>
@@ -106,6 +107,13 @@ typedef struct tn_validation {
     tn_late_line *lines, **last_line;
 } tn_validation;
 
+/* Who hears what a driver reports of an OpenCL context. */
+typedef struct tn_driver_listener {
+    tenon_failure_callback failure;
+    void *user;
+    tn_listener *listener;
+} tn_driver_listener;
+
 /* Who keeps something in a context. */
 typedef enum tn_slot_id { TN_SLOT_DISPATCH, TN_SLOT_COUNT } tn_slot_id;
 
@@ -123,6 +131,10 @@ struct tenon_context {
     tn_log told;
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
+    tenon_failure_callback failure; /* or NULL */
+    void *failure_user;
+    /* What the driver of an OpenCL context of our own is told to report to; or NULL. */
+    tn_driver_listener *driver;
     tn_statistics statistics;
     tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */

@@ -197,6 +197,8 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->measurements = measurements(params->measurements);
     context->progress = params->progress;
     context->progress_user = params->progress_user;
+    context->failure = params->failure;
+    context->failure_user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
     if ((status = open_heap(operation, context, params)) != TENON_OK ||
@@ -209,13 +211,56 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     return TENON_OK;
 }
 
+static void end_driver_listener(tn_driver_listener *driver)
+{
+    if (driver != NULL)
+        tn_listener_end(driver->listener);
+    free(driver);
+}
+
+/* NULL, and TENON_OK, where nobody wants to hear. */
+static tenon_status begin_driver_listener(const char *operation, const tenon_context_params *params,
+                                          tn_driver_listener **out)
+{
+    *out = NULL;
+    if (params->failure == NULL)
+        return TENON_OK;
+    tn_driver_listener *driver = malloc(sizeof *driver);
+    if (driver != NULL) {
+        *driver = (tn_driver_listener){params->failure, params->failure_user, NULL};
+        driver->listener = tn_listener_begin(driver);
+    }
+    if (driver == NULL || driver->listener == NULL) {
+        free(driver);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    }
+    *out = driver;
+    return TENON_OK;
+}
+
+/* Told by the driver, on any thread of its. */
+static void CL_CALLBACK hear_driver(const char *text, const void *data, size_t size, void *number)
+{
+    const tn_driver_listener *driver = tn_listener_enter(number);
+    (void)data;
+    (void)size;
+    if (driver == NULL)
+        return;
+    const tenon_failure failure = {.struct_size = sizeof failure,
+                                   .status = TENON_ERROR_OPENCL,
+                                   .message = text != NULL ? text : ""};
+    driver->failure(driver->user, &failure);
+    tn_listener_leave(number);
+}
+
 static tenon_status create_cl_context(const char *operation, const tn_device *device,
-                                      cl_context *cl)
+                                      const tn_driver_listener *driver, cl_context *cl)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)device->info.platform, 0};
     cl_int error;
-    *cl = clCreateContext(properties, 1, &device->info.device, NULL, NULL, &error);
+    *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
+                          driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
     TN_CL_TRY(operation, "clCreateContext", error);
     return TENON_OK;
 }
@@ -237,8 +282,16 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     TN_TRY(tenon_device_select(params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
-    TN_TRY(create_cl_context(operation, &device, &cl));
-    return make_context(operation, cl, &device, params, NULL, out);
+    tn_driver_listener *driver;
+    TN_TRY(begin_driver_listener(operation, params, &driver));
+    tenon_status status = create_cl_context(operation, &device, driver, &cl);
+    if (status == TENON_OK)
+        status = make_context(operation, cl, &device, params, NULL, out);
+    if (status == TENON_OK)
+        (*out)->driver = driver;
+    else
+        end_driver_listener(driver);
+    return status;
 }
 
 tenon_status tn_context_without_device(const char *operation, const tn_device *device,
@@ -307,6 +360,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
     free(context->record);
+    end_driver_listener(context->driver);
     release_cl_context(context->cl);
     free(context);
 }
@@ -320,6 +374,6 @@ tenon_status tn_context_for_validation(const char *operation, tenon_context *own
      * is reported by who asked. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
-    TN_TRY(create_cl_context(operation, &owner->device, &cl));
+    TN_TRY(create_cl_context(operation, &owner->device, NULL, &cl));
     return make_context(operation, cl, &owner->device, &params, owner, out);
 }

@@ -5,6 +5,7 @@
 #include "base/dtype.h"
 #include "runtime/capability.h"
 #include "runtime/cl_error.h"
+#include "runtime/command.h"
 #include "runtime/memory.h"
 #include "runtime/transfer.h"
 #include "runtime/opencl.h"
@@ -18,11 +19,14 @@ static tenon_status fill_dense(const char *operation, tenon_stream *stream,
                                const tenon_sync *sync)
 {
     tn_extent extent = tn_tensor_extent(tensor);
+    tn_command c;
+    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
     TN_CL_TRY(operation, "clEnqueueFillBuffer",
               clEnqueueFillBuffer(stream->queue, tensor->memory.u.buffer, element,
                                   tenon_dtype_size(tensor->dtype), (size_t)extent.first,
-                                  (size_t)(extent.end - extent.first), tn_sync_wait_count(sync),
-                                  tn_sync_wait_list(sync), tn_sync_event(sync)));
+                                  (size_t)(extent.end - extent.first), c.wait_count, c.wait_list,
+                                  c.event));
+    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }

@@ -1,6 +1,7 @@
 #include "runtime/launch.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/command.h"
 #include "runtime/opencl.h"
 #include "runtime/program.h"
 
@@ -263,55 +264,61 @@ static void call_trace(const run *r, const tn_step *step, cl_event event)
     r->stream->trace(r->stream->trace_user, &record);
 }
 
-static tenon_status enqueue_kernel(const run *r, const tn_step *step, const tenon_sync *wait,
-                                   cl_event *event)
+static tenon_status enqueue_kernel(const run *r, const tn_step *step, tn_command *command)
 {
     cl_kernel kernel;
     TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
     TN_TRY(set_arguments(r, step, kernel));
     TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
               clEnqueueNDRangeKernel(r->stream->queue, kernel, step->dimensions, NULL, step->global,
-                                     step->local[0] != 0 ? step->local : NULL,
-                                     tn_sync_wait_count(wait), tn_sync_wait_list(wait), event));
+                                     step->local[0] != 0 ? step->local : NULL, command->wait_count,
+                                     command->wait_list, command->event));
     return TENON_OK;
 }
 
-static tenon_status enqueue_foreign(const run *r, const tn_step *step, const tenon_sync *wait,
-                                    cl_event *event)
+/* The barrier holds up what the routine enqueues, and the marker waits for all of it: on a queue
+ * that keeps no order these two are the step's place in the stream. */
+static tenon_status enqueue_routine(const run *r, const tn_step *step, tn_command *command)
 {
     unsigned char args[TN_MAX_ARGS_SIZE];
     cl_mem buffers[TN_MAX_POINTERS];
     for (uint32_t i = 0; i < step->operand_count; i++)
         buffers[i] = operand_of(r, step->operands[i])->memory.u.buffer;
     fill_arguments(r, step, args);
-    if (tn_sync_wait_count(wait) > 0)
+    if (command->wait_count > 0)
         TN_CL_TRY(r->operation, "clEnqueueBarrierWithWaitList",
-                  clEnqueueBarrierWithWaitList(r->stream->queue, tn_sync_wait_count(wait),
-                                               tn_sync_wait_list(wait), NULL));
+                  clEnqueueBarrierWithWaitList(r->stream->queue, command->wait_count,
+                                               command->wait_list, NULL));
     TN_TRY(step->foreign(r->operation, r->stream->queue, buffers, args));
-    if (event == NULL)
+    if (command->event == NULL)
         return TENON_OK;
-    cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, event);
+    cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, command->event);
     if (error == CL_SUCCESS)
         return TENON_OK;
     return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for what %s has enqueued",
                       r->operation, step->foreign_name);
 }
 
+static tenon_status enqueue_foreign(const run *r, const tn_step *step, tn_command *command)
+{
+    const tenon_status status = enqueue_routine(r, step, command);
+    /* Some of it may be on its way, and there is no event for the next command to wait for. */
+    if (status != TENON_OK && r->stream->is_unordered)
+        clFinish(r->stream->queue);
+    return status;
+}
+
 /* `event` is where the call's event goes, for its last launch; NULL otherwise. */
 static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait,
                             cl_event *event)
 {
-    cl_event own = NULL;
+    tn_command command;
     bool traced = r->stream->trace != NULL;
-    TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(
-        r, step, wait, traced || event != NULL ? &own : NULL));
+    TN_TRY(tn_command_begin(r->operation, r->stream, wait, traced || event != NULL, &command));
+    TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(r, step, &command));
     if (traced)
-        call_trace(r, step, own);
-    if (event != NULL)
-        *event = own;
-    else if (own != NULL)
-        clReleaseEvent(own);
+        call_trace(r, step, command.made);
+    tn_command_end(r->operation, r->label, r->stream, &command, event);
     return TENON_OK;
 }
 

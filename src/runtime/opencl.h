@@ -53,6 +53,7 @@
     X(clRetainEvent)                                                                               \
     X(clRetainMemObject)                                                                           \
     X(clRetainProgram)                                                                             \
+    X(clSetEventCallback)                                                        \
     X(clSetKernelArg)                                                                              \
     X(clWaitForEvents)
 
@@ -133,6 +134,7 @@ bool tn_opencl_has_svm(void);
 #define clRetainEvent                            tn_opencl.clRetainEvent
 #define clRetainMemObject                        tn_opencl.clRetainMemObject
 #define clRetainProgram                          tn_opencl.clRetainProgram
+#define clSetEventCallback                       tn_opencl.clSetEventCallback
 #define clSetKernelArg                           tn_opencl.clSetKernelArg
 #define clSetKernelArgSVMPointer                 tn_opencl.clSetKernelArgSVMPointer
 #define clWaitForEvents                          tn_opencl.clWaitForEvents

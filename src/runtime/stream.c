@@ -1,6 +1,7 @@
 #include "runtime/stream.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/command.h"
 #include "runtime/heap.h"
 #include "runtime/keeper.h"
 #include "runtime/memory.h"
@@ -10,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_stream_check(const char *operation, const tenon_stream *stream)
+tenon_status tn_stream_check(const char *operation, tenon_stream *stream)
 {
     if (stream == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream is NULL", operation);
-    return TENON_OK;
+    if (stream->last_count == 0 && stream->watch == NULL)
+        return TENON_OK;
+    return tn_command_failure(operation, stream);
 }
 
 tenon_status tn_sync_check(const char *operation, const tenon_sync *sync)
@@ -63,11 +66,14 @@ void tn_stream_settle(tenon_stream *stream)
 
 tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync)
 {
+    tn_command command;
     if (tn_sync_wait_count(sync) == 0 && tn_sync_event(sync) == NULL)
         return TENON_OK;
+    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &command));
     TN_CL_TRY(operation, "clEnqueueMarkerWithWaitList",
-              clEnqueueMarkerWithWaitList(stream->queue, tn_sync_wait_count(sync),
-                                          tn_sync_wait_list(sync), tn_sync_event(sync)));
+              clEnqueueMarkerWithWaitList(stream->queue, command.wait_count, command.wait_list,
+                                          command.event));
+    tn_command_end(operation, NULL, stream, &command, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }
@@ -83,7 +89,7 @@ static tenon_status create_queue(const char *operation, tenon_context *context,
 }
 
 static tenon_status import_queue(const char *operation, tenon_context *context,
-                                 cl_command_queue queue)
+                                 cl_command_queue queue, bool *is_unordered)
 {
     cl_context cl;
     cl_device_id device;
@@ -99,11 +105,25 @@ static tenon_status import_queue(const char *operation, tenon_context *context,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: queue %p is of another %s than the context", operation, (void *)queue,
                        cl != context->cl ? "OpenCL context" : "device");
-    if ((properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: queue %p is out of order, must be in order", operation, (void *)queue);
+    *is_unordered = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     TN_CL_TRY(operation, "clRetainCommandQueue", clRetainCommandQueue(queue));
     return TENON_OK;
+}
+
+static tenon_stream *new_stream(tenon_context *context)
+{
+    tenon_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL)
+        return NULL;
+    stream->context = context;
+    stream->arena.limit = context->workspace_limit;
+    if (context->failure == NULL)
+        return stream;
+    stream->watch = tn_watch_create(context->failure, context->failure_user);
+    if (stream->watch != NULL)
+        return stream;
+    free(stream);
+    return NULL;
 }
 
 TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
@@ -115,23 +135,26 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     if (context == NULL || out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        context == NULL ? "context" : "out");
+    bool is_unordered = false;
     if (queue != NULL)
-        TN_TRY(import_queue(operation, context, queue));
+        TN_TRY(import_queue(operation, context, queue, &is_unordered));
     else
         TN_TRY(create_queue(operation, context, &queue));
-    tenon_stream *stream = calloc(1, sizeof *stream);
+    tenon_stream *stream = new_stream(context);
     tenon_status status = stream != NULL
                               ? tn_heap_stream_begins(operation, context->heap, queue)
                               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status != TENON_OK) {
+        if (stream != NULL)
+            tn_watch_destroy(stream->watch);
         free(stream);
         clReleaseCommandQueue(queue);
         return status;
     }
     tenon_context_retain(context);
-    stream->context = context;
     stream->queue = queue;
-    stream->arena.limit = context->workspace_limit;
+    stream->is_unordered = is_unordered;
+    stream->is_followed = is_unordered || stream->watch != NULL;
     tn_keeper_stream_begins(context);
     *out = stream;
     return TENON_OK;
@@ -147,6 +170,10 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
     free(stream->kernels);
     tn_heap_stream_ends(stream->context->heap, stream->queue);
     tn_arena_release(stream);
+    tn_commands_forget(stream);
+    if (stream->gathered != NULL)
+        clReleaseEvent(stream->gathered);
+    tn_watch_destroy(stream->watch);
     tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);
     tenon_context_release(stream->context);
@@ -173,7 +200,8 @@ TENON_API tenon_status tenon_stream_flush(tenon_stream *stream)
 TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
 {
     static const char operation[] = "tenon_stream_finish";
-    TN_TRY(tn_stream_check(operation, stream));
+    if (stream == NULL)
+        return tn_stream_check(operation, stream);
     cl_int error = clFinish(stream->queue);
     /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
      * device. */
@@ -182,7 +210,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
                           "%s: the device is lost: clFinish gave %s", operation,
                           tn_cl_error_string(error));
     TN_CL_TRY(operation, "clFinish", error);
-    return TENON_OK;
+    return tn_stream_check(operation, stream);
 }
 
 TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,

@@ -3,6 +3,7 @@
 #define TN_RUNTIME_STREAM_H
 
 #include "runtime/context.h"
+#include "runtime/watch.h"
 
 #include <tenon/tensor.h>
 
@@ -19,13 +20,22 @@ struct tenon_stream {
     cl_command_queue queue;
     cl_kernel *kernels; /* by the number of the program cache; NULL until first used */
     uint32_t kernel_count;
+    bool is_unordered; /* the queue runs commands in any order: each waits for the one before */
+    bool is_followed;  /* each command has an event: for that, or for the watch */
+    tn_watch *watch;   /* NULL where the application does not ask */
+    /* Of the last command whose event was had, and of what the caller wanted the next one to wait
+     * for (runtime/command.h). */
+    cl_event last[2];
+    cl_uint last_count;
+    cl_event gathered; /* the one that the last command waited for in place of the caller's list */
+    const char *last_operation;
     tn_arena arena;
     tenon_trace_callback trace;
     void *trace_user;
 };
 
-/* Refuses a NULL stream. */
-tenon_status tn_stream_check(const char *operation, const tenon_stream *stream);
+/* Refuses a NULL stream, and one whose earlier work is known to have failed: once for each time. */
+tenon_status tn_stream_check(const char *operation, tenon_stream *stream);
 
 /* Refuses a wait list that is not one. */
 tenon_status tn_sync_check(const char *operation, const tenon_sync *sync);

@@ -2,6 +2,7 @@
 #include "runtime/transfer.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/command.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
 #include "runtime/usm.h"
@@ -38,29 +39,26 @@ typedef struct dense_copy {
     void *data;
     size_t size;
     bool to_tensor, blocking;
-    const tenon_sync *sync;
 } dense_copy;
 
-static cl_int copy_buffer(const dense_copy *c)
+static cl_int copy_buffer(const dense_copy *d, const tn_command *c)
 {
-    const cl_mem buffer = c->tensor->memory.u.buffer;
-    const size_t first = (size_t)c->tensor->offset;
-    const cl_uint waits = tn_sync_wait_count(c->sync);
-    const cl_event *list = tn_sync_wait_list(c->sync);
-    cl_event *event = tn_sync_event(c->sync);
-    return c->to_tensor ? clEnqueueWriteBuffer(c->stream->queue, buffer, c->blocking, first,
-                                               c->size, c->data, waits, list, event)
-                        : clEnqueueReadBuffer(c->stream->queue, buffer, c->blocking, first, c->size,
-                                              c->data, waits, list, event);
+    const cl_mem buffer = d->tensor->memory.u.buffer;
+    const size_t first = (size_t)d->tensor->offset;
+    return d->to_tensor
+               ? clEnqueueWriteBuffer(d->stream->queue, buffer, d->blocking, first, d->size,
+                                      d->data, c->wait_count, c->wait_list, c->event)
+               : clEnqueueReadBuffer(d->stream->queue, buffer, d->blocking, first, d->size, d->data,
+                                     c->wait_count, c->wait_list, c->event);
 }
 
-static cl_int copy_pointer(const dense_copy *c)
+static cl_int copy_pointer(const dense_copy *d, const tn_command *c)
 {
-    const bool is_usm = c->tensor->memory.kind == TENON_MEMORY_USM;
-    char *at = (char *)c->tensor->memory.u.svm + c->tensor->offset;
-    return (is_usm ? c->stream->context->device.usm.copy : clEnqueueSVMMemcpy)(
-        c->stream->queue, c->blocking, c->to_tensor ? at : c->data, c->to_tensor ? c->data : at,
-        c->size, tn_sync_wait_count(c->sync), tn_sync_wait_list(c->sync), tn_sync_event(c->sync));
+    const bool is_usm = d->tensor->memory.kind == TENON_MEMORY_USM;
+    char *at = (char *)d->tensor->memory.u.svm + d->tensor->offset;
+    return (is_usm ? d->stream->context->device.usm.copy : clEnqueueSVMMemcpy)(
+        d->stream->queue, d->blocking, d->to_tensor ? at : d->data, d->to_tensor ? d->data : at,
+        d->size, c->wait_count, c->wait_list, c->event);
 }
 
 tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
@@ -68,15 +66,18 @@ tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
                                bool blocking, const tenon_sync *sync)
 {
     const size_t size = (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
-    const dense_copy c = {stream, tensor, data, size, to_tensor, blocking, sync};
+    const dense_copy d = {stream, tensor, data, size, to_tensor, blocking};
+    tn_command c;
+    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
     if (tensor->memory.kind == TENON_MEMORY_BUFFER)
         TN_CL_TRY(operation, to_tensor ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer",
-                  copy_buffer(&c));
+                  copy_buffer(&d, &c));
     else
         TN_CL_TRY(operation,
                   tensor->memory.kind == TENON_MEMORY_USM ? "clEnqueueMemcpyINTEL"
                                                           : "clEnqueueSVMMemcpy",
-                  copy_pointer(&c));
+                  copy_pointer(&d, &c));
+    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     if (!blocking)
         tn_sync_flush(stream, sync);
     return TENON_OK;
@@ -97,19 +98,23 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
     tn_extent extent = tn_tensor_extent(tensor);
     size_t first = (size_t)extent.first, size = (size_t)(extent.end - extent.first);
     bool svm = tensor->memory.kind == TENON_MEMORY_SVM;
+    tn_command command;
     cl_int error;
     void *at;
+    *status = tn_command_begin(operation, stream, sync, false, &command);
+    if (*status != TENON_OK)
+        return NULL;
     if (svm) {
         at = (char *)tensor->memory.u.svm + first;
         error = clEnqueueSVMMap(stream->queue, CL_TRUE, map_flags(flags), at, size,
-                                tn_sync_wait_count(sync), tn_sync_wait_list(sync), NULL);
+                                command.wait_count, command.wait_list, command.event);
     } else {
         at = clEnqueueMapBuffer(stream->queue, tensor->memory.u.buffer, CL_TRUE, map_flags(flags),
-                                first, size, tn_sync_wait_count(sync), tn_sync_wait_list(sync),
-                                NULL, &error);
+                                first, size, command.wait_count, command.wait_list, command.event,
+                                &error);
     }
     if (at != NULL && error == CL_SUCCESS) {
-        *status = TENON_OK;
+        tn_command_end(operation, NULL, stream, &command, NULL);
         return at;
     }
     *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
@@ -118,16 +123,18 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
 }
 
 static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
-                                 const tenon_tensor *tensor, void *pointer, cl_uint waits,
-                                 const cl_event *list, cl_event *event)
+                                 const tenon_tensor *tensor, void *pointer, const tenon_sync *sync)
 {
+    tn_command c;
+    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
     if (tensor->memory.kind == TENON_MEMORY_SVM)
         TN_CL_TRY(operation, "clEnqueueSVMUnmap",
-                  clEnqueueSVMUnmap(stream->queue, pointer, waits, list, event));
+                  clEnqueueSVMUnmap(stream->queue, pointer, c.wait_count, c.wait_list, c.event));
     else
         TN_CL_TRY(operation, "clEnqueueUnmapMemObject",
-                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, waits,
-                                          list, event));
+                  clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer,
+                                          c.wait_count, c.wait_list, c.event));
+    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     return TENON_OK;
 }
 
@@ -216,7 +223,8 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     if (mapped == NULL)
         return status;
     copy_view(tensor, mapped, data, to_view);
-    status = unmap_extent(operation, stream, tensor, mapped, 0, NULL, tn_sync_event(sync));
+    const tenon_sync after = {.event = tn_sync_event(sync)};
+    status = unmap_extent(operation, stream, tensor, mapped, &after);
     if (status != TENON_OK) {
         /* What failed may have been the event. */
         unmap_after_failure(stream, tensor, mapped);
@@ -329,8 +337,7 @@ TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tens
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
     if (tensor->memory.kind == TENON_MEMORY_USM)
         return tn_sync_marker(operation, stream, sync);
-    TN_TRY(unmap_extent(operation, stream, tensor, pointer, tn_sync_wait_count(sync),
-                        tn_sync_wait_list(sync), tn_sync_event(sync)));
+    TN_TRY(unmap_extent(operation, stream, tensor, pointer, sync));
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }

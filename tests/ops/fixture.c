@@ -135,6 +135,30 @@ static tenon_status call(const void *user, const char *solver)
                            : test_call_views(f->c.operation, &params, views);
 }
 
+/* The tensor of an operand of a plan, whose order may be another than the operation's. */
+static const test_tensor *operand_named(const void *user, const char *name)
+{
+    const test_fixture *f = user;
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        if (strcmp(f->c.operation->operands[i].name, name) == 0) {
+            const test_tensor *tensor = &f->operands[owner_of(f, i)];
+            return tensor->image != NULL ? tensor : NULL;
+        }
+    return NULL;
+}
+
+static tenon_plan *make_plan(const void *user, const char *solver)
+{
+    const test_fixture *f = user;
+    const tenon_tensor *views[TN_MAX_OPERANDS];
+    tn_case_params params = f->c.params;
+    tenon_plan *plan;
+    gather_views(f, false, views);
+    params.head.solver = solver;
+    assert_ok(f->c.operation->plan(test_stream->context, &params, views, &plan));
+    return plan;
+}
+
 static const char *describe(const void *user)
 {
     static char text[TN_CASE_TEXT_SIZE];
@@ -240,6 +264,8 @@ test_subject test_subject_of(const test_fixture *f)
                           .outputs = operation->output_count,
                           .expected_of =
                               f->by_solver || f->has_own_bounds != NULL ? expected_of : NULL,
+                          .plan = f->call == NULL ? make_plan : NULL,
+                          .operand_named = operand_named,
                           .emulate = f->emulate};
 }
 

@@ -3,6 +3,7 @@
 #include "quick.h"
 #include "tally.h"
 
+#include "dispatch/plan.h"
 #include "ops/common/stores.h"
 
 static tn_case last_call;
@@ -115,6 +116,67 @@ static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
     return bits;
 }
 
+/* An operand at another place: its whole image, guard zones and all, `shift` bytes into memory of
+ * its own. */
+static void move_operand(const test_tensor *from, uint64_t shift, test_tensor *to)
+{
+    *to = *from;
+    to->bytes = from->bytes + shift;
+    to->image = malloc((size_t)to->bytes);
+    assert_non_null(to->image);
+    memset(to->image, 0xff, (size_t)shift);
+    memcpy(to->image + shift, from->image, (size_t)from->bytes);
+    to->view.offset += shift;
+    to->host = to->view;
+    to->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = to->image};
+    assert_ok(tenon_memory_create(test_context, to->bytes, &to->view.memory));
+    test_upload(to);
+}
+
+/* The plan of the same call, run with every operand at another offset: few elements on, so that
+ * vectors begin elsewhere, or many. */
+static void run_elsewhere(const test_subject *subject, const char *solver)
+{
+    static uint64_t turn;
+    test_random random = test_random_for(0x0ff5e7 + turn++);
+    test_tensor moved[TN_MAX_OPERANDS];
+    tenon_operand named[TN_MAX_OPERANDS];
+    uint32_t count = 0;
+    char why[256];
+    memset(moved, 0, sizeof moved);
+    for (uint32_t i = 0; i < subject->operand_count; i++) {
+        const test_tensor *from = &subject->operands[i];
+        const int64_t most = test_one_in(&random, 2) ? 9 : 700;
+        if (from->image != NULL)
+            move_operand(
+                from, (uint64_t)test_between(&random, 1, most) * tenon_dtype_size(from->view.dtype),
+                &moved[i]);
+    }
+    tenon_plan *plan = subject->plan(subject->data, solver);
+    for (uint32_t i = tenon_plan_operands(plan); i-- > 0;) {
+        const char *name = tenon_plan_operand_name(plan, i);
+        const test_tensor *from = subject->operand_named(subject->data, name);
+        if (from == NULL || !plan->operands[i].present)
+            continue;
+        const test_tensor *to = &moved[from - subject->operands];
+        named[count++] = (tenon_operand){name, to->view.memory, to->view.offset};
+    }
+    const tenon_status status = tenon_plan_run_operands(test_stream, plan, named, count, NULL);
+    test_subject there = *subject;
+    there.operands = moved;
+    if (status != TENON_OK)
+        fail_subject(subject, solver, tenon_last_error());
+    if (!outputs_agree(&there, solver, why))
+        fail_subject(subject, solver, why);
+    for (uint32_t i = 0; i < subject->operand_count; i++) {
+        if (moved[i].image != NULL && i < first_output(subject) && !test_untouched(&moved[i]))
+            fail_subject(subject, solver, "an input was written to by a run at other offsets");
+        if (moved[i].image != NULL)
+            test_tensor_destroy(&moved[i]);
+    }
+    tenon_plan_release(plan);
+}
+
 bool test_run(const test_subject *subject, const char *solver)
 {
     size_t bytes;
@@ -133,6 +195,8 @@ bool test_run(const test_subject *subject, const char *solver)
         fail_subject(subject, solver, "other bits at the second run");
     free(first);
     free(second);
+    if (subject->plan != NULL)
+        run_elsewhere(subject, solver);
     tally_begin("others");
     return true;
 }

@@ -32,6 +32,40 @@ static void refuse_gaps(void *user, tenon_log_level level, const char *message)
     }
 }
 
+cl_command_queue test_queue(tenon_context *context, bool unordered)
+{
+    tenon_device_info info = TENON_DEVICE_INFO_INIT;
+    cl_command_queue_properties properties = 0;
+    cl_int error;
+    if (tenon_context_device(context, &info) != TENON_OK ||
+        clGetDeviceInfo(info.device, CL_DEVICE_QUEUE_PROPERTIES, sizeof properties, &properties,
+                        NULL) != CL_SUCCESS)
+        return NULL;
+    properties &= CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE;
+    if (unordered && properties == 0)
+        return NULL;
+    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, unordered ? properties : 0, 0};
+    cl_command_queue queue =
+        clCreateCommandQueueWithProperties(tenon_context_cl(context), info.device, list, &error);
+    return error == CL_SUCCESS ? queue : NULL;
+}
+
+/* The tests' own stream. */
+static tenon_status open_stream(void)
+{
+    const char *wanted = getenv("TENON_TEST_QUEUE");
+    test_random random = test_random_for(0x9e0e);
+    const bool unordered =
+        wanted != NULL ? strcmp(wanted, "unordered") == 0 : test_one_in(&random, 2);
+    cl_command_queue queue = unordered ? test_queue(test_context, true) : NULL;
+    const tenon_status status = tenon_stream_create(test_context, queue, &test_stream);
+    if (queue != NULL) {
+        printf("on an out-of-order queue\n");
+        clReleaseCommandQueue(queue);
+    }
+    return status;
+}
+
 /* A device that was asked for by name and is not there is a mistake; none at all is not. */
 static int open_device(void)
 {
@@ -41,7 +75,7 @@ static int open_device(void)
     params.log_level = TENON_LOG_ERROR;
     tenon_status status = tenon_context_create(&params, &test_context);
     if (status == TENON_OK)
-        status = tenon_stream_create(test_context, NULL, &test_stream);
+        status = open_stream();
     if (status == TENON_OK)
         status = tenon_context_device(test_context, &info);
     if (status == TENON_OK) {

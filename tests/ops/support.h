@@ -33,6 +33,11 @@ int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t cou
 
 bool test_has(tenon_capability capability);
 
+/* A queue of a context, which the caller releases; NULL where its device has none that is out of
+ * order. The tests' own stream has the one or the other, as the seed says, or TENON_TEST_QUEUE:
+ * "ordered" or "unordered". */
+cl_command_queue test_queue(tenon_context *context, bool unordered);
+
 /* Runs calls in the words of `tenon check`, ended by NULL, in a context whose device has so many
  * bytes of local memory: each must be right, or refused by the solver that it names. Returns how
  * many were served. */
@@ -166,6 +171,10 @@ struct test_subject {
      * all: NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call.
      */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
+    /* Makes the call's plan, of views with the offsets of the operands and without memory, and says
+     * which operand each of the plan's is by its name; NULL: there is none. */
+    tenon_plan *(*plan)(const void *data, const char *solver);
+    const test_tensor *(*operand_named)(const void *data, const char *name);
     /* Tries solvers on emulated matrix units (emulation.h); NULL where the family has none. */
     void (*emulate)(const test_subject *subject);
 };

@@ -59,6 +59,42 @@ static void plans_check_their_operands(void **state)
     tenon_memory_destroy(&small.memory);
 }
 
+static void operands_are_named(void **state)
+{
+    static const char operation[] = "tenon_plan_run_operands";
+    tenon_tensor x = make_tensor(test_context, 300);
+    const tenon_tensor part = tenon_tensor_slice(x, 0, 0, 100);
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_activation_forward_plan(test_context, NULL, &part, &part, &plan));
+    assert_string_equal(tenon_plan_operand_name(plan, 0), "x");
+    assert_string_equal(tenon_plan_operand_name(plan, 1), "y");
+    assert_null(tenon_plan_operand_name(plan, 2));
+    assert_null(tenon_plan_operand_name(NULL, 0));
+    tenon_operand o[] = {{"y", x.memory, 400}, {"x", x.memory, 4}, {"x", x.memory, 4}};
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 3, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "second time");
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 1, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "\"x\" is missing");
+    o[1].name = "z";
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "x, y");
+    o[1] = (tenon_operand){"x", x.memory, 6};
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+                   TENON_ERROR_INVALID_ARGUMENT, operation, "offset is 6");
+    o[1].offset = 396;
+    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    assert_contains(tenon_last_error(), "overlap");
+    o[1].offset = 804;
+    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+                     TENON_ERROR_INVALID_ARGUMENT);
+    o[1].offset = 0;
+    assert_ok(tenon_plan_run_operands(test_stream, plan, o, 2, NULL));
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&x.memory);
+}
+
 static void many_shapes_are_planned(void **state)
 {
     tenon_tensor x = make_tensor(test_context, 8192);
@@ -156,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_check_their_operands),
+        cmocka_unit_test(operands_are_named),
         cmocka_unit_test(many_shapes_are_planned),
         cmocka_unit_test(one_plan_serves_several_threads),
         cmocka_unit_test(threads_build_at_once),

@@ -98,19 +98,9 @@ static void release_in_any_order(void **state)
     assert_int_equal(references_of(cl), before);
 }
 
-static cl_command_queue make_queue(cl_context cl, cl_command_queue_properties properties)
-{
-    tenon_device_info info = TENON_DEVICE_INFO_INIT;
-    cl_int error;
-    assert_ok(tenon_context_device(test_context, &info));
-    const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES, properties, 0};
-    cl_command_queue queue = clCreateCommandQueueWithProperties(cl, info.device, list, &error);
-    return error == CL_SUCCESS ? queue : NULL;
-}
-
 static void queues_are_imported(void **state)
 {
-    cl_command_queue queue = make_queue(tenon_context_cl(test_context), 0);
+    cl_command_queue queue = test_queue(test_context, false);
     tenon_stream *stream;
     (void)state;
     if (queue == NULL)
@@ -132,16 +122,8 @@ static void wrong_queues_are_refused(void **state)
     tenon_context *other;
     tenon_stream *stream = test_stream;
     (void)state;
-    cl_command_queue queue =
-        make_queue(tenon_context_cl(test_context), CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-    if (queue != NULL) {
-        assert_refused(tenon_stream_create(test_context, queue, &stream),
-                       TENON_ERROR_INVALID_ARGUMENT, operation, "out of order");
-        assert_null(stream);
-        clReleaseCommandQueue(queue);
-    }
     assert_ok(tenon_context_create(NULL, &other));
-    queue = make_queue(tenon_context_cl(other), 0);
+    cl_command_queue queue = test_queue(other, false);
     if (queue != NULL) {
         assert_refused(tenon_stream_create(test_context, queue, &stream),
                        TENON_ERROR_INVALID_ARGUMENT, operation, "queue");

@@ -1,0 +1,188 @@
+/*
+ * A command's event is asked for its state by the next call, and where the driver says so before
+ * that, the application hears of a failure at once. Drivers cannot be relied on for that alone:
+ * PoCL 3.1 calls nobody for an event that fails, or says that it has completed.
+ */
+#include "runtime/watch.h"
+
+#include "runtime/cl_error.h"
+#include "runtime/listener.h"
+#include "runtime/opencl.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_SIZE 512
+
+typedef struct watched {
+    struct watched *next;
+    cl_event event;
+    const char *operation;
+    bool is_told;
+    char label[];
+} watched;
+
+struct tn_watch {
+    tenon_failure_callback callback;
+    void *user;
+    tn_listener *listener;
+    pthread_mutex_t lock;   /* of all below; the list is changed on the stream's thread alone */
+    watched *first, **last; /* in the order in which they end */
+    /* Kept to the end of the stream: PoCL is not done with an event when its state says so. */
+    watched *failed;
+    cl_int error; /* of the first failure that is not taken yet; CL_SUCCESS */
+    char text[TEXT_SIZE];
+};
+
+tn_watch *tn_watch_create(tenon_failure_callback callback, void *user)
+{
+    tn_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL)
+        return NULL;
+    watch->callback = callback;
+    watch->user = user;
+    watch->last = &watch->first;
+    if (pthread_mutex_init(&watch->lock, NULL) == 0) {
+        watch->listener = tn_listener_begin(watch);
+        if (watch->listener != NULL)
+            return watch;
+        pthread_mutex_destroy(&watch->lock);
+    }
+    free(watch);
+    return NULL;
+}
+
+static void release(tn_watch *watch, watched *w)
+{
+    tn_listener_wait(watch->listener); /* the driver may be telling of this one */
+    clReleaseEvent(w->event);
+    free(w);
+}
+
+static watched *take_first(tn_watch *watch)
+{
+    watched *w = watch->first;
+    pthread_mutex_lock(&watch->lock);
+    watch->first = w->next;
+    if (watch->first == NULL)
+        watch->last = &watch->first;
+    pthread_mutex_unlock(&watch->lock);
+    return w;
+}
+
+void tn_watch_destroy(tn_watch *watch)
+{
+    if (watch == NULL)
+        return;
+    tn_listener_stop(watch->listener);
+    while (watch->first != NULL)
+        release(watch, take_first(watch));
+    while (watch->failed != NULL) {
+        watched *w = watch->failed;
+        watch->failed = w->next;
+        release(watch, w);
+    }
+    tn_listener_end(watch->listener);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}
+
+static tenon_status status_of(cl_int error)
+{
+    return tn_cl_loses_device(error) ? TENON_ERROR_DEVICE_LOST : TENON_ERROR_ASYNCHRONOUS;
+}
+
+static void describe(char text[TEXT_SIZE], const char *operation, const char *label, cl_int error)
+{
+    snprintf(text, TEXT_SIZE, "work of %s%s%s has failed on the device: %s (%d)", operation,
+             label[0] != '\0' ? ", by " : "", label, tn_cl_error_string(error), error);
+}
+
+tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int error)
+{
+    char text[TEXT_SIZE];
+    describe(text, earlier, "", error);
+    return tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, text);
+}
+
+/* Of the first to come, the stream's thread or the driver's. The command stays in the list
+ * meanwhile. */
+static void tell(tn_watch *watch, watched *w, cl_int error)
+{
+    char text[TEXT_SIZE];
+    pthread_mutex_lock(&watch->lock);
+    const bool was_told = w->is_told;
+    w->is_told = true;
+    describe(text, w->operation, w->label, error);
+    if (!was_told && watch->error == CL_SUCCESS) {
+        watch->error = error;
+        memcpy(watch->text, text, sizeof text);
+    }
+    pthread_mutex_unlock(&watch->lock);
+    const tenon_failure failure = {.struct_size = sizeof failure,
+                                   .status = (uint32_t)status_of(error),
+                                   .cl_error = error,
+                                   .operation = w->operation,
+                                   .solver = w->label,
+                                   .message = text};
+    if (!was_told)
+        watch->callback(watch->user, &failure);
+}
+
+static void CL_CALLBACK hear(cl_event event, cl_int state, void *number)
+{
+    tn_watch *watch = state < 0 ? tn_listener_enter(number) : NULL;
+    if (watch == NULL)
+        return;
+    pthread_mutex_lock(&watch->lock);
+    watched *w = watch->first;
+    while (w != NULL && w->event != event)
+        w = w->next;
+    pthread_mutex_unlock(&watch->lock);
+    if (w != NULL)
+        tell(watch, w, state);
+    tn_listener_leave(number);
+}
+
+void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label)
+{
+    const size_t length = label != NULL ? strlen(label) : 0;
+    watched *w = malloc(sizeof *w + length + 1);
+    if (w == NULL)
+        return;
+    *w = (watched){.event = event, .operation = operation};
+    memcpy(w->label, label != NULL ? label : "", length + 1);
+    clRetainEvent(event);
+    pthread_mutex_lock(&watch->lock);
+    *watch->last = w;
+    watch->last = &w->next;
+    pthread_mutex_unlock(&watch->lock);
+    clSetEventCallback(event, CL_COMPLETE, hear, tn_listener_number(watch->listener));
+}
+
+tenon_status tn_watch_take(const char *operation, tn_watch *watch)
+{
+    cl_int state;
+    while (watch->first != NULL &&
+           clGetEventInfo(watch->first->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
+                          &state, NULL) == CL_SUCCESS &&
+           state <= CL_COMPLETE) {
+        if (state == CL_COMPLETE) {
+            release(watch, take_first(watch));
+            continue;
+        }
+        tell(watch, watch->first, state);
+        watched *w = take_first(watch);
+        w->next = watch->failed;
+        watch->failed = w;
+    }
+    pthread_mutex_lock(&watch->lock);
+    const cl_int error = watch->error;
+    if (error != CL_SUCCESS)
+        tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, watch->text);
+    watch->error = CL_SUCCESS;
+    pthread_mutex_unlock(&watch->lock);
+    return error != CL_SUCCESS ? status_of(error) : TENON_OK;
+}

@@ -1,0 +1,28 @@
+/* Work that fails on the device after the call that enqueued it has returned, where a context's
+ * `failure` asks to be told. */
+#ifndef TN_RUNTIME_WATCH_H
+#define TN_RUNTIME_WATCH_H
+
+#include <tenon/context.h>
+
+/* What follows the commands of a stream, on its thread; drivers tell on theirs. */
+typedef struct tn_watch tn_watch;
+
+/* NULL without memory. */
+tn_watch *tn_watch_create(tenon_failure_callback callback, void *user);
+
+/* Tells of nothing any more. NULL is allowed. */
+void tn_watch_destroy(tn_watch *watch);
+
+/* Follows a command, which ends after those before it. Where there is no memory for that its
+ * failure is not told. `label`, which is copied, may be NULL. */
+void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label);
+
+/* Fails for the first failure since it was asked the last time; TENON_OK where there is none. The
+ * callback has been told of it, here at the latest. */
+tenon_status tn_watch_take(const char *operation, tn_watch *watch);
+
+/* Fails because a command of an earlier call has failed. */
+tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int error);
+
+#endif
