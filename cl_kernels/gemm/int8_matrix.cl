@@ -102,6 +102,6 @@ gemm_int8_matrix(INT8_POINTERS, int8_args args LOCAL_PARAMETER)
     share_lines(&p, shared, &lines);
     const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
     const result r = {&e, &args, zero_a, zero_b, shared, (uint)max(k_end, 0L), lines.wanted, m, n};
-    store_block(&p, &r, m, n, args.gemm.m, args.gemm.n, int8_is_aligned(&e, &args),
+    store_block(&p, &r, m, n, rows.width, columns.width, int8_is_aligned(&e, &args),
                 (__local int *)memory, sums);
 }

@@ -53,7 +53,7 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
      * vectors take 156; of pairs of units one fills it. */
-    store_block(&p, &e, m, n, args.m, args.n,
+    store_block(&p, &e, m, n, rows.width, columns.width,
                 (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
                     args.n % TENON_VW == 0,
                 (__local unit_acc *)memory, sums);
