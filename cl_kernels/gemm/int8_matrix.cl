@@ -49,24 +49,23 @@ typedef struct result {
     __local const uint *lines;
     uint k_end;
     int needs_lines;
-    long m, n; /* of the block */
+    long m, n; /* where the block begins */
 } result;
 
-TENON_INLINE void result_store(const result *r, int row, int col, int sum)
+TENON_INLINE void result_store(const result *r, long m, long n, int sum)
 {
-    const long m = r->m + row, n = r->n + col;
     int8_store(r->e, r->args, m, n,
                int8_unshifted(r->args, r->zero_a, r->zero_b, m, n, r->k_end, as_uint(sum),
-                              r->lines[row], r->lines[TENON_MB + col]));
+                              r->lines[m - r->m], r->lines[TENON_MB + n - r->n]));
 }
 
 #ifdef TENON_VW
-TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
+TENON_INLINE void result_store_v(const result *r, long m, long n, sums_v sums)
 {
-    const long m = r->m + row, n = r->n + col;
     if (r->needs_lines) {
-        sums = int8_unshifted_v(r->args, r->zero_a, r->zero_b, m, n, r->k_end, sums, r->lines[row],
-                                *(__local const uint4 *)(r->lines + TENON_MB + col));
+        sums = int8_unshifted_v(r->args, r->zero_a, r->zero_b, m, n, r->k_end, sums,
+                                r->lines[m - r->m],
+                                *(__local const uint4 *)(r->lines + TENON_MB + n - r->n));
     }
     int8_store_v(r->e, r->args, m, n, TENON_VW, 1, sums);
 }
@@ -103,6 +102,6 @@ gemm_int8_matrix(INT8_POINTERS, int8_args args LOCAL_PARAMETER)
     share_lines(&p, shared, &lines);
     const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
     const result r = {&e, &args, zero_a, zero_b, shared, (uint)max(k_end, 0L), lines.wanted, m, n};
-    store_block(&p, &r, rows.width, columns.width, int8_is_aligned(&e, &args),
+    store_block(&p, &r, m, n, rows.width, columns.width, int8_is_aligned(&e, &args),
                 (__local int *)memory, sums);
 }

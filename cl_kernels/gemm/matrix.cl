@@ -18,20 +18,16 @@
 
 #include "gemm/matrix_store.clh"
 
-/* What gemm/matrix_results.clh writes. */
-typedef struct result {
-    const gemm_epilogue *e;
-    long m, n; /* of the block */
-} result;
+typedef gemm_epilogue result;
 
-TENON_INLINE void result_store(const result *r, int row, int col, unit_acc sum)
+TENON_INLINE void result_store(const result *e, long m, long n, unit_acc sum)
 {
-    epilogue_store(r->e, r->m + row, r->n + col, sum);
+    epilogue_store(e, m, n, sum);
 }
 
-TENON_INLINE void result_store_v(const result *r, int row, int col, sums_v sums)
+TENON_INLINE void result_store_v(const result *e, long m, long n, sums_v sums)
 {
-    epilogue_store_aligned(r->e, r->m + row, r->n + col, sums);
+    epilogue_store_aligned(e, m, n, sums);
 }
 
 #include "gemm/matrix_results.clh"
@@ -55,10 +51,9 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
                     args.n, TENON_NB, TENON_B_ALONG_K);
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    const result r = {&e, m, n};
     /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
      * vectors take 156; of pairs of units one fills it. */
-    store_block(&p, &r, rows.width, columns.width,
+    store_block(&p, &e, m, n, rows.width, columns.width,
                 (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
                     args.n % TENON_VW == 0,
                 (__local unit_acc *)memory, sums);

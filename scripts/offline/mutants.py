@@ -52,7 +52,7 @@ MUTANTS = [
            ptx(r"(mma\.sync\S+ \{[^}]*\}, \{[^}]*\}, \{)(%r\d+), (%r\d+)", r"\1\3, \2", "gemm_int8_matrix")),
     Mutant("bytes: vectors of the sums of rows for those of columns", "sm_80",
            "gemm_int8/mma a=u8:69x144 b=i8:144x72 d=i32:69x72 zero_point_of_b=i8:72", WRONG,
-           source(r"r->lines \+ TENON_MB \+ col\)\)", "r->lines + col))", "gemm_int8_matrix")),
+           source(r"uint4 \*\)\(r->lines \+ TENON_MB", "uint4 *)(r->lines", "gemm_int8_matrix")),
     Mutant("ldmatrix without .trans", "sm_80", MMA, WRONG, ptx(r"(ldmatrix\S*)\.trans", r"\1")),
     Mutant("layout: D's rows", "sm_80", MMA, WRONG,
            source(r"return \(lane >> 2\) \+ 8 \* \(i >> 1\);", "return (lane >> 2) + 8 * (i & 1);")),

@@ -73,7 +73,10 @@ static void fill_filter(const conv_problem *p, int64_t slices, conv_tiled_args *
 {
     const conv_window *v = &p->window;
     const int64_t *f = v->filter, plane = f[0] * f[1] * f[2];
-    const int64_t dense[] = {plane, f[1] * f[2], f[2], 1}, *to = slices > 1 ? dense : p->w + 1;
+    const int64_t channels_last[] = {1, f[1] * f[2] * p->c, f[2] * p->c, p->c},
+                  taps_last[] = {plane, f[1] * f[2], f[2], 1};
+    const int64_t *sums = tn_conv_sums_channels_last(p) ? channels_last : taps_last,
+                  *to = slices > 1 ? sums : p->w + 1;
     fill_side(&args->depth, p->n, p->x[0], p->y[0], v->out, v->stride, p->x + 2, p->y + 2);
     fill_side(&args->columns, p->c, p->x[1], to[0], f, v->dilation, p->x + 2, to + 1);
     start_side(&args->columns, v, p->x + 2);
@@ -237,8 +240,8 @@ static bool joins_by_vectors(const conv_problem *p, const int64_t size[3],
     return whole && next % CONV_VECTOR == 0;
 }
 
-/* Of the filters' gradient, along the channels of a tap, or nothing; of images along their
- * channels, or pixels that are columns one after the other. */
+/* Of the filters' gradient, and of its slices' sums, along the channels of a tap, or nothing; of
+ * images along their channels, or pixels that are columns one after the other. */
 static conv_along results_along(const conv_problem *p, const conv_tiled_layout *l,
                                 int64_t *res_stride)
 {
@@ -247,8 +250,8 @@ static conv_along results_along(const conv_problem *p, const conv_tiled_layout *
     const int64_t *d = is_image ? p->x : p->y;
     *res_stride = 1;
     if (l->direction == CONV_GRADIENT_OF_FILTER) {
-        const bool along = l->slices == 1 && !tn_conv_gathers_along_k(p, l->direction) &&
-                           p->c % CONV_VECTOR == 0 && p->w[1] == 1 && steps_by_vectors(p->w, 1);
+        const bool along = tn_conv_sums_channels_last(p) && p->c % CONV_VECTOR == 0 &&
+                           (l->slices > 1 || (p->w[1] == 1 && steps_by_vectors(p->w, 1)));
         *res_stride = p->res[1];
         return along ? CONV_ALONG_N : CONV_ALONG_NONE;
     }

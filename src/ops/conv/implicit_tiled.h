@@ -99,6 +99,10 @@ int64_t tn_conv_slices(const conv_problem *problem, int64_t most);
 int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *problem, int64_t groups,
                             int64_t least);
 
+/* Whether columns of that product, and so the slices' sums, count channels fastest, and not taps.
+ */
+bool tn_conv_sums_channels_last(const conv_problem *problem);
+
 /* Bytes of the slices' sums, what they take, and adding them up: nothing for one slice. */
 uint64_t tn_conv_slices_size(const conv_problem *problem, int64_t slices);
 tn_work tn_conv_slices_work(const conv_problem *problem, int64_t slices);

@@ -41,6 +41,11 @@ int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *p, int64
     return slices;
 }
 
+bool tn_conv_sums_channels_last(const conv_problem *p)
+{
+    return !tn_conv_gathers_along_k(p, CONV_GRADIENT_OF_FILTER);
+}
+
 uint64_t tn_conv_slices_size(const conv_problem *p, int64_t slices)
 {
     return slices > 1 ? (uint64_t)slices * sums_size(p) : 0;
@@ -57,11 +62,13 @@ tenon_status tn_conv_record_slices(const char *operation, tn_recording *recordin
                                    const conv_problem *p, int64_t slices)
 {
     const int64_t *f = p->window.filter, *w = p->w;
-    const conv_packing packing = {.dtype = p->dtype,
-                                  .operand = p->operand[CONV_W],
-                                  .adds = (p->flags & CONV_HAS_C) != 0,
-                                  .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
-                                  .stride = {w[0], w[1], w[2], w[3], w[4]},
-                                  .parts = slices};
+    conv_packing packing = {.dtype = p->dtype,
+                            .operand = p->operand[CONV_W],
+                            .adds = (p->flags & CONV_HAS_C) != 0,
+                            .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
+                            .stride = {w[0], w[1], w[2], w[3], w[4]},
+                            .parts = slices};
+    if (tn_conv_sums_channels_last(p))
+        tn_conv_move_last(&packing, 1);
     return slices > 1 ? tn_conv_record_unpack(operation, recording, &packing) : TENON_OK;
 }
