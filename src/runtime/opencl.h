@@ -53,7 +53,7 @@
     X(clRetainEvent)                                                                               \
     X(clRetainMemObject)                                                                           \
     X(clRetainProgram)                                                                             \
-    X(clSetEventCallback)                                                        \
+    X(clSetEventCallback)                                                                          \
     X(clSetKernelArg)                                                                              \
     X(clWaitForEvents)
 

@@ -5,11 +5,11 @@
  */
 #include "runtime/watch.h"
 
+#include "base/platform.h"
 #include "runtime/cl_error.h"
 #include "runtime/listener.h"
 #include "runtime/opencl.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ struct tn_watch {
     tenon_failure_callback callback;
     void *user;
     tn_listener *listener;
-    pthread_mutex_t lock;   /* of all below; the list is changed on the stream's thread alone */
+    tn_mutex lock;   /* of all below; the list is changed on the stream's thread alone */
     watched *first, **last; /* in the order in which they end */
     /* Kept to the end of the stream: PoCL is not done with an event when its state says so. */
     watched *failed;
@@ -44,11 +44,11 @@ tn_watch *tn_watch_create(tenon_failure_callback callback, void *user)
     watch->callback = callback;
     watch->user = user;
     watch->last = &watch->first;
-    if (pthread_mutex_init(&watch->lock, NULL) == 0) {
+    if (tn_mutex_init(&watch->lock)) {
         watch->listener = tn_listener_begin(watch);
         if (watch->listener != NULL)
             return watch;
-        pthread_mutex_destroy(&watch->lock);
+        tn_mutex_destroy(&watch->lock);
     }
     free(watch);
     return NULL;
@@ -64,11 +64,11 @@ static void release(tn_watch *watch, watched *w)
 static watched *take_first(tn_watch *watch)
 {
     watched *w = watch->first;
-    pthread_mutex_lock(&watch->lock);
+    tn_mutex_lock(&watch->lock);
     watch->first = w->next;
     if (watch->first == NULL)
         watch->last = &watch->first;
-    pthread_mutex_unlock(&watch->lock);
+    tn_mutex_unlock(&watch->lock);
     return w;
 }
 
@@ -85,7 +85,7 @@ void tn_watch_destroy(tn_watch *watch)
         release(watch, w);
     }
     tn_listener_end(watch->listener);
-    pthread_mutex_destroy(&watch->lock);
+    tn_mutex_destroy(&watch->lock);
     free(watch);
 }
 
@@ -112,7 +112,7 @@ tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int 
 static void tell(tn_watch *watch, watched *w, cl_int error)
 {
     char text[TEXT_SIZE];
-    pthread_mutex_lock(&watch->lock);
+    tn_mutex_lock(&watch->lock);
     const bool was_told = w->is_told;
     w->is_told = true;
     describe(text, w->operation, w->label, error);
@@ -120,7 +120,7 @@ static void tell(tn_watch *watch, watched *w, cl_int error)
         watch->error = error;
         memcpy(watch->text, text, sizeof text);
     }
-    pthread_mutex_unlock(&watch->lock);
+    tn_mutex_unlock(&watch->lock);
     const tenon_failure failure = {.struct_size = sizeof failure,
                                    .status = (uint32_t)status_of(error),
                                    .cl_error = error,
@@ -136,11 +136,11 @@ static void CL_CALLBACK hear(cl_event event, cl_int state, void *number)
     tn_watch *watch = state < 0 ? tn_listener_enter(number) : NULL;
     if (watch == NULL)
         return;
-    pthread_mutex_lock(&watch->lock);
+    tn_mutex_lock(&watch->lock);
     watched *w = watch->first;
     while (w != NULL && w->event != event)
         w = w->next;
-    pthread_mutex_unlock(&watch->lock);
+    tn_mutex_unlock(&watch->lock);
     if (w != NULL)
         tell(watch, w, state);
     tn_listener_leave(number);
@@ -155,10 +155,10 @@ void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, cons
     *w = (watched){.event = event, .operation = operation};
     memcpy(w->label, label != NULL ? label : "", length + 1);
     clRetainEvent(event);
-    pthread_mutex_lock(&watch->lock);
+    tn_mutex_lock(&watch->lock);
     *watch->last = w;
     watch->last = &w->next;
-    pthread_mutex_unlock(&watch->lock);
+    tn_mutex_unlock(&watch->lock);
     clSetEventCallback(event, CL_COMPLETE, hear, tn_listener_number(watch->listener));
 }
 
@@ -178,11 +178,11 @@ tenon_status tn_watch_take(const char *operation, tn_watch *watch)
         w->next = watch->failed;
         watch->failed = w;
     }
-    pthread_mutex_lock(&watch->lock);
+    tn_mutex_lock(&watch->lock);
     const cl_int error = watch->error;
     if (error != CL_SUCCESS)
         tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, watch->text);
     watch->error = CL_SUCCESS;
-    pthread_mutex_unlock(&watch->lock);
+    tn_mutex_unlock(&watch->lock);
     return error != CL_SUCCESS ? status_of(error) : TENON_OK;
 }

@@ -197,3 +197,10 @@ EXPORT cl_int clGetCommandQueueInfo(cl_command_queue command_queue,
         return ptx_answer(&none, sizeof none, param_value_size, param_value, param_value_size_ret);
     return CL_INVALID_VALUE;
 }
+
+EXPORT void *clGetExtensionFunctionAddressForPlatform(cl_platform_id platform, const char *name)
+{
+    (void)platform;
+    (void)name;
+    return NULL;
+}
