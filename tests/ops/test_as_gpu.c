@@ -102,6 +102,12 @@ static const char chain[] =
     "elementwise_chain x0=f32:140003 x1=f32: x2=f32:140003 y=f32:140003 step_count=3 "
     "op=fma,activate,max operand=x1,scalar,scalar addend=x2 activation=identity,gelu "
     "alpha=0,0,0.25";
+static const char layer[] =
+    "norm_backward/split x=f16:21x1367+3 dy=f16:21x1367 gamma=f16:1367 mean=f32:21 rstd=f32:21 "
+    "dx=@dy dgamma=f16:1367 kind=layer";
+static const char gapped[] =
+    "norm_backward/split x=f32:2x3x5x4x7/1600,300,50,9,1 dy=f32:2x3x5x4x7 mean=f32:3 rstd=f32:3 "
+    "dx=f32:2x3x5x4x7 kind=batch";
 static const char sgd[] =
     "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
     "momentum=0.5";
@@ -147,10 +153,8 @@ static void as_intel(void **state)
     static const char *const lines[] = {
         "norm/split x=f32:3x19x7x5 y=f32:3x19x7x5 kind=batch",
         "norm/split x=f32:2x3x5x4x7/1600,300,50,9,1 y=f32:2x3x5x4x7 kind=batch",
-        "norm_backward/split x=f16:21x1367+3 dy=f16:21x1367 gamma=f16:1367 mean=f32:21 rstd=f32:21 "
-        "dx=@dy dgamma=f16:1367 kind=layer",
-        "norm_backward/split x=f32:2x3x5x4x7/1600,300,50,9,1 dy=f32:2x3x5x4x7 mean=f32:3 "
-        "rstd=f32:3 dx=f32:2x3x5x4x7 kind=batch",
+        layer,
+        gapped,
         "reduce/split_rows x=f32:3x1111x7/9000,8,1 y=f32:3 axes=1,2 axis_count=2 kind=variance",
         "reduce/split_rows x=f16:3x1111x7/9000,8,1 y=f16:3 axes=1,2 axis_count=2 kind=max",
         "gemm/tiled:mb64,nb64,kb8,mr4,nr4 a=f32:133x70 b=f32:70x165 d=f32:133x165",
