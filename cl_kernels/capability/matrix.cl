@@ -32,6 +32,51 @@ TENON_INLINE void put(__local unit_t *at, int value)
 #endif
 }
 
+#if TENON_BLOCK_2D && TENON_UNIT == MATRIX_XMX_16
+#include "matrix/block_2d.clh"
+
+/* A matrix of 16 rows of 32 elements, all different, behind the results. */
+#define ROWS    16
+#define COLUMNS 32
+TENON_INLINE ushort element_2d(int row, int col)
+{
+    return row < ROWS && col < COLUMNS ? (ushort)(1 + row * COLUMNS + col) : 0;
+}
+
+TENON_INLINE uint pair_2d(int row, int col, int next_row)
+{
+    return element_2d(row, col) | (uint)element_2d(next_row, col) << 16;
+}
+
+/* Whether both kinds of reads bring each lane its part, also of what the matrix has not. */
+TENON_INLINE int reads_2d(__global ushort *memory, int item, int lane)
+{
+    const block_2d m = {memory, 2 * COLUMNS, ROWS, 2 * COLUMNS};
+    int right = 1;
+    for (int i = item; i < ROWS * COLUMNS; i += ITEMS) {
+        memory[i] = element_2d(i / COLUMNS, i % COLUMNS);
+    }
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    for (int row = 0; row < ROWS; row += 12) {
+        uint first[4], second[4], part[8];
+        unit_a_read_2d(first, second, &m, row, row / 6 * 8, lane);
+        unit_b_read_2d(part, &m, row / 6 * 4, row / 12 * 16, lane);
+        for (int w = 0; w < 4; w++) {
+            const int at = row + 2 * w, k = row / 6 * 8 + lane;
+            right &= first[w] == pair_2d(at, k, at + 1) && second[w] == pair_2d(at, k + 16, at + 1);
+        }
+        for (int w = 0; w < 8; w++) {
+            const int k = row / 6 * 4 + 2 * w;
+            right &= part[w] == pair_2d(k, row / 12 * 16 + lane, k + 1);
+        }
+    }
+    return right;
+}
+#define READS_2D(result, item, lane) reads_2d((__global ushort *)((result) + ITEMS), item, lane)
+#else
+#define READS_2D(result, item, lane) 1
+#endif
+
 UNIT_KERNEL __kernel void trial(__global int *result, const trial_args args)
 {
     __local unit_t a[UNIT_M * PITCH] __attribute__((aligned(16)));
@@ -52,7 +97,7 @@ UNIT_KERNEL __kernel void trial(__global int *result, const trial_args args)
     unit_a_load(&part_a, a, PITCH, 0, 0, lane);
     unit_b_load(&part_b, b, PITCH, 0, 0, lane);
     unit_multiply(&d, &part_a, &part_b, scratch, lane);
-    int right = 1;
+    int right = READS_2D(result, item, lane);
     for (int i = 0; i < UNIT_D_COUNT; i++) {
         int sum = 0;
         for (int k = 0; k < UNIT_K; k++) {

@@ -132,7 +132,7 @@ TENON_KERNEL TILED_GROUP void gemm_int8_tiled(INT8_POINTERS, int8_args args)
         }
     }
     const int8_epilogue e = MAKE_INT8_EPILOGUE(&args, z);
-#pragma unroll 1
+    TILE_STORE_UNROLL
     for (int i = 0; i < TENON_MR; i++) {
         stage_row(i, row, col, sum, area);
 #pragma unroll 1

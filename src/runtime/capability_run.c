@@ -51,9 +51,10 @@ static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const ch
 {
     int32_t values[TN_MOST_TRIAL_ITEMS] = {0};
     const uint32_t items = tn_trial_items(t);
-    const int64_t shape[] = {items};
+    const int64_t shape[] = {items + t->beside};
     tenon_tensor results;
     TN_TRY(tenon_tensor_create(stream->context, TENON_DTYPE_I32, 1, shape, &results));
+    results.shape[0] = items;
     tenon_status status =
         tenon_tensor_upload(stream, values, items * sizeof *values, &results, NULL);
     if (status == TENON_OK)

@@ -69,9 +69,12 @@ static const char *without_intel_matrix(const tn_device *device)
     }
 
 /* Intel's in sub-groups of 16, then of 8: with all registers of two threads for one, since the sums
- * and factors of a block do not fit half of them, and with block reads; then without. */
-#define XMX_REGISTERS     " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
-#define XMX_WAYS(version) version XMX_REGISTERS, version XMX_REGISTERS, version, version
+ * and factors of a block do not fit half of them, and with block reads, of 16 first with those of
+ * two dimensions; then without. */
+#define XMX_REGISTERS " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
+#define XMX_WAYS(version)                                                                          \
+    version XMX_REGISTERS " -DTENON_BLOCK_2D=1", version XMX_REGISTERS, version XMX_REGISTERS,     \
+        version XMX_REGISTERS, version, version
 
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
     [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is right",
@@ -102,6 +105,7 @@ const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
                                        .ruled_out = without_intel_matrix,
                                        .found = "the products are right",
                                        .items = 64,
+                                       .beside = 256,
                                        .further = {"-DTENON_UNIT=5", "-DTENON_UNIT=6"},
                                        .types = "124"},
     [TENON_CAPABILITY_NVIDIA_MMA_TURING] =

@@ -16,7 +16,7 @@
 
 /* Ways to build a trial: those with an even number are the first form of the capability, the others
  * the second. */
-#define TN_TRIAL_WAYS    12
+#define TN_TRIAL_WAYS    18
 #define TN_TRIAL_FORM(w) ((w) % 2)
 
 typedef struct tn_trial {
@@ -27,6 +27,7 @@ typedef struct tn_trial {
     const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
     const char *found;
     uint32_t items;         /* of the work-group; 0: TN_TRIAL_ITEMS */
+    uint32_t beside;        /* words of memory behind the results, for the kernel's own use */
     size_t local_argument;  /* bytes of a __local argument; 0: there is none */
     const char *further[2]; /* options of the trial alone: of the first form, and of the second */
     const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */

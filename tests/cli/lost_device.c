@@ -62,7 +62,7 @@ static cl_int loss(void)
 
 PUBLIC cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
                                      const size_t *offset, const size_t *global,
-                                     const size_t *local, cl_uint wait_count,
+                                     const size_t *local, cl_uint num_events_in_wait_list,
                                      const cl_event *wait_list, cl_event *event)
 {
     cl_int (*behind)(cl_command_queue, cl_kernel, cl_uint, const size_t *, const size_t *,
@@ -74,8 +74,8 @@ PUBLIC cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
         is_lost = true;
     }
     return is_lost ? loss()
-                   : behind(queue, kernel, work_dim, offset, global, local, wait_count, wait_list,
-                            event);
+                   : behind(queue, kernel, work_dim, offset, global, local, num_events_in_wait_list,
+                            wait_list, event);
 }
 
 PUBLIC cl_int clFinish(cl_command_queue queue)
@@ -85,57 +85,60 @@ PUBLIC cl_int clFinish(cl_command_queue queue)
     return is_lost ? loss() : behind(queue);
 }
 
-PUBLIC cl_int clWaitForEvents(cl_uint count, const cl_event *events)
+PUBLIC cl_int clWaitForEvents(cl_uint num_events, const cl_event *event_list)
 {
     cl_int (*behind)(cl_uint, const cl_event *);
     BEHIND("clWaitForEvents", behind);
-    return is_lost ? loss() : behind(count, events);
+    return is_lost ? loss() : behind(num_events, event_list);
 }
 
 PUBLIC cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                  size_t offset, size_t size, void *to, cl_uint wait_count,
-                                  const cl_event *wait_list, cl_event *event)
+                                  size_t offset, size_t size, void *ptr,
+                                  cl_uint num_events_in_wait_list, const cl_event *wait_list,
+                                  cl_event *event)
 {
     cl_int (*behind)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, void *, cl_uint,
                      const cl_event *, cl_event *);
     BEHIND("clEnqueueReadBuffer", behind);
-    return is_lost
-               ? loss()
-               : behind(queue, buffer, blocking, offset, size, to, wait_count, wait_list, event);
+    return is_lost ? loss()
+                   : behind(queue, buffer, blocking, offset, size, ptr, num_events_in_wait_list,
+                            wait_list, event);
 }
 
 PUBLIC cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool blocking,
-                                   size_t offset, size_t size, const void *from, cl_uint wait_count,
-                                   const cl_event *wait_list, cl_event *event)
+                                   size_t offset, size_t size, const void *ptr,
+                                   cl_uint num_events_in_wait_list, const cl_event *wait_list,
+                                   cl_event *event)
 {
     cl_int (*behind)(cl_command_queue, cl_mem, cl_bool, size_t, size_t, const void *, cl_uint,
                      const cl_event *, cl_event *);
     BEHIND("clEnqueueWriteBuffer", behind);
-    return is_lost
-               ? loss()
-               : behind(queue, buffer, blocking, offset, size, from, wait_count, wait_list, event);
+    return is_lost ? loss()
+                   : behind(queue, buffer, blocking, offset, size, ptr, num_events_in_wait_list,
+                            wait_list, event);
 }
 
-PUBLIC cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host,
-                             cl_int *error)
+PUBLIC cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
+                             cl_int *errcode_ret)
 {
     cl_mem (*behind)(cl_context, cl_mem_flags, size_t, void *, cl_int *);
     BEHIND("clCreateBuffer", behind);
     if (!is_lost)
-        return behind(context, flags, size, host, error);
-    if (error != NULL)
-        *error = loss();
+        return behind(context, flags, size, host_ptr, errcode_ret);
+    if (errcode_ret != NULL)
+        *errcode_ret = loss();
     return NULL;
 }
 
 PUBLIC cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
-                                             cl_command_queue_properties properties, cl_int *error)
+                                             cl_command_queue_properties properties,
+                                             cl_int *errcode_ret)
 {
     cl_command_queue (*behind)(cl_context, cl_device_id, cl_command_queue_properties, cl_int *);
     BEHIND("clCreateCommandQueue", behind);
     if (!is_lost)
-        return behind(context, device, properties, error);
-    if (error != NULL)
-        *error = loss();
+        return behind(context, device, properties, errcode_ret);
+    if (errcode_ret != NULL)
+        *errcode_ret = loss();
     return NULL;
 }

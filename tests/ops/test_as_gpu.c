@@ -32,14 +32,21 @@ static bool is_bound_by_memory(const tn_operation *operation)
     return true;
 }
 
-static tenon_stream *begin(tenon_context **context)
+static tenon_stream *begin_as(tenon_context **context, const tn_device_kind *kind,
+                              uint32_t least_sub_group)
 {
     tenon_stream *stream;
     assert_ok(tenon_context_create(NULL, context));
     (*context)->device.is_cpu = false;
-    (*context)->device.model.kind = tn_device_kind_other();
+    (*context)->device.model.kind = kind;
+    (*context)->device.least_sub_group = least_sub_group;
     assert_ok(tenon_stream_create(*context, NULL, &stream));
     return stream;
+}
+
+static tenon_stream *begin(tenon_context **context)
+{
+    return begin_as(context, tn_device_kind_other(), 0);
 }
 
 static void end(tenon_stream *stream, tenon_context *context)
@@ -95,6 +102,12 @@ static const char chain[] =
     "elementwise_chain x0=f32:140003 x1=f32: x2=f32:140003 y=f32:140003 step_count=3 "
     "op=fma,activate,max operand=x1,scalar,scalar addend=x2 activation=identity,gelu "
     "alpha=0,0,0.25";
+static const char layer[] =
+    "norm_backward/split x=f16:21x1367+3 dy=f16:21x1367 gamma=f16:1367 mean=f32:21 rstd=f32:21 "
+    "dx=@dy dgamma=f16:1367 kind=layer";
+static const char gapped[] =
+    "norm_backward/split x=f32:2x3x5x4x7/1600,300,50,9,1 dy=f32:2x3x5x4x7 mean=f32:3 rstd=f32:3 "
+    "dx=f32:2x3x5x4x7 kind=batch";
 static const char sgd[] =
     "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
     "momentum=0.5";
@@ -133,6 +146,31 @@ static void streams(void **state)
     end(stream, context);
 }
 
+/* What is compiled for Intel's GPUs alone: divisions of 64 bits and addresses that are computed
+ * anew, kernels of few dimensions and of many, products whose edges are read by way of strides. */
+static void as_intel(void **state)
+{
+    static const char *const lines[] = {
+        "norm/split x=f32:3x19x7x5 y=f32:3x19x7x5 kind=batch",
+        "norm/split x=f32:2x3x5x4x7/1600,300,50,9,1 y=f32:2x3x5x4x7 kind=batch",
+        layer,
+        gapped,
+        "reduce/split_rows x=f32:3x1111x7/9000,8,1 y=f32:3 axes=1,2 axis_count=2 kind=variance",
+        "reduce/split_rows x=f16:3x1111x7/9000,8,1 y=f16:3 axes=1,2 axis_count=2 kind=max",
+        "gemm/tiled:mb64,nb64,kb8,mr4,nr4 a=f32:133x70 b=f32:70x165 d=f32:133x165",
+        "gemm/tiled:mb64,nb64,kb8,mr4,nr4 a=f32:133x70/1,133 b=f32:70x165/3,211 d=f32:133x165",
+        "gemm/tiled:mb32,nb32,kb16,mr2,nr4 a=bf16:70x40+1 b=bf16:40x66 d=bf16:70x66",
+        "gated_backward a=f16:150000 b=f16:150000 dy=f16:150000 da=@a db=@b activation=relu",
+        chain,
+        NULL};
+    tenon_context *context;
+    tenon_stream *stream = begin_as(&context, tn_device_kind_named("xe_lp"), 8);
+    (void)state;
+    for (const char *const *line = lines; *line != NULL; line++)
+        run_example(stream, *line, TENON_DTYPE_F32);
+    end(stream, context);
+}
+
 static void assert_cut(const tenon_context *context, int64_t length, int64_t lines, int64_t parts)
 {
     const tn_stream_share share = {4, 4};
@@ -163,6 +201,7 @@ static void shares(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_example), cmocka_unit_test(edges),
-                                       cmocka_unit_test(streams), cmocka_unit_test(shares)};
+                                       cmocka_unit_test(streams), cmocka_unit_test(as_intel),
+                                       cmocka_unit_test(shares)};
     return TEST_MAIN(tests);
 }

@@ -61,6 +61,9 @@ static void every_unit(void **state)
         {"gemm/wmma:em1", TENON_DTYPE_BF16, TEST_COL, TEST_ROW},
         {"gemm/wmma:em2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em1", TENON_DTYPE_F16, TEST_ROW, TEST_COL},
+        /* Past local memory, where sizes allow it. */
+        {"gemm/xmx:em1", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
+        {"gemm/xmx:em1,mb32,nb64,wm2,wn2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
         {"gemm/wgmma:em1", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
     };

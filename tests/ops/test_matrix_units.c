@@ -267,17 +267,18 @@ static void the_devices_own_units_multiply(void **state)
 /* The trial's own sums agree with a unit that is right. */
 static void trials_compute_rightly(void **state)
 {
-    enum { ITEMS = 64 };
-    static const int32_t zeros[ITEMS];
+    enum { ITEMS = 64, BESIDE = 256 };
+    static const int32_t zeros[ITEMS + BESIDE];
     const trial_args args = {1, 0};
     (void)state;
     for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++) {
-        int32_t results[ITEMS];
+        int32_t results[ITEMS + BESIDE];
         char options[512];
         tenon_tensor tensor;
         upload_bytes(&tensor, TENON_DTYPE_I32, zeros, sizeof zeros);
-        tn_build_options(test_context, options, "-DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d", unit,
-                         unit == MATRIX_MFMA ? MATRIX_I8 : MATRIX_BF16);
+        tn_build_options(test_context, options, "-DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d%s", unit,
+                         unit == MATRIX_MFMA ? MATRIX_I8 : MATRIX_BF16,
+                         unit == MATRIX_XMX_16 ? " -DTENON_BLOCK_2D=1" : "");
         run_kernel("capability/matrix", "trial", options, ITEMS, &args, sizeof args, &tensor, 1);
         assert_ok(tenon_tensor_download(test_stream, &tensor, results, sizeof results, NULL));
         for (int i = 0; i < ITEMS; i++)

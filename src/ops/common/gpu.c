@@ -78,7 +78,8 @@ const char *tn_gpu_option(const tenon_context *context)
 
 const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank)
 {
-    return context->device.is_cpu || rank > TN_FEW_DIMENSIONS ? "" : " -DTENON_DIMENSIONS=4";
+    const bool intel = context->device.least_sub_group > 0;
+    return intel && rank <= TN_FEW_DIMENSIONS ? " -DTENON_DIMENSIONS=4" : "";
 }
 
 const char *tn_gpu_registers_option(const tenon_context *context)

@@ -52,7 +52,7 @@ tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int
 #define TN_FEW_DIMENSIONS 4
 
 /* TENON_DIMENSIONS (cl_kernels/common/dimensions.clh) of a kernel that goes through so many, where
- * a GPU's is built for few; else nothing. */
+ * Intel's compiler is to have few: it keeps something for each. Else nothing. */
 const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank);
 
 /* What a kernel with much to keep is compiled with, where the kind of device has threads with more

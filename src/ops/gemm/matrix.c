@@ -380,13 +380,14 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         GEMM_OPTIONS_FORMAT " -DTENON_UNIT=%d -DTENON_UNIT_TYPE=%d -DTENON_EMULATE=%d"
                             " -DTENON_LDMATRIX=%d -DTENON_MB=%d -DTENON_NB=%d -DTENON_KB=%d"
                             " -DTENON_WM=%d -DTENON_WN=%d -DTENON_STAGES=%d -DTENON_A_ALONG_K=%d"
-                            " -DTENON_B_ALONG_K=%d%s%s%s%s",
+                            " -DTENON_B_ALONG_K=%d%s%s%s%s%s",
         GEMM_OPTIONS_VALUES(p), unit->number, unit->type, unit->emulated, unit->ldmatrix,
         values[MATRIX_MB], values[MATRIX_NB], values[MATRIX_KB], values[MATRIX_WM],
         values[MATRIX_WN], values[MATRIX_STAGES], tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_ROW,
         tn_gemm_layout(p, GEMM_B) != GEMM_UNIT_COL,
         values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
         unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
+        unit->emulated && unit->number == MATRIX_XMX_16 ? " -DTENON_BLOCK_2D=1" : "",
         unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", local);
 }
 

@@ -1,0 +1,51 @@
+/* divide_by_turns, which kernels for Intel's GPUs divide by, beside the division of C. */
+#include "common/testing.h"
+
+#include "common/divide.h"
+
+#define MOST (INT64_C(1) << 62)
+
+static void assert_divides(int64_t a, int64_t b)
+{
+    if (divide_by_turns(a, b) != a / b)
+        fail_msg("%lld / %lld gives %lld", (long long)a, (long long)b,
+                 (long long)divide_by_turns(a, b));
+}
+
+/* Around a multiple of the divisor, where a quotient that is one off shows. */
+static void assert_around(int64_t quotient, int64_t b)
+{
+    const int64_t most = (MOST - 2) / b, whole = (quotient < most ? quotient : most) * b;
+    for (int64_t off = whole > 0 ? -1 : 0; off <= 1; off++)
+        assert_divides(whole + off, b);
+}
+
+static void powers_of_two_and_their_neighbours(void **state)
+{
+    (void)state;
+    for (int q = 0; q < 62; q++)
+        for (int d = 0; d < 62; d++)
+            for (int64_t off = -1; off <= 1; off++) {
+                assert_around((INT64_C(1) << q) + off, INT64_C(1) << d);
+                if (d > 1)
+                    assert_around(INT64_C(1) << q, (INT64_C(1) << d) + off);
+            }
+}
+
+static void numbers_of_all_lengths(void **state)
+{
+    test_random random = {test_seed()};
+    (void)state;
+    for (int i = 0; i < 2000000; i++) {
+        const int64_t quotient = (int64_t)(test_next(&random) >> (2 + i % 62));
+        const int64_t b = (int64_t)(test_next(&random) >> (2 + i / 62 % 62));
+        assert_around(quotient, b > 0 ? b : 1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two_and_their_neighbours),
+                                       cmocka_unit_test(numbers_of_all_lengths)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
