@@ -86,7 +86,7 @@ offer_packages() {
 }
 
 main() {
-    local suite=bookworm tested=1 argument name
+    local suite=bookworm tested=1 argument name names
     for argument in "$@"; do
         case $argument in
             bookworm | trixie) suite=$argument ;;
@@ -104,7 +104,8 @@ main() {
     clean_up_root
     new_root "$suite"
     stage "Offering the packages" "$LOG/package-offer.log" offer_packages
-    for name in $(sed -n 's/^Tests: //p' packaging/debian/tests/control); do
+    mapfile -t names < <(sed -n 's/^Tests: //p' packaging/debian/tests/control)
+    for name in "${names[@]}"; do
         stage "Using them: $name" "$LOG/package-$name.log" use_packages "$name"
         tail -n 3 "$LOG/package-$name.log"
     done
