@@ -7,7 +7,6 @@
  */
 #include "try.h"
 
-
 #define BATCHES 8
 #define ROWS    64 /* of a batch */
 #define INPUTS  256

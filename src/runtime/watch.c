@@ -28,7 +28,7 @@ struct tn_watch {
     tenon_failure_callback callback;
     void *user;
     tn_listener *listener;
-    tn_mutex lock;   /* of all below; the list is changed on the stream's thread alone */
+    tn_mutex lock;          /* of all below; the list is changed on the stream's thread alone */
     watched *first, **last; /* in the order in which they end */
     /* Kept to the end of the stream: PoCL is not done with an event when its state says so. */
     watched *failed;

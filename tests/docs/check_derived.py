@@ -50,7 +50,7 @@ class Devices(unittest.TestCase):
                   "name": "Tesla"}, "no results"),
                 ({"compiled": {"file": "docs/absent.md", "says": "x"}}, "there is no"),
                 ({"compiled": {"file": "README.md", "says": "never said" + " so"}}, "does not say"),
-                ({"measurd": card["compiled"]}, "does not know")]:
+                ({"driven": card["compiled"]}, "does not know")]:
             row = {**copy.deepcopy(card), **change}
             self.assertRegex("\n".join(devices.wrong([row])), message)
 
