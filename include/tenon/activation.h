@@ -1,4 +1,5 @@
-/* Activation functions: their names and formulas, and the element-wise operation that applies one.
+/** @file
+ * Activation functions: their names and formulas, and the element-wise operation that applies one.
  */
 #ifndef TENON_ACTIVATION_H
 #define TENON_ACTIVATION_H
@@ -87,16 +88,20 @@ typedef struct tenon_activation_params {
     tenon_activation activation;
 } tenon_activation_params;
 
+/** The defaults of tenon_activation_params, without braces. */
 #define TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     sizeof(tenon_activation_params), 0, NULL,                                                      \
     {                                                                                              \
         0, 0, 0.0, 0.0                                                                             \
     }
+/** Initialises a tenon_activation_params with the defaults. */
 #define TENON_ACTIVATION_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
+/** A const tenon_activation_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_activation_params(...)                                                               \
     TENON_LITERAL(tenon_activation_params, TENON_ACTIVATION_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,4 @@
-/*
+/** @file
  * BLAS-shaped calls over cl_mem, for programs written against CLBlast or clBLAS: the same arguments
  * in the same order, with a stream in the place of queue and event. Offsets, leading dimensions and
  * increments are in elements. The scalars are by value. Each is the tensor call of gemm.h with the

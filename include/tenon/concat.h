@@ -1,4 +1,5 @@
-/* Tensors one behind the other. The opposite, a split, is tenon_tensor_slice: a view.
+/** @file
+ * Tensors one behind the other. The opposite, a split, is tenon_tensor_slice: a view.
  */
 #ifndef TENON_CONCAT_H
 #define TENON_CONCAT_H
@@ -18,12 +19,16 @@ typedef struct tenon_concat_params {
     uint32_t reserved;    /**< 0 */
 } tenon_concat_params;
 
+/** The defaults of tenon_concat_params, without braces. */
 #define TENON_CONCAT_PARAMS_DEFAULTS sizeof(tenon_concat_params), 0, NULL, 0, 0
+/** Initialises a tenon_concat_params with the defaults. */
 #define TENON_CONCAT_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_CONCAT_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_concat_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_concat_params(...)                                                                   \
     TENON_LITERAL(tenon_concat_params, TENON_CONCAT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* Convolution, and the im2col transform that it is built on. Its gradients
+/** @file
+ * Convolution, and the im2col transform that it is built on. Its gradients
  * (tenon_conv_backward_data, tenon_conv_backward_filter, tenon_conv_backward_bias) are in
  * conv_backward.h, the transposed convolution (tenon_conv_transpose_forward) in conv_transpose.h.
  */
@@ -48,13 +49,17 @@ typedef struct tenon_conv_params {
     tenon_epilogue epilogue;
 } tenon_conv_params;
 
+/** The defaults of tenon_conv_params, without braces. */
 #define TENON_CONV_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT
+/** Initialises a tenon_conv_params with the defaults. */
 #define TENON_CONV_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CONV_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_conv_params(...)                                                                     \
     TENON_LITERAL(tenon_conv_params, TENON_CONV_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -120,13 +125,17 @@ typedef struct tenon_im2col_params {
     tenon_conv_geometry geometry;
 } tenon_im2col_params;
 
+/** The defaults of tenon_im2col_params, without braces. */
 #define TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
+/** Initialises a tenon_im2col_params with the defaults. */
 #define TENON_IM2COL_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_im2col_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_im2col_params(...)                                                                   \
     TENON_LITERAL(tenon_im2col_params, TENON_IM2COL_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

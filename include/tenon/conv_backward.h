@@ -1,4 +1,5 @@
-/* The gradients of a convolution: of its image, of its filters and of its bias. */
+/** @file
+ * The gradients of a convolution: of its image, of its filters and of its bias. */
 #ifndef TENON_CONV_BACKWARD_H
 #define TENON_CONV_BACKWARD_H
 
@@ -19,13 +20,17 @@ typedef struct tenon_conv_backward_params {
                     gradient is added to beta times what the output holds */
 } tenon_conv_backward_params;
 
+/** The defaults of tenon_conv_backward_params, without braces. */
 #define TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     sizeof(tenon_conv_backward_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, 0.0
+/** Initialises a tenon_conv_backward_params with the defaults. */
 #define TENON_CONV_BACKWARD_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_backward_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_conv_backward_params(...)                                                            \
     TENON_LITERAL(tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

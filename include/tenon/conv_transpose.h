@@ -1,4 +1,5 @@
-/* Transposed convolution, which enlarges images as a strided convolution shrinks them, and its
+/** @file
+ * Transposed convolution, which enlarges images as a strided convolution shrinks them, and its
  * gradients. */
 #ifndef TENON_CONV_TRANSPOSE_H
 #define TENON_CONV_TRANSPOSE_H
@@ -23,14 +24,18 @@ typedef struct tenon_conv_transpose_params {
     tenon_epilogue epilogue;
 } tenon_conv_transpose_params;
 
+/** The defaults of tenon_conv_transpose_params, without braces. */
 #define TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     sizeof(tenon_conv_transpose_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, {0, 0, 0},          \
         TENON_EPILOGUE_INIT
+/** Initialises a tenon_conv_transpose_params with the defaults. */
 #define TENON_CONV_TRANSPOSE_PARAMS_INIT                                                           \
     {                                                                                              \
         TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_transpose_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_conv_transpose_params(...)                                                           \
     TENON_LITERAL(tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* The OpenCL devices of this machine, how one is selected, and what one is found to be capable of.
+/** @file
+ * The OpenCL devices of this machine, how one is selected, and what one is found to be capable of.
  */
 #ifndef TENON_DEVICE_H
 #define TENON_DEVICE_H

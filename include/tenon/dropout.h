@@ -1,4 +1,5 @@
-/* Dropout, forward and backward, without a mask in memory.
+/** @file
+ * Dropout, forward and backward, without a mask in memory.
  */
 #ifndef TENON_DROPOUT_H
 #define TENON_DROPOUT_H
@@ -19,12 +20,16 @@ typedef struct tenon_dropout_params {
     double probability; /**< with which an element is dropped: in [0, 1] */
 } tenon_dropout_params;
 
+/** The defaults of tenon_dropout_params, without braces. */
 #define TENON_DROPOUT_PARAMS_DEFAULTS sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5
+/** Initialises a tenon_dropout_params with the defaults. */
 #define TENON_DROPOUT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_DROPOUT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
+/** A const tenon_dropout_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_dropout_params(...)                                                                  \
     TENON_LITERAL(tenon_dropout_params, TENON_DROPOUT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* Element-wise arithmetic of two tensors with broadcasting, chains of it in one pass, and copies
+/** @file
+ * Element-wise arithmetic of two tensors with broadcasting, chains of it in one pass, and copies
  * between any views and types.
  */
 #ifndef TENON_ELEMENTWISE_H
@@ -35,12 +36,16 @@ typedef struct tenon_elementwise_params {
                              tensors, f32 for all others */
 } tenon_elementwise_params;
 
+/** The defaults of tenon_elementwise_params, without braces. */
 #define TENON_ELEMENTWISE_PARAMS_DEFAULTS sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0
+/** Initialises a tenon_elementwise_params with the defaults. */
 #define TENON_ELEMENTWISE_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_ELEMENTWISE_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
+/** A const tenon_elementwise_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_elementwise_params(...)                                                              \
     TENON_LITERAL(tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -130,6 +135,7 @@ typedef struct tenon_elementwise_chain_params {
     tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
 } tenon_elementwise_chain_params;
 
+/** The defaults of tenon_elementwise_chain_params, without braces. */
 #define TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
     sizeof(tenon_elementwise_chain_params), 0, NULL, 0, 0,                                         \
     {                                                                                              \
@@ -137,11 +143,14 @@ typedef struct tenon_elementwise_chain_params {
             0, 0, 0, 0, 0.0, 0.0                                                                   \
         }                                                                                          \
     }
+/** Initialises a tenon_elementwise_chain_params with the defaults. */
 #define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
     {                                                                                              \
         TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
     }
 #ifndef __cplusplus
+/** A const tenon_elementwise_chain_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_elementwise_chain_params(...)                                                        \
     TENON_LITERAL(tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS,         \
                   __VA_ARGS__)
@@ -192,12 +201,16 @@ typedef struct tenon_copy_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_copy_params;
 
+/** The defaults of tenon_copy_params, without braces. */
 #define TENON_COPY_PARAMS_DEFAULTS sizeof(tenon_copy_params), 0, NULL
+/** Initialises a tenon_copy_params with the defaults. */
 #define TENON_COPY_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_COPY_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_copy_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_copy_params(...)                                                                     \
     TENON_LITERAL(tenon_copy_params, TENON_COPY_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

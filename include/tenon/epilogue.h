@@ -1,4 +1,5 @@
-/* What happens to a dot product on its way to memory; GEMM and convolution share it. */
+/** @file
+ * What happens to a dot product on its way to memory; GEMM and convolution share it. */
 #ifndef TENON_EPILOGUE_H
 #define TENON_EPILOGUE_H
 

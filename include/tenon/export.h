@@ -1,4 +1,5 @@
-/* What declarations of the API are made of, and the OpenCL header that it is written in terms of.
+/** @file
+ * What declarations of the API are made of, and the OpenCL header that it is written in terms of.
  */
 #ifndef TENON_EXPORT_H
 #define TENON_EXPORT_H

@@ -1,4 +1,5 @@
-/* Gated linear units: one tensor times a function of another, forward and backward.
+/** @file
+ * Gated linear units: one tensor times a function of another, forward and backward.
  */
 #ifndef TENON_GATED_H
 #define TENON_GATED_H
@@ -27,16 +28,20 @@ typedef struct tenon_gated_params {
     tenon_activation activation; /**< f */
 } tenon_gated_params;
 
+/** The defaults of tenon_gated_params, without braces. */
 #define TENON_GATED_PARAMS_DEFAULTS                                                                \
     sizeof(tenon_gated_params), 0, NULL,                                                           \
     {                                                                                              \
         TENON_ACTIVATION_SIGMOID, 0, 0.0, 0.0                                                      \
     }
+/** Initialises a tenon_gated_params with the defaults. */
 #define TENON_GATED_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_GATED_PARAMS_DEFAULTS                                                                \
     }
 #ifndef __cplusplus
+/** A const tenon_gated_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_gated_params(...)                                                                    \
     TENON_LITERAL(tenon_gated_params, TENON_GATED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

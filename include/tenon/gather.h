@@ -1,4 +1,5 @@
-/* Rows of a table by their numbers (an embedding look-up), and the gradient: rows added up in the
+/** @file
+ * Rows of a table by their numbers (an embedding look-up), and the gradient: rows added up in the
  * table by their numbers.
  */
 #ifndef TENON_GATHER_H
@@ -20,12 +21,16 @@ typedef struct tenon_gather_params {
     uint32_t reserved;    /**< 0 */
 } tenon_gather_params;
 
+/** The defaults of tenon_gather_params, without braces. */
 #define TENON_GATHER_PARAMS_DEFAULTS sizeof(tenon_gather_params), 0, NULL, 0, 0
+/** Initialises a tenon_gather_params with the defaults. */
 #define TENON_GATHER_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_GATHER_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_gather_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_gather_params(...)                                                                   \
     TENON_LITERAL(tenon_gather_params, TENON_GATHER_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

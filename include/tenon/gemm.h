@@ -1,4 +1,5 @@
-/* General matrix multiplication. */
+/** @file
+ * General matrix multiplication. */
 #ifndef TENON_GEMM_H
 #define TENON_GEMM_H
 
@@ -26,12 +27,16 @@ typedef struct tenon_gemm_params {
     tenon_epilogue epilogue;
 } tenon_gemm_params;
 
+/** The defaults of tenon_gemm_params, without braces. */
 #define TENON_GEMM_PARAMS_DEFAULTS sizeof(tenon_gemm_params), 0, NULL, TENON_EPILOGUE_INIT
+/** Initialises a tenon_gemm_params with the defaults. */
 #define TENON_GEMM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_GEMM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_gemm_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_gemm_params(...)                                                                     \
     TENON_LITERAL(tenon_gemm_params, TENON_GEMM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -113,13 +118,17 @@ typedef struct tenon_gemm_ragged_params {
     tenon_epilogue epilogue;
 } tenon_gemm_ragged_params;
 
+/** The defaults of tenon_gemm_ragged_params, without braces. */
 #define TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     sizeof(tenon_gemm_ragged_params), 0, NULL, TENON_EPILOGUE_INIT
+/** Initialises a tenon_gemm_ragged_params with the defaults. */
 #define TENON_GEMM_RAGGED_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
+/** A const tenon_gemm_ragged_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_gemm_ragged_params(...)                                                              \
     TENON_LITERAL(tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* Losses, forward and backward: cross-entropy with labels, squared error.
+/** @file
+ * Losses, forward and backward: cross-entropy with labels, squared error.
  */
 #ifndef TENON_LOSS_H
 #define TENON_LOSS_H
@@ -23,12 +24,16 @@ typedef struct tenon_cross_entropy_params {
                      use it */
 } tenon_cross_entropy_params;
 
+/** The defaults of tenon_cross_entropy_params, without braces. */
 #define TENON_CROSS_ENTROPY_PARAMS_DEFAULTS sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0
+/** Initialises a tenon_cross_entropy_params with the defaults. */
 #define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CROSS_ENTROPY_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
+/** A const tenon_cross_entropy_params: the defaults, but for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_cross_entropy_params(...)                                                            \
     TENON_LITERAL(tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -102,12 +107,16 @@ typedef struct tenon_mse_params {
     double scale;                 /**< finite; multiplies the loss, and so the gradient */
 } tenon_mse_params;
 
+/** The defaults of tenon_mse_params, without braces. */
 #define TENON_MSE_PARAMS_DEFAULTS sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0
+/** Initialises a tenon_mse_params with the defaults. */
 #define TENON_MSE_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_MSE_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
+/** A const tenon_mse_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_mse_params(...)                                                                      \
     TENON_LITERAL(tenon_mse_params, TENON_MSE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,4 @@
-/*
+/** @file
  * Normalization: layer, RMS, group, instance and batch, forward and backward.
  *
  * All five are one formula. A set of n elements of x has a mean m, a variance v and
@@ -55,13 +55,17 @@ typedef struct tenon_norm_params {
     double momentum;      /**< BATCH: the weight of new statistics in the running ones, 0 to 1 */
 } tenon_norm_params;
 
+/** The defaults of tenon_norm_params, without braces. */
 #define TENON_NORM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_norm_params), 0, NULL, TENON_NORM_LAYER, 1, 1, 1e-5, 0.1
+/** Initialises a tenon_norm_params with the defaults. */
 #define TENON_NORM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_NORM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_norm_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_norm_params(...)                                                                     \
     TENON_LITERAL(tenon_norm_params, TENON_NORM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* Optimizers: stochastic gradient descent, Adam and AdamW, and clipping gradients by their norm.
+/** @file
+ * Optimizers: stochastic gradient descent, Adam and AdamW, and clipping gradients by their norm.
  *
  * All work in place. Parameters are f64, f32, f16 or bf16; arithmetic and state are f64 for f64 and
  * f32 for the others. A 16-bit parameter may have an f32 master copy, for mixed-precision training:
@@ -33,12 +34,16 @@ typedef struct tenon_sgd_params {
     double weight_decay; /**< λ, of an L2 penalty */
 } tenon_sgd_params;
 
+/** The defaults of tenon_sgd_params, without braces. */
 #define TENON_SGD_PARAMS_DEFAULTS sizeof(tenon_sgd_params), 0, NULL, 0.01, 0.0, 0.0, 0.0
+/** Initialises a tenon_sgd_params with the defaults. */
 #define TENON_SGD_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_SGD_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
+/** A const tenon_sgd_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_sgd_params(...)                                                                      \
     TENON_LITERAL(tenon_sgd_params, TENON_SGD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -99,13 +104,17 @@ typedef struct tenon_adam_params {
     uint64_t step;       /**< t, from 1 */
 } tenon_adam_params;
 
+/** The defaults of tenon_adam_params, without braces. */
 #define TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_adam_params), 0, NULL, 0.001, 0.9, 0.999, 1e-8, 0.0, 1
+/** Initialises a tenon_adam_params with the defaults. */
 #define TENON_ADAM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_adam_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_adam_params(...)                                                                     \
     TENON_LITERAL(tenon_adam_params, TENON_ADAM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -166,12 +175,16 @@ typedef struct tenon_square_sum_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_square_sum_params;
 
+/** The defaults of tenon_square_sum_params, without braces. */
 #define TENON_SQUARE_SUM_PARAMS_DEFAULTS sizeof(tenon_square_sum_params), 0, NULL
+/** Initialises a tenon_square_sum_params with the defaults. */
 #define TENON_SQUARE_SUM_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_SQUARE_SUM_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
+/** A const tenon_square_sum_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_square_sum_params(...)                                                               \
     TENON_LITERAL(tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -216,12 +229,16 @@ typedef struct tenon_clip_params {
     double epsilon;       /**< finite, not negative */
 } tenon_clip_params;
 
+/** The defaults of tenon_clip_params, without braces. */
 #define TENON_CLIP_PARAMS_DEFAULTS sizeof(tenon_clip_params), 0, NULL, 1.0, 1e-6
+/** Initialises a tenon_clip_params with the defaults. */
 #define TENON_CLIP_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CLIP_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_clip_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_clip_params(...)                                                                     \
     TENON_LITERAL(tenon_clip_params, TENON_CLIP_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

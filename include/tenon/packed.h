@@ -1,4 +1,4 @@
-/*
+/** @file
  * Packed weights: a matrix, or the filters of a convolution, laid out once in the order in which
  * the kernels of a device read them, and multiplied as often as you like.
  *
@@ -29,12 +29,16 @@ typedef struct tenon_pack_params {
     const char *layout;
 } tenon_pack_params;
 
+/** The defaults of tenon_pack_params, without braces. */
 #define TENON_PACK_PARAMS_DEFAULTS sizeof(tenon_pack_params), 0, NULL
+/** Initialises a tenon_pack_params with the defaults. */
 #define TENON_PACK_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_PACK_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_pack_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_pack_params(...)                                                                     \
     TENON_LITERAL(tenon_pack_params, TENON_PACK_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

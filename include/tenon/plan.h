@@ -1,4 +1,4 @@
-/*
+/** @file
  * Plans: an operation validated, its solver chosen, its kernels compiled and checked, once; run as
  * often as you like.
  *

@@ -1,4 +1,5 @@
-/* Pooling: the maximum or the average of windows of an image, and its gradient. */
+/** @file
+ * Pooling: the maximum or the average of windows of an image, and its gradient. */
 #ifndef TENON_POOL_H
 #define TENON_POOL_H
 
@@ -30,13 +31,17 @@ typedef struct tenon_pool_params {
     tenon_conv_geometry geometry;
 } tenon_pool_params;
 
+/** The defaults of tenon_pool_params, without braces. */
 #define TENON_POOL_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_pool_params), 0, NULL, TENON_POOL_MAX, 0, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
+/** Initialises a tenon_pool_params with the defaults. */
 #define TENON_POOL_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_POOL_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_pool_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_pool_params(...)                                                                     \
     TENON_LITERAL(tenon_pool_params, TENON_POOL_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* The parametric ReLU: a leaky ReLU with slopes from a tensor, forward and backward.
+/** @file
+ * The parametric ReLU: a leaky ReLU with slopes from a tensor, forward and backward.
  */
 #ifndef TENON_PRELU_H
 #define TENON_PRELU_H
@@ -16,12 +17,16 @@ typedef struct tenon_prelu_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_prelu_params;
 
+/** The defaults of tenon_prelu_params, without braces. */
 #define TENON_PRELU_PARAMS_DEFAULTS sizeof(tenon_prelu_params), 0, NULL
+/** Initialises a tenon_prelu_params with the defaults. */
 #define TENON_PRELU_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_PRELU_PARAMS_DEFAULTS                                                                \
     }
 #ifndef __cplusplus
+/** A const tenon_prelu_params: the defaults, but for the members that are named. TENON_LITERAL says
+ * more. */
 #define tenon_prelu_params(...)                                                                    \
     TENON_LITERAL(tenon_prelu_params, TENON_PRELU_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

@@ -1,4 +1,5 @@
-/* Tensors of random numbers: uniform, normal and Bernoulli.
+/** @file
+ * Tensors of random numbers: uniform, normal and Bernoulli.
  */
 #ifndef TENON_RANDOM_H
 #define TENON_RANDOM_H
@@ -52,13 +53,17 @@ typedef struct tenon_random_params {
     double probability;     /**< of Bernoulli: in [0, 1] */
 } tenon_random_params;
 
+/** The defaults of tenon_random_params, without braces. */
 #define TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5
+/** Initialises a tenon_random_params with the defaults. */
 #define TENON_RANDOM_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_random_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_random_params(...)                                                                   \
     TENON_LITERAL(tenon_random_params, TENON_RANDOM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

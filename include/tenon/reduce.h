@@ -1,4 +1,4 @@
-/*
+/** @file
  * Reductions: sums, means, extremes with or without their places, norms and variances over any set
  * of axes.
  *
@@ -50,13 +50,17 @@ typedef struct tenon_reduce_params {
     uint32_t reserved;            /**< 0 */
 } tenon_reduce_params;
 
+/** The defaults of tenon_reduce_params, without braces. */
 #define TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_reduce_params), 0, NULL, TENON_REDUCE_SUM, 0, {0}, 0, 0
+/** Initialises a tenon_reduce_params with the defaults. */
 #define TENON_REDUCE_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_reduce_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_reduce_params(...)                                                                   \
     TENON_LITERAL(tenon_reduce_params, TENON_REDUCE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

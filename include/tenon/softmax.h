@@ -1,4 +1,5 @@
-/* Softmax and its logarithm along one axis, forward and backward.
+/** @file
+ * Softmax and its logarithm along one axis, forward and backward.
  */
 #ifndef TENON_SOFTMAX_H
 #define TENON_SOFTMAX_H
@@ -20,12 +21,16 @@ typedef struct tenon_softmax_params {
     uint32_t reserved;    /**< 0 */
 } tenon_softmax_params;
 
+/** The defaults of tenon_softmax_params, without braces. */
 #define TENON_SOFTMAX_PARAMS_DEFAULTS sizeof(tenon_softmax_params), 0, NULL, -1, 0
+/** Initialises a tenon_softmax_params with the defaults. */
 #define TENON_SOFTMAX_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_SOFTMAX_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
+/** A const tenon_softmax_params: the defaults, but for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_softmax_params(...)                                                                  \
     TENON_LITERAL(tenon_softmax_params, TENON_SOFTMAX_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif

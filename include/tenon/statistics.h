@@ -1,4 +1,5 @@
-/* What a context has done so far. */
+/** @file
+ * What a context has done so far. */
 #ifndef TENON_STATISTICS_H
 #define TENON_STATISTICS_H
 

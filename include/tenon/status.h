@@ -1,4 +1,4 @@
-/*
+/** @file
  * Statuses, the message that goes with the last failure, and the log.
  *
  * Rules that hold for every function of the library:

@@ -1,4 +1,5 @@
-/* Where what is learnt on a machine is kept between processes. */
+/** @file
+ * Where what is learnt on a machine is kept between processes. */
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 

@@ -1,4 +1,4 @@
-/*
+/** @file
  * Tenon for C++17: the C API with owners that release what they own, element types that follow from
  * C++ types, and exceptions in place of statuses. Nothing here computes: each name is the function
  * of the C header, which says what it takes.

@@ -1,4 +1,4 @@
-/*
+/** @file
  * Element types, memory, and tensors: views that say how memory is read.
  *
  * A tensor's shape is logical: N C H W for images, … M K for matrices. How it lies in memory is in
