@@ -18,7 +18,7 @@ extern "C" {
  * selu lambda · alpha at 0 (the slope from the left); clipped relu, hard sigmoid and hard tanh 0 at
  * both ends; hard swish 0 at -3 and 1 at 3. */
 typedef enum tenon_activation_kind {
-    TENON_ACTIVATION_IDENTITY = 0,
+    TENON_ACTIVATION_IDENTITY = 0,   /**< x */
     TENON_ACTIVATION_RELU = 1,       /**< x > 0 ? x : 0 */
     TENON_ACTIVATION_LEAKY_RELU = 2, /**< x > 0 ? x : alpha · x; alpha finite, not 0 */
     TENON_ACTIVATION_CLIPPED_RELU =
@@ -70,8 +70,8 @@ typedef enum tenon_activation_kind {
 typedef struct tenon_activation {
     uint32_t kind;     /**< tenon_activation_kind */
     uint32_t reserved; /**< 0 */
-    double alpha;
-    double beta;
+    double alpha;      /**< the first constant of the formula; else ignored */
+    double beta;       /**< the second; else ignored */
 } tenon_activation;
 
 /** The activation of a kind with its customary constants: leaky_relu 0.01, clipped_relu 6, elu and
@@ -82,10 +82,10 @@ TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind);
 
 /** Start from TENON_ACTIVATION_PARAMS_INIT and set `activation`. */
 typedef struct tenon_activation_params {
-    uint32_t struct_size; /**< sizeof(tenon_activation_params) */
-    uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_activation activation;
+    uint32_t struct_size;        /**< sizeof(tenon_activation_params) */
+    uint32_t flags;              /**< 0 */
+    const char *solver;          /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_activation activation; /**< identity in the initialiser */
 } tenon_activation_params;
 
 /** The defaults of tenon_activation_params, without braces. */

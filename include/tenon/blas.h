@@ -15,16 +15,16 @@ extern "C" {
 
 /** How matrices lie in memory; the values are CBLAS's. */
 typedef enum tenon_blas_layout {
-    TENON_BLAS_ROW_MAJOR = 101,
-    TENON_BLAS_COL_MAJOR = 102
+    TENON_BLAS_ROW_MAJOR = 101, /**< row by row */
+    TENON_BLAS_COL_MAJOR = 102  /**< column by column */
 } tenon_blas_layout;
 
 /** Whether a matrix is transposed; the values are CBLAS's. The types are real, so a conjugate
  * transpose is a transpose. */
 typedef enum tenon_blas_transpose {
-    TENON_BLAS_NO_TRANSPOSE = 111,
-    TENON_BLAS_TRANSPOSE = 112,
-    TENON_BLAS_CONJUGATE_TRANSPOSE = 113
+    TENON_BLAS_NO_TRANSPOSE = 111,       /**< as it is stored */
+    TENON_BLAS_TRANSPOSE = 112,          /**< transposed */
+    TENON_BLAS_CONJUGATE_TRANSPOSE = 113 /**< the same */
 } tenon_blas_transpose;
 
 /** C = alpha · op(A) · op(B) + beta · C in f32. A is M×K after op, B is K×N, C is M×N. As in the

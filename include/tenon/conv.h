@@ -24,6 +24,7 @@ typedef struct tenon_conv_geometry {
     int64_t pad_end[TENON_MAX_SPATIAL];   /**< zeros after the last element; at least 0 */
 } tenon_conv_geometry;
 
+/** Initialises a tenon_conv_geometry: strides and dilations 1, no padding. */
 #define TENON_CONV_GEOMETRY_INIT                                                                   \
     {                                                                                              \
         {1, 1, 1}, {1, 1, 1}, {0, 0, 0},                                                           \
@@ -41,12 +42,12 @@ typedef struct tenon_conv_geometry {
 
 /** Start from TENON_CONV_PARAMS_INIT. */
 typedef struct tenon_conv_params {
-    uint32_t struct_size; /**< sizeof(tenon_conv_params) */
-    uint32_t flags;       /**< 0, or TENON_CONV_EXACT */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    int64_t groups;       /**< at least 1 */
-    tenon_conv_geometry geometry;
-    tenon_epilogue epilogue;
+    uint32_t struct_size;         /**< sizeof(tenon_conv_params) */
+    uint32_t flags;               /**< 0, or TENON_CONV_EXACT */
+    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t groups;               /**< at least 1 */
+    tenon_conv_geometry geometry; /**< strides, dilations, padding */
+    tenon_epilogue epilogue;      /**< what is done to the sums before they are stored */
 } tenon_conv_params;
 
 /** The defaults of tenon_conv_params, without braces. */
@@ -122,7 +123,7 @@ typedef struct tenon_im2col_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     int64_t filter[TENON_MAX_SPATIAL]; /**< the filter's spatial sizes, at least 1; 1 in the
                                           initialiser; those beyond the image's are ignored */
-    tenon_conv_geometry geometry;
+    tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_im2col_params;
 
 /** The defaults of tenon_im2col_params, without braces. */

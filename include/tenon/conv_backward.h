@@ -11,11 +11,11 @@ extern "C" {
 
 /** Start from TENON_CONV_BACKWARD_PARAMS_INIT; groups and geometry are those of the convolution. */
 typedef struct tenon_conv_backward_params {
-    uint32_t struct_size; /**< sizeof(tenon_conv_backward_params) */
-    uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    int64_t groups;       /**< at least 1 */
-    tenon_conv_geometry geometry;
+    uint32_t struct_size;         /**< sizeof(tenon_conv_backward_params) */
+    uint32_t flags;               /**< 0 */
+    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t groups;               /**< at least 1 */
+    tenon_conv_geometry geometry; /**< strides, dilations, padding */
     double beta; /**< 0 in the initialiser: the output is overwritten, and not read; otherwise the
                     gradient is added to beta times what the output holds */
 } tenon_conv_backward_params;

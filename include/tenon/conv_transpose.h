@@ -21,7 +21,7 @@ typedef struct tenon_conv_transpose_params {
     /** Further elements at the end of y, from 0 and less than the larger of stride and dilation; 0
      * in the initialiser. Those that no tap reaches hold what the epilogue makes of a sum of 0. */
     int64_t output_padding[TENON_MAX_SPATIAL];
-    tenon_epilogue epilogue;
+    tenon_epilogue epilogue; /**< what is done to the sums before they are stored */
 } tenon_conv_transpose_params;
 
 /** The defaults of tenon_conv_transpose_params, without braces. */

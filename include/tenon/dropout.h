@@ -15,9 +15,9 @@ typedef struct tenon_dropout_params {
     uint32_t struct_size; /**< sizeof(tenon_dropout_params) */
     uint32_t flags;       /**< 0 */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    uint64_t seed;
-    uint64_t sequence;  /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
-    double probability; /**< with which an element is dropped: in [0, 1] */
+    uint64_t seed;        /**< of the random numbers */
+    uint64_t sequence;    /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
+    double probability;   /**< with which an element is dropped: in [0, 1] */
 } tenon_dropout_params;
 
 /** The defaults of tenon_dropout_params, without braces. */

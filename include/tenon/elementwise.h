@@ -32,8 +32,9 @@ typedef struct tenon_elementwise_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t kind;        /**< tenon_elementwise_kind */
     uint32_t reserved;    /**< 0 */
-    double alpha, beta;   /**< of scale-and-add, rounded to the type of the arithmetic: f64 for f64
-                             tensors, f32 for all others */
+    double alpha; /**< coefficient of a in scale-and-add, rounded to the type of the arithmetic: f64
+                     for f64 tensors, f32 for all others */
+    double beta;  /**< that of b */
 } tenon_elementwise_params;
 
 /** The defaults of tenon_elementwise_params, without braces. */
@@ -103,10 +104,10 @@ typedef enum tenon_chain_op {
 /** Where an operand of a step comes from. */
 typedef enum tenon_chain_source {
     TENON_CHAIN_SCALAR = 0, /**< the scalar in the step itself */
-    TENON_CHAIN_X0 = 1,     /**< an input */
-    TENON_CHAIN_X1 = 2,
-    TENON_CHAIN_X2 = 3,
-    TENON_CHAIN_X3 = 4
+    TENON_CHAIN_X0 = 1,     /**< the input x0 */
+    TENON_CHAIN_X1 = 2,     /**< x1 */
+    TENON_CHAIN_X2 = 3,     /**< x2 */
+    TENON_CHAIN_X3 = 4      /**< x3 */
 } tenon_chain_source;
 
 /** One step. Zero-initialised: + 0. An operand, addend or activation that the operation does not
@@ -123,6 +124,7 @@ typedef struct tenon_chain_step {
                             of the arithmetic: f64 for f64 tensors, f32 for all others */
 } tenon_chain_step;
 
+/** The most steps of a chain. */
 #define TENON_CHAIN_MAX_STEPS 8
 
 /** Start from TENON_ELEMENTWISE_CHAIN_PARAMS_INIT, which copies x0, and set the steps. */
@@ -132,7 +134,7 @@ typedef struct tenon_elementwise_chain_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t step_count;  /**< 0 to TENON_CHAIN_MAX_STEPS; the others are not looked at */
     uint32_t reserved;    /**< 0 */
-    tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
+    tenon_chain_step steps[TENON_CHAIN_MAX_STEPS]; /**< done in this order */
 } tenon_elementwise_chain_params;
 
 /** The defaults of tenon_elementwise_chain_params, without braces. */

@@ -21,10 +21,10 @@ extern "C" {
 
 /** Start from TENON_GEMM_PARAMS_INIT. */
 typedef struct tenon_gemm_params {
-    uint32_t struct_size; /**< sizeof(tenon_gemm_params) */
-    uint32_t flags;       /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue;
+    uint32_t struct_size;    /**< sizeof(tenon_gemm_params) */
+    uint32_t flags;          /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
+    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
 } tenon_gemm_params;
 
 /** The defaults of tenon_gemm_params, without braces. */
@@ -112,10 +112,10 @@ TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm
 
 /** Start from TENON_GEMM_RAGGED_PARAMS_INIT. */
 typedef struct tenon_gemm_ragged_params {
-    uint32_t struct_size; /**< sizeof(tenon_gemm_ragged_params) */
-    uint32_t flags;       /**< reserved: 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue;
+    uint32_t struct_size;    /**< sizeof(tenon_gemm_ragged_params) */
+    uint32_t flags;          /**< reserved: 0 */
+    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
 } tenon_gemm_ragged_params;
 
 /** The defaults of tenon_gemm_ragged_params, without braces. */

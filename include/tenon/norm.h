@@ -5,12 +5,15 @@
  * r = 1 / sqrt(v + epsilon); then y = (x - m) · r · gamma + beta. The kinds differ in what a set
  * is, and in how gamma and beta lie over it:
  *
- * kind       x          a set is                        shape of m and r       gamma, beta
- * LAYER      any        the last `dimensions` of x      the dimensions before  those dimensions
- * RMS        any        the same; m is 0 and v is the mean of squares; no beta
- * GROUP      N C …      C / groups channels of a sample N × groups             C
- * INSTANCE   N C …      a channel of a sample           N × C                  C
- * BATCH      N C …      a channel of all samples        C                      C
+ * | kind     | x     | a set is                        | shape of m and r      | gamma, beta      |
+ * |----------|-------|---------------------------------|-----------------------|------------------|
+ * | LAYER    | any   | the last `dimensions` of x      | the dimensions before | those dimensions |
+ * | RMS      | any   | the same                        | the dimensions before | those dimensions |
+ * | GROUP    | N C … | C / groups channels of a sample | N × groups            | C                |
+ * | INSTANCE | N C … | a channel of a sample           | N × C                 | C                |
+ * | BATCH    | N C … | a channel of all samples        | C                     | C                |
+ *
+ * RMS has m = 0, the mean of squares for v, and no beta.
  *
  * Sources: J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", 2016; B. Zhang and
  * R. Sennrich, "Root mean square layer normalization", 2019; Y. Wu and K. He, "Group
@@ -36,11 +39,11 @@ extern "C" {
 
 /** What statistics are taken over; the table above has the shapes. */
 typedef enum tenon_norm_kind {
-    TENON_NORM_LAYER = 0,
-    TENON_NORM_RMS = 1,
-    TENON_NORM_GROUP = 2,
-    TENON_NORM_INSTANCE = 3, /**< x of rank 3 at least */
-    TENON_NORM_BATCH = 4
+    TENON_NORM_LAYER = 0,    /**< the last `dimensions` of x */
+    TENON_NORM_RMS = 1,      /**< the same, without a mean */
+    TENON_NORM_GROUP = 2,    /**< groups of the channels of a sample */
+    TENON_NORM_INSTANCE = 3, /**< a channel of a sample; x of rank 3 at least */
+    TENON_NORM_BATCH = 4     /**< a channel of all samples */
 } tenon_norm_kind;
 
 /** Start from TENON_NORM_PARAMS_INIT: layer normalization over the last dimension. */

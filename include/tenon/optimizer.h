@@ -28,10 +28,10 @@ typedef struct tenon_sgd_params {
     uint32_t struct_size; /**< sizeof(tenon_sgd_params) */
     uint32_t flags;       /**< any of TENON_SGD_ */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    double learning_rate;
-    double momentum;     /**< μ; 0 where there is no velocity */
-    double dampening;    /**< τ */
-    double weight_decay; /**< λ, of an L2 penalty */
+    double learning_rate; /**< 0.01 in the initialiser */
+    double momentum;      /**< μ; 0 where there is no velocity */
+    double dampening;     /**< τ */
+    double weight_decay;  /**< λ, of an L2 penalty */
 } tenon_sgd_params;
 
 /** The defaults of tenon_sgd_params, without braces. */
@@ -97,11 +97,12 @@ typedef struct tenon_adam_params {
     uint32_t struct_size; /**< sizeof(tenon_adam_params) */
     uint32_t flags;       /**< any of TENON_ADAM_ */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    double learning_rate;
-    double beta1, beta2; /**< each in [0, 1) */
-    double epsilon;      /**< not negative */
-    double weight_decay; /**< λ */
-    uint64_t step;       /**< t, from 1 */
+    double learning_rate; /**< 0.001 in the initialiser */
+    double beta1;         /**< β₁, the decay of the first moment: in [0, 1) */
+    double beta2;         /**< β₂, that of the second: in [0, 1) */
+    double epsilon;       /**< not negative */
+    double weight_decay;  /**< λ */
+    uint64_t step;        /**< t, from 1 */
 } tenon_adam_params;
 
 /** The defaults of tenon_adam_params, without braces. */

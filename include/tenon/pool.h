@@ -28,7 +28,7 @@ typedef struct tenon_pool_params {
     uint32_t kind;        /**< tenon_pool_kind */
     uint32_t reserved;    /**< 0 */
     int64_t window[TENON_MAX_SPATIAL]; /**< at least 1; 1 in the initialiser */
-    tenon_conv_geometry geometry;
+    tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_pool_params;
 
 /** The defaults of tenon_pool_params, without braces. */

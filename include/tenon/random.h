@@ -1,16 +1,6 @@
 /** @file
  * Tensors of random numbers: uniform, normal and Bernoulli.
- */
-#ifndef TENON_RANDOM_H
-#define TENON_RANDOM_H
-
-#include <tenon/plan.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-/*
+ *
  * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
  * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
  * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
@@ -22,6 +12,14 @@ extern "C" {
  * b = 16 · q + r % 16; one that needs two (f64, but for Bernoulli), with q = n / 32 and r = n % 32,
  * takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
  */
+#ifndef TENON_RANDOM_H
+#define TENON_RANDOM_H
+
+#include <tenon/plan.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /** The distributions. */
 typedef enum tenon_random_kind {
@@ -45,12 +43,14 @@ typedef struct tenon_random_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t kind;        /**< tenon_random_kind */
     uint32_t reserved;    /**< 0 */
-    uint64_t seed;
-    uint64_t sequence;      /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
-    double low, high;       /**< of uniform: finite, low < high, their difference within the type's
-                               range, and at least one number of the type in [low, high) */
-    double mean, deviation; /**< of normal: finite, deviation not negative */
-    double probability;     /**< of Bernoulli: in [0, 1] */
+    uint64_t seed;        /**< the key of the generator */
+    uint64_t sequence;    /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
+    double low;           /**< of uniform: the least number; finite */
+    double high; /**< of uniform: finite and greater than low, their difference within the type's
+                    range, and at least one number of the type in [low, high) */
+    double mean; /**< of normal: finite */
+    double deviation;   /**< of normal: finite, not negative */
+    double probability; /**< of Bernoulli: in [0, 1] */
 } tenon_random_params;
 
 /** The defaults of tenon_random_params, without braces. */
