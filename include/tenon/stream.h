@@ -1,4 +1,4 @@
-/*
+/** @file
  * A stream: one OpenCL queue, with the kernel objects and the workspace of the calls made on it.
  *
  * Calls on one stream take effect in their order, whether the queue keeps one or not. On an
