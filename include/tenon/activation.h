@@ -100,8 +100,8 @@ typedef struct tenon_activation_params {
         TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
-/** A const tenon_activation_params: the defaults, but for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_activation_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_activation_params(...)                                                               \
     TENON_LITERAL(tenon_activation_params, TENON_ACTIVATION_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -129,7 +129,7 @@ TENON_CALL tenon_status tenon_activation_forward(tenon_stream *stream,
 /** The plan of tenon_activation_forward; operands x, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_activation_forward_plan(tenon_context *context,
                                                       const tenon_activation_params *params,
                                                       const tenon_tensor *x, const tenon_tensor *y,
@@ -155,7 +155,7 @@ TENON_CALL tenon_status tenon_activation_backward(tenon_stream *stream,
 /** The plan of tenon_activation_backward; operands x, dy, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_activation_backward_plan(tenon_context *context,
                                                        const tenon_activation_params *params,
                                                        const tenon_tensor *x,

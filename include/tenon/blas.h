@@ -30,8 +30,8 @@ typedef enum tenon_blas_transpose {
 /** C = alpha · op(A) · op(B) + beta · C in f32. A is M×K after op, B is K×N, C is M×N. As in the
  * reference BLAS, nothing is done where M or N is 0, and C becomes beta · C where K is 0; A and B
  * are not read where alpha is 0, nor C where beta is 0.
- *  @param a_ld  at least the length of a stored row (row major) or column (column major) of A; so
- *               b_ld and c_ld
+ *  @param a_ld  at least the length of a stored row (row major) or column (column major) of A;
+ * likewise b_ld and c_ld
  *  @param c     must not overlap a or b
  *  @return as tenon_gemm */
 TENON_CALL tenon_status tenon_sgemm(tenon_stream *stream, tenon_blas_layout layout,
@@ -61,7 +61,7 @@ TENON_CALL tenon_status tenon_hgemm(tenon_stream *stream, tenon_blas_layout layo
 /** y = alpha · op(A) · x + beta · y in f32. A is M×N before op; x and y have N and M elements, M
  * and N when A is transposed. As in the reference BLAS, nothing is done where M or N is 0: y is
  * left as it is, whatever beta is. A and x are not read where alpha is 0, nor y where beta is 0.
- *  @param x_inc  at least 1; so y_inc
+ *  @param x_inc  at least 1; likewise y_inc
  *  @param y      must not overlap a or x
  *  @return as tenon_gemm */
 TENON_CALL tenon_status tenon_sgemv(tenon_stream *stream, tenon_blas_layout layout,

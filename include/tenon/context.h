@@ -21,7 +21,8 @@ typedef struct tenon_context tenon_context;
 typedef enum tenon_progress_stage {
     TENON_PROGRESS_BUILD, /**< the driver compiles a kernel */
     TENON_PROGRESS_TRIAL, /**< a capability is tried */
-    TENON_PROGRESS_CHECK  /**< a kernel variant is compared with its reference; it builds, too */
+    TENON_PROGRESS_CHECK  /**< a kernel variant is compared with its reference; this builds kernels
+                             too */
 } tenon_progress_stage;
 
 /** A step of it, told when it begins and when it has ended. */
@@ -152,7 +153,7 @@ typedef struct tenon_context_params {
         TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
-/** A const tenon_context_params: the defaults, but for the members that are named. TENON_LITERAL
+/** A const tenon_context_params: the defaults, except for the members that are named. TENON_LITERAL
  * says more. */
 #define tenon_context_params(...)                                                                  \
     TENON_LITERAL(tenon_context_params, TENON_CONTEXT_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -188,8 +189,8 @@ TENON_API void tenon_context_retain(tenon_context *context);
  * own, so the order in which they are released does not matter. NULL is allowed. */
 TENON_API void tenon_context_release(tenon_context *context);
 
-/** Gives what the context's pool keeps back to OpenCL, but for so many bytes. Nothing waits: work
- * that is enqueued keeps what it needs. Also done where the device is short of memory.
+/** Gives what the context's pool keeps back to OpenCL, except for so many bytes. Nothing waits:
+ * work that is enqueued keeps what it needs. Also done where the device is short of memory.
  *  @param bytes  0: all of it
  *  @return TENON_OK, also where there is no pool · TENON_ERROR_INVALID_ARGUMENT (NULL) */
 TENON_CALL tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes);

@@ -36,7 +36,7 @@ typedef struct tenon_conv_geometry {
 /** Rules out the solvers that rearrange sums by transforms (conv/winograd2, conv/winograd4, and on
  * GPUs conv/winograd2_gemm, conv/winograd4_gemm). Those compute an output from all that its tile of
  * 2 x 2 or 4 x 4 outputs reads: their rounding errors are relative to the largest of that, and a
- * NaN or an infinity in it makes NaN of the tile's other outputs, too. Without the flag they serve
+ * NaN or an infinity in it makes the tile's other outputs NaN as well. Without the flag they serve
  * 3 x 3 filters with stride and dilation 1 where they are faster. */
 #define TENON_CONV_EXACT 1u
 
@@ -59,8 +59,8 @@ typedef struct tenon_conv_params {
         TENON_CONV_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_conv_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_conv_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_conv_params(...)                                                                     \
     TENON_LITERAL(tenon_conv_params, TENON_CONV_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -90,7 +90,7 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *                 exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as
- *                 tenon_conv_output_size says, of x's type and rank; overlaps no input, but for
+ *                 tenon_conv_output_size says, of x's type and rank; overlaps no input, except for
  *                 c = y
  *  @param sync    or NULL
  *
@@ -109,7 +109,7 @@ TENON_CALL tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_con
 /** The plan of tenon_conv_forward; operands x, w, c, bias, y. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_forward, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_forward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_forward_plan(tenon_context *context,
                                                 const tenon_conv_params *params,
                                                 const tenon_tensor *x, const tenon_tensor *w,
@@ -135,7 +135,7 @@ typedef struct tenon_im2col_params {
         TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
-/** A const tenon_im2col_params: the defaults, but for the members that are named. TENON_LITERAL
+/** A const tenon_im2col_params: the defaults, except for the members that are named. TENON_LITERAL
  * says more. */
 #define tenon_im2col_params(...)                                                                   \
     TENON_LITERAL(tenon_im2col_params, TENON_IM2COL_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -162,7 +162,7 @@ TENON_CALL tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_pa
 
 /** The plan of tenon_im2col; operands x, col.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_im2col, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_im2col, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
                                           const tenon_tensor *x, const tenon_tensor *col,
                                           tenon_plan **plan);
@@ -182,7 +182,7 @@ TENON_CALL tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_pa
 
 /** The plan of tenon_col2im; operands col, x.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_col2im, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_col2im, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
                                           const tenon_tensor *col, const tenon_tensor *x,
                                           tenon_plan **plan);

@@ -29,7 +29,7 @@ typedef struct tenon_conv_backward_params {
         TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
-/** A const tenon_conv_backward_params: the defaults, but for the members that are named.
+/** A const tenon_conv_backward_params: the defaults, except for the members that are named.
  * TENON_LITERAL says more. */
 #define tenon_conv_backward_params(...)                                                            \
     TENON_LITERAL(tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -66,7 +66,7 @@ TENON_CALL tenon_status tenon_conv_backward_data(tenon_stream *stream,
 /** The plan of tenon_conv_backward_data; operands dy, w, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_backward_data, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_backward_data, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_backward_data_plan(tenon_context *context,
                                                       const tenon_conv_backward_params *params,
                                                       const tenon_tensor *dy, const tenon_tensor *w,

@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /** A device, or a platform that has none. A plain value; the strings are cut to fit and always
- * terminated. Start from TENON_DEVICE_INFO_INIT: who fills it in must know its size. */
+ * terminated. Start from TENON_DEVICE_INFO_INIT: the function that fills it in must know its size.
+ */
 typedef struct tenon_device_info {
     uint32_t struct_size;      /**< sizeof(tenon_device_info) */
     uint32_t unified_memory;   /**< 1 where host and device share memory */
@@ -40,8 +41,8 @@ typedef struct tenon_device_info {
         sizeof(tenon_device_info), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, "", "", "", "", "", "", ""  \
     }
 
-/** Lists every device of every platform, and the platforms without a device. The first call that
- * reaches OpenCL, this or another, opens its loader.
+/** Lists every device of every platform, and the platforms without a device. OpenCL's loader is
+ * opened by the first call that needs it, this or another.
  *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count; the first one's
  *                  struct_size must be set, and is that of all
  *  @param count    receives how many there are, which may be more than were written; 0 where no

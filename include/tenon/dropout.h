@@ -28,7 +28,7 @@ typedef struct tenon_dropout_params {
         TENON_DROPOUT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
-/** A const tenon_dropout_params: the defaults, but for the members that are named. TENON_LITERAL
+/** A const tenon_dropout_params: the defaults, except for the members that are named. TENON_LITERAL
  * says more. */
 #define tenon_dropout_params(...)                                                                  \
     TENON_LITERAL(tenon_dropout_params, TENON_DROPOUT_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -62,7 +62,7 @@ TENON_CALL tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_
 /** The plan of tenon_dropout; operands x, y. It keeps the seed and the sequence, so each run drops
  * the same elements. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,
                                            const tenon_dropout_params *params,
                                            const tenon_tensor *x, const tenon_tensor *y,

@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/** The functions, with the formula of each. Rounded once, to nearest, but for the division, which
- * OpenCL lets be 2.5 units in the last place off in f32, and scale-and-add, whose products may be
- * rounded too. NaN in gives NaN out, for the maximum and minimum as well. */
+/** The functions, with the formula of each. Rounded once, to nearest, except for the division,
+ * which OpenCL lets be 2.5 units in the last place off in f32, and scale-and-add, whose products
+ * may be rounded too. NaN in gives NaN out, for the maximum and minimum as well. */
 typedef enum tenon_elementwise_kind {
     TENON_ELEMENTWISE_ADD = 0,      /**< a + b */
     TENON_ELEMENTWISE_SUBTRACT = 1, /**< a - b */
@@ -45,7 +45,7 @@ typedef struct tenon_elementwise_params {
         TENON_ELEMENTWISE_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
-/** A const tenon_elementwise_params: the defaults, but for the members that are named.
+/** A const tenon_elementwise_params: the defaults, except for the members that are named.
  * TENON_LITERAL says more. */
 #define tenon_elementwise_params(...)                                                              \
     TENON_LITERAL(tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -80,7 +80,7 @@ TENON_CALL tenon_status tenon_elementwise(tenon_stream *stream,
 /** The plan of tenon_elementwise; operands a, b, d. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_elementwise_plan(tenon_context *context,
                                                const tenon_elementwise_params *params,
                                                const tenon_tensor *a, const tenon_tensor *b,
@@ -151,7 +151,7 @@ typedef struct tenon_elementwise_chain_params {
         TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
     }
 #ifndef __cplusplus
-/** A const tenon_elementwise_chain_params: the defaults, but for the members that are named.
+/** A const tenon_elementwise_chain_params: the defaults, except for the members that are named.
  * TENON_LITERAL says more. */
 #define tenon_elementwise_chain_params(...)                                                        \
     TENON_LITERAL(tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS,         \
@@ -169,8 +169,8 @@ TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_pa
  * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}; a normalisation
  * with a residual, relu((x0 - mean) · scale + x3), is {TENON_CHAIN_SUBTRACT, TENON_CHAIN_X1},
  * {TENON_CHAIN_FMA, TENON_CHAIN_X2, TENON_CHAIN_X3} and {TENON_CHAIN_ACTIVATE, 0, 0,
- * TENON_ACTIVATION_RELU}. Steps are arguments of one kernel: no chain is compiled on its own, but
- * for its transcendental activation.
+ * TENON_ACTIVATION_RELU}. Steps are arguments of one kernel: no chain is compiled on its own,
+ * except for its transcendental activation.
  *  @param params      NULL means the defaults: a copy
  *  @param x0          f64, f32, f16 or bf16; any strides, 0 among them
  *  @param x1, x2, x3  of x0's type; NULL where no step names them (it is not read then)
@@ -189,7 +189,7 @@ TENON_CALL tenon_status tenon_elementwise_chain(tenon_stream *stream,
 /** The plan of tenon_elementwise_chain; operands x0, x1, x2, x3, y. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_elementwise_chain_plan(tenon_context *context,
                                                      const tenon_elementwise_chain_params *params,
                                                      const tenon_tensor *x0, const tenon_tensor *x1,
@@ -211,8 +211,8 @@ typedef struct tenon_copy_params {
         TENON_COPY_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_copy_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_copy_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_copy_params(...)                                                                     \
     TENON_LITERAL(tenon_copy_params, TENON_COPY_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -241,7 +241,7 @@ TENON_CALL tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params
 /** The plan of tenon_copy; operands x, y. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
                                         const tenon_tensor *x, const tenon_tensor *y,
                                         tenon_plan **plan);

@@ -24,9 +24,8 @@
 #include <stdint.h>
 
 /** @def TENON_API
- * Before a declaration: the library exports it. TENON_SHARED is for who links Tenon's DLL by this
- * header; without it both the DLL and the static library link, the DLL by a jump more for each
- * call. */
+ * Before a declaration: the library exports it. On Windows define TENON_SHARED to link the DLL.
+ * Without it the static library links, and the DLL too, by one more jump for each call. */
 #if defined(_WIN32) && defined(TENON_SHARED)
 #ifdef TENON_BUILDING
 #define TENON_API __declspec(dllexport)
@@ -40,7 +39,7 @@
 #endif
 
 /** @def TENON_CALL
- * What a function has that returns a tenon_status: who does not look at it is warned. */
+ * Before a function that returns a tenon_status: the compiler warns where it is not used. */
 #ifdef __GNUC__
 #define TENON_CALL TENON_API __attribute__((warn_unused_result))
 #else

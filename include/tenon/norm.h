@@ -25,7 +25,7 @@
  * are kept in: f64 for f64, f32 for all others.
  *
  * A NaN in a set makes all of the set NaN, and so does an infinity (with RMS the others become 0).
- * A constant set, and so one of a single element, gives beta, but for what rounding leaves of
+ * A constant set, such as one of a single element, gives beta, except for what rounding leaves of
  * x - m; with an epsilon of 0 it is 0 / 0: NaN or, where rounding left something, any number.
  */
 #ifndef TENON_NORM_H
@@ -67,8 +67,8 @@ typedef struct tenon_norm_params {
         TENON_NORM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_norm_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_norm_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_norm_params(...)                                                                     \
     TENON_LITERAL(tenon_norm_params, TENON_NORM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -80,7 +80,7 @@ TENON_API void tenon_norm_params_default(tenon_norm_params *params, uint32_t siz
 /** y = (x - m) · r · gamma + beta with the statistics of x itself: all kinds, and batch
  * normalization as training does it.
  *  @param params    NULL means the defaults
- *  @param x         rank 1 at least (LAYER, RMS) or 2 to 5 (GROUP, BATCH; INSTANCE 3 to 5), any
+ *  @param x         rank at least 1 (LAYER, RMS) or 2 to 5 (GROUP, BATCH; INSTANCE 3 to 5), any
  *                   strides; broadcast dimensions (stride 0) are allowed. BATCH needs two elements
  *                   a channel at least
  *  @param gamma     or NULL: 1
@@ -112,7 +112,7 @@ TENON_CALL tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_nor
 /** The plan of tenon_norm_forward; operands x, gamma, beta, y, mean, rstd, running_mean,
  * running_variance. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_forward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *y,
@@ -122,7 +122,7 @@ TENON_CALL tenon_status tenon_norm_forward_plan(
 /** The gradients of tenon_norm_forward. With h = (x - m) · r and g = dy · gamma, sums being over
  * a set: dx = r · (g - (sum of g + h · sum of g · h) / n), for RMS without the first sum;
  * dgamma = sum of dy · h and dbeta = sum of dy over all elements that share a gamma.
- *  @param params  those of the forward call, but for `solver`
+ *  @param params  those of the forward call, except for `solver`
  *  @param x       what the forward call was given
  *  @param dy      the gradient with respect to y: of x's type and shape
  *  @param gamma   that of the forward call, or NULL
@@ -142,7 +142,7 @@ TENON_CALL tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_no
                                             const tenon_sync *sync);
 
 /** The plan of tenon_norm_backward; operands x, dy, gamma, mean, rstd, dx, dgamma, dbeta.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_backward_plan(tenon_context *context,
                                                  const tenon_norm_params *params,
                                                  const tenon_tensor *x, const tenon_tensor *dy,
@@ -165,7 +165,7 @@ TENON_CALL tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_n
                                              const tenon_sync *sync);
 
 /** The plan of tenon_norm_inference; operands x, gamma, beta, mean, variance, y.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_inference_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *mean,
@@ -183,7 +183,7 @@ TENON_CALL tenon_status tenon_norm_inference_backward(
 
 /** The plan of tenon_norm_inference_backward; operands x, dy, gamma, mean, variance, dx, dgamma,
  * dbeta.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_inference_backward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,

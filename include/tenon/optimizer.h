@@ -42,8 +42,8 @@ typedef struct tenon_sgd_params {
         TENON_SGD_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
-/** A const tenon_sgd_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_sgd_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_sgd_params(...)                                                                      \
     TENON_LITERAL(tenon_sgd_params, TENON_SGD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -82,7 +82,7 @@ TENON_CALL tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *
 /** The plan of tenon_sgd; operands gradient, parameter, velocity, master. It keeps the scalars. The
  * views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
                                        const tenon_tensor *gradient, const tenon_tensor *parameter,
                                        const tenon_tensor *velocity, const tenon_tensor *master,
@@ -114,8 +114,8 @@ typedef struct tenon_adam_params {
         TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_adam_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_adam_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_adam_params(...)                                                                     \
     TENON_LITERAL(tenon_adam_params, TENON_ADAM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -161,7 +161,7 @@ TENON_CALL tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params
  * scalars, the step among them: for a training loop make the immediate call. The views need no
  * memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
                                         const tenon_tensor *gradient, const tenon_tensor *parameter,
                                         const tenon_tensor *first, const tenon_tensor *second,
@@ -184,8 +184,8 @@ typedef struct tenon_square_sum_params {
         TENON_SQUARE_SUM_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
-/** A const tenon_square_sum_params: the defaults, but for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_square_sum_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_square_sum_params(...)                                                               \
     TENON_LITERAL(tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -213,7 +213,7 @@ TENON_CALL tenon_status tenon_square_sum(tenon_stream *stream,
 /** The plan of tenon_square_sum; operands x, sum. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_square_sum_plan(tenon_context *context,
                                               const tenon_square_sum_params *params,
                                               const tenon_tensor *x, const tenon_tensor *sum,
@@ -238,8 +238,8 @@ typedef struct tenon_clip_params {
         TENON_CLIP_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_clip_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_clip_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_clip_params(...)                                                                     \
     TENON_LITERAL(tenon_clip_params, TENON_CLIP_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -264,7 +264,7 @@ TENON_CALL tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params
 /** The plan of tenon_clip; operands sum, x. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
                                         const tenon_tensor *sum, const tenon_tensor *x,
                                         tenon_plan **plan);

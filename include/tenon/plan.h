@@ -81,7 +81,8 @@ TENON_CALL tenon_status tenon_prepare_progress(tenon_context *context, uint64_t 
 
 /** Waits until a plan has been made.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · as the function that made it; a plan
- *          that failed gives that from tenon_plan_run, too, and has no workspace and no text */
+ *          that failed gives the same status from tenon_plan_run; it has no workspace and no text
+ */
 TENON_CALL tenon_status tenon_plan_wait(const tenon_plan *plan);
 
 /** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates

@@ -25,8 +25,8 @@ typedef struct tenon_prelu_params {
         TENON_PRELU_PARAMS_DEFAULTS                                                                \
     }
 #ifndef __cplusplus
-/** A const tenon_prelu_params: the defaults, but for the members that are named. TENON_LITERAL says
- * more. */
+/** A const tenon_prelu_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_prelu_params(...)                                                                    \
     TENON_LITERAL(tenon_prelu_params, TENON_PRELU_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -57,7 +57,7 @@ TENON_CALL tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_pr
 /** The plan of tenon_prelu_forward; operands x, slope, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_prelu_forward_plan(tenon_context *context,
                                                  const tenon_prelu_params *params,
                                                  const tenon_tensor *x, const tenon_tensor *slope,
@@ -87,7 +87,7 @@ TENON_CALL tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_p
 /** The plan of tenon_prelu_backward; operands x, slope, dy, dx, dslope. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_prelu_backward_plan(tenon_context *context,
                                                   const tenon_prelu_params *params,
                                                   const tenon_tensor *x, const tenon_tensor *slope,

@@ -9,8 +9,8 @@
  * work is shared out.
  *
  * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
- * b = 16 · q + r % 16; one that needs two (f64, but for Bernoulli), with q = n / 32 and r = n % 32,
- * takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
+ * b = 16 · q + r % 16; one that needs two (f64, except for Bernoulli), with q = n / 32 and r = n %
+ * 32, takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
  */
 #ifndef TENON_RANDOM_H
 #define TENON_RANDOM_H
@@ -62,7 +62,7 @@ typedef struct tenon_random_params {
         TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
-/** A const tenon_random_params: the defaults, but for the members that are named. TENON_LITERAL
+/** A const tenon_random_params: the defaults, except for the members that are named. TENON_LITERAL
  * says more. */
 #define tenon_random_params(...)                                                                   \
     TENON_LITERAL(tenon_random_params, TENON_RANDOM_PARAMS_DEFAULTS, __VA_ARGS__)
@@ -90,7 +90,7 @@ TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_pa
  * same numbers; for new ones make the immediate call. The view needs no memory; where it has it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
                                           const tenon_tensor *y, tenon_plan **plan);
 

@@ -66,8 +66,8 @@ TENON_CALL tenon_status tenon_context_keep(tenon_context *context);
 typedef void (*tenon_barred_callback)(void *user, const char *solver, const char *why);
 
 /** Calls for every kernel variant that a self-check found wrong on the context's device, in this
- * context or, as the store has it, in any process before; and for what has ended a process, which
- * is left alone for a while.
+ * context or, as the store has it, in any process before; and for what was running when a process
+ * died, which is not tried again for a while.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL context or callback) ·
  *          TENON_ERROR_OUT_OF_MEMORY */
 TENON_CALL tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
