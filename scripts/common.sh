@@ -120,6 +120,13 @@ built_library() {
     echo "$library"
 }
 
+# reference FOLDER: the reference of the API, as FOLDER/reference/html/index.html; fails on a warning,
+# and where a public name has no comment.
+reference() {
+    TENON_BUILD=$1 doxygen docs/Doxyfile &&
+        python3 scripts/undocumented.py "$1/reference/xml"
+}
+
 # The names a shared library exports, one a line, sorted bytewise.
 exported_names() {
     nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort -u

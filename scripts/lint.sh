@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
 . scripts/common.sh
 
-LINT_PACKAGES=(clang clang-format clang-tidy shellcheck codespell)
+LINT_PACKAGES=(clang clang-format clang-tidy doxygen shellcheck codespell)
 BAD=()
 
 check() {
@@ -112,6 +112,7 @@ main() {
     check macros macros
     compilers
     check "exported names" exported
+    check "reference of the API" reference build-gcc
     check "static analysis" analysis
     [ ${#BAD[@]} -eq 0 ] || die "lint found something: ${BAD[*]}"
     echo "lint: all clean"

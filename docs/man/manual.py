@@ -4,7 +4,7 @@
     manual.py NAME PROGRAM OUTPUT
 
 NAME.txt beside this script has the rest: sections in words, each "== TITLE" and its lines; a line "@help" stands
-for what the program says of itself, "NAME: text" lines for a list.
+for what the program says of itself, "NAME: text" lines for a list, lines set in by four blanks for commands.
 """
 import re
 import subprocess
@@ -43,19 +43,21 @@ def page(name, program):
     text = (HERE / f"{name}.txt").read_text(encoding="utf-8")
     lines = [f'.TH {name.upper()} 1 "2026-11-23" "Tenon" "Tenon"']
     for line in text.splitlines():
-        item = re.fullmatch(r"([A-Z_]+|\d): (.*)", line)
+        item = re.fullmatch(r"([A-Z_]+|\d|[~/][^: ]+): (.*)", line)
         if line.startswith("== "):
             lines.append(f".SH {line[3:]}")
         elif line == "@help":
             lines += helps(program)
+        elif line.startswith("    "):
+            lines += [".RS 4", *as_it_stands(line[4:]), ".RE"]
         elif item:
-            lines += [".TP", f".B {item[1]}", escaped(item[2])]
+            lines += [".TP", f".B {escaped(item[1])}", escaped(item[2])]
         elif line:
             lines.append(escaped(line))
         elif not lines[-1].startswith(".SH"):
             lines.append(".PP")
     kept = [line for i, line in enumerate(lines)
-            if line != ".PP" or (i + 1 < len(lines) and not lines[i + 1].startswith((".SH", ".TP", ".PP", ".nf")))]
+            if line != ".PP" or (i + 1 < len(lines) and not lines[i + 1].startswith((".SH", ".TP", ".PP", ".nf", ".RS")))]
     return "\n".join(kept) + "\n"
 
 

@@ -1,4 +1,5 @@
-/* Activation functions: their names and formulas, and the element-wise operation that applies one.
+/** @file
+ * Activation functions: their names and formulas, and the element-wise operation that applies one.
  */
 #ifndef TENON_ACTIVATION_H
 #define TENON_ACTIVATION_H
@@ -17,7 +18,7 @@ extern "C" {
  * selu lambda · alpha at 0 (the slope from the left); clipped relu, hard sigmoid and hard tanh 0 at
  * both ends; hard swish 0 at -3 and 1 at 3. */
 typedef enum tenon_activation_kind {
-    TENON_ACTIVATION_IDENTITY = 0,
+    TENON_ACTIVATION_IDENTITY = 0,   /**< x */
     TENON_ACTIVATION_RELU = 1,       /**< x > 0 ? x : 0 */
     TENON_ACTIVATION_LEAKY_RELU = 2, /**< x > 0 ? x : alpha · x; alpha finite, not 0 */
     TENON_ACTIVATION_CLIPPED_RELU =
@@ -69,8 +70,8 @@ typedef enum tenon_activation_kind {
 typedef struct tenon_activation {
     uint32_t kind;     /**< tenon_activation_kind */
     uint32_t reserved; /**< 0 */
-    double alpha;
-    double beta;
+    double alpha;      /**< the first constant of the formula; else ignored */
+    double beta;       /**< the second; else ignored */
 } tenon_activation;
 
 /** The activation of a kind with its customary constants: leaky_relu 0.01, clipped_relu 6, elu and
@@ -81,22 +82,26 @@ TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind);
 
 /** Start from TENON_ACTIVATION_PARAMS_INIT and set `activation`. */
 typedef struct tenon_activation_params {
-    uint32_t struct_size; /**< sizeof(tenon_activation_params) */
-    uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_activation activation;
+    uint32_t struct_size;        /**< sizeof(tenon_activation_params) */
+    uint32_t flags;              /**< 0 */
+    const char *solver;          /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_activation activation; /**< identity in the initialiser */
 } tenon_activation_params;
 
+/** The defaults of tenon_activation_params, without braces. */
 #define TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     sizeof(tenon_activation_params), 0, NULL,                                                      \
     {                                                                                              \
         0, 0, 0.0, 0.0                                                                             \
     }
+/** Initialises a tenon_activation_params with the defaults. */
 #define TENON_ACTIVATION_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
+/** A const tenon_activation_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_activation_params(...)                                                               \
     TENON_LITERAL(tenon_activation_params, TENON_ACTIVATION_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -124,7 +129,7 @@ TENON_CALL tenon_status tenon_activation_forward(tenon_stream *stream,
 /** The plan of tenon_activation_forward; operands x, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_activation_forward_plan(tenon_context *context,
                                                       const tenon_activation_params *params,
                                                       const tenon_tensor *x, const tenon_tensor *y,
@@ -150,7 +155,7 @@ TENON_CALL tenon_status tenon_activation_backward(tenon_stream *stream,
 /** The plan of tenon_activation_backward; operands x, dy, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_activation_backward_plan(tenon_context *context,
                                                        const tenon_activation_params *params,
                                                        const tenon_tensor *x,

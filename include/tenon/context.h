@@ -1,4 +1,5 @@
-/* A context: one device, what is known of it, and the programs and plans made for it. */
+/** @file
+ * A context: one device, what is known of it, and the programs and plans made for it. */
 #ifndef TENON_CONTEXT_H
 #define TENON_CONTEXT_H
 
@@ -20,7 +21,8 @@ typedef struct tenon_context tenon_context;
 typedef enum tenon_progress_stage {
     TENON_PROGRESS_BUILD, /**< the driver compiles a kernel */
     TENON_PROGRESS_TRIAL, /**< a capability is tried */
-    TENON_PROGRESS_CHECK  /**< a kernel variant is compared with its reference; it builds, too */
+    TENON_PROGRESS_CHECK  /**< a kernel variant is compared with its reference; this builds kernels
+                             too */
 } tenon_progress_stage;
 
 /** A step of it, told when it begins and when it has ended. */
@@ -92,6 +94,7 @@ typedef struct tenon_allocator {
     void (*destroy)(void *user, cl_mem buffer, uint32_t event_count, const cl_event *events);
 } tenon_allocator;
 
+/** Initialises a tenon_allocator: set both functions. */
 #define TENON_ALLOCATOR_INIT                                                                       \
     {                                                                                              \
         sizeof(tenon_allocator), 0, NULL, NULL, NULL                                               \
@@ -111,15 +114,15 @@ typedef struct tenon_context_params {
      * operation has a solver that needs none. */
     uint64_t workspace_limit;
     tenon_log_callback log; /**< or NULL */
-    void *log_user;
-    uint32_t profiling;    /**< 1: queues that the library creates record times
-                              (CL_QUEUE_PROFILING_ENABLE) */
-    uint32_t measurements; /**< a tenon_measurements */
-    uint32_t unchecked;    /**< 1: kernels are used without a self-check before their first use */
-    uint32_t reserved;     /**< 0 */
+    void *log_user;         /**< handed to log */
+    uint32_t profiling;     /**< 1: queues that the library creates record times
+                               (CL_QUEUE_PROFILING_ENABLE) */
+    uint32_t measurements;  /**< a tenon_measurements */
+    uint32_t unchecked;     /**< 1: kernels are used without a self-check before their first use */
+    uint32_t reserved;      /**< 0 */
     tenon_store store; /**< what is kept between processes, and where; zeroed: the usual folder */
     tenon_progress_callback progress; /**< or NULL */
-    void *progress_user;
+    void *progress_user;              /**< handed to progress */
     /** The most bytes of device memory that has been given back (tenon_memory_destroy,
      * tenon_tensor_destroy) and is kept to be handed out again; 0: none is kept;
      * TENON_POOL_DEFAULT.
@@ -140,14 +143,18 @@ typedef struct tenon_context_params {
                            after that */
 } tenon_context_params;
 
+/** The defaults of tenon_context_params, without braces. */
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
         {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL, NULL, NULL
+/** Initialises a tenon_context_params with the defaults. */
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
+/** A const tenon_context_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_context_params(...)                                                                  \
     TENON_LITERAL(tenon_context_params, TENON_CONTEXT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -182,8 +189,8 @@ TENON_API void tenon_context_retain(tenon_context *context);
  * own, so the order in which they are released does not matter. NULL is allowed. */
 TENON_API void tenon_context_release(tenon_context *context);
 
-/** Gives what the context's pool keeps back to OpenCL, but for so many bytes. Nothing waits: work
- * that is enqueued keeps what it needs. Also done where the device is short of memory.
+/** Gives what the context's pool keeps back to OpenCL, except for so many bytes. Nothing waits:
+ * work that is enqueued keeps what it needs. Also done where the device is short of memory.
  *  @param bytes  0: all of it
  *  @return TENON_OK, also where there is no pool · TENON_ERROR_INVALID_ARGUMENT (NULL) */
 TENON_CALL tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes);

@@ -1,4 +1,5 @@
-/* Convolution, and the im2col transform that it is built on. Its gradients
+/** @file
+ * Convolution, and the im2col transform that it is built on. Its gradients
  * (tenon_conv_backward_data, tenon_conv_backward_filter, tenon_conv_backward_bias) are in
  * conv_backward.h, the transposed convolution (tenon_conv_transpose_forward) in conv_transpose.h.
  */
@@ -23,6 +24,7 @@ typedef struct tenon_conv_geometry {
     int64_t pad_end[TENON_MAX_SPATIAL];   /**< zeros after the last element; at least 0 */
 } tenon_conv_geometry;
 
+/** Initialises a tenon_conv_geometry: strides and dilations 1, no padding. */
 #define TENON_CONV_GEOMETRY_INIT                                                                   \
     {                                                                                              \
         {1, 1, 1}, {1, 1, 1}, {0, 0, 0},                                                           \
@@ -34,27 +36,31 @@ typedef struct tenon_conv_geometry {
 /** Rules out the solvers that rearrange sums by transforms (conv/winograd2, conv/winograd4, and on
  * GPUs conv/winograd2_gemm, conv/winograd4_gemm). Those compute an output from all that its tile of
  * 2 x 2 or 4 x 4 outputs reads: their rounding errors are relative to the largest of that, and a
- * NaN or an infinity in it makes NaN of the tile's other outputs, too. Without the flag they serve
+ * NaN or an infinity in it makes the tile's other outputs NaN as well. Without the flag they serve
  * 3 x 3 filters with stride and dilation 1 where they are faster. */
 #define TENON_CONV_EXACT 1u
 
 /** Start from TENON_CONV_PARAMS_INIT. */
 typedef struct tenon_conv_params {
-    uint32_t struct_size; /**< sizeof(tenon_conv_params) */
-    uint32_t flags;       /**< 0, or TENON_CONV_EXACT */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    int64_t groups;       /**< at least 1 */
-    tenon_conv_geometry geometry;
-    tenon_epilogue epilogue;
+    uint32_t struct_size;         /**< sizeof(tenon_conv_params) */
+    uint32_t flags;               /**< 0, or TENON_CONV_EXACT */
+    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t groups;               /**< at least 1 */
+    tenon_conv_geometry geometry; /**< strides, dilations, padding */
+    tenon_epilogue epilogue;      /**< what is done to the sums before they are stored */
 } tenon_conv_params;
 
+/** The defaults of tenon_conv_params, without braces. */
 #define TENON_CONV_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT
+/** Initialises a tenon_conv_params with the defaults. */
 #define TENON_CONV_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CONV_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_conv_params(...)                                                                     \
     TENON_LITERAL(tenon_conv_params, TENON_CONV_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -84,7 +90,7 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *                 exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as
- *                 tenon_conv_output_size says, of x's type and rank; overlaps no input, but for
+ *                 tenon_conv_output_size says, of x's type and rank; overlaps no input, except for
  *                 c = y
  *  @param sync    or NULL
  *
@@ -103,7 +109,7 @@ TENON_CALL tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_con
 /** The plan of tenon_conv_forward; operands x, w, c, bias, y. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_forward, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_forward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_forward_plan(tenon_context *context,
                                                 const tenon_conv_params *params,
                                                 const tenon_tensor *x, const tenon_tensor *w,
@@ -117,16 +123,20 @@ typedef struct tenon_im2col_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     int64_t filter[TENON_MAX_SPATIAL]; /**< the filter's spatial sizes, at least 1; 1 in the
                                           initialiser; those beyond the image's are ignored */
-    tenon_conv_geometry geometry;
+    tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_im2col_params;
 
+/** The defaults of tenon_im2col_params, without braces. */
 #define TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
+/** Initialises a tenon_im2col_params with the defaults. */
 #define TENON_IM2COL_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_im2col_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_im2col_params(...)                                                                   \
     TENON_LITERAL(tenon_im2col_params, TENON_IM2COL_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -152,7 +162,7 @@ TENON_CALL tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_pa
 
 /** The plan of tenon_im2col; operands x, col.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_im2col, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_im2col, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
                                           const tenon_tensor *x, const tenon_tensor *col,
                                           tenon_plan **plan);
@@ -172,7 +182,7 @@ TENON_CALL tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_pa
 
 /** The plan of tenon_col2im; operands col, x.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_col2im, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_col2im, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
                                           const tenon_tensor *col, const tenon_tensor *x,
                                           tenon_plan **plan);

@@ -1,4 +1,5 @@
-/* The gradients of a convolution: of its image, of its filters and of its bias. */
+/** @file
+ * The gradients of a convolution: of its image, of its filters and of its bias. */
 #ifndef TENON_CONV_BACKWARD_H
 #define TENON_CONV_BACKWARD_H
 
@@ -10,22 +11,26 @@ extern "C" {
 
 /** Start from TENON_CONV_BACKWARD_PARAMS_INIT; groups and geometry are those of the convolution. */
 typedef struct tenon_conv_backward_params {
-    uint32_t struct_size; /**< sizeof(tenon_conv_backward_params) */
-    uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    int64_t groups;       /**< at least 1 */
-    tenon_conv_geometry geometry;
+    uint32_t struct_size;         /**< sizeof(tenon_conv_backward_params) */
+    uint32_t flags;               /**< 0 */
+    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    int64_t groups;               /**< at least 1 */
+    tenon_conv_geometry geometry; /**< strides, dilations, padding */
     double beta; /**< 0 in the initialiser: the output is overwritten, and not read; otherwise the
                     gradient is added to beta times what the output holds */
 } tenon_conv_backward_params;
 
+/** The defaults of tenon_conv_backward_params, without braces. */
 #define TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     sizeof(tenon_conv_backward_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, 0.0
+/** Initialises a tenon_conv_backward_params with the defaults. */
 #define TENON_CONV_BACKWARD_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_backward_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_conv_backward_params(...)                                                            \
     TENON_LITERAL(tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -61,7 +66,7 @@ TENON_CALL tenon_status tenon_conv_backward_data(tenon_stream *stream,
 /** The plan of tenon_conv_backward_data; operands dy, w, dx. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_backward_data, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_backward_data, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_backward_data_plan(tenon_context *context,
                                                       const tenon_conv_backward_params *params,
                                                       const tenon_tensor *dy, const tenon_tensor *w,

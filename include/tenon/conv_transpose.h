@@ -1,4 +1,5 @@
-/* Transposed convolution, which enlarges images as a strided convolution shrinks them, and its
+/** @file
+ * Transposed convolution, which enlarges images as a strided convolution shrinks them, and its
  * gradients. */
 #ifndef TENON_CONV_TRANSPOSE_H
 #define TENON_CONV_TRANSPOSE_H
@@ -20,17 +21,21 @@ typedef struct tenon_conv_transpose_params {
     /** Further elements at the end of y, from 0 and less than the larger of stride and dilation; 0
      * in the initialiser. Those that no tap reaches hold what the epilogue makes of a sum of 0. */
     int64_t output_padding[TENON_MAX_SPATIAL];
-    tenon_epilogue epilogue;
+    tenon_epilogue epilogue; /**< what is done to the sums before they are stored */
 } tenon_conv_transpose_params;
 
+/** The defaults of tenon_conv_transpose_params, without braces. */
 #define TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     sizeof(tenon_conv_transpose_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, {0, 0, 0},          \
         TENON_EPILOGUE_INIT
+/** Initialises a tenon_conv_transpose_params with the defaults. */
 #define TENON_CONV_TRANSPOSE_PARAMS_INIT                                                           \
     {                                                                                              \
         TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     }
 #ifndef __cplusplus
+/** A const tenon_conv_transpose_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_conv_transpose_params(...)                                                           \
     TENON_LITERAL(tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -59,7 +64,7 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
  *  @param c       broadcasts to y's shape; may be NULL when beta is 0; may be exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and spatial dimensions as tenon_conv_transpose_output_size says, of x's type;
- *                 overlaps no input, but for c = y
+ *                 overlaps no input, except for c = y
  *  @param sync    or NULL
  *
  *  Thread safety is the stream's. Types f64, f32, f16 and bf16; the 16-bit ones are summed in f32.
@@ -75,7 +80,7 @@ TENON_CALL tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
 /** The plan of tenon_conv_transpose_forward; operands x, w, c, bias, y. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_transpose_forward, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_transpose_forward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_transpose_forward_plan(
     tenon_context *context, const tenon_conv_transpose_params *params, const tenon_tensor *x,
     const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,

@@ -1,4 +1,5 @@
-/* The OpenCL devices of this machine, how one is selected, and what one is found to be capable of.
+/** @file
+ * The OpenCL devices of this machine, how one is selected, and what one is found to be capable of.
  */
 #ifndef TENON_DEVICE_H
 #define TENON_DEVICE_H
@@ -10,11 +11,12 @@ extern "C" {
 #endif
 
 /** A device, or a platform that has none. A plain value; the strings are cut to fit and always
- * terminated. Start from TENON_DEVICE_INFO_INIT: who fills it in must know its size. */
+ * terminated. Start from TENON_DEVICE_INFO_INIT: the function that fills it in must know its size.
+ */
 typedef struct tenon_device_info {
-    uint32_t struct_size;    /**< sizeof(tenon_device_info) */
-    uint32_t unified_memory; /**< 1 where host and device share memory */
-    cl_platform_id platform;
+    uint32_t struct_size;      /**< sizeof(tenon_device_info) */
+    uint32_t unified_memory;   /**< 1 where host and device share memory */
+    cl_platform_id platform;   /**< of the device */
     cl_device_id device;       /**< NULL where the platform has no device, or one that cannot be
                                   read: `note` says why */
     cl_device_type type;       /**< CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_CPU, … */
@@ -25,21 +27,22 @@ typedef struct tenon_device_info {
     uint64_t local_memory;     /**< bytes for a work-group */
     uint64_t max_work_group;   /**< work-items in a work-group */
     char selector[24];         /**< "platform:device" by index, "1:0": selects exactly this one */
-    char platform_name[128];
-    char name[128];
-    char vendor[128];
-    char version[128];        /**< CL_DEVICE_VERSION */
-    char driver_version[128]; /**< CL_DRIVER_VERSION */
-    char note[128];
+    char platform_name[128];   /**< CL_PLATFORM_NAME */
+    char name[128];            /**< CL_DEVICE_NAME */
+    char vendor[128];          /**< CL_DEVICE_VENDOR */
+    char version[128];         /**< CL_DEVICE_VERSION */
+    char driver_version[128];  /**< CL_DRIVER_VERSION */
+    char note[128];            /**< why there is no device, or why it cannot be read; else "" */
 } tenon_device_info;
 
+/** Initialises a tenon_device_info for a function that fills it in. */
 #define TENON_DEVICE_INFO_INIT                                                                     \
     {                                                                                              \
         sizeof(tenon_device_info), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, "", "", "", "", "", "", ""  \
     }
 
-/** Lists every device of every platform, and the platforms without a device. The first call that
- * reaches OpenCL, this or another, opens its loader.
+/** Lists every device of every platform, and the platforms without a device. OpenCL's loader is
+ * opened by the first call that needs it, this or another.
  *  @param infos    room for `capacity` entries, or NULL with capacity 0 to count; the first one's
  *                  struct_size must be set, and is that of all
  *  @param count    receives how many there are, which may be more than were written; 0 where no

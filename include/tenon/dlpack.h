@@ -1,4 +1,4 @@
-/*
+/** @file
  * Tensors from and to other libraries by DLPack (https://dmlc.github.io/dlpack), without a copy.
  *
  * DLPack's own header is not needed: its two structs are named here and not described. Who looks

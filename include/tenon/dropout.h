@@ -1,4 +1,5 @@
-/* Dropout, forward and backward, without a mask in memory.
+/** @file
+ * Dropout, forward and backward, without a mask in memory.
  */
 #ifndef TENON_DROPOUT_H
 #define TENON_DROPOUT_H
@@ -14,17 +15,21 @@ typedef struct tenon_dropout_params {
     uint32_t struct_size; /**< sizeof(tenon_dropout_params) */
     uint32_t flags;       /**< 0 */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    uint64_t seed;
-    uint64_t sequence;  /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
-    double probability; /**< with which an element is dropped: in [0, 1] */
+    uint64_t seed;        /**< of the random numbers */
+    uint64_t sequence;    /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
+    double probability;   /**< with which an element is dropped: in [0, 1] */
 } tenon_dropout_params;
 
+/** The defaults of tenon_dropout_params, without braces. */
 #define TENON_DROPOUT_PARAMS_DEFAULTS sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5
+/** Initialises a tenon_dropout_params with the defaults. */
 #define TENON_DROPOUT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_DROPOUT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
+/** A const tenon_dropout_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_dropout_params(...)                                                                  \
     TENON_LITERAL(tenon_dropout_params, TENON_DROPOUT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -57,7 +62,7 @@ TENON_CALL tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_
 /** The plan of tenon_dropout; operands x, y. It keeps the seed and the sequence, so each run drops
  * the same elements. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,
                                            const tenon_dropout_params *params,
                                            const tenon_tensor *x, const tenon_tensor *y,

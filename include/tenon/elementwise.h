@@ -1,4 +1,5 @@
-/* Element-wise arithmetic of two tensors with broadcasting, chains of it in one pass, and copies
+/** @file
+ * Element-wise arithmetic of two tensors with broadcasting, chains of it in one pass, and copies
  * between any views and types.
  */
 #ifndef TENON_ELEMENTWISE_H
@@ -10,9 +11,9 @@
 extern "C" {
 #endif
 
-/** The functions, with the formula of each. Rounded once, to nearest, but for the division, which
- * OpenCL lets be 2.5 units in the last place off in f32, and scale-and-add, whose products may be
- * rounded too. NaN in gives NaN out, for the maximum and minimum as well. */
+/** The functions, with the formula of each. Rounded once, to nearest, except for the division,
+ * which OpenCL lets be 2.5 units in the last place off in f32, and scale-and-add, whose products
+ * may be rounded too. NaN in gives NaN out, for the maximum and minimum as well. */
 typedef enum tenon_elementwise_kind {
     TENON_ELEMENTWISE_ADD = 0,      /**< a + b */
     TENON_ELEMENTWISE_SUBTRACT = 1, /**< a - b */
@@ -31,16 +32,21 @@ typedef struct tenon_elementwise_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t kind;        /**< tenon_elementwise_kind */
     uint32_t reserved;    /**< 0 */
-    double alpha, beta;   /**< of scale-and-add, rounded to the type of the arithmetic: f64 for f64
-                             tensors, f32 for all others */
+    double alpha; /**< coefficient of a in scale-and-add, rounded to the type of the arithmetic: f64
+                     for f64 tensors, f32 for all others */
+    double beta;  /**< that of b */
 } tenon_elementwise_params;
 
+/** The defaults of tenon_elementwise_params, without braces. */
 #define TENON_ELEMENTWISE_PARAMS_DEFAULTS sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0
+/** Initialises a tenon_elementwise_params with the defaults. */
 #define TENON_ELEMENTWISE_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_ELEMENTWISE_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
+/** A const tenon_elementwise_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_elementwise_params(...)                                                              \
     TENON_LITERAL(tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -74,7 +80,7 @@ TENON_CALL tenon_status tenon_elementwise(tenon_stream *stream,
 /** The plan of tenon_elementwise; operands a, b, d. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_elementwise_plan(tenon_context *context,
                                                const tenon_elementwise_params *params,
                                                const tenon_tensor *a, const tenon_tensor *b,
@@ -98,10 +104,10 @@ typedef enum tenon_chain_op {
 /** Where an operand of a step comes from. */
 typedef enum tenon_chain_source {
     TENON_CHAIN_SCALAR = 0, /**< the scalar in the step itself */
-    TENON_CHAIN_X0 = 1,     /**< an input */
-    TENON_CHAIN_X1 = 2,
-    TENON_CHAIN_X2 = 3,
-    TENON_CHAIN_X3 = 4
+    TENON_CHAIN_X0 = 1,     /**< the input x0 */
+    TENON_CHAIN_X1 = 2,     /**< x1 */
+    TENON_CHAIN_X2 = 3,     /**< x2 */
+    TENON_CHAIN_X3 = 4      /**< x3 */
 } tenon_chain_source;
 
 /** One step. Zero-initialised: + 0. An operand, addend or activation that the operation does not
@@ -118,6 +124,7 @@ typedef struct tenon_chain_step {
                             of the arithmetic: f64 for f64 tensors, f32 for all others */
 } tenon_chain_step;
 
+/** The most steps of a chain. */
 #define TENON_CHAIN_MAX_STEPS 8
 
 /** Start from TENON_ELEMENTWISE_CHAIN_PARAMS_INIT, which copies x0, and set the steps. */
@@ -127,9 +134,10 @@ typedef struct tenon_elementwise_chain_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t step_count;  /**< 0 to TENON_CHAIN_MAX_STEPS; the others are not looked at */
     uint32_t reserved;    /**< 0 */
-    tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
+    tenon_chain_step steps[TENON_CHAIN_MAX_STEPS]; /**< done in this order */
 } tenon_elementwise_chain_params;
 
+/** The defaults of tenon_elementwise_chain_params, without braces. */
 #define TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
     sizeof(tenon_elementwise_chain_params), 0, NULL, 0, 0,                                         \
     {                                                                                              \
@@ -137,11 +145,14 @@ typedef struct tenon_elementwise_chain_params {
             0, 0, 0, 0, 0.0, 0.0                                                                   \
         }                                                                                          \
     }
+/** Initialises a tenon_elementwise_chain_params with the defaults. */
 #define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
     {                                                                                              \
         TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
     }
 #ifndef __cplusplus
+/** A const tenon_elementwise_chain_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_elementwise_chain_params(...)                                                        \
     TENON_LITERAL(tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS,         \
                   __VA_ARGS__)
@@ -158,8 +169,8 @@ TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_pa
  * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}; a normalisation
  * with a residual, relu((x0 - mean) · scale + x3), is {TENON_CHAIN_SUBTRACT, TENON_CHAIN_X1},
  * {TENON_CHAIN_FMA, TENON_CHAIN_X2, TENON_CHAIN_X3} and {TENON_CHAIN_ACTIVATE, 0, 0,
- * TENON_ACTIVATION_RELU}. Steps are arguments of one kernel: no chain is compiled on its own, but
- * for its transcendental activation.
+ * TENON_ACTIVATION_RELU}. Steps are arguments of one kernel: no chain is compiled on its own,
+ * except for its transcendental activation.
  *  @param params      NULL means the defaults: a copy
  *  @param x0          f64, f32, f16 or bf16; any strides, 0 among them
  *  @param x1, x2, x3  of x0's type; NULL where no step names them (it is not read then)
@@ -178,7 +189,7 @@ TENON_CALL tenon_status tenon_elementwise_chain(tenon_stream *stream,
 /** The plan of tenon_elementwise_chain; operands x0, x1, x2, x3, y. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_elementwise_chain_plan(tenon_context *context,
                                                      const tenon_elementwise_chain_params *params,
                                                      const tenon_tensor *x0, const tenon_tensor *x1,
@@ -192,12 +203,16 @@ typedef struct tenon_copy_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_copy_params;
 
+/** The defaults of tenon_copy_params, without braces. */
 #define TENON_COPY_PARAMS_DEFAULTS sizeof(tenon_copy_params), 0, NULL
+/** Initialises a tenon_copy_params with the defaults. */
 #define TENON_COPY_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_COPY_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_copy_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_copy_params(...)                                                                     \
     TENON_LITERAL(tenon_copy_params, TENON_COPY_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -226,7 +241,7 @@ TENON_CALL tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params
 /** The plan of tenon_copy; operands x, y. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
                                         const tenon_tensor *x, const tenon_tensor *y,
                                         tenon_plan **plan);

@@ -1,9 +1,11 @@
-/* What declarations of the API are made of, and the OpenCL header that it is written in terms of.
+/** @file
+ * What declarations of the API are made of, and the OpenCL header that it is written in terms of.
  */
 #ifndef TENON_EXPORT_H
 #define TENON_EXPORT_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
+/** The version of OpenCL that its header declares, unless the program has defined it before. */
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
 /* macOS has these headers in a framework; Khronos's own, where they are installed, go before. */
@@ -21,8 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* TENON_SHARED is for who links Tenon's DLL by this header; without it both the DLL and the static
- * library link, the DLL by a jump more for each call. */
+/** @def TENON_API
+ * Before a declaration: the library exports it. On Windows define TENON_SHARED to link the DLL.
+ * Without it the static library links, and the DLL too, by one more jump for each call. */
 #if defined(_WIN32) && defined(TENON_SHARED)
 #ifdef TENON_BUILDING
 #define TENON_API __declspec(dllexport)
@@ -35,14 +38,16 @@
 #define TENON_API
 #endif
 
-/** What a function has that returns a tenon_status: who does not look at it is warned. */
+/** @def TENON_CALL
+ * Before a function that returns a tenon_status: the compiler warns where it is not used. */
 #ifdef __GNUC__
 #define TENON_CALL TENON_API __attribute__((warn_unused_result))
 #else
 #define TENON_CALL TENON_API
 #endif
 
-/** Before a declaration: there is a better way, which the text names; it stays to the next major
+/** @def TENON_DEPRECATED
+ * Before a declaration: there is a better way, which the text names; it stays to the next major
  * version. */
 #ifdef __GNUC__
 #define TENON_DEPRECATED(text) __attribute__((deprecated(text)))
@@ -50,7 +55,7 @@
 #define TENON_DEPRECATED(text)
 #endif
 
-/*
+/** @def TENON_LITERAL
  * Parameters where they are used, in C: the defaults, and what is named after them.
  *
  *     tenon_conv_forward(stream, &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}), …)

@@ -1,4 +1,5 @@
-/* Gated linear units: one tensor times a function of another, forward and backward.
+/** @file
+ * Gated linear units: one tensor times a function of another, forward and backward.
  */
 #ifndef TENON_GATED_H
 #define TENON_GATED_H
@@ -27,16 +28,20 @@ typedef struct tenon_gated_params {
     tenon_activation activation; /**< f */
 } tenon_gated_params;
 
+/** The defaults of tenon_gated_params, without braces. */
 #define TENON_GATED_PARAMS_DEFAULTS                                                                \
     sizeof(tenon_gated_params), 0, NULL,                                                           \
     {                                                                                              \
         TENON_ACTIVATION_SIGMOID, 0, 0.0, 0.0                                                      \
     }
+/** Initialises a tenon_gated_params with the defaults. */
 #define TENON_GATED_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_GATED_PARAMS_DEFAULTS                                                                \
     }
 #ifndef __cplusplus
+/** A const tenon_gated_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_gated_params(...)                                                                    \
     TENON_LITERAL(tenon_gated_params, TENON_GATED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -74,7 +79,7 @@ TENON_CALL tenon_status tenon_gated_forward(tenon_stream *stream, const tenon_ga
 /** The plan of tenon_gated_forward; operands a, b, y. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gated_forward_plan(tenon_context *context,
                                                  const tenon_gated_params *params,
                                                  const tenon_tensor *a, const tenon_tensor *b,
@@ -98,7 +103,7 @@ TENON_CALL tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_g
 /** The plan of tenon_gated_backward; operands a, b, dy, da, db. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gated_backward_plan(tenon_context *context,
                                                   const tenon_gated_params *params,
                                                   const tenon_tensor *a, const tenon_tensor *b,

@@ -1,4 +1,5 @@
-/* Rows of a table by their numbers (an embedding look-up), and the gradient: rows added up in the
+/** @file
+ * Rows of a table by their numbers (an embedding look-up), and the gradient: rows added up in the
  * table by their numbers.
  */
 #ifndef TENON_GATHER_H
@@ -20,12 +21,16 @@ typedef struct tenon_gather_params {
     uint32_t reserved;    /**< 0 */
 } tenon_gather_params;
 
+/** The defaults of tenon_gather_params, without braces. */
 #define TENON_GATHER_PARAMS_DEFAULTS sizeof(tenon_gather_params), 0, NULL, 0, 0
+/** Initialises a tenon_gather_params with the defaults. */
 #define TENON_GATHER_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_GATHER_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_gather_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_gather_params(...)                                                                   \
     TENON_LITERAL(tenon_gather_params, TENON_GATHER_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -39,7 +44,7 @@ TENON_API void tenon_gather_params_default(tenon_gather_params *params, uint32_t
  * negative or not below the size of the axis reads nothing: its elements of y are NaN, or 0 where y
  * has no NaN.
  *  @param params   NULL means the defaults: axis 0
- *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank 1 at least, any strides, 0
+ *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank at least 1, any strides, 0
  *                  among them; its axis must not be empty, unless y is
  *  @param indices  i32, any rank and strides; a scalar takes the axis away
  *  @param y        of x's type; its shape is x's with the axis replaced by the shape of indices,
@@ -57,7 +62,7 @@ TENON_CALL tenon_status tenon_gather_forward(tenon_stream *stream,
 /** The plan of tenon_gather_forward; operands x, indices, y. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gather_forward_plan(tenon_context *context,
                                                   const tenon_gather_params *params,
                                                   const tenon_tensor *x,
@@ -72,7 +77,7 @@ TENON_CALL tenon_status tenon_gather_forward_plan(tenon_context *context,
  * With a workspace of some 20 bytes an index the indices are sorted first, and the time is that of
  * reading dy and writing dx. Without one, every row of dx goes through all indices: the number of
  * rows times that of indices.
- *  @param params   those of the forward call, but for `solver`
+ *  @param params   those of the forward call, except for `solver`
  *  @param dy       the gradient with respect to y: f64, f32, f16 or bf16, of y's shape, any
  *                  strides, 0 among them
  *  @param indices  those of the forward call; at most 2^31 - 1
@@ -86,7 +91,7 @@ TENON_CALL tenon_status tenon_gather_backward(tenon_stream *stream,
                                               const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_gather_backward; operands dy, indices, dx.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gather_backward_plan(tenon_context *context,
                                                    const tenon_gather_params *params,
                                                    const tenon_tensor *dy,

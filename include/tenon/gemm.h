@@ -1,4 +1,5 @@
-/* General matrix multiplication. */
+/** @file
+ * General matrix multiplication. */
 #ifndef TENON_GEMM_H
 #define TENON_GEMM_H
 
@@ -20,18 +21,22 @@ extern "C" {
 
 /** Start from TENON_GEMM_PARAMS_INIT. */
 typedef struct tenon_gemm_params {
-    uint32_t struct_size; /**< sizeof(tenon_gemm_params) */
-    uint32_t flags;       /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue;
+    uint32_t struct_size;    /**< sizeof(tenon_gemm_params) */
+    uint32_t flags;          /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
+    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
 } tenon_gemm_params;
 
+/** The defaults of tenon_gemm_params, without braces. */
 #define TENON_GEMM_PARAMS_DEFAULTS sizeof(tenon_gemm_params), 0, NULL, TENON_EPILOGUE_INIT
+/** Initialises a tenon_gemm_params with the defaults. */
 #define TENON_GEMM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_GEMM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_gemm_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_gemm_params(...)                                                                     \
     TENON_LITERAL(tenon_gemm_params, TENON_GEMM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -51,8 +56,8 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  *                 d (same memory, offset and strides)
  *  @param bias    broadcasts to d's shape, of d's type: shape N adds to each column, M 1 to each
  *                 row; NULL for none
- *  @param d       … M N, of a's type, no two elements in the same place; overlaps no input, but for
- *                 c = d
+ *  @param d       … M N, of a's type, no two elements in the same place; overlaps no input, except
+ * for c = d
  *  @param sync    or NULL
  *
  *  Dimensions before the last two are a batch. Shapes broadcast to d's as NumPy's do: aligned at
@@ -99,7 +104,7 @@ TENON_CALL tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params
  * of a, b and d and the zero points of a, b and d. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_gemm, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_gemm, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
                                         const tenon_tensor *a, const tenon_tensor *b,
                                         const tenon_tensor *c, const tenon_tensor *bias,
@@ -107,19 +112,23 @@ TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm
 
 /** Start from TENON_GEMM_RAGGED_PARAMS_INIT. */
 typedef struct tenon_gemm_ragged_params {
-    uint32_t struct_size; /**< sizeof(tenon_gemm_ragged_params) */
-    uint32_t flags;       /**< reserved: 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue;
+    uint32_t struct_size;    /**< sizeof(tenon_gemm_ragged_params) */
+    uint32_t flags;          /**< reserved: 0 */
+    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
+    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
 } tenon_gemm_ragged_params;
 
+/** The defaults of tenon_gemm_ragged_params, without braces. */
 #define TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     sizeof(tenon_gemm_ragged_params), 0, NULL, TENON_EPILOGUE_INIT
+/** Initialises a tenon_gemm_ragged_params with the defaults. */
 #define TENON_GEMM_RAGGED_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
+/** A const tenon_gemm_ragged_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_gemm_ragged_params(...)                                                              \
     TENON_LITERAL(tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -147,8 +156,8 @@ TENON_API void tenon_gemm_ragged_params_default(tenon_gemm_ragged_params *params
  *  @param c        broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
  *                  d (same memory, offset and strides)
  *  @param bias     N for all groups or G N, of d's type; NULL for none
- *  @param d        rows N, of a's type, no two elements in the same place; overlaps no input, but
- *                  for c = d
+ *  @param d        rows N, of a's type, no two elements in the same place; overlaps no input,
+ * except for c = d
  *  @param sync     or NULL
  *
  *  All strides are free; stride 0 repeats an input. The rows, N or G may be 0: nothing is done. K =
@@ -164,7 +173,7 @@ TENON_CALL tenon_status tenon_gemm_ragged(tenon_stream *stream,
 /** The plan of tenon_gemm_ragged; operands a, b, offsets, c, bias, d. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_gemm_ragged, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_gemm_ragged, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gemm_ragged_plan(tenon_context *context,
                                                const tenon_gemm_ragged_params *params,
                                                const tenon_tensor *a, const tenon_tensor *b,

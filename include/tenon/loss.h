@@ -1,4 +1,5 @@
-/* Losses, forward and backward: cross-entropy with labels, squared error.
+/** @file
+ * Losses, forward and backward: cross-entropy with labels, squared error.
  */
 #ifndef TENON_LOSS_H
 #define TENON_LOSS_H
@@ -23,12 +24,16 @@ typedef struct tenon_cross_entropy_params {
                      use it */
 } tenon_cross_entropy_params;
 
+/** The defaults of tenon_cross_entropy_params, without braces. */
 #define TENON_CROSS_ENTROPY_PARAMS_DEFAULTS sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0
+/** Initialises a tenon_cross_entropy_params with the defaults. */
 #define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CROSS_ENTROPY_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
+/** A const tenon_cross_entropy_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_cross_entropy_params(...)                                                            \
     TENON_LITERAL(tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -46,7 +51,7 @@ TENON_API void tenon_cross_entropy_params_default(tenon_cross_entropy_params *pa
  * written out of bounds for it; an ignored label gives 0, whatever its row holds. A row with a NaN
  * or +inf, or nothing but -inf, gives NaN.
  *  @param params  NULL means the defaults
- *  @param logits  f64, f32, f16 or bf16, rank 1 at least, any strides, one class at least;
+ *  @param logits  f64, f32, f16 or bf16, rank at least 1, any strides, at least one class;
  *                 broadcast dimensions (stride 0) are allowed
  *  @param labels  i32, of the logits' shape without the axis; may broadcast by stride 0
  *  @param loss    of the logits' type and the labels' shape; must not overlap logits or labels, and
@@ -63,7 +68,7 @@ TENON_CALL tenon_status tenon_cross_entropy_forward(
 /** The plan of tenon_cross_entropy_forward; operands logits, labels, loss. The views need no
  * memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_cross_entropy_forward_plan(
     tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *loss, tenon_plan **plan);
@@ -71,7 +76,7 @@ TENON_CALL tenon_status tenon_cross_entropy_forward_plan(
 /** The gradient with respect to the logits: dlogits = scale · dloss · (softmax(x) - 1 at the label,
  * softmax(x) elsewhere). A label that is no class gives a row of NaN, an ignored one a row of 0.
  *  @param params   NULL means the defaults
- *  @param logits   as in the forward call, and so `labels`
+ *  @param logits, labels  as in the forward call
  *  @param dloss    of the logits' type and the labels' shape, may broadcast by stride 0; NULL means
  *                  1 for every row
  *  @param dlogits  of the logits' type and shape; may be exactly logits, must not overlap them
@@ -83,7 +88,7 @@ TENON_CALL tenon_status tenon_cross_entropy_backward(
     const tenon_sync *sync);
 
 /** The plan of tenon_cross_entropy_backward; operands logits, labels, dloss, dlogits.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_cross_entropy_backward_plan(
     tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
@@ -99,15 +104,19 @@ typedef struct tenon_mse_params {
     uint32_t axis_count;          /**< 0: all axes, which gives a single loss */
     int32_t axes[TENON_MAX_RANK]; /**< those summed over, each once: from 0, or negative */
     uint32_t reserved;            /**< 0 */
-    double scale;                 /**< finite; multiplies the loss, and so the gradient */
+    double scale;                 /**< finite; multiplies the loss, and the gradient with it */
 } tenon_mse_params;
 
+/** The defaults of tenon_mse_params, without braces. */
 #define TENON_MSE_PARAMS_DEFAULTS sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0
+/** Initialises a tenon_mse_params with the defaults. */
 #define TENON_MSE_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_MSE_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
+/** A const tenon_mse_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_mse_params(...)                                                                      \
     TENON_LITERAL(tenon_mse_params, TENON_MSE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -136,7 +145,7 @@ TENON_CALL tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_
 /** The plan of tenon_mse_forward; operands x, t, loss. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_mse_forward_plan(tenon_context *context,
                                                const tenon_mse_params *params,
                                                const tenon_tensor *x, const tenon_tensor *t,
@@ -144,8 +153,8 @@ TENON_CALL tenon_status tenon_mse_forward_plan(tenon_context *context,
 
 /** The gradient with respect to x: dx = 2 · scale · dloss · (x - t), divided with TENON_MSE_MEAN as
  * the loss is. That with respect to t is its negative: exchange x and t.
- *  @param params  those of the forward call, but for `solver`
- *  @param x       as in the forward call, and so `t`
+ *  @param params  those of the forward call, except for `solver`
+ *  @param x, t    as in the forward call
  *  @param dloss   of x's type and the loss's shape, may broadcast by stride 0; NULL means 1 for
  *                 every loss
  *  @param dx      of x's type and shape; may be exactly x or exactly t, must not overlap them
@@ -157,7 +166,7 @@ TENON_CALL tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse
                                            const tenon_sync *sync);
 
 /** The plan of tenon_mse_backward; operands x, t, dloss, dx.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_mse_backward_plan(tenon_context *context,
                                                 const tenon_mse_params *params,
                                                 const tenon_tensor *x, const tenon_tensor *t,

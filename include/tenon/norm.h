@@ -1,16 +1,19 @@
-/*
+/** @file
  * Normalization: layer, RMS, group, instance and batch, forward and backward.
  *
  * All five are one formula. A set of n elements of x has a mean m, a variance v and
  * r = 1 / sqrt(v + epsilon); then y = (x - m) · r · gamma + beta. The kinds differ in what a set
  * is, and in how gamma and beta lie over it:
  *
- * kind       x          a set is                        shape of m and r       gamma, beta
- * LAYER      any        the last `dimensions` of x      the dimensions before  those dimensions
- * RMS        any        the same; m is 0 and v is the mean of squares; no beta
- * GROUP      N C …      C / groups channels of a sample N × groups             C
- * INSTANCE   N C …      a channel of a sample           N × C                  C
- * BATCH      N C …      a channel of all samples        C                      C
+ * | kind     | x     | a set is                        | shape of m and r      | gamma, beta      |
+ * |----------|-------|---------------------------------|-----------------------|------------------|
+ * | LAYER    | any   | the last `dimensions` of x      | the dimensions before | those dimensions |
+ * | RMS      | any   | the same                        | the dimensions before | those dimensions |
+ * | GROUP    | N C … | C / groups channels of a sample | N × groups            | C                |
+ * | INSTANCE | N C … | a channel of a sample           | N × C                 | C                |
+ * | BATCH    | N C … | a channel of all samples        | C                     | C                |
+ *
+ * RMS has m = 0, the mean of squares for v, and no beta.
  *
  * Sources: J. L. Ba, J. R. Kiros and G. E. Hinton, "Layer normalization", 2016; B. Zhang and
  * R. Sennrich, "Root mean square layer normalization", 2019; Y. Wu and K. He, "Group
@@ -22,7 +25,7 @@
  * are kept in: f64 for f64, f32 for all others.
  *
  * A NaN in a set makes all of the set NaN, and so does an infinity (with RMS the others become 0).
- * A constant set, and so one of a single element, gives beta, but for what rounding leaves of
+ * A constant set, such as one of a single element, gives beta, except for what rounding leaves of
  * x - m; with an epsilon of 0 it is 0 / 0: NaN or, where rounding left something, any number.
  */
 #ifndef TENON_NORM_H
@@ -36,11 +39,11 @@ extern "C" {
 
 /** What statistics are taken over; the table above has the shapes. */
 typedef enum tenon_norm_kind {
-    TENON_NORM_LAYER = 0,
-    TENON_NORM_RMS = 1,
-    TENON_NORM_GROUP = 2,
-    TENON_NORM_INSTANCE = 3, /**< x of rank 3 at least */
-    TENON_NORM_BATCH = 4
+    TENON_NORM_LAYER = 0,    /**< the last `dimensions` of x */
+    TENON_NORM_RMS = 1,      /**< the same, without a mean */
+    TENON_NORM_GROUP = 2,    /**< groups of the channels of a sample */
+    TENON_NORM_INSTANCE = 3, /**< a channel of a sample; x of rank 3 at least */
+    TENON_NORM_BATCH = 4     /**< a channel of all samples */
 } tenon_norm_kind;
 
 /** Start from TENON_NORM_PARAMS_INIT: layer normalization over the last dimension. */
@@ -55,13 +58,17 @@ typedef struct tenon_norm_params {
     double momentum;      /**< BATCH: the weight of new statistics in the running ones, 0 to 1 */
 } tenon_norm_params;
 
+/** The defaults of tenon_norm_params, without braces. */
 #define TENON_NORM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_norm_params), 0, NULL, TENON_NORM_LAYER, 1, 1, 1e-5, 0.1
+/** Initialises a tenon_norm_params with the defaults. */
 #define TENON_NORM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_NORM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_norm_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_norm_params(...)                                                                     \
     TENON_LITERAL(tenon_norm_params, TENON_NORM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -73,7 +80,7 @@ TENON_API void tenon_norm_params_default(tenon_norm_params *params, uint32_t siz
 /** y = (x - m) · r · gamma + beta with the statistics of x itself: all kinds, and batch
  * normalization as training does it.
  *  @param params    NULL means the defaults
- *  @param x         rank 1 at least (LAYER, RMS) or 2 to 5 (GROUP, BATCH; INSTANCE 3 to 5), any
+ *  @param x         rank at least 1 (LAYER, RMS) or 2 to 5 (GROUP, BATCH; INSTANCE 3 to 5), any
  *                   strides; broadcast dimensions (stride 0) are allowed. BATCH needs two elements
  *                   a channel at least
  *  @param gamma     or NULL: 1
@@ -105,7 +112,7 @@ TENON_CALL tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_nor
 /** The plan of tenon_norm_forward; operands x, gamma, beta, y, mean, rstd, running_mean,
  * running_variance. The views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_forward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *y,
@@ -115,7 +122,7 @@ TENON_CALL tenon_status tenon_norm_forward_plan(
 /** The gradients of tenon_norm_forward. With h = (x - m) · r and g = dy · gamma, sums being over
  * a set: dx = r · (g - (sum of g + h · sum of g · h) / n), for RMS without the first sum;
  * dgamma = sum of dy · h and dbeta = sum of dy over all elements that share a gamma.
- *  @param params  those of the forward call, but for `solver`
+ *  @param params  those of the forward call, except for `solver`
  *  @param x       what the forward call was given
  *  @param dy      the gradient with respect to y: of x's type and shape
  *  @param gamma   that of the forward call, or NULL
@@ -135,7 +142,7 @@ TENON_CALL tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_no
                                             const tenon_sync *sync);
 
 /** The plan of tenon_norm_backward; operands x, dy, gamma, mean, rstd, dx, dgamma, dbeta.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_backward_plan(tenon_context *context,
                                                  const tenon_norm_params *params,
                                                  const tenon_tensor *x, const tenon_tensor *dy,
@@ -158,7 +165,7 @@ TENON_CALL tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_n
                                              const tenon_sync *sync);
 
 /** The plan of tenon_norm_inference; operands x, gamma, beta, mean, variance, y.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_inference_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *mean,
@@ -176,7 +183,7 @@ TENON_CALL tenon_status tenon_norm_inference_backward(
 
 /** The plan of tenon_norm_inference_backward; operands x, dy, gamma, mean, variance, dx, dgamma,
  * dbeta.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_norm_inference_backward_plan(
     tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,

@@ -1,4 +1,5 @@
-/* Optimizers: stochastic gradient descent, Adam and AdamW, and clipping gradients by their norm.
+/** @file
+ * Optimizers: stochastic gradient descent, Adam and AdamW, and clipping gradients by their norm.
  *
  * All work in place. Parameters are f64, f32, f16 or bf16; arithmetic and state are f64 for f64 and
  * f32 for the others. A 16-bit parameter may have an f32 master copy, for mixed-precision training:
@@ -27,18 +28,22 @@ typedef struct tenon_sgd_params {
     uint32_t struct_size; /**< sizeof(tenon_sgd_params) */
     uint32_t flags;       /**< any of TENON_SGD_ */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    double learning_rate;
-    double momentum;     /**< μ; 0 where there is no velocity */
-    double dampening;    /**< τ */
-    double weight_decay; /**< λ, of an L2 penalty */
+    double learning_rate; /**< 0.01 in the initialiser */
+    double momentum;      /**< μ; 0 where there is no velocity */
+    double dampening;     /**< τ */
+    double weight_decay;  /**< λ, of an L2 penalty */
 } tenon_sgd_params;
 
+/** The defaults of tenon_sgd_params, without braces. */
 #define TENON_SGD_PARAMS_DEFAULTS sizeof(tenon_sgd_params), 0, NULL, 0.01, 0.0, 0.0, 0.0
+/** Initialises a tenon_sgd_params with the defaults. */
 #define TENON_SGD_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_SGD_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
+/** A const tenon_sgd_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_sgd_params(...)                                                                      \
     TENON_LITERAL(tenon_sgd_params, TENON_SGD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -77,7 +82,7 @@ TENON_CALL tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *
 /** The plan of tenon_sgd; operands gradient, parameter, velocity, master. It keeps the scalars. The
  * views need no memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
                                        const tenon_tensor *gradient, const tenon_tensor *parameter,
                                        const tenon_tensor *velocity, const tenon_tensor *master,
@@ -92,20 +97,25 @@ typedef struct tenon_adam_params {
     uint32_t struct_size; /**< sizeof(tenon_adam_params) */
     uint32_t flags;       /**< any of TENON_ADAM_ */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    double learning_rate;
-    double beta1, beta2; /**< each in [0, 1) */
-    double epsilon;      /**< not negative */
-    double weight_decay; /**< λ */
-    uint64_t step;       /**< t, from 1 */
+    double learning_rate; /**< 0.001 in the initialiser */
+    double beta1;         /**< β₁, the decay of the first moment: in [0, 1) */
+    double beta2;         /**< β₂, that of the second: in [0, 1) */
+    double epsilon;       /**< not negative */
+    double weight_decay;  /**< λ */
+    uint64_t step;        /**< t, from 1 */
 } tenon_adam_params;
 
+/** The defaults of tenon_adam_params, without braces. */
 #define TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_adam_params), 0, NULL, 0.001, 0.9, 0.999, 1e-8, 0.0, 1
+/** Initialises a tenon_adam_params with the defaults. */
 #define TENON_ADAM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_adam_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_adam_params(...)                                                                     \
     TENON_LITERAL(tenon_adam_params, TENON_ADAM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -151,7 +161,7 @@ TENON_CALL tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params
  * scalars, the step among them: for a training loop make the immediate call. The views need no
  * memory; where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
                                         const tenon_tensor *gradient, const tenon_tensor *parameter,
                                         const tenon_tensor *first, const tenon_tensor *second,
@@ -166,12 +176,16 @@ typedef struct tenon_square_sum_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_square_sum_params;
 
+/** The defaults of tenon_square_sum_params, without braces. */
 #define TENON_SQUARE_SUM_PARAMS_DEFAULTS sizeof(tenon_square_sum_params), 0, NULL
+/** Initialises a tenon_square_sum_params with the defaults. */
 #define TENON_SQUARE_SUM_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_SQUARE_SUM_PARAMS_DEFAULTS                                                           \
     }
 #ifndef __cplusplus
+/** A const tenon_square_sum_params: the defaults, except for the members that are named.
+ * TENON_LITERAL says more. */
 #define tenon_square_sum_params(...)                                                               \
     TENON_LITERAL(tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -199,7 +213,7 @@ TENON_CALL tenon_status tenon_square_sum(tenon_stream *stream,
 /** The plan of tenon_square_sum; operands x, sum. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_square_sum_plan(tenon_context *context,
                                               const tenon_square_sum_params *params,
                                               const tenon_tensor *x, const tenon_tensor *sum,
@@ -216,12 +230,16 @@ typedef struct tenon_clip_params {
     double epsilon;       /**< finite, not negative */
 } tenon_clip_params;
 
+/** The defaults of tenon_clip_params, without braces. */
 #define TENON_CLIP_PARAMS_DEFAULTS sizeof(tenon_clip_params), 0, NULL, 1.0, 1e-6
+/** Initialises a tenon_clip_params with the defaults. */
 #define TENON_CLIP_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CLIP_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_clip_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_clip_params(...)                                                                     \
     TENON_LITERAL(tenon_clip_params, TENON_CLIP_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -246,7 +264,7 @@ TENON_CALL tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params
 /** The plan of tenon_clip; operands sum, x. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
                                         const tenon_tensor *sum, const tenon_tensor *x,
                                         tenon_plan **plan);

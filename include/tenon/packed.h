@@ -1,4 +1,4 @@
-/*
+/** @file
  * Packed weights: a matrix, or the filters of a convolution, laid out once in the order in which
  * the kernels of a device read them, and multiplied as often as you like.
  *
@@ -29,12 +29,16 @@ typedef struct tenon_pack_params {
     const char *layout;
 } tenon_pack_params;
 
+/** The defaults of tenon_pack_params, without braces. */
 #define TENON_PACK_PARAMS_DEFAULTS sizeof(tenon_pack_params), 0, NULL
+/** Initialises a tenon_pack_params with the defaults. */
 #define TENON_PACK_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_PACK_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_pack_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_pack_params(...)                                                                     \
     TENON_LITERAL(tenon_pack_params, TENON_PACK_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -45,9 +49,9 @@ TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t siz
 
 /** Packs the b of tenon_gemm_packed. Its layouts are
  *   - "panels": panels of two vectors' width (32 columns of f32 where a vector has 16 lanes), each
- *     with its rows one after the other and the last one filled up with zeros; chosen on CPUs but
- *     for the narrowest matrices. (The packed B of K. Goto and R. van de Geijn, "Anatomy of
- *     high-performance matrix multiplication", ACM TOMS 34, 2008, over all of K.)
+ *     with its rows one after the other and the last one filled up with zeros; chosen on CPUs,
+ *     except for the narrowest matrices. (The packed B of K. Goto and R. van de Geijn, "Anatomy
+ *     of high-performance matrix multiplication", ACM TOMS 34, 2008, over all of K.)
  *   - "rows": dense and row-major; the product is then tenon_gemm's, by its solvers. The only one
  *     for i8 and u8.
  *
@@ -72,7 +76,7 @@ TENON_CALL tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_p
  * row-major, what every solver takes without gathering it at each run.
  *  @param w  K C/groups and the filter's size in each spatial dimension, as tenon_conv_forward
  *            takes it; with memory
- *  @return as tenon_gemm_pack; the other parameters, too */
+ *  @return as tenon_gemm_pack, which describes the other parameters */
 TENON_CALL tenon_status tenon_conv_pack_filter(tenon_stream *stream,
                                                const tenon_pack_params *params,
                                                const tenon_tensor *w, tenon_packed **packed,
@@ -121,7 +125,7 @@ TENON_CALL tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm
  * scales and zero points, as tenon_gemm_plan has them. The views need no memory; where they have
  * it, it is checked. The plan keeps the packed matrix.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_gemm_packed, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_gemm_packed, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                                const tenon_gemm_params *params,
                                                const tenon_tensor *a, const tenon_packed *packed,
@@ -141,7 +145,7 @@ TENON_CALL tenon_status tenon_conv_forward_packed(tenon_stream *stream,
 /** The plan of tenon_conv_forward_packed; operands x, c, bias, y. The views need no memory; where
  * they have it, it is checked. The plan keeps the packed filters.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_conv_forward_packed, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_conv_forward_packed, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_forward_packed_plan(
     tenon_context *context, const tenon_conv_params *params, const tenon_tensor *x,
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,

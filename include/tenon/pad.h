@@ -1,4 +1,5 @@
-/* Padding of tensors: with a constant, with the edge, with a reflection.
+/** @file
+ * Padding of tensors: with a constant, with the edge, with a reflection.
  */
 #ifndef TENON_PAD_H
 #define TENON_PAD_H
@@ -32,16 +33,20 @@ typedef struct tenon_pad_params {
     int64_t end[TENON_MAX_RANK]; /**< elements behind them */
 } tenon_pad_params;
 
+/** The defaults of tenon_pad_params, without braces. */
 #define TENON_PAD_PARAMS_DEFAULTS                                                                  \
     sizeof(tenon_pad_params), 0, NULL, TENON_PAD_CONSTANT, 0, 0.0, {0},                            \
     {                                                                                              \
         0                                                                                          \
     }
+/** Initialises a tenon_pad_params with the defaults. */
 #define TENON_PAD_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_PAD_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
+/** A const tenon_pad_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_pad_params(...)                                                                      \
     TENON_LITERAL(tenon_pad_params, TENON_PAD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -71,7 +76,7 @@ TENON_CALL tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_
 /** The plan of tenon_pad_forward; operands x, y. The views need no memory; where they have it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_pad_forward_plan(tenon_context *context,
                                                const tenon_pad_params *params,
                                                const tenon_tensor *x, const tenon_tensor *y,

@@ -1,4 +1,4 @@
-/*
+/** @file
  * Plans: an operation validated, its solver chosen, its kernels compiled and checked, once; run as
  * often as you like.
  *
@@ -20,7 +20,7 @@ extern "C" {
  * context, which it holds a reference to. */
 typedef struct tenon_plan tenon_plan;
 
-/*
+/** @file
  * Solver names, wherever one is printed or can be forced, follow one grammar:
  *
  *     operation/solver[:name1value1,name2value2,…]        gemm/cpu_packed:mr6,nr64,kc384
@@ -48,7 +48,7 @@ TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan);
  *  @return the length of the whole line without its terminator; 0 for a NULL plan */
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size);
 
-/*
+/** @file
  * Plans in the background: what compiling and checking take need not be waited for.
  *
  *     tenon_prepare_begin(context);
@@ -68,11 +68,11 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
  *          TENON_ERROR_OUT_OF_MEMORY */
 TENON_CALL tenon_status tenon_prepare_begin(tenon_context *context);
 
-/** Ends that. Does not wait.
+/** Ends what tenon_prepare_begin() began, without waiting for the plans.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has not begun with it) */
 TENON_CALL tenon_status tenon_prepare_end(tenon_context *context);
 
-/** How far the context is with them.
+/** How many plans in the background are made.
  *  @param made   receives how many have been made, or have failed
  *  @param asked  receives how many there were to make since the context began
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_OUT_OF_MEMORY */
@@ -81,7 +81,8 @@ TENON_CALL tenon_status tenon_prepare_progress(tenon_context *context, uint64_t 
 
 /** Waits until a plan has been made.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · as the function that made it; a plan
- *          that failed gives that from tenon_plan_run, too, and has no workspace and no text */
+ *          that failed gives the same status from tenon_plan_run; it has no workspace and no text
+ */
 TENON_CALL tenon_status tenon_plan_wait(const tenon_plan *plan);
 
 /** Enqueues the plan. Never compiles, waits for nothing but a plan in the background, and allocates

@@ -1,4 +1,5 @@
-/* Pooling: the maximum or the average of windows of an image, and its gradient. */
+/** @file
+ * Pooling: the maximum or the average of windows of an image, and its gradient. */
 #ifndef TENON_POOL_H
 #define TENON_POOL_H
 
@@ -27,16 +28,20 @@ typedef struct tenon_pool_params {
     uint32_t kind;        /**< tenon_pool_kind */
     uint32_t reserved;    /**< 0 */
     int64_t window[TENON_MAX_SPATIAL]; /**< at least 1; 1 in the initialiser */
-    tenon_conv_geometry geometry;
+    tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_pool_params;
 
+/** The defaults of tenon_pool_params, without braces. */
 #define TENON_POOL_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_pool_params), 0, NULL, TENON_POOL_MAX, 0, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
+/** Initialises a tenon_pool_params with the defaults. */
 #define TENON_POOL_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_POOL_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
+/** A const tenon_pool_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_pool_params(...)                                                                     \
     TENON_LITERAL(tenon_pool_params, TENON_POOL_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -51,8 +56,8 @@ TENON_API void tenon_pool_params_default(tenon_pool_params *params, uint32_t siz
  * 2016, section 3 and chapter 5). The image is never larger for its padding: the maximum looks only
  * at taps within it.
  *
- * A window may be no larger than the padded image. But for TENON_POOL_AVERAGE, where it would give
- * 0, no window may lie in the padding alone: without dilation that is so where the padding on
+ * A window may be no larger than the padded image. Except for TENON_POOL_AVERAGE, where it would
+ * give 0, no window may lie in the padding alone: without dilation that is so where the padding on
  * either side is less than the window.
  *  @param params   NULL means the defaults: the maximum of windows of one element
  *  @param x        N C and one to three spatial dimensions; f64, f32, f16 or bf16, any strides (for
@@ -78,7 +83,7 @@ TENON_CALL tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_poo
 /** The plan of tenon_pool_forward; operands x, y, indices. The views need no memory; where they
  * have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_pool_forward, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_pool_forward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_pool_forward_plan(tenon_context *context,
                                                 const tenon_pool_params *params,
                                                 const tenon_tensor *x, const tenon_tensor *y,
@@ -105,7 +110,7 @@ TENON_CALL tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_po
 /** The plan of tenon_pool_backward; operands x, dy, indices, dx. The views need no memory; where
  * they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as tenon_pool_backward, but for TENON_ERROR_INCOMPLETE */
+ *  @return as tenon_pool_backward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_pool_backward_plan(tenon_context *context,
                                                  const tenon_pool_params *params,
                                                  const tenon_tensor *x, const tenon_tensor *dy,

@@ -1,4 +1,5 @@
-/* The parametric ReLU: a leaky ReLU with slopes from a tensor, forward and backward.
+/** @file
+ * The parametric ReLU: a leaky ReLU with slopes from a tensor, forward and backward.
  */
 #ifndef TENON_PRELU_H
 #define TENON_PRELU_H
@@ -16,12 +17,16 @@ typedef struct tenon_prelu_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
 } tenon_prelu_params;
 
+/** The defaults of tenon_prelu_params, without braces. */
 #define TENON_PRELU_PARAMS_DEFAULTS sizeof(tenon_prelu_params), 0, NULL
+/** Initialises a tenon_prelu_params with the defaults. */
 #define TENON_PRELU_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_PRELU_PARAMS_DEFAULTS                                                                \
     }
 #ifndef __cplusplus
+/** A const tenon_prelu_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_prelu_params(...)                                                                    \
     TENON_LITERAL(tenon_prelu_params, TENON_PRELU_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -52,7 +57,7 @@ TENON_CALL tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_pr
 /** The plan of tenon_prelu_forward; operands x, slope, y. The views need no memory; where they have
  * it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_prelu_forward_plan(tenon_context *context,
                                                  const tenon_prelu_params *params,
                                                  const tenon_tensor *x, const tenon_tensor *slope,
@@ -82,7 +87,7 @@ TENON_CALL tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_p
 /** The plan of tenon_prelu_backward; operands x, slope, dy, dx, dslope. The views need no memory;
  * where they have it, it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_prelu_backward_plan(tenon_context *context,
                                                   const tenon_prelu_params *params,
                                                   const tenon_tensor *x, const tenon_tensor *slope,

@@ -1,4 +1,16 @@
-/* Tensors of random numbers: uniform, normal and Bernoulli.
+/** @file
+ * Tensors of random numbers: uniform, normal and Bernoulli.
+ *
+ * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
+ * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
+ * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
+ * is the block's number b, then the sequence, low words first. So an element depends on the seed,
+ * the sequence and its number n in row-major order alone: not on strides, the device, or how the
+ * work is shared out.
+ *
+ * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
+ * b = 16 · q + r % 16; one that needs two (f64, except for Bernoulli), with q = n / 32 and r = n %
+ * 32, takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
  */
 #ifndef TENON_RANDOM_H
 #define TENON_RANDOM_H
@@ -8,19 +20,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/*
- * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
- * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
- * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
- * is the block's number b, then the sequence, low words first. So an element depends on the seed,
- * the sequence and its number n in row-major order alone: not on strides, the device, or how the
- * work is shared out.
- *
- * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
- * b = 16 · q + r % 16; one that needs two (f64, but for Bernoulli), with q = n / 32 and r = n % 32,
- * takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
- */
 
 /** The distributions. */
 typedef enum tenon_random_kind {
@@ -44,21 +43,27 @@ typedef struct tenon_random_params {
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
     uint32_t kind;        /**< tenon_random_kind */
     uint32_t reserved;    /**< 0 */
-    uint64_t seed;
-    uint64_t sequence;      /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
-    double low, high;       /**< of uniform: finite, low < high, their difference within the type's
-                               range, and at least one number of the type in [low, high) */
-    double mean, deviation; /**< of normal: finite, deviation not negative */
-    double probability;     /**< of Bernoulli: in [0, 1] */
+    uint64_t seed;        /**< the key of the generator */
+    uint64_t sequence;    /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
+    double low;           /**< of uniform: the least number; finite */
+    double high; /**< of uniform: finite and greater than low, their difference within the type's
+                    range, and at least one number of the type in [low, high) */
+    double mean; /**< of normal: finite */
+    double deviation;   /**< of normal: finite, not negative */
+    double probability; /**< of Bernoulli: in [0, 1] */
 } tenon_random_params;
 
+/** The defaults of tenon_random_params, without braces. */
 #define TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5
+/** Initialises a tenon_random_params with the defaults. */
 #define TENON_RANDOM_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_random_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_random_params(...)                                                                   \
     TENON_LITERAL(tenon_random_params, TENON_RANDOM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -85,7 +90,7 @@ TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_pa
  * same numbers; for new ones make the immediate call. The view needs no memory; where it has it, it
  * is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
                                           const tenon_tensor *y, tenon_plan **plan);
 

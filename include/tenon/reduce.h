@@ -1,4 +1,4 @@
-/*
+/** @file
  * Reductions: sums, means, extremes with or without their places, norms and variances over any set
  * of axes.
  *
@@ -50,13 +50,17 @@ typedef struct tenon_reduce_params {
     uint32_t reserved;            /**< 0 */
 } tenon_reduce_params;
 
+/** The defaults of tenon_reduce_params, without braces. */
 #define TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_reduce_params), 0, NULL, TENON_REDUCE_SUM, 0, {0}, 0, 0
+/** Initialises a tenon_reduce_params with the defaults. */
 #define TENON_REDUCE_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
+/** A const tenon_reduce_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_reduce_params(...)                                                                   \
     TENON_LITERAL(tenon_reduce_params, TENON_REDUCE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -94,7 +98,7 @@ TENON_CALL tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_pa
 /** The plan of tenon_reduce; operands x, y. The views need no memory; where they have it, it is
  * checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
                                           const tenon_tensor *x, const tenon_tensor *y,
                                           tenon_plan **plan);
@@ -112,7 +116,7 @@ TENON_CALL tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_p
                                       const tenon_tensor *variance, const tenon_sync *sync);
 
 /** The plan of tenon_moments; operands x, mean, variance.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_moments_plan(tenon_context *context,
                                            const tenon_reduce_params *params, const tenon_tensor *x,
                                            const tenon_tensor *mean, const tenon_tensor *variance,

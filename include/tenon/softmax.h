@@ -1,4 +1,5 @@
-/* Softmax and its logarithm along one axis, forward and backward.
+/** @file
+ * Softmax and its logarithm along one axis, forward and backward.
  */
 #ifndef TENON_SOFTMAX_H
 #define TENON_SOFTMAX_H
@@ -20,12 +21,16 @@ typedef struct tenon_softmax_params {
     uint32_t reserved;    /**< 0 */
 } tenon_softmax_params;
 
+/** The defaults of tenon_softmax_params, without braces. */
 #define TENON_SOFTMAX_PARAMS_DEFAULTS sizeof(tenon_softmax_params), 0, NULL, -1, 0
+/** Initialises a tenon_softmax_params with the defaults. */
 #define TENON_SOFTMAX_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_SOFTMAX_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
+/** A const tenon_softmax_params: the defaults, except for the members that are named. TENON_LITERAL
+ * says more. */
 #define tenon_softmax_params(...)                                                                  \
     TENON_LITERAL(tenon_softmax_params, TENON_SOFTMAX_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
@@ -38,10 +43,10 @@ TENON_API void tenon_softmax_params_default(tenon_softmax_params *params, uint32
  * exp(x - m) over it; with TENON_SOFTMAX_LOG, y = (x - m) - log(s) (J. Bridle, "Probabilistic
  * interpretation of feedforward classification network outputs", 1990; m keeps exp from
  * overflowing). -inf gives 0, or -inf for the logarithm. A row that has a NaN or +inf, or nothing
- * but -inf, is all NaN: so the formula says, since inf - inf is NaN. A row of attention that is
- * masked whole by -inf is therefore NaN, not 0, and so is its gradient, as in PyTorch.
+ * but -inf, is all NaN: so the formula says, since inf - inf is NaN. A row of attention scores that
+ * are all masked by -inf is therefore NaN, not 0, and its gradient is NaN too, as in PyTorch.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16 or bf16, rank 1 at least, any strides; broadcast dimensions (stride
+ *  @param x       f64, f32, f16 or bf16, rank at least 1, any strides; broadcast dimensions (stride
  *                 0) are allowed
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
  *                 not overlap it otherwise, and its own elements must not overlap
@@ -58,7 +63,7 @@ TENON_CALL tenon_status tenon_softmax_forward(tenon_stream *stream,
 /** The plan of tenon_softmax_forward; operands x, y. The views need no memory; where they have it,
  * it is checked.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_softmax_forward_plan(tenon_context *context,
                                                    const tenon_softmax_params *params,
                                                    const tenon_tensor *x, const tenon_tensor *y,
@@ -66,7 +71,7 @@ TENON_CALL tenon_status tenon_softmax_forward_plan(tenon_context *context,
 
 /** The gradient with respect to x, from the forward result: dx = y · (dy - sum of y · dy along the
  * axis); with TENON_SOFTMAX_LOG, y being the logarithm, dx = dy - exp(y) · (sum of dy).
- *  @param params  those of the forward call, but for `solver`
+ *  @param params  those of the forward call, except for `solver`
  *  @param y       what the forward call gave
  *  @param dy      the gradient with respect to y: of y's type and shape
  *  @param dx      of y's type and shape; may be exactly y or exactly dy, must not overlap them
@@ -78,7 +83,7 @@ TENON_CALL tenon_status tenon_softmax_backward(tenon_stream *stream,
                                                const tenon_tensor *dx, const tenon_sync *sync);
 
 /** The plan of tenon_softmax_backward; operands y, dy, dx.
- *  @return as the immediate call, but for TENON_ERROR_INCOMPLETE */
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_softmax_backward_plan(tenon_context *context,
                                                     const tenon_softmax_params *params,
                                                     const tenon_tensor *y, const tenon_tensor *dy,

@@ -1,4 +1,5 @@
-/* What a context has done so far. */
+/** @file
+ * What a context has done so far. */
 #ifndef TENON_STATISTICS_H
 #define TENON_STATISTICS_H
 
@@ -25,16 +26,17 @@ typedef struct tenon_statistics {
     uint64_t plans;           /**< made, for immediate calls too */
     uint64_t plans_found;     /**< immediate calls whose plan was there */
     uint64_t workspace_bytes; /**< of device memory that streams hold for workspace now */
-    double build_seconds;
-    double load_seconds;
-    double keep_seconds;
-    double trial_seconds;
-    double check_seconds;
-    double plan_seconds;  /**< choosing, checking and building included */
-    uint64_t pool_bytes;  /**< of device memory that the pool keeps now (pool_limit) */
-    uint64_t pool_served; /**< buffers that were handed out again */
+    double build_seconds;     /**< compiling programs */
+    double load_seconds;      /**< taking programs from the store */
+    double keep_seconds;      /**< writing programs to the store */
+    double trial_seconds;     /**< trials of capabilities */
+    double check_seconds;     /**< self-checks */
+    double plan_seconds;      /**< making plans: choosing, checking and building included */
+    uint64_t pool_bytes;      /**< of device memory that the pool keeps now (pool_limit) */
+    uint64_t pool_served;     /**< buffers that were handed out again */
 } tenon_statistics;
 
+/** Initialises a tenon_statistics for tenon_context_statistics. */
 #define TENON_STATISTICS_INIT                                                                      \
     {                                                                                              \
         sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
@@ -64,8 +66,8 @@ TENON_CALL tenon_status tenon_context_keep(tenon_context *context);
 typedef void (*tenon_barred_callback)(void *user, const char *solver, const char *why);
 
 /** Calls for every kernel variant that a self-check found wrong on the context's device, in this
- * context or, as the store has it, in any process before; and for what has ended a process, which
- * is left alone for a while.
+ * context or, as the store has it, in any process before; and for what was running when a process
+ * died, which is not tried again for a while.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (a NULL context or callback) ·
  *          TENON_ERROR_OUT_OF_MEMORY */
 TENON_CALL tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,

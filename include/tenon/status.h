@@ -1,4 +1,4 @@
-/*
+/** @file
  * Statuses, the message that goes with the last failure, and the log.
  *
  * Rules that hold for every function of the library:
@@ -21,7 +21,7 @@ extern "C" {
 
 /** What came of a call. Values are part of the ABI and never change their meaning. */
 typedef enum tenon_status {
-    TENON_OK = 0,
+    TENON_OK = 0, /**< done, or enqueued */
     /** An argument is wrong whatever the device: NULL, rank, shape, stride, size, overlap, unknown
        struct_size. */
     TENON_ERROR_INVALID_ARGUMENT = 1,
@@ -76,10 +76,10 @@ TENON_API cl_int tenon_last_cl_error(void);
 
 /** How much a log message matters; the lower, the more. */
 typedef enum tenon_log_level {
-    TENON_LOG_ERROR = 1,
-    TENON_LOG_WARNING = 2,
-    TENON_LOG_INFO = 3,
-    TENON_LOG_DEBUG = 4
+    TENON_LOG_ERROR = 1,   /**< a kernel cannot be built or checked */
+    TENON_LOG_WARNING = 2, /**< a kernel is barred, or the store cannot be used */
+    TENON_LOG_INFO = 3,    /**< a kernel was built, loaded, checked or measured */
+    TENON_LOG_DEBUG = 4    /**< a plan was made */
 } tenon_log_level;
 
 /** Receives a log message: one line or several, without a final newline, valid during the call

@@ -1,4 +1,5 @@
-/* Where what is learnt on a machine is kept between processes. */
+/** @file
+ * Where what is learnt on a machine is kept between processes. */
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
@@ -22,10 +23,10 @@ typedef enum tenon_store_kind {
 #define TENON_STORE_LIMIT_DEFAULT 0
 
 /** A store of built programs, of the outcomes of self-checks and trials, and of measurements, each
- * an entry of its own. Zeroed, it is the usual one. An entry is used where its key fits to the
- * letter (the source, the options, the library, the driver, the device) and its checksum is right;
- * else it is as if it were not there. No fault of a store fails a call: it is told to the log once,
- * and what would have been found there is made anew.
+ * an entry of its own. All zeros mean the usual one. An entry is used where its key matches exactly
+ * (the source, the options, the library, the driver, the device) and its checksum is right; else it
+ * is as if it were not there. A fault of a store never fails a call: the log is told once, and what
+ * would have been found there is made again.
  *
  * Many processes may share a folder, over a network too. It is made with mode 0700, and refused
  * where it is another user's or others may write into it: what is kept there is run. */

@@ -1,4 +1,4 @@
-/*
+/** @file
  * A stream: one OpenCL queue, with the kernel objects and the workspace of the calls made on it.
  *
  * Calls on one stream take effect in their order, whether the queue keeps one or not. On an
@@ -39,8 +39,8 @@ struct tenon_memory;
 typedef struct tenon_sync {
     const cl_event
         *wait_list; /**< events of the same OpenCL context that precede the call's first command */
-    uint32_t wait_count;
-    uint32_t reserved; /**< 0, or every call refuses it */
+    uint32_t wait_count; /**< how many events wait_list has */
+    uint32_t reserved;   /**< 0, or every call refuses it */
     /** Receives an event that completes with the call's last command, for an empty tensor too; the
      * caller releases it. Asking for one flushes the queue. NULL when not wanted. Not written when
      * the call fails. */
@@ -97,9 +97,9 @@ typedef struct tenon_trace_record {
     uint32_t dimensions;  /**< 0 for a routine of another library, which launches what it will */
     const char *solver; /**< by the grammar of solver names, with the operation before the slash */
     const char *kernel; /**< the kernel function */
-    size_t global[3];
-    size_t local[3]; /**< zeros where the driver chooses */
-    cl_event event;  /**< of this launch; retain it to keep it */
+    size_t global[3];   /**< work-items in each dimension */
+    size_t local[3];    /**< zeros where the driver chooses */
+    cl_event event;     /**< of this launch; retain it to keep it */
 } tenon_trace_record;
 
 /** Is called after each kernel launch of a stream, on the thread of the call, with no lock held. It

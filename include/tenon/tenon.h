@@ -1,4 +1,5 @@
-/* Tenon: tensor operations on OpenCL. This header includes all others; docs/architecture.md is the
+/** @file
+ * Tenon: tensor operations on OpenCL. This header includes all others; docs/architecture.md is the
  * way in. */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H

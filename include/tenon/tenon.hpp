@@ -1,4 +1,4 @@
-/*
+/** @file
  * Tenon for C++17: the C API with owners that release what they own, element types that follow from
  * C++ types, and exceptions in place of statuses. Nothing here computes: each name is the function
  * of the C header, which says what it takes.
@@ -37,6 +37,7 @@
 #include <vector>
 
 #if defined(__cpp_exceptions) && !defined(TENON_NO_EXCEPTIONS)
+/** 1 where calls throw, 0 where they return a result. */
 #define TENON_HPP_EXCEPTIONS 1
 #include <stdexcept>
 #else
@@ -51,18 +52,20 @@ namespace tenon {
 /** A call that failed: its status, the OpenCL error behind it, and Tenon's message. */
 class Error : public std::runtime_error {
   public:
+    /** Of the call that has just failed on this thread. */
     explicit Error(tenon_status failed)
         : std::runtime_error(std::string(tenon_status_string(failed)) + ": " + tenon_last_error()),
           status(failed), cl_error(tenon_last_cl_error())
     {
     }
-    tenon_status status;
-    cl_int cl_error;
+    tenon_status status; /**< what the call returned */
+    cl_int cl_error; /**< tenon_last_cl_error() */
 };
 
 /** What a call that can fail returns: nothing, for it throws. */
 using result = void;
 
+/** Throws an Error unless the status is TENON_OK. */
 inline void check(tenon_status status)
 {
     if (status != TENON_OK)
@@ -72,22 +75,27 @@ inline void check(tenon_status status)
 /** What a call that can fail returns: a tenon_status that may not be ignored. */
 class [[nodiscard]] result {
   public:
+    /** Of a C function. */
     explicit result(tenon_status status) : status_(status) {}
+    /** To compare with TENON_OK. */
     operator tenon_status() const { return status_; }
 
   private:
     tenon_status status_;
 };
 
+/** Makes a result of a C function's status. */
 inline result check(tenon_status status) { return result(status); }
 #endif
 
-/** Storage of 16-bit floats, whose bits are the application's to make. */
+/** Storage of a binary16 number, whose bits are the application's to make. */
 enum class f16 : std::uint16_t {};
+/** The same of a bfloat16 number. */
 enum class bf16 : std::uint16_t {};
 
 /** The tenon_dtype of a C++ type; TENON_DTYPE_INVALID where it has none. */
 template <class T> inline constexpr tenon_dtype dtype_v = TENON_DTYPE_INVALID;
+/** @cond */
 template <> inline constexpr tenon_dtype dtype_v<double> = TENON_DTYPE_F64;
 template <> inline constexpr tenon_dtype dtype_v<float> = TENON_DTYPE_F32;
 template <> inline constexpr tenon_dtype dtype_v<f16> = TENON_DTYPE_F16;
@@ -95,6 +103,7 @@ template <> inline constexpr tenon_dtype dtype_v<bf16> = TENON_DTYPE_BF16;
 template <> inline constexpr tenon_dtype dtype_v<std::int8_t> = TENON_DTYPE_I8;
 template <> inline constexpr tenon_dtype dtype_v<std::uint8_t> = TENON_DTYPE_U8;
 template <> inline constexpr tenon_dtype dtype_v<std::int32_t> = TENON_DTYPE_I32;
+/** @endcond */
 
 /** Sizes of a tensor: {2, 3}. */
 using shape = std::vector<std::int64_t>;
@@ -192,12 +201,14 @@ TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
 class Context : public detail::owner<tenon_context, tenon_context_release> {
   public:
     using owner::owner;
+    /** tenon_context_create; `out` is left as it is on failure. */
     static result create(Context &out, const tenon_context_params &params = context_params())
     {
         return detail::make(out, out.get(),
                             [&](tenon_context **c) { return tenon_context_create(&params, c); });
     }
 #if TENON_HPP_EXCEPTIONS
+    /** tenon_context_create. */
     explicit Context(const tenon_context_params &params) { create(*this, params); }
 #endif
 };
@@ -206,6 +217,7 @@ class Context : public detail::owner<tenon_context, tenon_context_release> {
 class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
   public:
     using owner::owner;
+    /** tenon_stream_create; `out` is left as it is on failure. */
     static result create(Stream &out, tenon_context *context, cl_command_queue queue = nullptr)
     {
         return detail::make(out, out.get(), [&](tenon_stream **s) {
@@ -213,13 +225,17 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
         });
     }
 #if TENON_HPP_EXCEPTIONS
+    /** tenon_stream_create. */
     explicit Stream(tenon_context *context, cl_command_queue queue = nullptr)
     {
         create(*this, context, queue);
     }
 #endif
+    /** tenon_stream_flush. */
     result flush() const { return check(tenon_stream_flush(get())); }
+    /** tenon_stream_finish. */
     result finish() const { return check(tenon_stream_finish(get())); }
+    /** tenon_stream_reserve_workspace. */
     result reserve_workspace(std::uint64_t bytes) const
     {
         return check(tenon_stream_reserve_workspace(get(), bytes));
@@ -233,13 +249,16 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
 class Event {
   public:
     Event() = default;
+    /** Takes the event over. */
     Event(Event &&other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    /** Exchanges the events. */
     Event &operator=(Event &&other) noexcept
     {
         std::swap(event_, other.event_);
         return *this;
     }
     ~Event() { release(); }
+    /** The handle, which stays this object's; NULL where there is none. */
     operator cl_event() const { return event_; }
     /** What a call is given that signals this event. */
     tenon_sync signal()
@@ -267,6 +286,7 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
 
   public:
     using owner::owner;
+    /** tenon_pinned_create for `count` values; `out` is left as it is on failure. */
     static result create(Pinned &out, tenon_context *context, std::size_t count)
     {
         return detail::make(out, out.get(), [&](tenon_pinned **p) {
@@ -274,9 +294,12 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
         });
     }
 #if TENON_HPP_EXCEPTIONS
+    /** tenon_pinned_create for `count` values. */
     Pinned(tenon_context *context, std::size_t count) { create(*this, context, count); }
 #endif
+    /** The first value. */
     T *data() const { return static_cast<T *>(tenon_pinned_pointer(get())); }
+    /** Value i; i is not checked. */
     T &operator[](std::size_t i) const { return data()[i]; }
 };
 
@@ -287,6 +310,7 @@ template <class T> class Tensor {
 
   public:
     Tensor() = default;
+    /** tenon_tensor_create; `out` is left as it is on failure. */
     static result create(Tensor &out, tenon_context *context, const shape &sizes)
     {
         Tensor made;
@@ -298,9 +322,12 @@ template <class T> class Tensor {
         return check(status);
     }
 #if TENON_HPP_EXCEPTIONS
+    /** tenon_tensor_create. */
     Tensor(tenon_context *context, const shape &sizes) { create(*this, context, sizes); }
 #endif
+    /** Takes the memory over. */
     Tensor(Tensor &&other) noexcept : view_(std::exchange(other.view_, tenon_tensor{})) {}
+    /** Exchanges the tensors. */
     Tensor &operator=(Tensor &&other) noexcept
     {
         std::swap(view_, other.view_);
@@ -308,8 +335,11 @@ template <class T> class Tensor {
     }
     ~Tensor() { tenon_tensor_destroy(&view_); }
 
+    /** The C view, whose memory stays this object's. */
     const tenon_tensor &view() const { return view_; }
+    /** The same. */
     operator const tenon_tensor &() const { return view_; }
+    /** tenon_tensor_elements. */
     std::int64_t elements() const { return tenon_tensor_elements(&view_); }
 
     /** Copies `count` values, which must be as many as there are elements. */
@@ -317,15 +347,18 @@ template <class T> class Tensor {
     {
         return check(tenon_tensor_upload(stream, values, count * sizeof(T), &view_, nullptr));
     }
+    /** Copies all of `values`. */
     result upload(tenon_stream *stream, const std::vector<T> &values) const
     {
         return upload(stream, values.data(), values.size());
     }
+    /** Copies all elements to `values`, `count` being their number. */
     result download(tenon_stream *stream, T *values, std::size_t count) const
     {
         return check(tenon_tensor_download(stream, &view_, values, count * sizeof(T), nullptr));
     }
 #if TENON_HPP_EXCEPTIONS
+    /** All elements. */
     std::vector<T> download(tenon_stream *stream) const
     {
         std::vector<T> values(static_cast<std::size_t>(elements()));
@@ -340,12 +373,14 @@ template <class T> class Tensor {
         return check(
             tenon_tensor_upload_async(stream, values, count * sizeof(T), &view_, sync));
     }
+    /** Without waiting: the values are there when the stream, or what `sync` signals, is done. */
     result download_async(tenon_stream *stream, T *values, std::size_t count,
                           detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
             tenon_tensor_download_async(stream, &view_, values, count * sizeof(T), sync));
     }
+    /** tenon_tensor_fill. */
     result fill(tenon_stream *stream, double value) const
     {
         return check(tenon_tensor_fill(stream, &view_, value, nullptr));
@@ -371,9 +406,13 @@ inline tenon_memory memory_of(const tenon_tensor &tensor) { return tensor.memory
 class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
   public:
     using owner::owner;
+    /** tenon_plan_workspace. */
     std::uint64_t workspace() const { return tenon_plan_workspace(get()); }
+    /** tenon_plan_operands. */
     std::uint32_t operands() const { return tenon_plan_operands(get()); }
+    /** tenon_plan_wait. */
     result wait() const { return check(tenon_plan_wait(get())); }
+    /** tenon_plan_describe: the whole line. */
     std::string describe() const
     {
         std::string text(tenon_plan_describe(get(), nullptr, 0), '\0');
@@ -387,6 +426,7 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
         const tenon_memory memories[] = {detail::memory_of(operands)...};
         return check(tenon_plan_run(stream, get(), memories, sizeof...(M), nullptr));
     }
+    /** The same with what it waits for and signals. */
     template <class... M>
     result run(tenon_stream *stream, const tenon_sync &sync, const M &...operands) const
     {
@@ -399,6 +439,7 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
 class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
   public:
     using owner::owner;
+    /** tenon_gemm_pack; `out` is left as it is on failure. */
     static result gemm_pack(Packed &out, tenon_stream *stream, const tenon_tensor &b,
                             const tenon_pack_params &params = pack_params())
     {
@@ -406,6 +447,7 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
             return tenon_gemm_pack(stream, &params, &b, p, nullptr);
         });
     }
+    /** tenon_conv_pack_filter; `out` is left as it is on failure. */
     static result conv_pack_filter(Packed &out, tenon_stream *stream, const tenon_tensor &w,
                                    const tenon_pack_params &params = pack_params())
     {
@@ -459,6 +501,7 @@ template <class... A, tenon_status (*Function)(A...)> struct plan_maker<Function
  * reference, nullptr for what is absent, sync last or left out. Those of …_plan begin with the plan
  * to fill, or, with exceptions, return it. */
 #define TENON_HPP_CALL(name) inline constexpr detail::operation<&::tenon_##name> name{};
+/** An operation, and what makes its plan. */
 #define TENON_HPP_OPERATION(name)                                                                  \
     TENON_HPP_CALL(name)                                                                           \
     inline constexpr detail::plan_maker<&::tenon_##name##_plan> name##_plan{};

@@ -1,4 +1,4 @@
-/*
+/** @file
  * Element types, memory, and tensors: views that say how memory is read.
  *
  * A tensor's shape is logical: N C H W for images, … M K for matrices. How it lies in memory is in
@@ -17,14 +17,14 @@ extern "C" {
 
 /** Element types. */
 typedef enum tenon_dtype {
-    TENON_DTYPE_INVALID = 0,
-    TENON_DTYPE_F64 = 1,
-    TENON_DTYPE_F32 = 2,
-    TENON_DTYPE_F16 = 3,  /**< IEEE 754 binary16 */
-    TENON_DTYPE_BF16 = 4, /**< the upper half of a binary32 */
-    TENON_DTYPE_I8 = 5,
-    TENON_DTYPE_U8 = 6,
-    TENON_DTYPE_I32 = 7,
+    TENON_DTYPE_INVALID = 0, /**< of a view that cannot be */
+    TENON_DTYPE_F64 = 1,     /**< IEEE 754 binary64 */
+    TENON_DTYPE_F32 = 2,     /**< IEEE 754 binary32 */
+    TENON_DTYPE_F16 = 3,     /**< IEEE 754 binary16 */
+    TENON_DTYPE_BF16 = 4,    /**< the upper half of a binary32 */
+    TENON_DTYPE_I8 = 5,      /**< signed, 8 bits */
+    TENON_DTYPE_U8 = 6,      /**< unsigned, 8 bits */
+    TENON_DTYPE_I32 = 7,     /**< signed, 32 bits */
     TENON_DTYPE_F8_E4M3 = 8, /**< reserved: no operation takes it yet */
     TENON_DTYPE_F8_E5M2 = 9  /**< reserved: no operation takes it yet */
 } tenon_dtype;
@@ -38,7 +38,7 @@ TENON_API const char *tenon_dtype_string(tenon_dtype dtype);
 typedef enum tenon_memory_kind {
     TENON_MEMORY_NONE =
         0, /**< no memory: enough to plan with, and what an absent operand of a plan is */
-    TENON_MEMORY_BUFFER = 1,
+    TENON_MEMORY_BUFFER = 1, /**< an OpenCL buffer */
     TENON_MEMORY_SVM =
         2, /**< shared virtual memory; its size is not known to OpenCL, so it cannot be checked */
     TENON_MEMORY_USM = 3 /**< unified shared memory of the host, of the device or shared, where the
@@ -50,11 +50,11 @@ typedef struct tenon_memory {
     uint32_t kind;     /**< tenon_memory_kind */
     uint32_t reserved; /**< 0, or every call refuses it */
     union {
-        cl_mem buffer;
-        void *svm;
-        void *usm;
-        uint64_t raw[2];
-    } u;
+        cl_mem buffer;   /**< of TENON_MEMORY_BUFFER */
+        void *svm;       /**< of TENON_MEMORY_SVM */
+        void *usm;       /**< of TENON_MEMORY_USM */
+        uint64_t raw[2]; /**< room for other kinds */
+    } u;                 /**< the handle, by kind */
 } tenon_memory;
 
 /** The largest rank of a tensor. */
@@ -63,9 +63,9 @@ typedef struct tenon_memory {
 /** A view of memory; a plain value, with nothing to free. Element (i0, i1, …) lies at byte
  *  offset + tenon_dtype_size(dtype) · Σ i_d · stride[d]. */
 typedef struct tenon_tensor {
-    tenon_memory memory;
-    uint64_t offset; /**< bytes, a multiple of the element's size */
-    tenon_dtype dtype;
+    tenon_memory memory;            /**< what is viewed; not owned */
+    uint64_t offset;                /**< bytes, a multiple of the element's size */
+    tenon_dtype dtype;              /**< of an element */
     uint32_t rank;                  /**< 0 (a scalar) to TENON_MAX_RANK */
     int64_t shape[TENON_MAX_RANK];  /**< 0 is allowed and makes the tensor empty */
     int64_t stride[TENON_MAX_RANK]; /**< elements, never negative; 0 broadcasts an input */
@@ -263,8 +263,8 @@ TENON_CALL tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tens
 
 /** What a mapping is for; may be combined. */
 typedef enum tenon_map_flags {
-    TENON_MAP_READ = 1,
-    TENON_MAP_WRITE = 2,
+    TENON_MAP_READ = 1,   /**< the host reads */
+    TENON_MAP_WRITE = 2,  /**< the host writes */
     TENON_MAP_DISCARD = 4 /**< with WRITE alone: what was there is not needed */
 } tenon_map_flags;
 

@@ -8,15 +8,17 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/python.md", "python/README.md")
+PAGES = ("README.md", "docs/python.md", "python/README.md")  # those that must have some
 
 
 class Blocks(unittest.TestCase):
     def test_each_runs_by_itself(self):
-        for page in PAGES:
+        pages = {*PAGES, *(str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md"))}
+        for page in sorted(pages):
             text = (ROOT / page).read_text(encoding="utf-8")
             blocks = re.findall(r"(?ms)^```python\n(.*?)^```$", text)
-            self.assertGreater(len(blocks), 0, page)
+            if page in PAGES:
+                self.assertGreater(len(blocks), 0, page)
             for code in blocks:
                 with self.subTest(page, code=code), contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(code, page, "exec"), {})

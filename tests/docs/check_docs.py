@@ -5,9 +5,12 @@ commands looked for.
     check_docs.py --include FOLDER … --library FOLDER -- cc …
 
 A block of C with a main() is a program. Any other follows a line `<!-- compile with FILE -->`, whose
-FILE beside this script declares what the fragment takes for given.
+FILE beside this script declares what the fragment takes for given, or `<!-- from FILE -->`, and is
+then a part of FILE as it stands there. Blocks of C++ and of Python are run by tests/embed/cpp and
+python/tests.
 """
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -18,23 +21,24 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/**/*.md")])
-BLOCK = re.compile(r"(?ms)(?:^[ ]*<!-- compile with (?P<given>\S+) -->\n)?"
+BLOCK = re.compile(r"(?ms)(?:^[ ]*<!-- (?P<how>compile with|from) (?P<given>\S+) -->\n)?"
                    r"^(?P<indent>[ ]*)```(?P<language>\w+)\n(?P<code>.*?)^[ ]*```$")
 LINK = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
+LANGUAGES = {"c", "cpp", "python", "sh", "json"}
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable",
          "-Wno-unused-variable", "-Wno-unused-function"]
 OPTIONS = argparse.Namespace()
 
 
 def blocks(language):
-    """(page and line, what a fragment is compiled with or None, code) of all pages."""
+    """(page and line, how and of what a block is made or None, code) of all pages."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for found in BLOCK.finditer(text):
             if found["language"] == language:
                 line = text.count("\n", 0, found.start("code")) + 1
                 code = re.sub(f"(?m)^{found['indent']}", "", found["code"])
-                yield f"{page.relative_to(ROOT)}:{line}", found["given"], code
+                yield f"{page.relative_to(ROOT)}:{line}", (found["how"], found["given"]), code
 
 
 def anchors(page):
@@ -68,10 +72,12 @@ class Programs(unittest.TestCase):
 
     def test_all_c_blocks(self):
         count = 0
-        for place, given, code in blocks("c"):
+        for place, (how, given), code in blocks("c"):
             with self.subTest(place):
                 count += 1
-                if given is None:
+                if how == "from":
+                    self.assertIn("\n" + code, (ROOT / given).read_text(encoding="utf-8"))
+                elif how is None:
                     self.compile(code, "-o", str(self.place / "program"), f"-L{OPTIONS.library}",
                                  "-ltenon", "-lm")
                     self.assertNotEqual(self.run_program(), "")
@@ -86,6 +92,16 @@ class Programs(unittest.TestCase):
 
 
 class Pages(unittest.TestCase):
+    def test_every_language_is_looked_after(self):
+        for page in PAGES:
+            for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
+                self.assertIn(found["language"], LANGUAGES, page.name)
+
+    def test_json_is_json(self):
+        for place, _, code in blocks("json"):
+            with self.subTest(place):
+                json.loads(code)
+
     def test_links_lead_somewhere(self):
         count = 0
         for page in PAGES:
@@ -101,6 +117,15 @@ class Pages(unittest.TestCase):
                         self.assertIn(anchor, anchors(other))
         self.assertGreater(count, 20)
 
+    def check_options(self, command, line):
+        """Those of a line that runs `tenon COMMAND` are in its help."""
+        words = re.split(r"\s[#|>&]|;|\)", re.split(rf"tenon {command}", line, maxsplit=1)[1])[0]
+        options = re.findall(r"(?<![\w-])--[a-z][a-z-]*|(?<![\w-])-[a-z]\b", words)
+        said = subprocess.run([OPTIONS.tenon, "help", command], capture_output=True, text=True,
+                              check=True).stdout if options else ""
+        for option in options:
+            self.assertRegex(said, rf"(?<![\w-]){option}(?![\w-])")
+
     def test_commands_are_there(self):
         verbs = set(re.findall(r"(?m)^  (\w[\w-]*)", (ROOT / "run").read_text(encoding="utf-8")))
         tools = set(re.findall(r"(?m)^  ([a-z]+) ", subprocess.run(
@@ -112,6 +137,7 @@ class Pages(unittest.TestCase):
                         self.assertIn(verb, verbs)
                     for command in re.findall(r"(?:^|[/ ])tenon ([a-z]+)\b", line):
                         self.assertIn(command, tools)
+                        self.check_options(command, line)
                     for path in re.findall(r"(?:^| )((?:scripts|tests|examples)/[\w/.]+)", line):
                         self.assertTrue((ROOT / path).exists(), path)
 

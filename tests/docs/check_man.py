@@ -44,6 +44,19 @@ class Pages(unittest.TestCase):
             for option in re.findall(r"--[a-z-]+", said):
                 self.assertIn(option, page, command)
 
+    def test_examples_are_of_commands_that_are_there(self):
+        for page in PAGES:
+            text = shown(page)
+            examples = text[text.index(".SH EXAMPLES\n"):text.index(".SH SEE ALSO\n")]
+            lines = re.findall(rf"(?m)^{page.stem} (.*)$", examples)
+            self.assertGreater(len(lines), 3)
+            for words in map(str.split, lines):
+                said = text[text.index(f".SS {words[0]}\n"):].split(".SS")[1] \
+                    if page.stem == "tenon" else text[:text.index(".SH EXAMPLES\n")]
+                for word in words:
+                    if word == words[0] or word.startswith("-"):
+                        self.assertRegex(said, rf"(?<![\w-]){word}(?![\w-])", " ".join(words))
+
     def test_the_environment_is_whole(self):
         page = shown(next(p for p in PAGES if p.name == "tenon.1"))
         read = {name for folder in ("src", "tools") for source in (ROOT / folder).rglob("*.c")

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Doxygen's input filter of pages in Markdown (docs/Doxyfile): they are written for GitHub, whose
+anchors and relative links Doxygen does not know.
+
+    reference_filter.py PAGE
+
+Headings get anchors of their own, links within the pages lead to them, and links to other files of
+the tree lead there from build/reference/html.
+"""
+import os
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+OUTPUT = ROOT / "build" / "reference" / "html"
+LINK = re.compile(r"(?<!`)\]\((?!https?:)([^)\s]+)\)")
+
+
+def name(page):
+    """The name of a page's own: README.md is the main page, docs/guide.md is guide."""
+    path = page.resolve().relative_to(ROOT)
+    if str(path) == "README.md":
+        return "mainpage"
+    return re.sub(r"^docs-|\.md$", "", "-".join(path.parts)).lower()
+
+
+def anchor(page, heading):
+    """As GitHub makes it of a heading, behind the page's name."""
+    text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
+    return f"{name(page)}-" + re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def followed(page, target):
+    path, _, part = target.partition("#")
+    other = (page.parent / path).resolve() if path else page.resolve()
+    if other.suffix == ".md":
+        return f"](#{name(other)}{'-' + part if part else ''})"
+    return f"]({os.path.relpath(other, OUTPUT)})"
+
+
+def main():
+    page = Path(sys.argv[1])
+    in_code = titled = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code:
+            line = LINK.sub(lambda found: followed(page, found[1]), line)
+            heading = re.fullmatch(r"#+ +(.*)", line)
+            if heading:
+                line += f" {{#{anchor(page, heading[1]) if titled else name(page)}}}"
+                titled = True
+        print(line)
+
+
+if __name__ == "__main__":
+    main()
