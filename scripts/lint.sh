@@ -46,7 +46,7 @@ sys.exit(bool(found))'
 }
 
 analysis() {
-    files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' ':!tests/embed/*' |
+    files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' ':!tests/embed/*' ':!*_windows.c' |
         xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang
 }
 
