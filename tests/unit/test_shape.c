@@ -27,8 +27,8 @@ static void malformed_views_are_refused(void **state)
     view.rank = UINT32_MAX;
     refuse(&view, "4294967295");
     view = good;
-    view.memory.kind = 3;
-    refuse(&view, "3");
+    view.memory.kind = TENON_MEMORY_USM + 1;
+    refuse(&view, "4");
     view = good;
     view.shape[1] = -7;
     refuse(&view, "-7");
