@@ -21,7 +21,7 @@ extern "C" {
 typedef struct tenon_plan tenon_plan;
 
 /** @file
- * Solver names, wherever one is printed or can be forced, follow one grammar:
+ * @details Solver names, wherever one is printed or can be forced, follow one grammar:
  *
  *     operation/solver[:name1value1,name2value2,…]        gemm/cpu_packed:mr6,nr64,kc384
  *
@@ -49,7 +49,7 @@ TENON_API uint32_t tenon_plan_operands(const tenon_plan *plan);
 TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t size);
 
 /** @file
- * Plans in the background: what compiling and checking take need not be waited for.
+ * @details Plans in the background: what compiling and checking take need not be waited for.
  *
  *     tenon_prepare_begin(context);
  *     tenon_gemm_plan(context, NULL, &a, &b, NULL, NULL, &d, &product);    returns at once
