@@ -68,15 +68,20 @@ void bench_leave_out(const char *who, const char *format, ...)
         fprintf(stderr, "tenon-bench: %s is left out: %s\n", who, why);
 }
 
+static void print_openblas(const bench_openblas_kernels *k)
+{
+    if (k->now[0] == '\0')
+        return;
+    printf("openblas: kernels for %s", k->now);
+    if (strcmp(k->now, k->own) != 0)
+        printf(", which it was asked for: by itself it takes those for %s", k->own);
+    printf("\n");
+}
+
 void bench_print_peers(const bench_options *options)
 {
-    const bench_openblas_kernels *k = bench_openblas();
-    if (HAS_OPENBLAS && k->now[0] != '\0' && bench_listed(options->peers, "openblas")) {
-        printf("openblas: kernels for %s", k->now);
-        if (strcmp(k->now, k->own) != 0)
-            printf(", which it was asked for: by itself it takes those for %s", k->own);
-        printf("\n");
-    }
+    if (HAS_OPENBLAS && bench_listed(options->peers, "openblas"))
+        print_openblas(bench_openblas());
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
             printf("%s is left out: %s\n", known[i].name, not_built_in);
@@ -89,15 +94,16 @@ static json_t *reason(const char *who, const char *why)
 
 json_t *bench_json_peers(const bench_options *options)
 {
-    const bench_openblas_kernels *k = bench_openblas();
     json_t *all = json_array(), *openblas = json_null();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
             json_array_append_new(all, reason(known[i].name, not_built_in));
     for (int i = 0; i < count; i++)
         json_array_append_new(all, reason(left_out[i].who, left_out[i].why));
-    if (HAS_OPENBLAS && bench_listed(options->peers, "openblas"))
+    if (HAS_OPENBLAS && bench_listed(options->peers, "openblas")) {
+        const bench_openblas_kernels *k = bench_openblas();
         openblas =
             json_pack("{s:s, s:s, s:s}", "kernels", k->now, "own", k->own, "config", k->config);
+    }
     return json_pack("{s:o, s:o}", "openblas", openblas, "left_out", all);
 }
