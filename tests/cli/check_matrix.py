@@ -4,6 +4,7 @@ import importlib.util
 import io
 import subprocess
 import sys
+import tempfile
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -82,7 +83,8 @@ class Outcomes(unittest.TestCase):
 
     def test_without_the_compiler_all_is_skipped_with_the_reason(self):
         target = matrix.Target("nothing", "no-such-compiler")
-        with mock.patch.dict(matrix.TARGETS, {"none": target}), mock.patch.object(matrix.os, "geteuid", return_value=1):
+        with mock.patch.dict(matrix.TARGETS, {"none": target}), mock.patch.object(matrix.os, "geteuid", return_value=1), \
+                tempfile.TemporaryDirectory() as folder, mock.patch.object(matrix, "ROOT", Path(folder)):
             row = matrix.work("none")
         self.assertEqual({state for state, _ in row.values()}, {"skipped"})
         self.assertEqual(row["compiled"][1], "there is no no-such-compiler")
