@@ -158,7 +158,8 @@ class Build:
         if self.target.cross:
             args += ["--cross-file", ROOT / "packaging" / "cross" / f"{self.target.cross}.ini",
                      "--cross-file", host_headers(ROOT / "build-matrix" / "headers")]
-            lacking(["cmocka", "jansson"], self.log)
+            wrapped = [name for name in ("cmocka", "jansson") if not lacking([name], self.log)]
+            args.append(f"--force-fallback-for={','.join(wrapped)}")
         if self.target.fallback:
             names = sorted(path.stem for path in WRAPS.glob("*.wrap"))
             absent = lacking(names, self.log)
