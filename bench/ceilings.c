@@ -3,7 +3,7 @@
 #include "ceilings.h"
 
 #include "device.h"
-#include "limits.h"
+#include "device_limits.h"
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"
 #include "runtime/cl_error.h"

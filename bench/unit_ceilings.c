@@ -1,6 +1,6 @@
 /* How fast matrix units multiply what lies in registers, or where they read it. */
 #include "device.h"
-#include "limits.h"
+#include "device_limits.h"
 #include "matrix/layout.h"
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"

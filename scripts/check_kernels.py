@@ -88,8 +88,10 @@ def program_of(source, options):
 def is_wanted(machine, row, seen, every):
     """Whether this machine compiles the row's program, where `seen` are those compiled already for
     its vendor."""
-    if every or machine.vendor == "spirv":
+    if every or (machine.vendor == "spirv" and machine.target == "other"):
         return True
+    if machine.vendor == "spirv":
+        return program_of(row["source"], row["options"]) not in seen
     if REPRESENTATIVES[machine.vendor] == machine.name:
         return row["chosen"]
     is_new = machine.target != "other" and program_of(row["source"], row["options"]) not in seen

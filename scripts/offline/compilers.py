@@ -47,6 +47,7 @@ MACHINES = [
     Machine("pvc", "intel", "xe_hpc"),
     # The safe defaults: as SPIR-V, and for the GPUs of each vendor that get them.
     Machine("spirv64", "spirv", "other"),
+    *(Machine(name, "spirv", name) for name in ("adreno", "mali", "powervr")),
     Machine("gfx900", "amd", "other"),
     Machine("skl", "intel", "other", "-DTENON_SUB_GROUP=8"),
 ]
@@ -259,7 +260,7 @@ class Compilers:
         # SPIR-V does not have.
         generic += ["-mllvm", "-disable-vector-combine"]
         done = run([self.clang, "-x", "cl", "-O2", "-w", *options, *generic,
-                    "-target", f"{machine.name}-unknown-unknown", "-c", str(path), "-o", str(made)])
+                    "-target", "spirv64-unknown-unknown", "-c", str(path), "-o", str(made)])
         if done.returncode == 0:
             done = run([self.spirv_val, "--target-env", "spv1.4", str(made)])
         if done.returncode != 0:

@@ -79,3 +79,24 @@ const tn_device_kind *tn_device_kind_of_intel(uint32_t ip_version)
         }
     return tn_device_kind_other();
 }
+
+static bool has_extension(const tn_kind_match *match, const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof match->extensions / sizeof *match->extensions; i++)
+        if (match->extensions[i] != NULL && strlen(match->extensions[i]) == length &&
+            strncmp(word, match->extensions[i], length) == 0)
+            return true;
+    return false;
+}
+
+const tn_device_kind *tn_device_kind_of_extensions(const char *words)
+{
+    size_t length;
+    for (const char *at = words; *at != '\0'; at += length + strspn(at + length, " ")) {
+        length = strcspn(at, " ");
+        for (size_t i = 0; i < tn_device_kind_count; i++)
+            if (has_extension(&tn_device_kinds[i].match, at, length))
+                return &tn_device_kinds[i];
+    }
+    return NULL;
+}

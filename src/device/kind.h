@@ -17,8 +17,9 @@
 /* Which devices are of a kind. Where a number and beyond are, the kind with the largest that a
  * device reaches. */
 typedef struct tn_kind_match {
-    uint32_t nvidia;      /* compute capability times 10, and beyond; 0: not NVIDIA's */
-    const char *amd[4];   /* how the name begins, as "gfx94" */
+    uint32_t nvidia;           /* compute capability times 10, and beyond; 0: not NVIDIA's */
+    const char *amd[4];        /* how the name begins, as "gfx94" */
+    const char *extensions[4]; /* one of these, of those that its vendor alone has */
     uint32_t intel[4][2]; /* from and to: architecture times 100 and release of the IP version */
     /* A CPU with vectors of so many f32, and beyond; 0: not a CPU. Of kinds with the same lanes the
      * last cache decides in the same way: bytes, and beyond. */
@@ -172,6 +173,8 @@ const tn_device_kind *tn_device_kind_other(void);
 const tn_device_kind *tn_device_kind_of_nvidia(uint32_t major, uint32_t minor);
 const tn_device_kind *tn_device_kind_of_amd(const char *name);
 const tn_device_kind *tn_device_kind_of_intel(uint32_t ip_version);
+/* By the device's extensions, between blanks; NULL where none of them says a kind. */
+const tn_device_kind *tn_device_kind_of_extensions(const char *words);
 const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32, uint64_t last_cache);
 
 /* The same among `count` kinds. */

@@ -46,7 +46,9 @@ void tn_build_list_run(tenon_context *context, tn_build_list *list)
     const uint32_t count = list->count > 1 ? list->count : 0;
     for (uint32_t i = 0; i < count; i++) {
         build *b = &builds[i];
-        *b = (build){context, list->programs[i].source, list->programs[i].options, 0, false};
+        *b = (build){.context = context,
+                     .source = list->programs[i].source,
+                     .options = list->programs[i].options};
         b->has_thread = i + 1 < count && tn_thread_create(&b->thread, work, b);
     }
     if (count > 0)

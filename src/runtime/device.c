@@ -147,7 +147,8 @@ static const tn_device_kind *read_kind(reading *r, const tn_device *device, cons
         HINT(r, CL_DEVICE_IP_VERSION_INTEL, &major);
         return tn_device_kind_of_intel(major);
     }
-    return tn_device_kind_of_amd(device->info.name);
+    const tn_device_kind *kind = tn_device_kind_of_extensions(words);
+    return kind != NULL ? kind : tn_device_kind_of_amd(device->info.name);
 }
 
 /* Of the sizes that a kernel may ask for; what the driver does not fill in stays 0. */

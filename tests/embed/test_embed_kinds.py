@@ -42,6 +42,13 @@ class EmbedKinds(unittest.TestCase):
         self.write("more", {"like": "base"})
         self.assertEqual(self.embedded().count(".nvidia = 10"), 1)
 
+    def test_extensions_are_texts_and_not_inherited(self):
+        self.write("phone", {"like": "base", "match": {"extensions": ["cl_a", "cl_b"]}})
+        self.write("tablet", {"like": "phone"})
+        text = self.embedded()
+        self.assertIn('.match = {.extensions = {"cl_a", "cl_b"}}', text)
+        self.assertEqual(text.count("cl_a"), 1)
+
     def test_a_new_file_makes_it_run_again(self):
         self.embedded()
         depends = (self.folder / "kinds.d").read_text().split()

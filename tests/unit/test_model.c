@@ -2,6 +2,7 @@
 #include "common/testing.h"
 
 #include "device/model.h"
+#include "gemm/args.h"
 #include "runtime/capability_trials.h"
 
 #include <string.h>
@@ -72,6 +73,47 @@ static void every_kind_is_whole(void **state)
         check_usual(&kind->usual);
         if (tn_device_kind_is_cpu(kind))
             check_cpu(kind);
+    }
+}
+
+static void gpus_by_their_extensions(void **state)
+{
+    static const char *const kinds[][2] = {
+        {"cl_khr_fp16 cl_arm_core_id cl_khr_icd", "mali"},
+        {"cl_qcom_perf_hint", "adreno"},
+        {"cl_khr_icd cl_img_yuv_image ", "powervr"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT(kinds); i++)
+        assert_string_equal(tn_device_kind_of_extensions(kinds[i][0])->name, kinds[i][1]);
+    assert_null(tn_device_kind_of_extensions(""));
+    assert_null(tn_device_kind_of_extensions("cl_khr_fp16 cl_arm_core_id_of_another arm_core_id"));
+}
+
+static void check_fits(const tn_device_kind *kind, const tn_kind_tile *tiles, size_t element)
+{
+    for (size_t t = 0; t < TN_KIND_TILES && tiles[t].mb > 0; t++) {
+        const tn_kind_tile *tile = &tiles[t];
+        const size_t rows = (size_t)(tile->mb + tile->nb) + 2 * GEMM_TILE_PADDING;
+        assert_true(rows * (size_t)(tile->kb * tile->lb) * element <= kind->usual.local_memory);
+        assert_true((uint32_t)(tile->mb / tile->mr * (tile->nb / tile->nr)) <=
+                    kind->usual.max_work_group);
+        assert_true(tile->mr * tile->nr <= 16);
+    }
+}
+
+/* Little local memory, few registers, small work-groups. */
+static void tiles_of_embedded_gpus_are_safe(void **state)
+{
+    static const char *const names[] = {"adreno", "mali", "powervr"};
+    (void)state;
+    for (size_t i = 0; i < COUNT(names); i++) {
+        const tn_device_kind *kind = tn_device_kind_named(names[i]);
+        assert_non_null(kind);
+        assert_true(kind->usual.local_memory <= 32768 && kind->usual.max_work_group <= 256);
+        check_fits(kind, kind->tiled.f32, 4);
+        check_fits(kind, kind->tiled.f64, 8);
+        check_fits(kind, kind->tiled.small, 4);
     }
 }
 
@@ -272,6 +314,8 @@ static void steps_wait_for_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_is_whole),
+                                       cmocka_unit_test(gpus_by_their_extensions),
+                                       cmocka_unit_test(tiles_of_embedded_gpus_are_safe),
                                        cmocka_unit_test(cpus_by_their_lanes),
                                        cmocka_unit_test(cpus_of_equal_lanes_by_their_caches),
                                        cmocka_unit_test(launches_and_bytes),

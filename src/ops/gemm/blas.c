@@ -33,13 +33,19 @@ static tenon_status check_enums(const char *operation, tenon_blas_layout layout,
     return TENON_OK;
 }
 
+/* A size_t of 64 bits may hold more. */
+static bool is_index(uint64_t value)
+{
+    return value <= INT64_MAX;
+}
+
 static tenon_status fill_view(const char *operation, tenon_dtype dtype, const blas_matrix *matrix,
                               tenon_tensor *view)
 {
     uint64_t bytes;
     if (__builtin_mul_overflow((uint64_t)matrix->offset, (uint64_t)tenon_dtype_size(dtype),
                                &bytes) ||
-        matrix->ld > INT64_MAX)
+        !is_index(matrix->ld))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: offset %zu or leading dimension %zu overflows", operation,
                        matrix->name, matrix->offset, matrix->ld);
@@ -58,7 +64,7 @@ static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_
     bool by_rows = (layout == TENON_BLAS_ROW_MAJOR) != transposed;
     size_t length = by_rows ? cols : rows;
     TN_TRY(fill_view(operation, dtype, matrix, view));
-    if (rows > INT64_MAX || cols > INT64_MAX)
+    if (!is_index(rows) || !is_index(cols))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory",
                        operation, matrix->name, rows, cols);
     if (matrix->ld < length || matrix->ld == 0)
@@ -76,7 +82,7 @@ static tenon_status vector_view(const char *operation, tenon_dtype dtype, size_t
                                 const blas_matrix *vector, tenon_tensor *view)
 {
     TN_TRY(fill_view(operation, dtype, vector, view));
-    if (vector->ld == 0 || length > INT64_MAX)
+    if (vector->ld == 0 || !is_index(length))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s_inc is %zu with %zu elements, must be at least 1", operation,
                        vector->name, vector->ld, length);

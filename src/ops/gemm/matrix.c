@@ -17,7 +17,7 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
 };
 
 /* How much longer a step takes whose blocks are copied element by element. */
-#define UNALIGNED 3.0
+#define UNALIGNED_SLOWDOWN 3.0
 /* Rows or columns of a thin block. */
 #define MOST_THIN 32
 /* Bytes of K in a line of a block, where the kind does not say. */
@@ -364,7 +364,7 @@ static tn_work work_of(const tenon_context *context, const gemm_problem *p, cons
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     tn_work work = tn_matrix_loop(context, unit, values, groups, k, 0);
     if (!is_aligned(p, GEMM_A, unit) || !is_aligned(p, GEMM_B, unit))
-        work.efficiency /= UNALIGNED;
+        work.efficiency /= UNALIGNED_SLOWDOWN;
     work.bytes =
         (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8;
     return work;

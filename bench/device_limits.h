@@ -1,6 +1,6 @@
 /* What the files that measure a device's limits share. */
-#ifndef BENCH_LIMITS_H
-#define BENCH_LIMITS_H
+#ifndef BENCH_DEVICE_LIMITS_H
+#define BENCH_DEVICE_LIMITS_H
 
 #include "bench.h"
 

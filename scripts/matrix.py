@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Builds Tenon for other compilers, C libraries, processors and systems, and runs there what this machine can.
+
+    matrix.py [--list] [NAME …]
+
+What is missing is installed where there is apt and root. Each target is configured, built, linked with a consumer
+(tests/embed/consumer/main.c), and runs its unit tests and the consumer; the last asks for a device, and "no OpenCL" is a
+right answer where there is none. Ends with a table; the exit status is 1 where something failed that could run.
+"""
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from configparser import ConfigParser
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+WRAPS = ROOT / "subprojects"
+CACHE = Path(os.environ.get("MESON_PACKAGE_CACHE_DIR", WRAPS / "packagecache"))
+STEPS = ["compiled", "linked", "unit tests", "device"]
+OPTIONS = ["--buildtype=release", "-Dbench=disabled", "-Dopenblas=disabled", "-Dclblast=disabled", "-Donednn=disabled"]
+NO_OPENCL = 3  # the consumer's exit status where there is no OpenCL
+
+
+class Skipped(Exception):
+    """What this machine cannot do, and why."""
+
+
+@dataclass
+class Target:
+    what: str
+    compiler: str
+    packages: list = field(default_factory=list)
+    cross: str = ""        # the name of a file in packaging/cross
+    runner: str = ""       # the program that runs its programs
+    fallback: bool = False  # every dependency from its wrap
+
+    def needs(self):
+        return [self.compiler, *([self.runner] if self.runner else [])]
+
+
+TARGETS = {
+    "gcc": Target("gcc and glibc", "gcc", ["gcc"]),
+    "clang": Target("clang and glibc", "clang", ["clang"]),
+    "musl": Target("gcc and musl", "musl-gcc", ["musl-tools"], "x86_64-linux-musl"),
+    "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu"], "i686-linux-gnu"),
+    "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc", ["gcc-aarch64-linux-gnu", "qemu-user"], "aarch64-linux-gnu",
+                    "qemu-aarch64"),
+    "windows": Target("Windows by mingw-w64", "x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64", "wine64", "wine"],
+                      "x86_64-w64-mingw32", "wine"),
+    "fallback": Target("every dependency from its wrap", "cc", fallback=True),
+}
+# Debian's sources that are the very archives of the wraps.
+SOURCES = {"cmocka": "cmocka", "jansson": "jansson", "xxhash": "xxhash", "libpng": "libpng1.6",
+           "opencl-headers": "khronos-opencl-headers"}
+
+
+def install(target):
+    """Installs what apt has; says what is absent then."""
+    absent = [name for name in target.needs() if not shutil.which(name)]
+    if absent and shutil.which("apt-get") and os.geteuid() == 0:
+        environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
+        for command in (["update"], ["install", "-y", "--no-install-recommends", *target.packages]):
+            subprocess.run(["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", *command], env=environment, check=False,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        absent = [name for name in target.needs() if not shutil.which(name)]
+    if target.compiler in absent:
+        raise Skipped(f"there is no {target.compiler}")
+
+
+def wrap_of(name):
+    wrap = ConfigParser(interpolation=None)
+    wrap.read(WRAPS / f"{name}.wrap")
+    return wrap["wrap-file"]
+
+
+def is_cached(name):
+    path = CACHE / wrap_of(name)["source_filename"]
+    return path.is_file() and hashlib.sha256(path.read_bytes()).hexdigest() == wrap_of(name)["source_hash"]
+
+
+def is_there(name):
+    return is_cached(name) or (WRAPS / wrap_of(name)["directory"] / "meson.build").is_file()
+
+
+def download(name, log):
+    """By Meson from where the wrap says, and else by apt from Debian's sources, whose archive has the same hash."""
+    subprocess.run(["meson", "subprojects", "download", name], cwd=ROOT, stdout=log, stderr=log, check=False,
+                   timeout=120)
+    if is_there(name) or name not in SOURCES or not shutil.which("apt-get"):
+        return
+    folder = ROOT / "build-matrix" / "sources"
+    for part in ("lists/partial", "cache/archives/partial"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    (folder / "list").write_text("".join(
+        f"deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian {suite} main\n"
+        for suite in ("bookworm", "trixie")))
+    apt = ["apt-get", "-q", "-o", f"Dir::Etc::SourceList={folder / 'list'}", "-o", "Dir::Etc::SourceParts=/dev/null",
+           "-o", f"Dir::State::Lists={folder / 'lists'}", "-o", f"Dir::Cache={folder / 'cache'}",
+           "-o", "APT::Sandbox::User=root"]
+    subprocess.run([*apt, "update"], stdout=log, stderr=log, check=False)
+    subprocess.run([*apt, "--download-only", "source", SOURCES[name]], cwd=folder, stdout=log, stderr=log, check=False)
+    for path in folder.glob("*.orig.tar.*"):
+        if hashlib.sha256(path.read_bytes()).hexdigest() == wrap_of(name)["source_hash"]:
+            CACHE.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, CACHE / wrap_of(name)["source_filename"])
+
+
+def lacking(names, log):
+    for name in names:
+        if not is_there(name):
+            download(name, log)
+    return [name for name in names if not is_there(name)]
+
+
+def host_headers(folder):
+    """A cross file by which a cross compiler has the headers of this machine that are the same on all, and those alone."""
+    include, packages = folder / "include", folder / "pkgconfig"
+    include.mkdir(parents=True, exist_ok=True)
+    packages.mkdir(exist_ok=True)
+    for name, header, module in (("CL", "CL", "OpenCL-Headers"), ("xxhash.h", "xxhash.h", "libxxhash")):
+        at = Path("/usr/include", header)
+        if at.exists() and not (include / name).exists():
+            (include / name).symlink_to(at)
+        if at.exists():
+            (packages / f"{module}.pc").write_text(
+                f"includedir={include}\nName: {module}\nDescription: headers\nVersion: 3.0\nCflags: -I${{includedir}}\n")
+    (folder / "headers.ini").write_text(f"[properties]\npkg_config_libdir = '{packages}'\n")
+    return folder / "headers.ini"
+
+
+class Build:
+    def __init__(self, name, target, log):
+        self.name, self.target, self.log = name, target, log
+        self.folder = ROOT / "build-matrix" / name
+        self.log_path = Path(log.name)
+
+    def run(self, *command, **options):
+        command = [str(part) for part in command]
+        self.log.write(f"$ {' '.join(command)}\n")
+        self.log.flush()
+        return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, check=False,
+                              **options).returncode
+
+    def must(self, *command, **options):
+        if self.run(*command, **options) != 0:
+            raise RuntimeError(f"{command[0]} failed: see {self.log_path.relative_to(ROOT)}")
+
+    def configure(self):
+        if (self.folder / "build.ninja").is_file():
+            return
+        args = []
+        if self.target.cross:
+            args += ["--cross-file", ROOT / "packaging" / "cross" / f"{self.target.cross}.ini",
+                     "--cross-file", host_headers(ROOT / "build-matrix" / "headers")]
+            wrapped = [name for name in ("cmocka", "jansson") if not lacking([name], self.log)]
+            args.append(f"--force-fallback-for={','.join(wrapped)}")
+        if self.target.fallback:
+            names = sorted(path.stem for path in WRAPS.glob("*.wrap"))
+            absent = lacking(names, self.log)
+            if absent:
+                raise Skipped(f"the sources of {', '.join(absent)} are not to be had: put them into subprojects/packagecache")
+            args.append("--wrap-mode=forcefallback")
+        environment = dict(os.environ) if self.target.cross else dict(os.environ, CC=self.target.compiler)
+        self.must("meson", "setup", self.folder, *OPTIONS, *args, env=environment)
+
+    def introspect(self, what):
+        done = subprocess.run(["meson", "introspect", what, str(self.folder)], check=True, text=True, stdout=subprocess.PIPE)
+        return json.loads(done.stdout)
+
+    def files(self, kinds, part):
+        return [Path(name) for target in self.introspect("--targets") if target["type"] in kinds
+                for name in target["filename"] if part in Path(name).relative_to(self.folder).as_posix()]
+
+    def wrapper(self):
+        if not self.target.cross:
+            return []
+        cross = ConfigParser()
+        cross.read(ROOT / "packaging" / "cross" / f"{self.target.cross}.ini")
+        text = cross["binaries"].get("exe_wrapper", "[]").replace("'", '"')
+        found = json.loads(text)
+        words = found if isinstance(found, list) else [found]
+        if words and not shutil.which(words[0]):
+            raise Skipped(f"there is no {words[0]} to run it")
+        return words
+
+    def ninja(self, paths):
+        self.must("ninja", "-C", self.folder, *(path.relative_to(self.folder) for path in paths))
+
+    def compiled(self):
+        self.configure()
+        self.ninja([path for path in self.files({"shared library", "static library", "executable"}, "")
+                    if path.relative_to(self.folder).parts[0] in ("src", "tools") and "internal" not in path.name])
+        return "yes"
+
+    def consumer(self):
+        return self.folder / ("consumer.exe" if self.target.cross.endswith("mingw32") else "consumer")
+
+    def linked(self):
+        library = self.files({"shared library"}, "src/")[0]
+        flags = self.introspect("--dependencies")
+        includes = [flag for one in flags for flag in one["compile_args"] if flag.startswith("-I")]
+        # Subprojects that are only headers say where they lie by their folder.
+        includes += [f"-I{path}" for path in WRAPS.glob("OpenCL-Headers*")]
+        self.must(self.target.compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'include'}",
+                  f"-I{self.folder / 'include'}", *dict.fromkeys(includes), ROOT / "tests/embed/consumer/main.c", "-o",
+                  self.consumer(), f"-L{library.parent}", "-ltenon", *([] if library.suffix == ".dll" else [
+                      f"-Wl,-rpath,{library.parent}"]))
+        return "yes"
+
+    def unit_tests(self):
+        programs = self.files({"executable"}, "tests/unit/")
+        if not programs:
+            raise Skipped("there is no cmocka for it")
+        self.wrapper()
+        self.ninja(programs)
+        environment = dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0")
+        if self.run("meson", "test", "-C", self.folder, "--no-rebuild", "--suite", "tenon:unit", "--print-errorlogs",
+                    "--timeout-multiplier", "5", env=environment) != 0:
+            raise RuntimeError(f"some fail: see {self.log_path.relative_to(ROOT)}")
+        return f"{len(programs)} programs"
+
+    def device(self):
+        environment = dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0", WINEPATH=str(self.folder / "src"))
+        command = [*self.wrapper(), self.consumer()]
+        if self.target.cross == "i686-linux-gnu":  # its loader is told where libraries lie
+            command[2] += f":{self.folder / 'src'}"
+        status = self.run(*command, env=environment, timeout=300)
+        if status == NO_OPENCL:
+            raise Skipped("there is no OpenCL for it")
+        if status != 0:
+            raise RuntimeError(f"the consumer ends with {status}")
+        # Only what runs on this machine as it is has the drivers for the examples.
+        products = [path for path in self.files({"executable"}, "examples/product") if path.name.startswith("product")]
+        self.ninja(products)
+        self.must(*self.wrapper(), products[0], env=environment, timeout=300)
+        return "a product"
+
+
+def work(name):
+    """What each step came to, by its name."""
+    target, results = TARGETS[name], {}
+    folder = ROOT / "build-matrix"
+    folder.mkdir(exist_ok=True)
+    with open(folder / f"{name}.log", "w", encoding="utf-8") as log:
+        build = Build(name, target, log)
+        for step in STEPS:
+            # What the step needs, and does not have.
+            before = {"unit tests": "compiled", "linked": "compiled", "device": "linked"}.get(step)
+            try:
+                if before and results[before][0] != "passed":
+                    raise Skipped(f"not {before}")
+                if step == "compiled":
+                    install(target)
+                results[step] = ("passed", getattr(build, step.replace(" ", "_"))())
+            except Skipped as reason:
+                results[step] = ("skipped", str(reason))
+            except (RuntimeError, OSError, subprocess.SubprocessError) as error:
+                results[step] = ("failed", str(error))
+    return results
+
+
+def table(results):
+    lines = ["| target | " + " | ".join(STEPS) + " |", "|---" * (len(STEPS) + 1) + "|"]
+    for name, row in results.items():
+        cells = [text if state == "passed" else f"{state}: {text}" for state, text in (row[step] for step in STEPS)]
+        lines.append(f"| {name} ({TARGETS[name].what}) | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./run matrix", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(TARGETS)}; all without one")
+    parser.add_argument("--list", action="store_true", help="print the targets and end")
+    args = parser.parse_args()
+    unknown = [name for name in args.names if name not in TARGETS]
+    if unknown:
+        parser.error(f"there is no target {unknown[0]}: {', '.join(TARGETS)}")
+    if args.list:
+        for name, target in TARGETS.items():
+            print(f"{name:10}{target.what}")
+        return 0
+    results = {}
+    for name in dict.fromkeys(args.names or TARGETS):
+        start = time.monotonic()
+        print(f"{name} … ", end="", flush=True)
+        results[name] = work(name)
+        states = {state for state, _ in results[name].values()}
+        print(f"{'failed' if 'failed' in states else 'done'} after {time.monotonic() - start:.0f} s", flush=True)
+    print(f"\n{table(results)}")
+    return 1 if any(state == "failed" for row in results.values() for state, _ in row.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

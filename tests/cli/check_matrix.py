@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""The arguments of `./run matrix`, what it says of what it cannot do, and that its targets have what they name."""
+import importlib.util
+import io
+import subprocess
+import sys
+import tempfile
+import unittest
+from contextlib import redirect_stdout
+from pathlib import Path
+from unittest import mock
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("matrix", ROOT / "scripts" / "matrix.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["matrix"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+matrix = load()
+
+
+def run(*args):
+    return subprocess.run([sys.executable, ROOT / "scripts" / "matrix.py", *args], capture_output=True, text=True,
+                          check=False)
+
+
+class Arguments(unittest.TestCase):
+    def test_list_names_every_target_and_builds_nothing(self):
+        done = run("--list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], list(matrix.TARGETS))
+
+    def test_an_unknown_target_is_refused_before_anything_is_built(self):
+        done = run("gcc", "amiga")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stdout, "")
+        self.assertIn("there is no target amiga", done.stderr)
+
+    def test_an_unknown_option_is_refused(self):
+        self.assertEqual(run("--fast").returncode, 2)
+
+
+class Targets(unittest.TestCase):
+    def test_cross_files_are_there_and_name_the_compiler(self):
+        for name, target in matrix.TARGETS.items():
+            if target.cross:
+                text = (ROOT / "packaging" / "cross" / f"{target.cross}.ini").read_text()
+                self.assertIn(f"c = '{target.compiler}'", text, name)
+
+    def test_wraps_have_a_hash_and_their_packagefiles(self):
+        for path in matrix.WRAPS.glob("*.wrap"):
+            wrap = matrix.wrap_of(path.stem)
+            self.assertRegex(wrap["source_hash"], "^[0-9a-f]{64}$", path.name)
+            self.assertTrue((matrix.WRAPS / "packagefiles" / wrap["patch_directory"] / "meson.build").is_file(), path.name)
+
+    def test_sources_of_debian_have_wraps(self):
+        for name in matrix.SOURCES:
+            self.assertTrue((matrix.WRAPS / f"{name}.wrap").is_file(), name)
+
+
+class Outcomes(unittest.TestCase):
+    def status(self, **states):
+        row = {step: ("passed", "yes") for step in matrix.STEPS} | states
+        out = io.StringIO()
+        with mock.patch.object(matrix, "work", return_value=row), \
+                mock.patch.object(sys, "argv", ["matrix.py", "gcc"]), redirect_stdout(out):
+            return matrix.main(), out.getvalue()
+
+    def test_what_is_skipped_is_said_and_is_no_failure(self):
+        status, text = self.status(device=("skipped", "there is no OpenCL for it"))
+        self.assertEqual(status, 0)
+        self.assertIn("skipped: there is no OpenCL for it", text)
+
+    def test_what_fails_makes_it_fail(self):
+        status, text = self.status(linked=("failed", "why"))
+        self.assertEqual(status, 1)
+        self.assertIn("failed: why", text)
+
+    def test_without_the_compiler_all_is_skipped_with_the_reason(self):
+        target = matrix.Target("nothing", "no-such-compiler")
+        with mock.patch.dict(matrix.TARGETS, {"none": target}), mock.patch.object(matrix.os, "geteuid", return_value=1), \
+                tempfile.TemporaryDirectory() as folder, mock.patch.object(matrix, "ROOT", Path(folder)):
+            row = matrix.work("none")
+        self.assertEqual({state for state, _ in row.values()}, {"skipped"})
+        self.assertEqual(row["compiled"][1], "there is no no-such-compiler")
+
+
+if __name__ == "__main__":
+    unittest.main()
