@@ -217,20 +217,24 @@ class Build:
         programs = self.files({"executable"}, "tests/unit/")
         if not programs:
             raise Skipped("there is no cmocka for it")
-        self.wrapper()
+        wrapper = self.wrapper()
         self.ninja(programs)
-        environment = dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0")
-        if self.run("meson", "test", "-C", self.folder, "--no-rebuild", "--suite", "tenon:unit", "--print-errorlogs",
-                    "--timeout-multiplier", "5", env=environment) != 0:
-            raise RuntimeError(f"some fail: see {self.log_path.relative_to(ROOT)}")
+        failed = [path.stem for path in programs
+                  if self.run(*wrapper, path, env=self.environment(), timeout=300) != 0]
+        if failed:
+            raise RuntimeError(f"{', '.join(failed)}: see {self.log_path.relative_to(ROOT)}")
         return f"{len(programs)} programs"
 
+    def environment(self):
+        """Wine says nothing of itself, and finds the library; nothing is kept between runs."""
+        return dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0", TENON_SOURCE_ROOT=str(ROOT),
+                    WINEPATH=str(self.folder / "src"))
+
     def device(self):
-        environment = dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0", WINEPATH=str(self.folder / "src"))
         command = [*self.wrapper(), self.consumer()]
         if self.target.cross == "i686-linux-gnu":  # its loader is told where libraries lie
             command[2] += f":{self.folder / 'src'}"
-        status = self.run(*command, env=environment, timeout=300)
+        status = self.run(*command, env=self.environment(), timeout=300)
         if status == NO_OPENCL:
             raise Skipped("there is no OpenCL for it")
         if status != 0:
@@ -238,7 +242,7 @@ class Build:
         # Only what runs on this machine as it is has the drivers for the examples.
         products = [path for path in self.files({"executable"}, "examples/product") if path.name.startswith("product")]
         self.ninja(products)
-        self.must(*self.wrapper(), products[0], env=environment, timeout=300)
+        self.must(*self.wrapper(), products[0], env=self.environment(), timeout=300)
         return "a product"
 
 

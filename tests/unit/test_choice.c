@@ -28,7 +28,7 @@ static void choose(tenon_context *context, const char *line, tenon_dtype dtype, 
 /* A line, and how the description of its plan begins. */
 static const char *const choices[][2] = {
     {"softmax x=T:8192x1024 y=T:8192x1024", "softmax/group:"},
-    {"softmax x=T:128x50000 y=T:128x50000", "softmax/group:tm256"},
+    {"softmax x=T:128x50000 y=T:128x50000", "softmax/group:tm"},
     {"softmax x=T:65536x21 y=T:65536x21", "softmax/group:"},
     {"softmax x=T:8x21x65536 y=T:8x21x65536 axis=1", "softmax/group:"},
     {"softmax_backward y=T:8192x1024 dy=T:8192x1024 dx=T:8192x1024", "softmax_backward/group:"},
@@ -42,7 +42,12 @@ static const char *const choices[][2] = {
     {"reduce x=T:4x16777216 y=T:4 axis_count=1 axes=1", "reduce/split_rows"},
     {"reduce x=T:1000000x4 y=T:1000000 axis_count=1 axes=1", "reduce/"},
     {"activation x=T:1048576 y=T:1048576 activation=relu", "activation/dense"},
+};
+
+/* Where a work-group may have 256 work-items. */
+static const char *const large_group_choices[][2] = {
     {"copy x=T:4096x4096/1,4096 y=T:4096x4096", "copy/transpose_local"},
+    {"softmax x=T:128x50000 y=T:128x50000", "softmax/group:tm256"},
 };
 
 /* On CPUs of 4, 8 and 16 lanes alike. */
@@ -88,8 +93,12 @@ static void rows_by_their_number_and_length(void **state)
 {
     (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++)
-        if (!tn_device_kind_is_cpu(&tn_device_kinds[k]))
+        if (!tn_device_kind_is_cpu(&tn_device_kinds[k])) {
             check_choices(&tn_device_kinds[k], choices, sizeof choices / sizeof *choices);
+            if (tn_device_kinds[k].usual.max_work_group >= 256)
+                check_choices(&tn_device_kinds[k], large_group_choices,
+                              sizeof large_group_choices / sizeof *large_group_choices);
+        }
 }
 
 static void cpus_of_every_width(void **state)
