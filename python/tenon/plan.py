@@ -13,13 +13,14 @@ class Plan:
     types and strides that the plan was made with, wherever in their memory they begin; outputs that are not given are made."""
 
     def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
-                 outputs: List[str], scales: Sequence[Optional[Tensor]]):
+                 outputs: List[str], unread: List[str], scales: Sequence[Optional[Tensor]]):
         self._c = ffi.gc(handle, lib.tenon_plan_release)
         self.name = name
         self.context = context
         self._outputs = outputs
         # Packed operands are the plan's own, and runs are not given them.
         self._views = {o: v for o, v in operands.items() if o != "packed"}
+        self._unread = unread
         self._scales = list(scales)
 
     @property
@@ -75,7 +76,7 @@ class Plan:
             raise TypeError(f"{self.name}: {', '.join(set(values) & set(named))} is given twice")
         values.update(named)
         operands = {o: self._operand(o, values.get(o), stream) for o in self._views}
-        tensors = [*operands.values(), *self._scales]
+        tensors = [*(None if o in self._unread else t for o, t in operands.items()), *self._scales]
         count = lib.tenon_plan_operands(self._c)
         given = ffi.new("tenon_operand[]", count)
         for i, t in enumerate(tensors[:count]):
