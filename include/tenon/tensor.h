@@ -134,10 +134,9 @@ TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank
 /** What lies as N H W C, read as N C H W: the view that the operations on images take. The channels
  * come from the last dimension to the second one, and nothing is copied:
  *
- *     const int64_t sizes[] = {8, 56, 56, 64};                                 as they lie: N H W C
- *     tenon_tensor_create(context, TENON_DTYPE_F16, 4, sizes, &memory);
- *     const tenon_tensor x = tenon_tensor_nhwc(memory);                    8 x 64 x 56 x 56, N C H
- * W
+ *     const int64_t sizes[] = {8, 56, 56, 64};                    N H W C, as they lie
+ *     tenon_tensor_create(context, TENON_DTYPE_F16, 4, sizes, &lying);
+ *     const tenon_tensor x = tenon_tensor_nhwc(lying);            8 x 64 x 56 x 56, N C H W
  *
  * Filters that lie as K R S C become K C R S by it, gradients and outputs N C H W as the images
  * are; of a view without memory (tenon_tensor_view) it makes one to plan with. The way back, for a
