@@ -74,8 +74,7 @@ std::vector<float> edges_on_device(const std::vector<float> &pixels)
     plan.run(stream, x, w, nullptr, nullptr, y);
 
     /* The two channels are views: no copy is made to add them. */
-    tenon::elementwise(stream, nullptr, tenon_tensor_slice(y, 1, 0, 1),
-                       tenon_tensor_slice(y, 1, 1, 1), edges);
+    tenon::elementwise(stream, nullptr, tenon::slice(y, 1, 0, 1), tenon::slice(y, 1, 1, 1), edges);
     return edges.download(stream);
 }
 

@@ -89,7 +89,7 @@ static void draw(int64_t height, int64_t width, const uint8_t *pixels, uint8_t *
                                             .end = {0, RADIUS, RADIUS}),
                           &bytes, &framed, NULL));
     /* Rows of pixels are read as planes of colours, which is a view, and become floats. */
-    const tenon_tensor planes = tenon_tensor_permute(framed, (uint32_t[]){0, 3, 1, 2});
+    const tenon_tensor planes = tenon_tensor_nhwc(framed);
     TRY(tenon_copy(stream, NULL, &planes, &x, NULL));
     TRY(tenon_conv_forward(stream, &tenon_conv_params(.epilogue.alpha = PRESSURE), &x, &w, NULL,
                            &paper, &y, NULL));

@@ -304,7 +304,7 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
 };
 
 /** A tenon_tensor in memory of its own, with elements of a C++ type. What takes a tenon_tensor
- * takes one: tenon_tensor_transpose(a, 0, 1) is a view of it, which must not outlive it. */
+ * takes one: tenon::transpose(a, 0, 1) is a view of it, which must not outlive it. */
 template <class T> class Tensor {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
 
@@ -390,10 +390,51 @@ template <class T> class Tensor {
     tenon_tensor view_{};
 };
 
+namespace detail {
+
+/* A view that a function of the C API has made, or failed to make: then it throws. Without
+ * exceptions the invalid view is what tells, beside tenon_last_error(). */
+inline tenon_tensor made(const tenon_tensor &view) {
+#if TENON_HPP_EXCEPTIONS
+    if (view.dtype == TENON_DTYPE_INVALID)
+        throw Error(TENON_ERROR_INVALID_ARGUMENT);
+#endif
+    return view;
+}
+
+/* What makes a view of the arguments of the C function of its name. */
+template <auto Function> struct view_maker;
+template <class... A, tenon_tensor (*Function)(A...)> struct view_maker<Function> {
+    tenon_tensor operator()(A... a) const { return made(Function(a...)); }
+};
+
+inline std::uint32_t rank_of(const shape &sizes) { return static_cast<std::uint32_t>(sizes.size()); }
+
+} // namespace detail
+
+/** Views, with the arguments of the C functions of their names, tenon_tensor_…. One that cannot be
+ * is refused where it is made: these throw, and without exceptions return a view of dtype
+ * TENON_DTYPE_INVALID, which every call refuses; tenon_last_error() says why at once. */
+inline constexpr detail::view_maker<&::tenon_tensor_transpose> transpose{};
+inline constexpr detail::view_maker<&::tenon_tensor_slice> slice{};
+inline constexpr detail::view_maker<&::tenon_tensor_slice_step> slice_step{};
+inline constexpr detail::view_maker<&::tenon_tensor_squeeze> squeeze{};
+inline constexpr detail::view_maker<&::tenon_tensor_unsqueeze> unsqueeze{};
+inline constexpr detail::view_maker<&::tenon_tensor_nhwc> nhwc{};
+/** `order` has each dimension once; one of another length than the rank is refused, too. */
+inline tenon_tensor permute(const tenon_tensor &tensor, const std::vector<std::uint32_t> &order)
+{
+    const bool fits = order.size() == tensor.rank;
+    return detail::made(tenon_tensor_permute(tensor, fits ? order.data() : nullptr));
+}
+inline tenon_tensor broadcast(const tenon_tensor &tensor, const shape &sizes)
+{
+    return detail::made(tenon_tensor_broadcast(tensor, detail::rank_of(sizes), sizes.data()));
+}
 /** A row-major view without memory, to plan with. */
 template <class T> tenon_tensor tensor_view(const shape &sizes) {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
-    return tenon_tensor_view(dtype_v<T>, static_cast<std::uint32_t>(sizes.size()), sizes.data());
+    return detail::made(tenon_tensor_view(dtype_v<T>, detail::rank_of(sizes), sizes.data()));
 }
 
 namespace detail {
@@ -401,6 +442,18 @@ inline tenon_memory memory_of(std::nullptr_t) { return {}; }
 inline tenon_memory memory_of(const tenon_memory &memory) { return memory; }
 inline tenon_memory memory_of(const tenon_tensor &tensor) { return tensor.memory; }
 } // namespace detail
+
+/** An operand of a plan by its name, which must last as long as this: {"a", x} is where the tensor
+ * x lies, memory and offset; {"a", memory, offset} says both. */
+struct operand : ::tenon_operand {
+    operand(const char *called, const tenon_tensor &x) : ::tenon_operand{called, x.memory, x.offset}
+    {
+    }
+    operand(const char *called, const tenon_memory &in, std::uint64_t from)
+        : ::tenon_operand{called, in, from}
+    {
+    }
+};
 
 /** tenon_plan, which the functions …_plan make. */
 class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
@@ -432,6 +485,35 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     {
         const tenon_memory memories[] = {detail::memory_of(operands)...};
         return check(tenon_plan_run(stream, get(), memories, sizeof...(M), &sync));
+    }
+    /** The same with operands by name, in any order, each at an offset of its own, which takes the
+     * place of the plan's (tenon_plan_run_operands): plan.run(stream, {{"a", x}, {"b", y}, …}). One
+     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. */
+    result run(tenon_stream *stream, const std::vector<operand> &named) const
+    {
+        return run_operands(stream, named, nullptr);
+    }
+    result run(tenon_stream *stream, const tenon_sync &sync,
+               const std::vector<operand> &named) const
+    {
+        return run_operands(stream, named, &sync);
+    }
+    /** The names of what a run takes, in order. */
+    std::vector<std::string> names() const
+    {
+        std::vector<std::string> all;
+        for (std::uint32_t i = 0; i < operands(); i++)
+            all.emplace_back(tenon_plan_operand_name(get(), i));
+        return all;
+    }
+
+  private:
+    result run_operands(tenon_stream *stream, const std::vector<operand> &named,
+                        const tenon_sync *sync) const
+    {
+        const std::vector<tenon_operand> given(named.begin(), named.end());
+        return check(tenon_plan_run_operands(stream, get(), given.data(),
+                                             static_cast<std::uint32_t>(given.size()), sync));
     }
 };
 

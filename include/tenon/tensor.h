@@ -71,15 +71,22 @@ typedef struct tenon_tensor {
     int64_t stride[TENON_MAX_RANK]; /**< elements, never negative; 0 broadcasts an input */
 } tenon_tensor;
 
+/*
+ * Functions that return a view have no status to return. One that cannot make its view fails all
+ * the same, at once: tenon_last_error() has the message, which names the function, the shape that
+ * it was given and its arguments, and the view is an invalid one, of dtype TENON_DTYPE_INVALID.
+ * Every call refuses an invalid view, with TENON_ERROR_INVALID_ARGUMENT and that message within its
+ * own. A view made of an invalid one is the same invalid view, and is refused again. They need no
+ * context, and any thread may call them.
+ */
+
 /** A row-major view without memory.
- *  @return the view; an invalid one, of dtype TENON_DTYPE_INVALID, when the rank is above
- *          TENON_MAX_RANK, a size is negative, or the strides overflow. Every call refuses an
- *          invalid view, and its message says which function made it, of which shape and with which
- *          arguments. A view made of an invalid one is the same invalid view */
+ *  @return the view; TENON_DTYPE_INVALID, and the message, when there is no such type, the rank is
+ *          above TENON_MAX_RANK, a size is negative, or the strides overflow */
 TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape);
 
-/** The same view with dimensions d0 and d1 exchanged; TENON_DTYPE_INVALID when one of them is not
- * below the rank. */
+/** The same view with dimensions d0 and d1 exchanged; TENON_DTYPE_INVALID, and the message,
+ * when one of them is not below the rank. */
 TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, uint32_t d1);
 
 /** The view of `size` entries of dimension `dim` from `start`; TENON_DTYPE_INVALID when they are
@@ -124,10 +131,25 @@ TENON_API tenon_tensor tenon_tensor_unsqueeze(tenon_tensor tensor, uint32_t dim)
 TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank,
                                               const int64_t *shape);
 
+/** What lies as N H W C, read as N C H W: the view that the operations on images take. The channels
+ * come from the last dimension to the second one, and nothing is copied:
+ *
+ *     const int64_t sizes[] = {8, 56, 56, 64};                    N H W C, as they lie
+ *     tenon_tensor_create(context, TENON_DTYPE_F16, 4, sizes, &lying);
+ *     const tenon_tensor x = tenon_tensor_nhwc(lying);            8 x 64 x 56 x 56, N C H W
+ *
+ * Filters that lie as K R S C become K C R S by it, gradients and outputs N C H W as the images
+ * are; of a view without memory (tenon_tensor_view) it makes one to plan with. The way back, for a
+ * program that reads the sizes as they lie, is tenon_tensor_permute.
+ *  @param tensor  N or K, then 1 to 3 spatial dimensions, then channels; of any strides
+ *  @return the view, in the same memory; TENON_DTYPE_INVALID, and the message, when the rank is not
+ *          3, 4 or 5 */
+TENON_API tenon_tensor tenon_tensor_nhwc(tenon_tensor tensor);
+
 /** How many elements the view has; 0 for an invalid one and for one whose count overflows. */
 TENON_API int64_t tenon_tensor_elements(const tenon_tensor *tensor);
 
-/** Whether a view can be one: where it is made, rather than where it is used.
+/** Whether a view can be one, also where its sizes and strides were filled in by hand.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT: NULL, or impossible whatever the memory; of an
  *          invalid view the message says which function made it, of which shape and with which
  *          arguments */

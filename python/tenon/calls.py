@@ -141,6 +141,11 @@ def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optiona
     return result([call.operands[o] for o in call.outputs], call.is_numpy)
 
 
+def _unread(call: Any) -> List[str]:
+    """Of the operands of a call, what it does not read, and its plan does not take: c times 0."""
+    return ["c"] if "c" in call.operands and call.params.c.epilogue.beta == 0 else []
+
+
 def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
          context: Optional[Context]) -> Plan:
     """Makes a plan."""
@@ -150,4 +155,4 @@ def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
     check(getattr(lib, f"tenon_{name}_plan")(context._c, call.params.c,
                                              *map(pointer, call.operands.values()), out))
     scales = [t for key in ("scale", "zero_point") for t in (given.get(key) or [None] * 3)]
-    return Plan(name, context, out[0], call.operands, call.outputs, scales)
+    return Plan(name, context, out[0], call.operands, call.outputs, _unread(call), scales)

@@ -10,16 +10,17 @@ from .tensor import Tensor, empty, stream_of, tensor
 
 class Plan:
     """What `…_plan` gives. `run` takes operands by the operation's names, tensors of the shapes,
-    types, strides and offsets that the plan was made with; outputs that are not given are made."""
+    types and strides that the plan was made with, wherever in their memory they begin; outputs that are not given are made."""
 
     def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
-                 outputs: List[str], scales: Sequence[Optional[Tensor]]):
+                 outputs: List[str], unread: List[str], scales: Sequence[Optional[Tensor]]):
         self._c = ffi.gc(handle, lib.tenon_plan_release)
         self.name = name
         self.context = context
         self._outputs = outputs
         # Packed operands are the plan's own, and runs are not given them.
         self._views = {o: v for o, v in operands.items() if o != "packed"}
+        self._unread = unread
         self._scales = list(scales)
 
     @property
@@ -55,32 +56,36 @@ class Plan:
             raise TypeError(f"{self.name}: {name} is {type(value).__name__}, not a tenon.Tensor")
         if value.context is not self.context:
             raise ValueError(f"{self.name}: {name} is of another context than the plan")
-        places = [(t.dtype, t.shape, t.strides, t._c.offset) for t in (view, value)]
-        if places[0] != places[1]:
-            raise ValueError(f"{self.name}: {name} has (type, shape, strides, offset) {places[1]}, "
-                             f"the plan was made for {places[0]}")
+        forms = [(t.dtype, t.shape, t.strides) for t in (view, value)]
+        if forms[0] != forms[1]:
+            raise ValueError(f"{self.name}: {name} has (type, shape, strides) {forms[1]}, "
+                             f"the plan was made for {forms[0]}")
         return value
 
     def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
-        """Enqueues the plan. Operands without a name are the inputs in their order."""
+        """Enqueues the plan. Operands without a name are the inputs in their order.
+
+        Parts of one memory are tensors as any: plan.run(a=x[i], b=w, d=y[i]) of one plan, for every i.
+        """
         stream = stream_of(stream, self.context)
         names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]
         if len(inputs) > len(names) or set(named) - set(self._views):
             raise TypeError(f"{self.name}: the operands are {', '.join(self._views)}")
-        given = dict(zip(names, inputs))
-        if set(given) & set(named):
-            raise TypeError(f"{self.name}: {', '.join(set(given) & set(named))} is given twice")
-        given.update(named)
-        operands = {o: self._operand(o, given.get(o), stream) for o in self._views}
-        tensors = [*operands.values(), *self._scales]
+        values = dict(zip(names, inputs))
+        if set(values) & set(named):
+            raise TypeError(f"{self.name}: {', '.join(set(values) & set(named))} is given twice")
+        values.update(named)
+        operands = {o: self._operand(o, values.get(o), stream) for o in self._views}
+        tensors = [*(None if o in self._unread else t for o, t in operands.items()), *self._scales]
         count = lib.tenon_plan_operands(self._c)
-        memories = ffi.new("tenon_memory[]", count)
+        given = ffi.new("tenon_operand[]", count)
         for i, t in enumerate(tensors[:count]):
+            given[i].name = lib.tenon_plan_operand_name(self._c, i)
             if t is not None:
-                memories[i] = t._c.memory
+                given[i].memory, given[i].offset = t._c.memory, t._c.offset
                 t.memory.use(stream)
         with stream.lock:
-            check(lib.tenon_plan_run(stream._c, self._c, memories, count, ffi.NULL))
+            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count, ffi.NULL))
         made = [operands[o] for o in self._outputs]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 

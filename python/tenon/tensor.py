@@ -44,6 +44,8 @@ def shape_tuple(shape: Shape) -> Tuple[int, ...]:
 
 def checked(value: Any) -> Any:
     """A tenon_tensor that a function has made; raises where it is not possible."""
+    if value.dtype == lib.TENON_DTYPE_INVALID:  # the function has failed with its message
+        check(lib.TENON_ERROR_INVALID_ARGUMENT)
     view = ffi.new("tenon_tensor *", value)
     check(lib.tenon_tensor_check(view))
     return view
@@ -178,6 +180,10 @@ class Tensor:
         if not 0 <= dim <= self.ndim:
             raise IndexError(f"dimension {dim} is not from 0 to {self.ndim}")
         return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim))
+
+    def nhwc(self) -> "Tensor":
+        """What lies as N H W C, read as N C H W: the last dimension becomes the second one."""
+        return self._view(lib.tenon_tensor_nhwc(self._c[0]))
 
     def reshape(self, *shape: Any) -> "Tensor":
         """The same elements in another shape, one of whose sizes may be -1; never a copy."""

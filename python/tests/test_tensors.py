@@ -126,6 +126,33 @@ class Views(unittest.TestCase):
                                       np.broadcast_to(a[:, :1], a.shape))
         np.testing.assert_array_equal(t[:1].squeeze(0).numpy(), a[0])
 
+    def test_nhwc(self):
+        for sizes in ((2, 5, 3), (2, 5, 6, 3), (2, 4, 5, 6, 3)):
+            a = integers(14, *sizes)
+            view = tenon.tensor(a).nhwc()
+            np.testing.assert_array_equal(view.numpy(), np.moveaxis(a, -1, 1))
+        w = integers(15, 4, 3, 3, 5)  # K R S C
+        x = integers(16, 2, 6, 6, 5)
+        y = tenon.conv_forward(tenon.tensor(x).nhwc(), tenon.tensor(w).nhwc())
+        expected = tenon.conv_forward(tenon.tensor(np.ascontiguousarray(np.moveaxis(x, -1, 1))),
+                                      tenon.tensor(np.ascontiguousarray(np.moveaxis(w, -1, 1))))
+        np.testing.assert_array_equal(y.numpy(), expected.numpy())
+        with self.assertRaisesRegex(tenon.InvalidArgument, "x and w lie as N H W C.*tenon_tensor_nhwc"):
+            tenon.conv_forward(tenon.tensor(x), tenon.tensor(w), y=(2, 4, 4, 4))
+
+    def test_what_is_no_view_is_refused_where_it_is_made(self):
+        t = tenon.zeros((4, 6))
+        for make, text in ((lambda: t.slice(1, 5, 3), "tenon_tensor_slice_step of 4x6 refused"),
+                           (lambda: t.squeeze(0), "tenon_tensor_squeeze of 4x6 refused dim 0"),
+                           (lambda: t.broadcast(5, 6), "tenon_tensor_broadcast of 4x6 refused"),
+                           (lambda: t.permute((0, 0)), "tenon_tensor_permute of 4x6 refused"),
+                           (t.nhwc, "tenon_tensor_nhwc of 4x6 refused rank 2"),
+                           (lambda: tenon.view((4, -1)), "tenon_tensor_view refused shape 4x-1"),
+                           (lambda: tenon.empty((1,) * 9), "tenon_tensor_view refused a rank of 9")):
+            with self.assertRaises(tenon.InvalidArgument) as caught:
+                make()
+            self.assertTrue(str(caught.exception).startswith(text), str(caught.exception))
+
     def test_an_operation_reads_and_writes_views(self):
         a = integers(11, 6, 6)
         t, d = tenon.tensor(a), tenon.zeros((4, 12))
@@ -167,9 +194,27 @@ class Plans(unittest.TestCase):
         x, y = tenon.zeros((6, 7)), tenon.zeros((7, 5))
         for wrong in (dict(a=x), dict(a=y, b=y), dict(a=tenon.zeros((7, 6)).T, b=y),
                       dict(a=tenon.zeros((6, 7), "f16"), b=y), dict(a=x, b=y, c=x),
-                      dict(a=x, b=y, e=x), dict(a=x, b=3), dict(a=tenon.zeros((7, 7))[1:], b=y)):
+                      dict(a=x, b=y, e=x), dict(a=x, b=3), dict(a=tenon.zeros((6, 8))[:, 1:], b=y)):
             with self.assertRaises((TypeError, ValueError)):
                 plan.run(**wrong)
+
+    def test_parts_of_memory(self):
+        a, b = integers(26, 3, 6, 7), integers(27, 7, 5)
+        plan = tenon.gemm_plan(tenon.view((6, 7)), tenon.view((7, 5)))
+        x, y, d = tenon.tensor(a), tenon.tensor(b), tenon.full((4, 6, 5), -1)
+        for i in range(3):
+            part = d[i + 1]
+            self.assertIs(plan.run(d=part, b=y, a=x[i]), part)
+        np.testing.assert_array_equal(d.numpy()[1:], a @ b)
+        np.testing.assert_array_equal(d.numpy()[0], np.full((6, 5), -1))  # and nothing else
+        with self.assertRaisesRegex(tenon.InvalidArgument, "overlap"):
+            plan.run(a=x[0], b=y, d=x.reshape(-1)[7:37].reshape(6, 5))
+        # c is not read where beta is 0, but may be named; where it is, it counts.
+        for beta in (0, 2):
+            plan = tenon.gemm_plan(tenon.view((6, 7)), tenon.view((7, 5)), c=tenon.view((6, 5)),
+                                   beta=beta)
+            got = plan.run(a=x[2], b=y, c=d[0])
+            np.testing.assert_array_equal(got.numpy(), a[2] @ b - beta)
 
     def test_packed_and_integers(self):
         a, b = integers(22, 3, 16), integers(23, 16, 32)

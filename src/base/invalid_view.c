@@ -1,6 +1,7 @@
 #include "base/invalid_view.h"
 
 #include "base/shape_text.h"
+#include "base/status.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -19,6 +20,7 @@ typedef struct maker_traits {
 
 static const maker_traits makers[] = {
     [TN_MAKER_VIEW] = {"tenon_tensor_view", {"shape"}, true},
+    [TN_MAKER_VIEW_TYPE] = {"tenon_tensor_view", {"dtype"}, false},
     [TN_MAKER_TRANSPOSE] = {"tenon_tensor_transpose", {"d0", "d1"}, false},
     [TN_MAKER_SLICE] = {"tenon_tensor_slice", {"dim", "start", "size"}, false},
     [TN_MAKER_SLICE_STEP] = {"tenon_tensor_slice_step", {"dim", "start", "size", "step"}, false},
@@ -26,19 +28,25 @@ static const maker_traits makers[] = {
     [TN_MAKER_SQUEEZE] = {"tenon_tensor_squeeze", {"dim"}, false},
     [TN_MAKER_UNSQUEEZE] = {"tenon_tensor_unsqueeze", {"dim"}, false},
     [TN_MAKER_BROADCAST] = {"tenon_tensor_broadcast", {"shape"}, true},
+    [TN_MAKER_NHWC] = {"tenon_tensor_nhwc", {"rank"}, false},
 };
 
 tenon_tensor tn_invalid_view(tn_view_maker maker, const tenon_tensor *tensor, uint32_t count,
                              const int64_t *arguments)
 {
+    char text[TN_INVALID_VIEW_TEXT];
     tenon_tensor view = *tensor;
-    if (view.dtype == TENON_DTYPE_INVALID)
+    if (view.dtype == TENON_DTYPE_INVALID) {
+        tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor is an invalid view: %s",
+                makers[maker].name, tn_invalid_view_text(&view, text));
         return view;
+    }
     view.dtype = TENON_DTYPE_INVALID;
     view.offset = NOTE(maker, arguments != NULL ? count : 0);
     memset(view.stride, 0, sizeof view.stride);
     if (arguments != NULL && count <= TENON_MAX_RANK)
         memcpy(view.stride, arguments, count * sizeof *arguments);
+    tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s", tn_invalid_view_text(&view, text));
     return view;
 }
 
@@ -75,9 +83,10 @@ char *tn_invalid_view_text(const tenon_tensor *view, char text[TN_INVALID_VIEW_T
         describe_list(makers[maker].arguments[0], count, view->stride, arguments);
     else
         describe_numbers(makers[maker].arguments, count, view->stride, arguments);
+    const bool is_first = maker == TN_MAKER_VIEW || maker == TN_MAKER_VIEW_TYPE;
     const uint32_t rank = view->rank < TENON_MAX_RANK ? view->rank : TENON_MAX_RANK;
     snprintf(text, TN_INVALID_VIEW_TEXT, "%s%s%s refused %s", makers[maker].name,
-             maker == TN_MAKER_VIEW ? "" : " of ",
-             maker == TN_MAKER_VIEW ? "" : tn_shape_text(rank, view->shape, shape), arguments);
+             is_first ? "" : " of ", is_first ? "" : tn_shape_text(rank, view->shape, shape),
+             arguments);
     return text;
 }

@@ -9,8 +9,11 @@
 TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
 {
     tenon_tensor view = {.dtype = dtype, .rank = rank};
-    const tenon_tensor nothing = {.dtype = dtype};
+    const tenon_tensor nothing = {.dtype = TENON_DTYPE_U8}; /* a sound one, to say what is not */
+    const int64_t type = dtype;
     int64_t stride = 1;
+    if (tenon_dtype_size(dtype) == 0)
+        return tn_invalid_view(TN_MAKER_VIEW_TYPE, &nothing, 1, &type);
     if (rank > TENON_MAX_RANK || (rank > 0 && shape == NULL))
         return tn_invalid_view(TN_MAKER_VIEW, &nothing, rank, shape);
     for (uint32_t d = rank; d-- > 0;) {
@@ -175,6 +178,16 @@ TENON_API tenon_tensor tenon_tensor_broadcast(tenon_tensor tensor, uint32_t rank
     view.rank = rank;
     memcpy(view.shape, shape, rank * sizeof *shape);
     return view;
+}
+
+TENON_API tenon_tensor tenon_tensor_nhwc(tenon_tensor tensor)
+{
+    const int64_t arguments[] = {tensor.rank};
+    if (!usable(&tensor) || tensor.rank < 3 || tensor.rank > 5)
+        return tn_invalid_view(TN_MAKER_NHWC, &tensor, 1, arguments);
+    for (uint32_t d = tensor.rank - 1; d > 1; d--)
+        tensor = tenon_tensor_transpose(tensor, d - 1, d);
+    return tensor;
 }
 
 /* The sizes asked for, with what one of -1 stands for, as a dense view. */

@@ -1,6 +1,8 @@
 /* The immediate and the planned call of any operation, and what its description says. */
 #include "dispatch/operation.h"
 
+#include "dispatch/channels_last.h"
+
 #include <string.h>
 
 /* Room for the problem of any family. */
@@ -37,7 +39,9 @@ tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem 
     const tn_operation *operation = call->described;
     params = params != NULL ? params : operation->defaults;
     *problem = (tn_problem){.size = operation->problem_size, .forced = -1};
-    TN_TRY(operation->prepare(params, call, problem, empty));
+    const tenon_status status = operation->prepare(params, call, problem, empty);
+    if (status != TENON_OK)
+        return tn_channels_last_hint(params, call, status);
     return tn_solver_force(call->operation, operation->family,
                            ((const tn_params_head *)params)->solver, problem);
 }

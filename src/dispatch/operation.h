@@ -67,7 +67,8 @@ typedef struct tn_bounded tn_bounded;
 typedef struct tn_operand_info {
     const char *name; /* as messages have it */
     bool optional;
-    bool read; /* an output that is read, too */
+    bool read;  /* an output that is read, too */
+    bool image; /* N (or K), C and 1 to 3 spatial dimensions */
     tn_role role;
 } tn_operand_info;
 

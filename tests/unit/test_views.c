@@ -6,6 +6,8 @@ static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
 static void assert_invalid(tenon_tensor view)
 {
     assert_int_equal(view.dtype, TENON_DTYPE_INVALID);
+    assert_contains(tenon_last_error(), "tenon_tensor_");
+    assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
 /* The address of an element by its index. */
@@ -229,9 +231,11 @@ static void strides_that_overflow(void **state)
     assert_true(read.stride[0] == far);
 }
 
+/* `text`: the message of the call that is given the view; after "view: " stands the maker's own. */
 static void refused_with(tenon_tensor view, const char *text)
 {
-    assert_invalid(view);
+    assert_int_equal(view.dtype, TENON_DTYPE_INVALID);
+    assert_contains(tenon_last_error(), strstr(text, "view: ") + strlen("view: "));
     assert_int_equal(tn_tensor_check("gemm", "a", &view), TENON_ERROR_INVALID_ARGUMENT);
     assert_string_equal(tenon_last_error(), text);
 }
@@ -263,7 +267,14 @@ static void invalid_views_say_why(void **state)
     refused_with(tenon_tensor_unsqueeze(view, 3), A "tenon_tensor_unsqueeze of 4x6 refused dim 3");
     refused_with(tenon_tensor_broadcast(view, 3, wide),
                  A "tenon_tensor_broadcast of 4x6 refused shape 3x2x5");
-    refused_with((tenon_tensor){0}, A "its dtype is 0, as of one never filled in");
+    refused_with(tenon_tensor_nhwc(view), A "tenon_tensor_nhwc of 4x6 refused rank 2");
+    refused_with(tenon_tensor_view((tenon_dtype)77, 2, shape),
+                 A "tenon_tensor_view refused dtype 77");
+    refused_with(tenon_tensor_view(TENON_DTYPE_INVALID, 2, shape),
+                 A "tenon_tensor_view refused dtype 0");
+    refused_with(tenon_tensor_transpose((tenon_tensor){0}, 0, 1),
+                 A "its dtype is 0, as of one never filled in");
+    assert_string_equal(tenon_last_error(), A "its dtype is 0, as of one never filled in");
     tenon_tensor bad = tenon_tensor_squeeze(view, 1);
     assert_true(bad.memory.u.svm == &view);
     /* The first cause stays, whatever is made of the view afterwards. */
@@ -274,6 +285,53 @@ static void invalid_views_say_why(void **state)
     assert_int_equal(tenon_tensor_reshape(&bad, 2, shape, &view), TENON_ERROR_INVALID_ARGUMENT);
     assert_contains(tenon_last_error(), "tenon_tensor_squeeze of 4x6");
 #undef A
+}
+
+/* The maker's message is there at once, replaces an older one, and stays when later views are
+ * made. */
+static void refusals_are_told_where_they_happen(void **state)
+{
+    const int64_t shape[] = {4, 6};
+    const char told[] = "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3";
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
+    (void)state;
+    assert_invalid(tenon_tensor_squeeze(view, 0));
+    const tenon_tensor bad = tenon_tensor_slice(view, 1, 5, 3);
+    assert_string_equal(tenon_last_error(), told);
+    (void)tenon_tensor_transpose(view, 0, 1);
+    (void)tenon_tensor_slice_step(view, 1, 0, 3, 2);
+    (void)tenon_tensor_broadcast(tenon_tensor_unsqueeze(view, 0), 3, (const int64_t[]){5, 4, 6});
+    assert_int_equal(tenon_tensor_check(&view), TENON_OK);
+    assert_string_equal(tenon_last_error(), told);
+    (void)tenon_tensor_permute(bad, (const uint32_t[]){1, 0});
+    assert_string_equal(tenon_last_error(),
+                        "tenon_tensor_permute: tensor is an invalid view: "
+                        "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3");
+}
+
+/* Element (n, c, h, w) of the view is element (n, h, w, c) of what it was made of. */
+static void channels_from_the_end(void **state)
+{
+    test_random random = test_random_for(24);
+    int made = 0;
+    (void)state;
+    for (int n = 0; n < 1000; n++) {
+        const tenon_tensor view = random_view(&random, 5, 5), read = tenon_tensor_nhwc(view);
+        assert_int_equal(read.dtype, view.rank < 3 ? TENON_DTYPE_INVALID : view.dtype);
+        int64_t index[TENON_MAX_RANK] = {0}, from[TENON_MAX_RANK];
+        size_t count = view.rank < 3 ? 0 : addresses(&read, part);
+        made += count > 0;
+        for (size_t i = 0; i < count; i++) {
+            from[0] = index[0];
+            memcpy(from + 1, index + 2, (view.rank - 2) * sizeof *from);
+            from[view.rank - 1] = index[1];
+            assert_true(part[i] == address(&view, from));
+            tn_next_index(index, read.shape, read.rank);
+        }
+    }
+    assert_true(made > 100);
+    const int64_t longer[] = {1, 2, 3, 4, 5, 6};
+    assert_invalid(tenon_tensor_nhwc(tenon_tensor_view(TENON_DTYPE_F32, 6, longer)));
 }
 
 int main(void)
@@ -289,6 +347,8 @@ int main(void)
         cmocka_unit_test(orders_and_steps_that_are_none),
         cmocka_unit_test(strides_that_overflow),
         cmocka_unit_test(invalid_views_say_why),
+        cmocka_unit_test(refusals_are_told_where_they_happen),
+        cmocka_unit_test(channels_from_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

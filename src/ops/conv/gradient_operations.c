@@ -98,9 +98,9 @@ static const char *const transpose_filter_examples[] = {
 
 /* What the gradients with three operands have in common. */
 #define GRADIENT(first, second, result)                                                            \
-    .operands = {{.name = first},                                                                  \
-                 {.name = second},                                                                 \
-                 {.name = result, .read = true, .role = TN_OUTPUT}},                               \
+    .operands = {{.name = first, .image = true},                                                   \
+                 {.name = second, .image = true},                                                  \
+                 {.name = result, .image = true, .read = true, .role = TN_OUTPUT}},                \
     .operand_count = 3, .output_count = 1, TN_FIELDS(fields), TN_PARAMS(conv_backward),            \
     TN_PROBLEM(conv_problem)
 
@@ -143,7 +143,7 @@ const tn_operation tn_operation_conv_transpose_backward_filter = {
 const tn_operation tn_operation_conv_backward_bias = {
     TN_CALLS(tenon_conv_backward_bias),
     .family = &tn_conv_backward_bias_family,
-    .operands = {{.name = "dy"}, {.name = "db", .read = true, .role = TN_OUTPUT}},
+    .operands = {{.name = "dy", .image = true}, {.name = "db", .read = true, .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(fields),
@@ -157,11 +157,11 @@ const tn_operation tn_operation_conv_backward_bias = {
 const tn_operation tn_operation_conv_transpose = {
     TN_CALLS(tenon_conv_transpose_forward),
     .family = &tn_conv_transpose_family,
-    .operands = {{.name = "x"},
-                 {.name = "w"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+    .operands = {{.name = "x", .image = true},
+                 {.name = "w", .image = true},
+                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "y", .role = TN_OUTPUT}},
+                 {.name = "y", .image = true, .role = TN_OUTPUT}},
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(transpose_fields),

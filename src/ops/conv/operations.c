@@ -53,11 +53,11 @@ static const char *const col2im_examples[] = {
 const tn_operation tn_operation_conv = {
     TN_CALLS(tenon_conv_forward),
     .family = &tn_conv_family,
-    .operands = {{.name = "x"},
-                 {.name = "w"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+    .operands = {{.name = "x", .image = true},
+                 {.name = "w", .image = true},
+                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
-                 {.name = "y", .role = TN_OUTPUT}},
+                 {.name = "y", .image = true, .role = TN_OUTPUT}},
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
@@ -71,7 +71,7 @@ const tn_operation tn_operation_conv = {
 const tn_operation tn_operation_im2col = {
     TN_CALLS(tenon_im2col),
     .family = &tn_im2col_family,
-    .operands = {{.name = "x"}, {.name = "col", .role = TN_OUTPUT}},
+    .operands = {{.name = "x", .image = true}, {.name = "col", .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(columns_fields),
@@ -85,7 +85,7 @@ const tn_operation tn_operation_im2col = {
 const tn_operation tn_operation_col2im = {
     TN_CALLS(tenon_col2im),
     .family = &tn_col2im_family,
-    .operands = {{.name = "col"}, {.name = "x", .role = TN_OUTPUT}},
+    .operands = {{.name = "col"}, {.name = "x", .image = true, .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(columns_fields),

@@ -140,6 +140,72 @@ void test_plans(const tenon::Context &context, const tenon::Stream &stream)
 #endif
 }
 
+/* One plan for all parts of a batch: operands by name, at offsets of their own. */
+void test_named_operands(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Tensor<float> many, sums;
+    TRY(tenon::Tensor<float>::create(many, context, {2, 2, 3}));
+    TRY(tenon::Tensor<float>::create(sums, context, {3, 2, 2}));
+    TRY(many.upload(stream, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}));
+    TRY(sums.fill(stream, -1));
+    tenon::Plan plan;
+    TRY(tenon::gemm_plan(plan, context, nullptr, p.a, p.b, nullptr, nullptr, p.d));
+    EXPECT((plan.names() == std::vector<std::string>{"a", "b", "c", "bias", "d"}));
+    for (std::int64_t i = 0; i < 2; i++)
+        TRY(plan.run(
+            stream,
+            {{"d", tenon::slice(sums, 0, i, 1)}, {"b", p.b}, {"a", tenon::slice(many, 0, i, 1)}}));
+    Floats values(12);
+    TRY(sums.download(stream, values.data(), values.size()));
+    EXPECT(values == (Floats{4, 5, 10, 11, 16, 17, 22, 23, -1, -1, -1, -1}));
+    tenon::Event event;
+    const std::vector<tenon::operand> third = {
+        {"a", p.a}, {"b", p.b}, {"d", sums.view().memory, 8 * sizeof(float)}};
+    TRY(plan.run(stream, event.signal(), third));
+    EXPECT(event.wait() == CL_SUCCESS);
+    TRY(sums.download(stream, values.data(), values.size()));
+    EXPECT(values == (Floats{4, 5, 10, 11, 16, 17, 22, 23, 4, 5, 10, 11}));
+    EXPECT(status_of([&] {
+               return plan.run(stream, {{"a", p.a}, {"b", p.b}});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "\"d\" is missing") != nullptr);
+}
+
+#if TENON_HPP_EXCEPTIONS
+template <class Make> bool is_refused(Make make)
+{
+    return status_of(make) != TENON_OK;
+}
+#else
+template <class Make> bool is_refused(Make make)
+{
+    return make().dtype == TENON_DTYPE_INVALID;
+}
+#endif
+
+/* Views that cannot be are refused where they are made, with the message at once. */
+void test_views()
+{
+    const tenon_tensor view = tenon::tensor_view<float>({4, 5, 6, 7});
+    const tenon_tensor images = tenon::nhwc(view);
+    EXPECT(images.shape[1] == 7 && images.stride[1] == 1 && images.shape[3] == 6);
+    EXPECT(tenon::transpose(view, 0, 3).shape[0] == 7);
+    EXPECT(tenon::slice_step(view, 1, 0, 2, 3).stride[1] == 3 * 6 * 7);
+    EXPECT(tenon::permute(view, {3, 2, 1, 0}).shape[0] == 7);
+    EXPECT(tenon::squeeze(tenon::unsqueeze(view, 0), 0).rank == 4);
+    EXPECT(tenon::broadcast(view, {2, 4, 5, 6, 7}).stride[0] == 0);
+    EXPECT(is_refused([&] { return tenon::slice(view, 1, 4, 2); }));
+    EXPECT(std::strcmp(tenon_last_error(), "tenon_tensor_slice of 4x5x6x7 refused dim 1, start 4, "
+                                           "size 2") == 0);
+    EXPECT(is_refused([&] { return tenon::tensor_view<float>({4, -1}); }));
+    EXPECT(std::strstr(tenon_last_error(), "4x-1") != nullptr);
+    EXPECT(is_refused([&] { return tenon::permute(view, {1, 0}); }));
+    EXPECT(is_refused([&] { return tenon::broadcast(view, {5, 5, 6, 7}); }));
+    EXPECT(is_refused([&] { return tenon::nhwc(tenon::tensor_view<float>({4, 5})); }));
+    EXPECT(is_refused([&] { return tenon::squeeze(view, 0); }));
+}
+
 void test_failures(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -197,6 +263,8 @@ int main()
     test_calls(context, stream);
     test_pinned(context, stream);
     test_plans(context, stream);
+    test_named_operands(context, stream);
+    test_views();
     test_failures(context, stream);
     test_owners();
     TRY(stream.finish());
