@@ -183,7 +183,6 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
     TN_TRY(check_run(operation, stream, plan, memories, count));
     TN_TRY(tn_plan_await(plan));
     memories = all_memories(plan, memories, all);
-    TN_TRY(tn_sync_check(plan->operation, sync));
     for (uint32_t i = 0; i < plan->operand_count; i++)
         operands[i] = plan->operands[i].present
                           ? (tn_operand){memories[i], plan->operands[i].view.offset}
@@ -209,7 +208,6 @@ TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon
     TN_TRY(check_stream(operation, stream, plan));
     TN_TRY(take_operands(operation, plan, given, count, operands));
     TN_TRY(tn_plan_await(plan));
-    TN_TRY(tn_sync_check(plan->operation, sync));
     TN_TRY(check_operands(plan, stream->context, operands));
     if (stream->context->is_verbose)
         return run_verbosely(stream, plan, operands, sync);
