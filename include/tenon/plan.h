@@ -96,7 +96,9 @@ TENON_CALL tenon_status tenon_plan_wait(const tenon_plan *plan);
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a stream of another context; memory too
  *          small for its view, or overlapping where the operation does not allow it) ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
- *          TENON_ERROR_INCOMPLETE */
+ *          TENON_ERROR_INCOMPLETE · TENON_ERROR_UNSUPPORTED (gemm/clblast, which takes buffers
+ *          alone) · TENON_ERROR_ASYNCHRONOUS, TENON_ERROR_DEVICE_LOST (of earlier work on the
+ *          stream: tenon/stream.h) */
 TENON_CALL tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
                                        const tenon_memory *memories, uint32_t count,
                                        const tenon_sync *sync);

@@ -13,10 +13,11 @@
  * events that it has made itself. Otherwise both queues may wait for ever.
  *
  * Work can fail on the device after its call has returned. The next call on the stream that finds
- * it out returns TENON_ERROR_ASYNCHRONOUS or TENON_ERROR_DEVICE_LOST and does nothing else. It is
- * found out by the events of commands that have one anyway: the last one that a call was asked for,
- * every command on an out-of-order queue, and every command of a context that has a callback for
- * failures (tenon_context_params.failure), which is told at once.
+ * it out returns TENON_ERROR_ASYNCHRONOUS or TENON_ERROR_DEVICE_LOST and does nothing else: every
+ * function that takes a stream may, whether its list of statuses says so or not. It is found out by
+ * the events of commands that have one anyway: the last one that a call was asked for, every
+ * command on an out-of-order queue, and every command of a context that has a callback for failures
+ * (tenon_context_params.failure), which is told at once.
  */
 #ifndef TENON_STREAM_H
 #define TENON_STREAM_H

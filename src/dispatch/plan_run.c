@@ -5,16 +5,23 @@
 #include <stdio.h>
 #include <string.h>
 
+static tenon_status check_stream(const char *operation, const tenon_stream *stream,
+                                 const tenon_plan *plan)
+{
+    if (stream->context == plan->recording.context)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: stream %p is of another context than the plan", operation,
+                   (const void *)stream);
+}
+
 static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
                               const tenon_memory *memories, uint32_t count)
 {
     if (count != tenon_plan_operands(plan))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
                        operation, count, plan->operation, tenon_plan_operands(plan));
-    if (stream->context != plan->recording.context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: stream %p is of another context than the plan", operation,
-                       (void *)stream);
+    TN_TRY(check_stream(operation, stream, plan));
     for (uint32_t i = 0; i < count; i++)
         if (memories[i].kind > TENON_MEMORY_USM || memories[i].reserved != 0) {
             char name[24];
@@ -97,23 +104,6 @@ static tenon_status take_operands(const char *operation, const tenon_plan *plan,
     return TENON_OK;
 }
 
-/* Memory and overlaps, with the offsets of this run. */
-static tenon_status check_operands(const tenon_plan *plan, tenon_context *context,
-                                   const tn_operand *operands)
-{
-    tenon_tensor views[TN_MAX_OPERANDS];
-    tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
-    for (uint32_t i = 0; i < plan->operand_count; i++) {
-        const tn_planned *planned = &plan->operands[i];
-        views[i] = planned->view;
-        views[i].memory = operands[i].memory;
-        views[i].offset = operands[i].offset;
-        call.operands[i] =
-            (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
-    }
-    return tn_call_check_memory(&call, context);
-}
-
 TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t index)
 {
     for (uint32_t i = 0; plan != NULL && i < plan->operand_count; i++)
@@ -141,16 +131,17 @@ static bool is_plain(const tenon_plan *plan, const tenon_context *context,
     return true;
 }
 
-/* The same with all that can be told about it. */
-static tenon_status check_memories(const tenon_plan *plan, tenon_context *context,
-                                   const tenon_memory *memories)
+/* Memory and overlaps of a run, with all that can be told about them. */
+static tenon_status check_operands(const tenon_plan *plan, tenon_context *context,
+                                   const tn_operand *operands)
 {
     tenon_tensor views[TN_MAX_OPERANDS];
     tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         const tn_planned *planned = &plan->operands[i];
         views[i] = planned->view;
-        views[i].memory = memories[i];
+        views[i].memory = operands[i].memory;
+        views[i].offset = operands[i].offset;
         call.operands[i] =
             (tn_argument){planned->name, planned->present ? &views[i] : NULL, planned->role};
     }
@@ -192,13 +183,12 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
     TN_TRY(check_run(operation, stream, plan, memories, count));
     TN_TRY(tn_plan_await(plan));
     memories = all_memories(plan, memories, all);
-    TN_TRY(tn_sync_check(plan->operation, sync));
-    if (!is_plain(plan, stream->context, memories))
-        TN_TRY(check_memories(plan, stream->context, memories));
     for (uint32_t i = 0; i < plan->operand_count; i++)
         operands[i] = plan->operands[i].present
                           ? (tn_operand){memories[i], plan->operands[i].view.offset}
                           : (tn_operand){0};
+    if (!is_plain(plan, stream->context, memories))
+        TN_TRY(check_operands(plan, stream->context, operands));
     if (stream->context->is_verbose)
         return run_verbosely(stream, plan, operands, sync);
     return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
@@ -215,13 +205,9 @@ TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon
     if (plan == NULL || (given == NULL && count > 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "operands");
-    if (stream->context != plan->recording.context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: stream %p is of another context than the plan", operation,
-                       (void *)stream);
+    TN_TRY(check_stream(operation, stream, plan));
     TN_TRY(take_operands(operation, plan, given, count, operands));
     TN_TRY(tn_plan_await(plan));
-    TN_TRY(tn_sync_check(plan->operation, sync));
     TN_TRY(check_operands(plan, stream->context, operands));
     if (stream->context->is_verbose)
         return run_verbosely(stream, plan, operands, sync);

@@ -11,10 +11,26 @@
 #include "runtime/opencl.h"
 #include "runtime/watch.h"
 
-void tn_commands_forget(tenon_stream *stream)
+static void release_past(tenon_stream *stream)
 {
-    while (stream->last_count > 0)
-        clReleaseEvent(stream->last[--stream->last_count]);
+    while (stream->past_count > 0)
+        clReleaseEvent(stream->past[--stream->past_count]);
+}
+
+/* PoCL 3.1 is not done with an event when its state says that it has failed, and ends the process
+ * where nobody else holds it (tests/drivers/test_failed_events.c). */
+static void forget(tenon_stream *stream)
+{
+    release_past(stream);
+    for (; stream->past_count < stream->last_count; stream->past_count++)
+        stream->past[stream->past_count] = stream->last[stream->past_count];
+    stream->last_count = 0;
+}
+
+void tn_commands_release(tenon_stream *stream)
+{
+    forget(stream);
+    release_past(stream);
 }
 
 /* One event in the place of the caller's list, so that it goes into a list with the stream's own.
@@ -53,13 +69,7 @@ void tn_command_keep(const char *operation, const char *label, tenon_stream *str
         tn_watch_event(stream->watch, command->made, operation, label);
     if (stream->is_unordered || is_asked) {
         clRetainEvent(command->made);
-        if (stream->gathered != NULL && stream->last_count == 2)
-            clReleaseEvent(stream->gathered);
-        /* PoCL 3.1 aborts where a marker fails that nobody holds. */
-        if (stream->last_count == 2)
-            stream->gathered = stream->last[--stream->last_count];
-        if (stream->last_count == 1)
-            clReleaseEvent(stream->last[0]);
+        forget(stream);
         stream->last[0] = command->made;
         stream->last_count = 1;
         stream->last_operation = operation;
@@ -76,7 +86,7 @@ tenon_status tn_command_failure(const char *operation, tenon_stream *stream)
     if (stream->watch != NULL) {
         const tenon_status status = tn_watch_take(operation, stream->watch);
         if (status != TENON_OK)
-            tn_commands_forget(stream); /* what waits for it would fail as well */
+            forget(stream); /* what waits for it would fail as well */
         return status;
     }
     if (stream->last_count == 0 ||
@@ -84,7 +94,7 @@ tenon_status tn_command_failure(const char *operation, tenon_stream *stream)
                        NULL) != CL_SUCCESS ||
         state > CL_COMPLETE)
         return TENON_OK;
-    tn_commands_forget(stream); /* nothing is left to wait for */
+    forget(stream); /* nothing is left to wait for */
     return state == CL_COMPLETE ? TENON_OK
                                 : tn_fail_earlier(operation, stream->last_operation, state);
 }

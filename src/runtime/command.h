@@ -47,6 +47,6 @@ static inline void tn_command_end(const char *operation, const char *label, teno
 tenon_status tn_command_failure(const char *operation, tenon_stream *stream);
 
 /* Lets go of the events that the stream holds. */
-void tn_commands_forget(tenon_stream *stream);
+void tn_commands_release(tenon_stream *stream);
 
 #endif

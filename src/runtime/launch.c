@@ -214,14 +214,14 @@ static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args
     memcpy(args + patch->at, &bits.i64, sizeof bits.i64);
 }
 
-static cl_int set_pointer(const tn_device *device, cl_kernel kernel, cl_uint index,
-                          const tenon_memory *memory)
+/* An operand that is absent is a buffer that is NULL. */
+static cl_int set_pointer(const run *r, cl_kernel kernel, cl_uint index, const tenon_memory *memory)
 {
+    if (memory->kind < TENON_MEMORY_SVM)
+        return clSetKernelArg(kernel, index, sizeof memory->u.buffer, &memory->u.buffer);
     if (memory->kind == TENON_MEMORY_SVM)
         return clSetKernelArgSVMPointer(kernel, index, memory->u.svm);
-    if (memory->kind == TENON_MEMORY_USM)
-        return device->usm.set_argument(kernel, index, memory->u.usm);
-    return clSetKernelArg(kernel, index, sizeof memory->u.buffer, &memory->u.buffer);
+    return r->stream->context->device.usm.set_argument(kernel, index, memory->u.usm);
 }
 
 static void fill_arguments(const run *r, const tn_step *step, unsigned char *args)
@@ -236,8 +236,7 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
     unsigned char args[TN_MAX_ARGS_SIZE];
     for (uint32_t i = 0; i < step->operand_count; i++)
         TN_CL_TRY(r->operation, "clSetKernelArg",
-                  set_pointer(&r->stream->context->device, kernel, i,
-                              &operand_of(r, step->operands[i])->memory));
+                  set_pointer(r, kernel, i, &operand_of(r, step->operands[i])->memory));
     cl_uint next = step->operand_count;
     if (step->args_size > 0) {
         fill_arguments(r, step, args);

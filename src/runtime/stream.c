@@ -170,9 +170,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
     free(stream->kernels);
     tn_heap_stream_ends(stream->context->heap, stream->queue);
     tn_arena_release(stream);
-    tn_commands_forget(stream);
-    if (stream->gathered != NULL)
-        clReleaseEvent(stream->gathered);
+    tn_commands_release(stream);
     tn_watch_destroy(stream->watch);
     tn_keeper_stream_ends(stream->context, stream->queue);
     clReleaseCommandQueue(stream->queue);

@@ -27,7 +27,9 @@ struct tenon_stream {
      * for (runtime/command.h). */
     cl_event last[2];
     cl_uint last_count;
-    cl_event gathered; /* the one that the last command waited for in place of the caller's list */
+    /* What nothing waits for any more, until the next command is there. */
+    cl_event past[2];
+    cl_uint past_count;
     const char *last_operation;
     tn_arena arena;
     tenon_trace_callback trace;

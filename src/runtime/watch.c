@@ -1,7 +1,7 @@
 /*
  * A command's event is asked for its state by the next call, and where the driver says so before
  * that, the application hears of a failure at once. Drivers cannot be relied on for that alone:
- * PoCL 3.1 calls nobody for an event that fails, or says that it has completed.
+ * PoCL 3.1 calls nobody for an event that fails (tests/drivers/test_failed_events.c).
  */
 #include "runtime/watch.h"
 
@@ -30,7 +30,8 @@ struct tn_watch {
     tn_listener *listener;
     tn_mutex lock;          /* of all below; the list is changed on the stream's thread alone */
     watched *first, **last; /* in the order in which they end */
-    /* Kept to the end of the stream: PoCL is not done with an event when its state says so. */
+    /* Kept to the end of the stream: PoCL 3.1 is not done with an event when its state says that it
+     * has failed (tests/drivers/test_failed_events.c). */
     watched *failed;
     cl_int error; /* of the first failure that is not taken yet; CL_SUCCESS */
     char text[TEXT_SIZE];

@@ -203,6 +203,7 @@ WRAP_INFO(clGetDeviceInfo, cl_device_id)
 WRAP_INFO(clGetContextInfo, cl_context)
 WRAP_INFO(clGetCommandQueueInfo, cl_command_queue)
 WRAP_INFO(clGetMemObjectInfo, cl_mem)
+WRAP_INFO(clGetEventInfo, cl_event)
 
 cl_int __real_clGetProgramInfo(cl_program program, cl_uint what, size_t size, void *value,
                                size_t *used);
@@ -230,10 +231,37 @@ typedef void(CL_CALLBACK *context_callback)(const char *text, const void *data, 
                                             void *user);
 typedef void(CL_CALLBACK *program_callback)(cl_program program, void *user);
 
-WRAP_OBJECT(cl_context, clCreateContext,
-            (const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,
-             context_callback callback, void *user, cl_int *error),
-            (properties, count, devices, callback, user, error))
+/* What the last context was made with that has a callback. */
+static _Thread_local struct {
+    context_callback callback;
+    void *user;
+} report;
+
+#define CONTEXT_PARAMETERS                                                                         \
+    const cl_context_properties *properties, cl_uint count, const cl_device_id *devices,           \
+        context_callback callback, void *user, cl_int *error
+cl_context __real_clCreateContext(CONTEXT_PARAMETERS);
+cl_context __wrap_clCreateContext(CONTEXT_PARAMETERS);
+cl_context __wrap_clCreateContext(CONTEXT_PARAMETERS)
+{
+    if (strikes("clCreateContext", 0)) {
+        *error = now.error;
+        return NULL;
+    }
+    if (callback != NULL) {
+        report.callback = callback;
+        report.user = user;
+    }
+    return __real_clCreateContext(properties, count, devices, callback, user, error);
+}
+
+bool faults_report(const char *text)
+{
+    if (report.callback != NULL)
+        report.callback(text, NULL, 0, report.user);
+    return report.callback != NULL;
+}
+
 WRAP_OBJECT(cl_command_queue, clCreateCommandQueue,
             (cl_context context, cl_device_id device, cl_command_queue_properties properties,
              cl_int *error),
@@ -332,6 +360,9 @@ WRAP(clRetainCommandQueue, (cl_command_queue queue), (queue))
 WRAP(clRetainEvent, (cl_event event), (event))
 WRAP(clRetainMemObject, (cl_mem memory), (memory))
 WRAP(clRetainProgram, (cl_program program), (program))
+typedef void(CL_CALLBACK *event_callback)(cl_event event, cl_int state, void *user);
+WRAP(clSetEventCallback, (cl_event event, cl_int state, event_callback callback, void *user),
+     (event, state, callback, user))
 WRAP(clWaitForEvents, (cl_uint count, const cl_event *list), (count, list))
 WRAP(clEnqueueSVMMemcpy,
      (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,

@@ -11,6 +11,8 @@
 
 #include <tenon/status.h>
 
+#include <stdbool.h>
+
 #define FAULTS_ANY NULL /* in the place of a function's name: every one that can fail */
 
 /* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
@@ -29,6 +31,10 @@ void faults_answer_query(const char *function, cl_uint what, const void *value, 
 
 /* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
 void faults_delay(const char *function, unsigned calls);
+
+/* The driver reports an error of the last context that this thread made with a callback for it;
+ * false where there was none. */
+bool faults_report(const char *text);
 
 /* From now on, in this thread, functions of extensions are what `find` gives for their names. NULL:
  * the driver's own. */

@@ -155,7 +155,8 @@ static tenon_plan *make_plan(const void *user, const char *solver)
     tenon_plan *plan;
     gather_views(f, false, views);
     params.head.solver = solver;
-    assert_ok(f->c.operation->plan(test_stream->context, &params, views, &plan));
+    assert_ok(f->call == NULL ? f->c.operation->plan(test_stream->context, &params, views, &plan)
+                              : f->plan(&params, views, &plan));
     return plan;
 }
 
@@ -264,7 +265,7 @@ test_subject test_subject_of(const test_fixture *f)
                           .outputs = operation->output_count,
                           .expected_of =
                               f->by_solver || f->has_own_bounds != NULL ? expected_of : NULL,
-                          .plan = f->call == NULL ? make_plan : NULL,
+                          .plan = f->call == NULL || f->plan != NULL ? make_plan : NULL,
                           .operand_named = operand_named,
                           .emulate = f->emulate};
 }

@@ -29,6 +29,8 @@ typedef struct test_fixture {
     void (*emulate)(const test_subject *subject);
     /* Calls another entry than the operation's own; NULL: that. */
     tenon_status (*call)(const void *params, const tenon_tensor *const *views);
+    /* The plan of that entry; NULL: it has none. */
+    tenon_status (*plan)(const void *params, const tenon_tensor *const *views, tenon_plan **plan);
     const tn_family *family; /* that serves such a call; NULL: the operation's */
     /* Makes some bounds of `expected` smaller than the reference's; NULL where they stand. */
     void (*tighten)(struct test_fixture *f);

@@ -131,19 +131,41 @@ static tenon_tensor term(const gemm_case *p, tenon_dtype dtype, gemm_form form, 
                              : gemm_term(dtype, form, TEST_STRIDED, p->m, p->n, (int64_t)form - 1);
 }
 
-static tenon_status call_packed(const void *params, const tenon_tensor *const *v,
-                                const char *layout)
+/* What a product by a packed matrix is called with: of bytes it has scales and zero points. */
+static tenon_gemm_params packed_params(const void *params, const tenon_tensor *const *v)
 {
-    const bool bytes = is_byte(v[GEMM_A]->dtype);
-    tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_gemm_params all = *(const tenon_gemm_params *)params;
-    for (int i = 0; i < 3 && bytes; i++) {
+    for (int i = 0; i < 3 && is_byte(v[GEMM_A]->dtype); i++) {
         all.epilogue.scale[i] = v[INT8_VECTOR(INT8_SCALE_A + i)];
         all.epilogue.zero_point[i] = v[INT8_VECTOR(INT8_ZERO_A + i)];
     }
+    return all;
+}
+
+static const tenon_tensor *result_of(const tenon_tensor *const *v)
+{
+    return v[is_byte(v[GEMM_A]->dtype) ? INT8_D : GEMM_D];
+}
+
+static tenon_status call_packed(const void *params, const tenon_tensor *const *v,
+                                const char *layout)
+{
+    const tenon_gemm_params all = packed_params(params, v);
+    tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_status status = tenon_gemm_packed(test_stream, &all, v[GEMM_A], packed, v[GEMM_C],
-                                            v[GEMM_BIAS], v[bytes ? INT8_D : GEMM_D], NULL);
+                                            v[GEMM_BIAS], result_of(v), NULL);
     tenon_packed_release(packed); /* what is enqueued goes on */
+    return status;
+}
+
+static tenon_status plan_packed(const void *params, const tenon_tensor *const *v,
+                                const char *layout, tenon_plan **plan)
+{
+    const tenon_gemm_params all = packed_params(params, v);
+    tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
+    tenon_status status = tenon_gemm_packed_plan(test_stream->context, &all, v[GEMM_A], packed,
+                                                 v[GEMM_C], v[GEMM_BIAS], result_of(v), plan);
+    tenon_packed_release(packed); /* the plan keeps it */
     return status;
 }
 
@@ -155,6 +177,18 @@ static tenon_status call_in_panels(const void *params, const tenon_tensor *const
 static tenon_status call_in_rows(const void *params, const tenon_tensor *const *views)
 {
     return call_packed(params, views, "rows");
+}
+
+static tenon_status plan_in_panels(const void *params, const tenon_tensor *const *views,
+                                   tenon_plan **plan)
+{
+    return plan_packed(params, views, "panels", plan);
+}
+
+static tenon_status plan_in_rows(const void *params, const tenon_tensor *const *views,
+                                 tenon_plan **plan)
+{
+    return plan_packed(params, views, "rows", plan);
 }
 
 /* In the type of the operands; f32 in TF32, too, as its flag allows. */
@@ -221,8 +255,10 @@ void begin_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype)
     f->emulate = emulate_gemm;
     if (p->pack == IN_PANELS)
         f->family = &tn_gemm_packed_family;
-    if (p->pack != NOT_PACKED)
+    if (p->pack != NOT_PACKED) {
         f->call = p->pack == IN_PANELS ? call_in_panels : call_in_rows;
+        f->plan = p->pack == IN_PANELS ? plan_in_panels : plan_in_rows;
+    }
 }
 
 static void fill_scale(test_tensor *tensor, bool of_d, test_judge judge, test_random *random)

@@ -88,6 +88,16 @@ static tenon_status call_conv(const void *params, const tenon_tensor *const *v)
     return status;
 }
 
+static tenon_status plan_conv(const void *params, const tenon_tensor *const *v, tenon_plan **plan)
+{
+    tenon_packed *packed;
+    assert_ok(tenon_conv_pack_filter(test_stream, NULL, v[CONV_W], &packed, NULL));
+    const tenon_status status = tenon_conv_forward_packed_plan(
+        test_context, params, v[CONV_X], packed, v[CONV_C], v[CONV_BIAS], v[CONV_Y], plan);
+    tenon_packed_release(packed);
+    return status;
+}
+
 static void convolutions_take_packed_filters(void **state)
 {
     test_random random = test_random_for(854);
@@ -98,6 +108,7 @@ static void convolutions_take_packed_filters(void **state)
         conv_make(&f, FORWARD, &p, i % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32,
                   i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
         f.call = call_conv;
+        f.plan = plan_conv;
         test_finish(&f, TEST_ALL);
     }
 }
