@@ -64,6 +64,7 @@ static void a_newer_caller_may_ask_for_nothing_new(void **state)
 {
     newer own = {{sizeof own, 1, "a", 2, 3}, {0, 0}};
     const known *taken;
+    char expected[96];
     known room;
     (void)state;
     assert_int_equal(take(&own, &room, &taken), TENON_OK);
@@ -71,8 +72,9 @@ static void a_newer_caller_may_ask_for_nothing_new(void **state)
     assert_int_equal(taken->count, 3);
     own.more[1] = 1;
     assert_int_equal(take(&own, &room, &taken), TENON_ERROR_UNSUPPORTED);
-    assert_non_null(
-        strstr(tenon_last_error(), "op: params: struct_size is 48, and byte 40 is not 0"));
+    snprintf(expected, sizeof expected, "op: params: struct_size is %zu, and byte %zu is not 0",
+             sizeof own, offsetof(newer, more[1]));
+    assert_non_null(strstr(tenon_last_error(), expected));
 }
 
 static void sizes_that_cannot_be(void **state)
