@@ -170,9 +170,10 @@ static tenon_status use(tenon_context *context, tenon_stream *stream)
         status = tenon_conv_forward(stream, &params, &x, &w, NULL, NULL, &y, NULL);
     if (status == TENON_OK)
         status = tenon_gemm_pack(stream, NULL, &b, &packed, NULL);
-    const tenon_tensor transposed = tenon_tensor_transpose(b, 0, 1);
-    if (status == TENON_OK)
+    if (status == TENON_OK) {
+        const tenon_tensor transposed = tenon_tensor_transpose(b, 0, 1);
         status = tenon_tensor_upload_async(stream, data, sizeof data, &transposed, NULL);
+    }
     tenon_status finished = tenon_stream_finish(stream);
     tenon_packed_release(packed);
     tenon_tensor_destroy(&x);
