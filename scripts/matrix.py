@@ -39,6 +39,7 @@ class Target:
     cross: str = ""        # the name of a file in packaging/cross
     runner: str = ""       # the program that runs its programs
     fallback: bool = False  # every dependency from its wrap
+    leaves_out: dict = field(default_factory=dict)  # unit tests, with the reason
 
     def needs(self):
         return [self.compiler, *([self.runner] if self.runner else [])]
@@ -50,7 +51,7 @@ TARGETS = {
     "musl": Target("gcc and musl", "musl-gcc", ["musl-tools"], "x86_64-linux-musl"),
     "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu"], "i686-linux-gnu"),
     "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc", ["gcc-aarch64-linux-gnu", "qemu-user"], "aarch64-linux-gnu",
-                    "qemu-aarch64"),
+                    "qemu-aarch64", leaves_out={"test_process": "QEMU tells a process another start than the system does"}),
     "windows": Target("Windows by mingw-w64", "x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64", "wine64", "wine"],
                       "x86_64-w64-mingw32", "wine"),
     "fallback": Target("every dependency from its wrap", "cc", fallback=True),
@@ -217,13 +218,15 @@ class Build:
         programs = self.files({"executable"}, "tests/unit/")
         if not programs:
             raise Skipped("there is no cmocka for it")
+        left_out = self.target.leaves_out
+        programs = [path for path in programs if path.stem not in left_out]
         wrapper = self.wrapper()
         self.ninja(programs)
         failed = [path.stem for path in programs
                   if self.run(*wrapper, path, env=self.environment(), timeout=300) != 0]
         if failed:
             raise RuntimeError(f"{', '.join(failed)}: see {self.log_path.relative_to(ROOT)}")
-        return f"{len(programs)} programs"
+        return "; ".join([f"{len(programs)} programs", *(f"without {name}: {why}" for name, why in left_out.items())])
 
     def environment(self):
         """Wine says nothing of itself, and finds the library; nothing is kept between runs."""

@@ -416,10 +416,15 @@ inline std::uint32_t rank_of(const shape &sizes) { return static_cast<std::uint3
  * is refused where it is made: these throw, and without exceptions return a view of dtype
  * TENON_DTYPE_INVALID, which every call refuses; tenon_last_error() says why at once. */
 inline constexpr detail::view_maker<&::tenon_tensor_transpose> transpose{};
+/** tenon_tensor_slice. */
 inline constexpr detail::view_maker<&::tenon_tensor_slice> slice{};
+/** tenon_tensor_slice_step. */
 inline constexpr detail::view_maker<&::tenon_tensor_slice_step> slice_step{};
+/** tenon_tensor_squeeze. */
 inline constexpr detail::view_maker<&::tenon_tensor_squeeze> squeeze{};
+/** tenon_tensor_unsqueeze. */
 inline constexpr detail::view_maker<&::tenon_tensor_unsqueeze> unsqueeze{};
+/** tenon_tensor_nhwc. */
 inline constexpr detail::view_maker<&::tenon_tensor_nhwc> nhwc{};
 /** `order` has each dimension once; one of another length than the rank is refused, too. */
 inline tenon_tensor permute(const tenon_tensor &tensor, const std::vector<std::uint32_t> &order)
@@ -427,6 +432,7 @@ inline tenon_tensor permute(const tenon_tensor &tensor, const std::vector<std::u
     const bool fits = order.size() == tensor.rank;
     return detail::made(tenon_tensor_permute(tensor, fits ? order.data() : nullptr));
 }
+/** tenon_tensor_broadcast. */
 inline tenon_tensor broadcast(const tenon_tensor &tensor, const shape &sizes)
 {
     return detail::made(tenon_tensor_broadcast(tensor, detail::rank_of(sizes), sizes.data()));
@@ -446,9 +452,11 @@ inline tenon_memory memory_of(const tenon_tensor &tensor) { return tensor.memory
 /** An operand of a plan by its name, which must last as long as this: {"a", x} is where the tensor
  * x lies, memory and offset; {"a", memory, offset} says both. */
 struct operand : ::tenon_operand {
+    /** Where the tensor lies. */
     operand(const char *called, const tenon_tensor &x) : ::tenon_operand{called, x.memory, x.offset}
     {
     }
+    /** At `from` bytes of the memory. */
     operand(const char *called, const tenon_memory &in, std::uint64_t from)
         : ::tenon_operand{called, in, from}
     {
@@ -493,6 +501,7 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     {
         return run_operands(stream, named, nullptr);
     }
+    /** The same with what it waits for and signals. */
     result run(tenon_stream *stream, const tenon_sync &sync,
                const std::vector<operand> &named) const
     {

@@ -3,7 +3,11 @@
 /* Where a test is run without meson test. */
 __attribute__((constructor)) static void keep_nothing(void)
 {
+#ifdef _WIN32
+    _putenv_s("TENON_CACHE", "0");
+#else
     setenv("TENON_CACHE", "0", 1);
+#endif
 }
 
 uint64_t test_seed(void)
