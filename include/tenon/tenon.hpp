@@ -408,7 +408,10 @@ template <class... A, tenon_tensor (*Function)(A...)> struct view_maker<Function
     tenon_tensor operator()(A... a) const { return made(Function(a...)); }
 };
 
-inline std::uint32_t rank_of(const shape &sizes) { return static_cast<std::uint32_t>(sizes.size()); }
+inline std::uint32_t rank_of(const shape &sizes)
+{
+    return static_cast<std::uint32_t>(sizes.size());
+}
 
 } // namespace detail
 

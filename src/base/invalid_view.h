@@ -22,8 +22,9 @@ typedef enum tn_view_maker {
 } tn_view_maker;
 
 /* Fails with TENON_ERROR_INVALID_ARGUMENT, as tn_fail does, and gives the invalid view that stands
- * for what `maker` was to make of `tensor` with `count` arguments, at most TENON_MAX_RANK. A tensor that is an invalid view itself stays as it is: its cause came
- * first. The memory stays the tensor's, for a caller who gives it back from here. */
+ * for what `maker` was to make of `tensor` with `count` arguments, at most TENON_MAX_RANK. A tensor
+ * that is an invalid view itself stays as it is: its cause came first. The memory stays the
+ * tensor's, for a caller who gives it back from here. */
 tenon_tensor tn_invalid_view(tn_view_maker maker, const tenon_tensor *tensor, uint32_t count,
                              const int64_t *arguments);
 
