@@ -285,12 +285,14 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     tn_driver_listener *driver;
     TN_TRY(begin_driver_listener(operation, params, &driver));
     tenon_status status = create_cl_context(operation, &device, driver, &cl);
+    tenon_context *made = NULL;
     if (status == TENON_OK)
-        status = make_context(operation, cl, &device, params, NULL, out);
-    if (status == TENON_OK)
-        (*out)->driver = driver;
+        status = make_context(operation, cl, &device, params, NULL, &made);
+    if (made != NULL)
+        made->driver = driver;
     else
         end_driver_listener(driver);
+    *out = made;
     return status;
 }
 

@@ -316,7 +316,7 @@ static void unified_shared_memory(void **state)
 {
     static const cl_uint kinds[] = {OF_HOST, OF_DEVICE, SHARED};
     const int64_t shape[] = {ALL};
-    shared s;
+    shared s = {0};
     (void)state;
     if (!begin(&s))
         skip();
@@ -356,7 +356,7 @@ static void unified_shared_memory_is_checked(void **state)
     const tenon_dtype f32 = TENON_DTYPE_F32;
     tenon_tensor t = {.rank = 77};
     float stack[4];
-    shared s;
+    shared s = {0};
     (void)state;
     if (!begin(&s))
         skip();
