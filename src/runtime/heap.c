@@ -118,13 +118,15 @@ static tenon_status make(const char *operation, tn_heap *heap, uint64_t bytes, c
 static tenon_status allocate_pooled(const char *operation, tn_heap *heap, uint64_t bytes,
                                     tn_owned **out)
 {
+    tn_owned *owned = NULL;
     uint64_t rounded;
     tn_pool_class(bytes, &rounded);
-    if (rounded > heap->largest)
-        rounded = bytes;
     tn_mutex_lock(&heap->lock);
-    tn_owned *owned =
-        rounded <= heap->pool.limit ? tn_pool_take(&heap->pool, &heap->followed, rounded) : NULL;
+    /* What will not be kept is not made larger for it. */
+    if (rounded > heap->largest || rounded > heap->pool.limit)
+        rounded = bytes;
+    else
+        owned = tn_pool_take(&heap->pool, &heap->followed, rounded);
     tn_mutex_unlock(&heap->lock);
     if (owned == NULL) {
         owned = calloc(1, sizeof *owned);

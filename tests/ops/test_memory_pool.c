@@ -304,6 +304,27 @@ static void many_streams_share_a_pool(void **state)
     tenon_context_release(context);
 }
 
+static size_t size_of(tenon_context *context, uint64_t bytes)
+{
+    tenon_memory memory;
+    size_t size;
+    assert_ok(tenon_memory_create(context, bytes, &memory));
+    assert_int_equal(clGetMemObjectInfo(memory.u.buffer, CL_MEM_SIZE, sizeof size, &size, NULL),
+                     CL_SUCCESS);
+    tenon_memory_destroy(&memory);
+    return size;
+}
+
+/* Beyond the limit nothing will be kept, and so nothing is rounded up for it. */
+static void what_is_not_kept_has_its_own_size(void **state)
+{
+    tenon_context *context = make_context(MIB);
+    (void)state;
+    assert_true(size_of(context, MIB / 2 + 1) > MIB / 2 + 1);
+    assert_int_equal(size_of(context, 2 * MIB + 1), 2 * MIB + 1);
+    tenon_context_release(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +332,7 @@ int main(void)
         cmocka_unit_test(memory_in_use_is_not_handed_out),
         cmocka_unit_test(no_more_is_kept_than_the_limit),
         cmocka_unit_test(buffers_are_large_enough),
+        cmocka_unit_test(what_is_not_kept_has_its_own_size),
         cmocka_unit_test(memory_outlives_its_context),
         cmocka_unit_test(many_streams_share_a_pool),
     };
