@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The arguments of `./run matrix`, what it says of what it cannot do, and that its targets have what they name."""
-import importlib.util
+import hashlib
 import io
 import subprocess
 import sys
@@ -11,17 +11,10 @@ from pathlib import Path
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts"))
 
-
-def load():
-    spec = importlib.util.spec_from_file_location("matrix", ROOT / "scripts" / "matrix.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["matrix"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-matrix = load()
+import debian  # noqa: E402
+import matrix  # noqa: E402
 
 
 def run(*args):
@@ -61,6 +54,52 @@ class Targets(unittest.TestCase):
     def test_sources_of_debian_have_wraps(self):
         for name in matrix.SOURCES:
             self.assertTrue((matrix.WRAPS / f"{name}.wrap").is_file(), name)
+
+
+class Packages(unittest.TestCase):
+    """What comes from Debian: an archive only by its hash, and a reason where nothing can be had."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        without_apt = mock.patch.object(debian.shutil, "which", return_value=None)
+        without_apt.start()
+        self.addCleanup(without_apt.stop)
+
+    def test_an_archive_is_known_by_its_hash(self):
+        (self.folder / "a_1.orig.tar.gz").write_bytes(b"other")
+        self.assertIsNone(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None))
+        wanted = self.folder / "a_2.orig.tar.gz"
+        wanted.write_bytes(b"wanted")
+        self.assertEqual(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None), wanted)
+
+    def test_packages_that_cannot_be_had_are_unavailable(self):
+        with mock.patch.object(debian.platform, "freedesktop_os_release", return_value={"ID": "fedora"}):
+            with self.assertRaisesRegex(debian.Unavailable, "no release of Debian"):
+                debian.unpacked(["p"], "arm64", self.folder, None)
+        with mock.patch.object(debian.platform, "freedesktop_os_release",
+                               return_value={"ID": "debian", "VERSION_CODENAME": "bookworm"}):
+            with self.assertRaisesRegex(debian.Unavailable, "no apt"):
+                debian.unpacked(["p"], "arm64", self.folder, None)
+
+    def test_what_was_unpacked_once_is_taken(self):
+        (self.folder / "complete").touch()
+        self.assertEqual(debian.unpacked(["p"], "arm64", self.folder, None), self.folder / "root")
+
+    def test_the_source_of_a_wrap_that_debian_has_is_not_asked_of_its_site(self):
+        found, cache = self.folder / "a.orig.tar.gz", self.folder / "cache"
+        found.write_bytes(b"archive")
+        with mock.patch.object(debian, "archive", return_value=found), mock.patch.object(matrix, "CACHE", cache), \
+                mock.patch.object(matrix.subprocess, "run", side_effect=AssertionError("Meson was called")):
+            matrix.download("cmocka", None)
+        self.assertEqual((cache / matrix.wrap_of("cmocka")["source_filename"]).read_bytes(), b"archive")
+
+    def test_a_device_without_its_driver_is_skipped_with_the_reason(self):
+        with open(self.folder / "log", "w", encoding="utf-8") as log, \
+                mock.patch.object(debian, "unpacked", side_effect=debian.Unavailable("why")):
+            with self.assertRaisesRegex(matrix.Skipped, "there is no PoCL for it: why"):
+                matrix.Build("arm64", matrix.TARGETS["arm64"], log).foreign_pocl()
 
 
 class Outcomes(unittest.TestCase):
