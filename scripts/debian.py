@@ -20,8 +20,9 @@ def own_apt(folder, kind, suites, log, architecture=""):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
     (folder / "list").write_text("".join(f"{kind} [signed-by={KEYS}] {MIRROR} {suite} main\n" for suite in suites))
-    options = [f"Dir::Etc::SourceList={folder / 'list'}", "Dir::Etc::SourceParts=/dev/null", "APT::Sandbox::User=root",
-               f"Dir::State::Lists={folder / 'lists'}", f"Dir::State::status={folder / 'status'}", f"Dir::Cache={folder / 'cache'}"]
+    options = [f"Dir::Etc::SourceList={folder / 'list'}", "Dir::Etc::SourceParts=/dev/null",
+               f"Dir::State::Lists={folder / 'lists'}", f"Dir::State::status={folder / 'status'}",
+               f"Dir::Cache={folder / 'cache'}", "APT::Sandbox::User=root"]
     if architecture:
         options += [f"APT::Architecture={architecture}", f"APT::Architectures={architecture}"]
     apt = ["apt-get", "-q", "-y", "--no-install-recommends", *(word for option in options for word in ("-o", option))]
@@ -56,7 +57,8 @@ def unpacked(packages, architecture, folder, log):
     if release.get("ID") != "debian" or "VERSION_CODENAME" not in release:
         raise Unavailable("this is no release of Debian")
     apt = own_apt(folder, "deb", [release["VERSION_CODENAME"]], log, architecture)
-    if subprocess.run([*apt, "--download-only", "install", *packages], stdout=log, stderr=log, check=False).returncode != 0:
+    done = subprocess.run([*apt, "--download-only", "install", *packages], stdout=log, stderr=log, check=False)
+    if done.returncode != 0:
         raise Unavailable(f"Debian's archive does not give {' and '.join(packages)} for {architecture}")
     for path in sorted((folder / "cache" / "archives").glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", path, root], stdout=log, stderr=log, check=True)

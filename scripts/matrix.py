@@ -27,7 +27,11 @@ CACHE = Path(os.environ.get("MESON_PACKAGE_CACHE_DIR", WRAPS / "packagecache"))
 STEPS = ["compiled", "linked", "unit tests", "device"]
 OPTIONS = ["--buildtype=release", "-Dbench=disabled", "-Dopenblas=disabled", "-Dclblast=disabled", "-Donednn=disabled"]
 # What is computed where there is a device, and compared with the references.
-CALLS = ["check gemm a=f32:33x70 b=f32:70x65 d=f32:33x65 --seed 7"]
+CALLS = [
+    "check gemm a=f32:33x70 b=f32:70x65 d=f32:33x65 --seed 7",
+    "check conv x=f32:2x8x14x14 w=f32:16x8x3x3 y=f32:2x16x14x14 pad_begin=1,1 pad_end=1,1 --seed 7",
+    "selftest --solver conv/direct",
+]
 NO_OPENCL = 3  # the consumer's exit status where there is no OpenCL
 
 
@@ -55,8 +59,10 @@ TARGETS = {
     "clang": Target("clang and glibc", "clang", ["clang"]),
     "musl": Target("gcc and musl", "musl-gcc", ["musl-tools"], "x86_64-linux-musl"),
     "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu"], "i686-linux-gnu"),
-    "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
-                    "aarch64-linux-gnu", "qemu-aarch64", pocl="arm64", leaves_out={"test_process": "QEMU tells a process another start than the system does"}),
+    "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc",
+                    ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
+                    "aarch64-linux-gnu", "qemu-aarch64", pocl="arm64",
+                    leaves_out={"test_process": "QEMU tells a process another start than the system does"}),
     "windows": Target("Windows by mingw-w64", "x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64", "wine64", "wine"],
                       "x86_64-w64-mingw32", "wine"),
     "fallback": Target("every dependency from its wrap", "cc", fallback=True),
@@ -97,7 +103,8 @@ def is_there(name):
 def download(name, log):
     """From Debian's sources where their archive has the wrap's hash, else by Meson from where the wrap says."""
     wanted = wrap_of(name)
-    found = name in SOURCES and debian.archive(SOURCES[name], wanted["source_hash"], ROOT / "build-matrix" / "sources", log)
+    folder = ROOT / "build-matrix" / "sources"
+    found = name in SOURCES and debian.archive(SOURCES[name], wanted["source_hash"], folder, log)
     if found:
         CACHE.mkdir(parents=True, exist_ok=True)
         shutil.copy(found, CACHE / wanted["source_filename"])
@@ -159,8 +166,10 @@ class Build:
             names = sorted(path.stem for path in WRAPS.glob("*.wrap"))
             absent = lacking(names, self.log)
             if absent:
-                raise Skipped(f"the sources of {', '.join(absent)} are not to be had: put them into subprojects/packagecache")
-            args.append("--wrap-mode=forcefallback")
+                raise Skipped(f"the sources of {', '.join(absent)} are not to be had: "
+                              "put them into subprojects/packagecache")
+            # Linked, since what is opened at the first use is this machine's loader.
+            args += ["--wrap-mode=forcefallback", "-Dopencl=link"]
         environment = dict(os.environ) if self.target.cross else dict(os.environ, CC=self.target.compiler)
         self.must("meson", "setup", self.folder, *OPTIONS, *args, env=environment)
 
@@ -244,7 +253,19 @@ class Build:
         self.must(*wrapper, product, env=environment, timeout=300)
         for call in CALLS:
             self.must(*wrapper, command, *call.split(), env=environment, timeout=300)
-        return f"a product, {len(CALLS)} calls checked"
+        said = f"a product, {len(CALLS)} checks"
+        if not self.target.fallback:
+            return said
+        self.photo(environment)
+        return f"{said}, a photograph"
+
+    def photo(self, environment):
+        """Needs libpng and zlib."""
+        programs = sorted(self.files({"executable"}, "examples/photo"), key=lambda path: path.stem)
+        self.ninja(programs)
+        picture, drawing = ROOT / "examples" / "data" / "cat.png", self.folder / "drawing.png"
+        for program in programs:  # what draws, and then what looks at the drawing
+            self.must(program, picture, drawing, env=environment, timeout=300)
 
     def foreign_pocl(self):
         """How its programs are run with PoCL: their libraries are those of an unpacked root, all by their real paths,

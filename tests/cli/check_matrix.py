@@ -90,7 +90,8 @@ class Packages(unittest.TestCase):
     def test_the_source_of_a_wrap_that_debian_has_is_not_asked_of_its_site(self):
         found, cache = self.folder / "a.orig.tar.gz", self.folder / "cache"
         found.write_bytes(b"archive")
-        with mock.patch.object(debian, "archive", return_value=found), mock.patch.object(matrix, "CACHE", cache), \
+        with mock.patch.object(debian, "archive", return_value=found), \
+                mock.patch.object(matrix, "CACHE", cache), \
                 mock.patch.object(matrix.subprocess, "run", side_effect=AssertionError("Meson was called")):
             matrix.download("cmocka", None)
         self.assertEqual((cache / matrix.wrap_of("cmocka")["source_filename"]).read_bytes(), b"archive")
