@@ -32,6 +32,8 @@ CALLS = [
     "check conv x=f32:2x8x14x14 w=f32:16x8x3x3 y=f32:2x16x14x14 pad_begin=1,1 pad_end=1,1 --seed 7",
     "selftest --solver conv/direct",
 ]
+# Where Debian's architectures have their libraries.
+LIBRARIES = {"arm64": "aarch64-linux-gnu", "i386": "i386-linux-gnu"}
 NO_OPENCL = 3  # the consumer's exit status where there is no OpenCL
 
 
@@ -58,7 +60,8 @@ TARGETS = {
     "gcc": Target("gcc and glibc", "gcc", ["gcc"]),
     "clang": Target("clang and glibc", "clang", ["clang"]),
     "musl": Target("gcc and musl", "musl-gcc", ["musl-tools"], "x86_64-linux-musl"),
-    "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu"], "i686-linux-gnu"),
+    "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu", "libc6-dev-i386-cross"],
+                   "i686-linux-gnu", pocl="i386"),
     "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc",
                     ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
                     "aarch64-linux-gnu", "qemu-aarch64", pocl="arm64",
@@ -237,11 +240,7 @@ class Build:
                     WINEPATH=str(self.folder / "src"))
 
     def device(self):
-        wrapper, environment = self.wrapper(), self.environment()
-        if self.target.cross == "i686-linux-gnu":  # its loader is told where libraries lie
-            wrapper[2] += f":{self.folder / 'src'}"
-        if self.target.pocl:
-            wrapper, environment = self.foreign_pocl()
+        wrapper, environment = self.foreign_pocl() if self.target.pocl else (self.wrapper(), self.environment())
         status = self.run(*wrapper, self.consumer(), env=environment, timeout=300)
         if status == NO_OPENCL:
             raise Skipped("there is no OpenCL for it")
@@ -268,10 +267,9 @@ class Build:
             self.must(program, picture, drawing, env=environment, timeout=300)
 
     def foreign_pocl(self):
-        """How its programs are run with PoCL: their libraries are those of an unpacked root, all by their real paths,
-        since QEMU does not look up every path there. PoCL's clang calls a linker of this machine for its kernels."""
+        """How its programs run with PoCL: their libraries are those of an unpacked root, named by their real paths, since
+        QEMU does not look up every path there. PoCL's clang calls a linker of this machine for its kernels."""
         folder = ROOT / "build-matrix" / f"pocl-{self.target.pocl}"
-        prefix = self.target.cross
         try:
             root = debian.unpacked(["pocl-opencl-icd", "ocl-icd-libopencl1"], self.target.pocl, folder, self.log)
         except debian.Unavailable as reason:
@@ -279,13 +277,16 @@ class Build:
         linker = folder / "linker" / "ld"
         linker.parent.mkdir(exist_ok=True)
         if not linker.is_symlink():
-            linker.symlink_to(shutil.which(f"{prefix}-ld"))
+            linker.symlink_to(shutil.which(f"{self.target.cross}-ld"))
         libgcc = subprocess.run([self.target.compiler, "-print-libgcc-file-name"], check=True, text=True,
                                 stdout=subprocess.PIPE).stdout
-        libraries = f"{root}/usr/lib/{prefix}:{root}/lib/{prefix}"
-        return [self.target.runner, "-L", root, "-E", f"LD_LIBRARY_PATH={libraries}"], dict(
-            self.environment(), OCL_ICD_VENDORS=f"{root}/etc/OpenCL/vendors", POCL_CACHE_DIR=str(folder / "kernels"),
-            COMPILER_PATH=str(linker.parent), LIBRARY_PATH=str(Path(libgcc).parent))
+        environment = dict(self.environment(), OCL_ICD_VENDORS=f"{root}/etc/OpenCL/vendors",
+                           POCL_CACHE_DIR=str(folder / "kernels"), COMPILER_PATH=str(linker.parent),
+                           LIBRARY_PATH=str(Path(libgcc).parent))
+        libraries = ":".join(f"{root}/{place}/{LIBRARIES[self.target.pocl]}" for place in ("usr/lib", "lib"))
+        if self.target.runner:
+            return [self.target.runner, "-L", root, "-E", f"LD_LIBRARY_PATH={libraries}"], environment
+        return [root / "lib" / "ld-linux.so.2", "--library-path", f"{libraries}:{self.folder / 'src'}"], environment
 
 
 def work(name):
