@@ -241,7 +241,7 @@ class Build:
 
     def device(self):
         wrapper, environment = self.foreign_pocl() if self.target.pocl else (self.wrapper(), self.environment())
-        status = self.run(*wrapper, self.consumer(), env=environment, timeout=300)
+        status = self.run(*wrapper, self.consumer(), env=environment, timeout=600)
         if status == NO_OPENCL:
             raise Skipped("there is no OpenCL for it")
         if status != 0:
@@ -249,9 +249,9 @@ class Build:
         programs = self.files({"executable"}, "examples/product") + self.files({"executable"}, "tools/tenon")
         self.ninja(programs)
         product, command = programs[0], programs[-1]
-        self.must(*wrapper, product, env=environment, timeout=300)
+        self.must(*wrapper, product, env=environment, timeout=600)
         for call in CALLS:
-            self.must(*wrapper, command, *call.split(), env=environment, timeout=300)
+            self.must(*wrapper, command, *call.split(), env=environment, timeout=600)
         said = f"a product, {len(CALLS)} checks"
         if not self.target.fallback:
             return said
@@ -264,7 +264,7 @@ class Build:
         self.ninja(programs)
         picture, drawing = ROOT / "examples" / "data" / "cat.png", self.folder / "drawing.png"
         for program in programs:  # what draws, and then what looks at the drawing
-            self.must(program, picture, drawing, env=environment, timeout=300)
+            self.must(program, picture, drawing, env=environment, timeout=600)
 
     def foreign_pocl(self):
         """How its programs run with PoCL: their libraries are those of an unpacked root, named by their real paths, since
