@@ -3,9 +3,9 @@
 
     matrix.py [--list] [NAME …]
 
-What is missing is installed where there is apt and root. Each target is configured, built, linked with a consumer
-(tests/embed/consumer/main.c), and runs its unit tests and the consumer; the last asks for a device, and "no OpenCL" is a
-right answer where there is none. Ends with a table; the exit status is 1 where something failed that could run.
+What is missing is installed where there is apt and root; Zig by pip. Each target is configured, built, linked with a
+consumer (tests/embed/consumer/main.c), and runs its unit tests and the consumer; the last asks for a device, and "no OpenCL"
+is a right answer where there is none. For macOS everything is built, and nothing run. Ends with a table; the exit status is 1 where something failed that could run.
 """
 import argparse
 import hashlib
@@ -21,6 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 WRAPS = ROOT / "subprojects"
+CROSS = ROOT / "packaging" / "cross"
+ZIG = ROOT / "build-matrix" / "zig"
 CACHE = Path(os.environ.get("MESON_PACKAGE_CACHE_DIR", WRAPS / "packagecache"))
 STEPS = ["compiled", "linked", "unit tests", "device"]
 OPTIONS = ["--buildtype=release", "-Dbench=disabled", "-Dopenblas=disabled", "-Dclblast=disabled", "-Donednn=disabled"]
@@ -40,20 +42,34 @@ class Target:
     runner: str = ""       # the program that runs its programs
     fallback: bool = False  # every dependency from its wrap
     leaves_out: dict = field(default_factory=dict)  # unit tests, with the reason
+    not_run: str = ""      # why its programs are only built
+    from_pip: bool = False  # the compiler is in PyPI's package ziglang
 
     def needs(self):
         return [self.compiler, *([self.runner] if self.runner else [])]
 
+    def environment(self):
+        """With what finds the compiler: Zig's is called by a script beside the cross files."""
+        if not self.from_pip:
+            return dict(os.environ)
+        return dict(os.environ, PATH=os.pathsep.join([str(CROSS), str(ZIG), os.environ["PATH"]]))
 
+    def finds(self, name):
+        return shutil.which(name, path=self.environment()["PATH"])
+
+
+MACOS = {"not_run": "nothing here runs macOS programs", "from_pip": True}
 TARGETS = {
     "gcc": Target("gcc and glibc", "gcc", ["gcc"]),
     "clang": Target("clang and glibc", "clang", ["clang"]),
     "musl": Target("gcc and musl", "musl-gcc", ["musl-tools"], "x86_64-linux-musl"),
-    "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu"], "i686-linux-gnu"),
-    "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc", ["gcc-aarch64-linux-gnu", "qemu-user"], "aarch64-linux-gnu",
-                    "qemu-aarch64", leaves_out={"test_process": "QEMU tells a process another start than the system does"}),
+    "i686": Target("32-bit x86", "i686-linux-gnu-gcc", ["gcc-i686-linux-gnu", "libc6-dev-i386-cross"], "i686-linux-gnu"),
+    "arm64": Target("64-bit Arm", "aarch64-linux-gnu-gcc", ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross", "qemu-user"],
+                    "aarch64-linux-gnu", "qemu-aarch64", leaves_out={"test_process": "QEMU tells a process another start than the system does"}),
     "windows": Target("Windows by mingw-w64", "x86_64-w64-mingw32-gcc", ["gcc-mingw-w64-x86-64", "wine64", "wine"],
                       "x86_64-w64-mingw32", "wine"),
+    "macos": Target("macOS on 64-bit Arm by Zig", "zig", cross="aarch64-macos", **MACOS),
+    "macos-x86": Target("macOS on x86-64 by Zig", "zig", cross="x86_64-macos", **MACOS),
     "fallback": Target("every dependency from its wrap", "cc", fallback=True),
 }
 # Debian's sources that are the very archives of the wraps.
@@ -61,15 +77,30 @@ SOURCES = {"cmocka": "cmocka", "jansson": "jansson", "xxhash": "xxhash", "libpng
            "opencl-headers": "khronos-opencl-headers"}
 
 
+def install_zig(target):
+    """The compiler from PyPI, without a change to this machine's Python."""
+    if target.finds("zig"):
+        return
+    done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", ZIG / "packages", "ziglang"],
+                          check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        why = (done.stderr.strip().splitlines() or ["?"])[-1]
+        raise Skipped(f"there is no zig, and pip does not install ziglang: {why}")
+    (ZIG / "zig").unlink(missing_ok=True)
+    (ZIG / "zig").symlink_to("packages/ziglang/zig")
+
+
 def install(target):
-    """Installs what apt has; says what is absent then."""
-    absent = [name for name in target.needs() if not shutil.which(name)]
-    if absent and shutil.which("apt-get") and os.geteuid() == 0:
+    """Installs what apt or pip has; says what is absent then."""
+    if target.from_pip:
+        install_zig(target)
+    absent = [name for name in target.needs() if not target.finds(name)]
+    if absent and target.packages and shutil.which("apt-get") and os.geteuid() == 0:
         environment = dict(os.environ, DEBIAN_FRONTEND="noninteractive")
         for command in (["update"], ["install", "-y", "--no-install-recommends", *target.packages]):
             subprocess.run(["apt-get", "-q", "-o", "DPkg::Lock::Timeout=300", *command], env=environment, check=False,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        absent = [name for name in target.needs() if not shutil.which(name)]
+        absent = [name for name in target.needs() if not target.finds(name)]
     if target.compiler in absent:
         raise Skipped(f"there is no {target.compiler}")
 
@@ -145,6 +176,7 @@ class Build:
         command = [str(part) for part in command]
         self.log.write(f"$ {' '.join(command)}\n")
         self.log.flush()
+        options.setdefault("env", self.target.environment())
         return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, check=False,
                               **options).returncode
 
@@ -157,7 +189,7 @@ class Build:
             return
         args = []
         if self.target.cross:
-            args += ["--cross-file", ROOT / "packaging" / "cross" / f"{self.target.cross}.ini",
+            args += ["--cross-file", CROSS / f"{self.target.cross}.ini",
                      "--cross-file", host_headers(ROOT / "build-matrix" / "headers")]
             wrapped = [name for name in ("cmocka", "jansson") if not lacking([name], self.log)]
             args.append(f"--force-fallback-for={','.join(wrapped)}")
@@ -167,7 +199,9 @@ class Build:
             if absent:
                 raise Skipped(f"the sources of {', '.join(absent)} are not to be had: put them into subprojects/packagecache")
             args.append("--wrap-mode=forcefallback")
-        environment = dict(os.environ) if self.target.cross else dict(os.environ, CC=self.target.compiler)
+        environment = self.target.environment()
+        if not self.target.cross:
+            environment["CC"] = self.target.compiler
         self.must("meson", "setup", self.folder, *OPTIONS, *args, env=environment)
 
     def introspect(self, what):
@@ -178,14 +212,18 @@ class Build:
         return [Path(name) for target in self.introspect("--targets") if target["type"] in kinds
                 for name in target["filename"] if part in Path(name).relative_to(self.folder).as_posix()]
 
-    def wrapper(self):
-        if not self.target.cross:
-            return []
+    def words(self, name):
+        """A program of the cross file, with its first arguments."""
         cross = ConfigParser()
-        cross.read(ROOT / "packaging" / "cross" / f"{self.target.cross}.ini")
-        text = cross["binaries"].get("exe_wrapper", "[]").replace("'", '"')
-        found = json.loads(text)
-        words = found if isinstance(found, list) else [found]
+        cross.read(CROSS / f"{self.target.cross}.ini")
+        found = json.loads(cross["binaries"].get(name, "[]").replace("'", '"'))
+        return found if isinstance(found, list) else [found]
+
+    def compiler(self):
+        return self.words("c") if self.target.cross else [self.target.compiler]
+
+    def wrapper(self):
+        words = self.words("exe_wrapper") if self.target.cross else []
         if words and not shutil.which(words[0]):
             raise Skipped(f"there is no {words[0]} to run it")
         return words
@@ -208,7 +246,7 @@ class Build:
         includes = [flag for one in flags for flag in one["compile_args"] if flag.startswith("-I")]
         # Subprojects that are only headers say where they lie by their folder.
         includes += [f"-I{path}" for path in WRAPS.glob("OpenCL-Headers*")]
-        self.must(self.target.compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'include'}",
+        self.must(*self.compiler(), "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'include'}",
                   f"-I{self.folder / 'include'}", *dict.fromkeys(includes), ROOT / "tests/embed/consumer/main.c", "-o",
                   self.consumer(), f"-L{library.parent}", "-ltenon", *([] if library.suffix == ".dll" else [
                       f"-Wl,-rpath,{library.parent}"]))
@@ -220,8 +258,10 @@ class Build:
             raise Skipped("there is no cmocka for it")
         left_out = self.target.leaves_out
         programs = [path for path in programs if path.stem not in left_out]
-        wrapper = self.wrapper()
         self.ninja(programs)
+        if self.target.not_run:
+            raise Skipped(f"{len(programs)} programs link; {self.target.not_run}")
+        wrapper = self.wrapper()
         failed = [path.stem for path in programs
                   if self.run(*wrapper, path, env=self.environment(), timeout=300) != 0]
         if failed:
@@ -230,10 +270,12 @@ class Build:
 
     def environment(self):
         """Wine says nothing of itself, and finds the library; nothing is kept between runs."""
-        return dict(os.environ, WINEDEBUG="-all", TENON_CACHE="0", TENON_SOURCE_ROOT=str(ROOT),
+        return dict(self.target.environment(), WINEDEBUG="-all", TENON_CACHE="0", TENON_SOURCE_ROOT=str(ROOT),
                     WINEPATH=str(self.folder / "src"))
 
     def device(self):
+        if self.target.not_run:
+            raise Skipped(self.target.not_run)
         command = [*self.wrapper(), self.consumer()]
         if self.target.cross == "i686-linux-gnu":  # its loader is told where libraries lie
             command[2] += f":{self.folder / 'src'}"

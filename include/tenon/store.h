@@ -12,7 +12,8 @@ extern "C" {
 /** Where a store is. */
 typedef enum tenon_store_kind {
     /** The folder that the environment names: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else
-     * ~/.cache/tenon; none where TENON_CACHE is 0 or there is no home. */
+     * ~/.cache/tenon (macOS: ~/Library/Caches/tenon; Windows: the folder tenon in LOCALAPPDATA).
+     * None where TENON_CACHE is 0 or there is no home. */
     TENON_STORE_USUAL = 0,
     TENON_STORE_NONE,     /**< nothing is kept */
     TENON_STORE_FOLDER,   /**< a folder of the application's choice */
@@ -29,7 +30,8 @@ typedef enum tenon_store_kind {
  * would have been found there is made again.
  *
  * Many processes may share a folder, over a network too. It is made with mode 0700, and refused
- * where it is another user's or others may write into it: what is kept there is run. */
+ * where it is another user's or others may write into it: what is kept there is run. On Windows
+ * nobody looks at that: the folder has the rights of the one that it is made in. */
 typedef struct tenon_store {
     uint32_t kind;      /**< a tenon_store_kind */
     uint32_t reserved;  /**< 0 */

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 static inline bool tn_add_i64(int64_t a, int64_t b, int64_t *result)
 {
@@ -25,6 +26,23 @@ static inline bool tn_mul_u64(uint64_t a, uint64_t b, uint64_t *result)
     return !__builtin_mul_overflow(a, b, result);
 }
 
+/* On 32 bits not every number of bytes is a size. */
+static inline bool tn_to_size(uint64_t value, size_t *size)
+{
+    *size = (size_t)value;
+    return *size == value;
+}
+
+/* Zeroed memory for so many things, for one at least, that the caller frees; NULL without it, and
+ * where a size does not hold their bytes. */
+static inline void *tn_array(int64_t count, size_t size)
+{
+    size_t things;
+    if (count < 0 || !tn_to_size((uint64_t)count, &things))
+        return NULL;
+    return calloc(things > 0 ? things : 1, size);
+}
+
 /* The least multiple of `unit` that is not below `value`; both positive and far from overflow. */
 static inline int64_t tn_round_up(int64_t value, int64_t unit)
 {
@@ -37,6 +55,11 @@ static inline int64_t tn_ceil_div(int64_t value, int64_t unit)
 }
 
 static inline int64_t tn_min_i64(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline uint64_t tn_min_u64(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }

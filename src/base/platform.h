@@ -146,9 +146,11 @@ typedef struct tn_file_facts {
 int tn_file_look(const char *path, tn_file_facts *facts);
 bool tn_file_is_readable(const char *path);
 
+/* To be read, with its facts; NULL where that cannot be. Waits for nobody, and follows no link. */
+FILE *tn_file_open(const char *path, tn_file_facts *facts);
+
 /* A regular file of at most so many bytes, which the caller frees, with room for a byte behind it;
- * NULL where it cannot be read. `modified` as in the facts. Waits for nobody, and follows no link.
- */
+ * NULL where it cannot be read. `modified` as in the facts. Opened as by tn_file_open. */
 unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified);
 
 /* Makes its time that of now, where that may be done. */

@@ -175,42 +175,19 @@ bool tn_file_is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-static bool read_bytes(int file, unsigned char *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const ssize_t got = read(file, bytes + done, size - done);
-        if (got <= 0 && !(got < 0 && errno == EINTR))
-            return false;
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return true;
-}
-
-static unsigned char *read_open(int file, uint64_t most, size_t *size, int64_t *modified)
+/* Without waiting for who should write into it, where somebody has put a pipe there. */
+FILE *tn_file_open(const char *path, tn_file_facts *facts)
 {
     struct stat is;
-    if (fstat(file, &is) != 0 || !S_ISREG(is.st_mode) || is.st_size < 0 ||
-        (uint64_t)is.st_size > most || (uint64_t)is.st_size >= SIZE_MAX)
+    const int number = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (number < 0)
         return NULL;
-    unsigned char *bytes = malloc((size_t)is.st_size + 1);
-    if (bytes == NULL || !read_bytes(file, bytes, (size_t)is.st_size)) {
-        free(bytes);
-        return NULL;
-    }
-    *size = (size_t)is.st_size;
-    *modified = (int64_t)is.st_mtime;
-    return bytes;
-}
-
-/* Without waiting for who should write into it, where somebody has put a pipe there. */
-unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified)
-{
-    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file < 0)
-        return NULL;
-    unsigned char *bytes = read_open(file, most, size, modified);
-    close(file);
-    return bytes;
+    FILE *file = fstat(number, &is) == 0 ? fdopen(number, "rb") : NULL;
+    if (file == NULL)
+        close(number);
+    else
+        *facts = facts_of(&is);
+    return file;
 }
 
 void tn_file_touch(const char *path)

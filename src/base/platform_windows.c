@@ -246,42 +246,18 @@ bool tn_file_is_readable(const char *path)
     return _access(path, 4) == 0;
 }
 
-static bool read_bytes(int file, unsigned char *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        const size_t left = size - done, most = (size_t)1 << 30;
-        const int got = _read(file, bytes + done, (unsigned)(left < most ? left : most));
-        if (got <= 0)
-            return false;
-        done += (size_t)got;
-    }
-    return true;
-}
-
-static unsigned char *read_open(int file, uint64_t most, size_t *size, int64_t *modified)
+FILE *tn_file_open(const char *path, tn_file_facts *facts)
 {
     struct __stat64 is;
-    if (_fstat64(file, &is) != 0 || (is.st_mode & _S_IFMT) != _S_IFREG || is.st_size < 0 ||
-        (uint64_t)is.st_size > most || (uint64_t)is.st_size >= SIZE_MAX)
+    const int number = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
+    if (number < 0)
         return NULL;
-    unsigned char *bytes = malloc((size_t)is.st_size + 1);
-    if (bytes == NULL || !read_bytes(file, bytes, (size_t)is.st_size)) {
-        free(bytes);
-        return NULL;
-    }
-    *size = (size_t)is.st_size;
-    *modified = (int64_t)is.st_mtime;
-    return bytes;
-}
-
-unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified)
-{
-    const int file = _open(path, _O_RDONLY | _O_BINARY | _O_NOINHERIT);
-    if (file < 0)
-        return NULL;
-    unsigned char *bytes = read_open(file, most, size, modified);
-    _close(file);
-    return bytes;
+    FILE *file = _fstat64(number, &is) == 0 ? _fdopen(number, "rb") : NULL;
+    if (file == NULL)
+        _close(number);
+    else
+        *facts = facts_of(&is);
+    return file;
 }
 
 void tn_file_touch(const char *path)

@@ -1,4 +1,5 @@
 /* Running cases. */
+#include "base/checked.h"
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "check/case.h"
@@ -141,10 +142,11 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
         const tn_mirror *mirror = &t->mirrors[i];
         if (mirror->host.memory.kind == TENON_MEMORY_NONE)
             continue;
-        t->before[i] = malloc((size_t)tn_mirror_bytes(&mirror->host));
+        size_t size;
+        t->before[i] = tn_to_size(tn_mirror_bytes(&mirror->host), &size) ? malloc(size) : NULL;
         if (t->before[i] == NULL)
             return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation->name);
-        memcpy(t->before[i], mirror->host.memory.u.svm, (size_t)tn_mirror_bytes(&mirror->host));
+        memcpy(t->before[i], mirror->host.memory.u.svm, size);
         TN_TRY(tn_mirror_upload(stream, mirror));
     }
     return TENON_OK;
@@ -157,7 +159,7 @@ static tenon_status expect(trial *t, const void *params)
     int64_t count = 0;
     for (uint32_t i = first_output(operation); i < operation->operand_count; i++)
         count += t->host[i] != NULL ? tenon_tensor_elements(t->host[i]) : 0;
-    t->expected = calloc((size_t)count + 1, sizeof *t->expected);
+    t->expected = tn_array(count, sizeof *t->expected);
     if (t->expected == NULL || !operation->reference(params, t->host, t->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the reference",
                        operation->name);

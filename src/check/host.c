@@ -1,5 +1,6 @@
 #include "check/host.h"
 
+#include "base/checked.h"
 #include "base/dtype.h"
 
 #include <math.h>
@@ -49,7 +50,7 @@ double *tn_host_read(const tenon_tensor *view, uint32_t rank, const int64_t *sha
     if (tn_broadcast("reference", "view", view, rank, shape, wide.stride) != TENON_OK)
         return NULL;
     int64_t count = tenon_tensor_elements(&wide);
-    double *values = malloc((size_t)(count > 0 ? count : 1) * sizeof *values);
+    double *values = tn_array(count, sizeof *values);
     double *to = values;
     for (int64_t rows = tn_host_rows(&wide); values != NULL && rows > 0; rows--) {
         const tn_host_row row = tn_host_next_row(&wide, index);
@@ -120,7 +121,8 @@ tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, ui
     uint64_t bytes = tn_mirror_bytes(view);
     memset(mirror, 0, sizeof *mirror);
     mirror->host = mirror->device = *view;
-    void *memory = malloc((size_t)bytes);
+    size_t size;
+    void *memory = tn_to_size(bytes, &size) ? malloc(size) : NULL;
     if (memory == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "self-check: no memory");
     mirror->host.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = memory};

@@ -1,5 +1,6 @@
 #include "runtime/context_create.h"
 
+#include "base/checked.h"
 #include "base/sized.h"
 #include "runtime/cl_error.h"
 #include "runtime/heap.h"
@@ -81,7 +82,7 @@ static tenon_status open_heap(const char *operation, tenon_context *context,
 {
     static const tenon_allocator none = TENON_ALLOCATOR_INIT;
     const uint64_t limit = limit_of(&context->device, params->pool_limit, UINT64_C(1) << 30);
-    const uint64_t largest = context->device.info.max_allocation;
+    const uint64_t largest = tn_min_u64(context->device.info.max_allocation, SIZE_MAX);
     tenon_allocator room;
     const void *taken = NULL;
     if (context->cl == NULL || (limit == 0 && params->allocator == NULL))

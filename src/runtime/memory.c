@@ -1,5 +1,6 @@
 #include "runtime/memory.h"
 
+#include "base/checked.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
 #include "runtime/heap.h"
@@ -17,6 +18,11 @@ static tenon_status check_size(const char *operation, const tenon_context *conte
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
                        "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, operation,
                        bytes, context->device.info.name, context->device.info.max_allocation);
+    size_t size;
+    if (!tn_to_size(bytes, &size))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
+                       "%s: %" PRIu64 " bytes; a program of 32 bits has sizes up to %zu", operation,
+                       bytes, SIZE_MAX);
     return TENON_OK;
 }
 

@@ -1,6 +1,7 @@
 /* Moving data between host and tensors: upload, download, map, unmap. */
 #include "runtime/transfer.h"
 
+#include "base/checked.h"
 #include "runtime/cl_error.h"
 #include "runtime/command.h"
 #include "runtime/memory.h"
@@ -194,7 +195,8 @@ static tenon_status copy_through_host(const char *operation, tenon_stream *strea
     const tenon_sync before = {.wait_list = tn_sync_wait_list(sync),
                                .wait_count = tn_sync_wait_count(sync)};
     const tenon_sync after = {.event = tn_sync_event(sync)};
-    char *copy = malloc((size_t)size);
+    size_t room;
+    char *copy = tn_to_size((uint64_t)size, &room) ? malloc(room) : NULL;
     if (copy == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     bytes.memory = tensor->memory;

@@ -49,8 +49,23 @@ class Targets(unittest.TestCase):
     def test_cross_files_are_there_and_name_the_compiler(self):
         for name, target in matrix.TARGETS.items():
             if target.cross:
-                text = (ROOT / "packaging" / "cross" / f"{target.cross}.ini").read_text()
-                self.assertIn(f"c = '{target.compiler}'", text, name)
+                words = self.build(target).words("ar" if target.from_pip else "c")
+                self.assertEqual(words[0], target.compiler, name)
+
+    def build(self, target):
+        log = mock.Mock()
+        log.name = "log"
+        return matrix.Build("name", target, log)
+
+    def test_the_compiler_of_macos_is_a_script_that_stands_for_its_linker(self):
+        for name, target in matrix.TARGETS.items():
+            if target.from_pip:
+                script, triple = self.build(target).compiler()
+                self.assertEqual(target.finds(script), str(matrix.CROSS / script), name)
+                self.assertEqual(triple, target.cross)
+                asked = subprocess.run([script, triple, "-Wl,--version"], env=target.environment(), capture_output=True,
+                                       text=True, check=False)
+                self.assertEqual((asked.returncode, asked.stderr), (1, "ld: unknown option: --version\n"))
 
     def test_wraps_have_a_hash_and_their_packagefiles(self):
         for path in matrix.WRAPS.glob("*.wrap"):
@@ -80,6 +95,28 @@ class Outcomes(unittest.TestCase):
         status, text = self.status(linked=("failed", "why"))
         self.assertEqual(status, 1)
         self.assertIn("failed: why", text)
+
+    def test_what_cannot_run_is_built_and_said(self):
+        log = mock.Mock()
+        log.name = "log"
+        build = matrix.Build("macos", matrix.TARGETS["macos"], log)
+        with mock.patch.object(build, "files", return_value=[Path("test_a"), Path("test_b")]), \
+                mock.patch.object(build, "ninja") as ninja, mock.patch.object(build, "run") as runs:
+            with self.assertRaisesRegex(matrix.Skipped, "2 programs link; nothing here runs macOS programs"):
+                build.unit_tests()
+            with self.assertRaisesRegex(matrix.Skipped, "nothing here runs macOS programs"):
+                build.device()
+        ninja.assert_called_once()
+        runs.assert_not_called()
+
+    def test_without_zig_and_pip_all_is_skipped_with_the_reason(self):
+        refused = subprocess.CompletedProcess([], 1, "", "looking …\nno such package\n")
+        with mock.patch.object(matrix.Target, "finds", return_value=None), \
+                mock.patch.object(matrix.subprocess, "run", return_value=refused), \
+                tempfile.TemporaryDirectory() as folder, mock.patch.object(matrix, "ROOT", Path(folder)):
+            row = matrix.work("macos")
+        self.assertEqual({state for state, _ in row.values()}, {"skipped"})
+        self.assertIn("pip does not install ziglang: no such package", row["compiled"][1])
 
     def test_without_the_compiler_all_is_skipped_with_the_reason(self):
         target = matrix.Target("nothing", "no-such-compiler")

@@ -12,9 +12,9 @@
 static void *try_lock(void *user)
 {
     tenon_context *context = user;
-    if (pthread_mutex_trylock(&context->validation.lock) != 0)
+    if (!tn_recursive_mutex_try(&context->validation.lock))
         return NULL;
-    pthread_mutex_unlock(&context->validation.lock);
+    tn_recursive_mutex_unlock(&context->validation.lock);
     return user;
 }
 

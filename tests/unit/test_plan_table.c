@@ -7,8 +7,6 @@
 
 #include "dispatch/plan.h"
 
-#include <pthread.h>
-
 typedef struct fake_problem {
     tn_problem head;
     uint64_t number;
@@ -48,10 +46,9 @@ static tenon_context *context_of(void **state)
 static int set_up(void **state)
 {
     tenon_context *context = calloc(1, sizeof *context);
-    if (context == NULL)
+    if (context == NULL || !tn_mutex_init(&context->slot_lock))
         return -1;
     context->owner = context;
-    pthread_mutex_init(&context->slot_lock, NULL);
     atomic_store(&made, 0);
     next_status = TENON_OK;
     *state = context;
@@ -63,7 +60,7 @@ static int tear_down(void **state)
     tenon_context *context = context_of(state);
     if (context->slots[TN_SLOT_DISPATCH].data != NULL)
         context->slots[TN_SLOT_DISPATCH].destroy(context->slots[TN_SLOT_DISPATCH].data);
-    pthread_mutex_destroy(&context->slot_lock);
+    tn_mutex_destroy(&context->slot_lock);
     free(context);
     return 0;
 }
@@ -191,11 +188,11 @@ static void *use_many(void *context)
 
 static void threads_share_the_table(void **state)
 {
-    pthread_t threads[4];
+    tn_thread threads[4];
     for (int i = 0; i < 4; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, use_many, context_of(state)), 0);
+        assert_true(tn_thread_create(&threads[i], use_many, context_of(state)));
     for (int i = 0; i < 4; i++)
-        pthread_join(threads[i], NULL);
+        tn_thread_join(threads[i]);
     assert_int_equal(count_of(context_of(state)), TN_PLAN_TABLE_CAPACITY);
 }
 

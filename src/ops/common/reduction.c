@@ -171,7 +171,7 @@ double *tn_reduction_gather(const tenon_tensor *view, const tenon_tensor *x, con
     int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(x);
     int64_t size = tn_axes_size(axes, x);
     double *values = tn_host_read(view, x->rank, x->shape);
-    double *rows = malloc((size_t)(count > 0 ? count : 1) * sizeof *rows);
+    double *rows = tn_array(count, sizeof *rows);
     for (int64_t i = 0; values != NULL && rows != NULL && i < count; i++) {
         int64_t row = 0, place = 0;
         for (uint32_t d = 0; d < x->rank; d++)

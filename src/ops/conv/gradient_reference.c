@@ -17,7 +17,7 @@ static int64_t plane_of(const conv_window *v)
 static int64_t *make_places(const conv_window *v)
 {
     int64_t taps = tn_window_taps(v), pixels = tn_window_pixels(v), tap[3] = {0}, out[3] = {0};
-    int64_t *places = calloc((size_t)(taps * pixels) + 1, sizeof *places), *place = places;
+    int64_t *places = tn_array(taps * pixels, sizeof *places), *place = places;
     for (int64_t i = 0; i < taps && places != NULL; i++) {
         for (int64_t j = 0; j < pixels; j++) {
             int64_t at = 0;
@@ -109,8 +109,7 @@ static bool image_reference(const conv_problem *p, const tenon_epilogue *e, cons
                               .c = adds ? tn_host_read(c, image->rank, image->shape) : NULL,
                               .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL,
                               .places = make_places(&p->window),
-                              .counts =
-                                  calloc((size_t)tenon_tensor_elements(image) + 1, sizeof(double))};
+                              .counts = tn_array(tenon_tensor_elements(image), sizeof(double))};
     bool whole = o.y != NULL && o.w != NULL && (!adds || o.c != NULL) &&
                  (bias == NULL || o.bias != NULL) && o.places != NULL && o.counts != NULL;
     if (whole)
@@ -256,8 +255,7 @@ static bool fold_reference(const tenon_im2col_params *params, const tenon_epilog
                               .c = c != NULL ? tn_host_read(c, x->rank, x->shape) : NULL,
                               .bias = bias != NULL ? tn_host_read(bias, 1, bias->shape) : NULL,
                               .places = make_places(&p.window),
-                              .counts =
-                                  calloc((size_t)tenon_tensor_elements(x) + 1, sizeof(double))};
+                              .counts = tn_array(tenon_tensor_elements(x), sizeof(double))};
     bool whole = dense != NULL && (c == NULL || o.c != NULL) && (bias == NULL || o.bias != NULL) &&
                  o.counts != NULL && o.places != NULL;
     const int64_t plane = plane_of(&p.window), count = p.n * p.c * plane;

@@ -1,4 +1,5 @@
 /* The references of convolution and im2col, in plain C and double precision. */
+#include "base/checked.h"
 #include "base/shape.h"
 #include "check/host.h"
 #include "ops/conv/forward/winograd.h"
@@ -52,7 +53,7 @@ static bool make_room(const conv_problem *p, row_sums *sums)
     const conv_window *v = &p->window;
     const int64_t width = v->out[2], lines = p->c * v->filter[0] * v->filter[1];
     sums->line = (width - 1) * v->stride[2] + (v->filter[2] - 1) * v->dilation[2] + 1;
-    sums->value = malloc((size_t)(2 * width + lines * sums->line) * sizeof *sums->value);
+    sums->value = tn_array(2 * width + lines * sums->line, sizeof *sums->value);
     sums->magnitude = sums->value + width;
     sums->lines = sums->value + 2 * width;
     return sums->value != NULL;
@@ -169,7 +170,7 @@ static bool take_sums(const conv_problem *p, const char *solver, int64_t count, 
     int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));
     if (tile == 0 || tn_winograd_refuses(p) != NULL)
         return true;
-    o->sums = malloc((size_t)(count + 1) * sizeof *o->sums);
+    o->sums = tn_array(count, sizeof *o->sums);
     o->roundings = tn_winograd_roundings(tile);
     return o->sums != NULL && tn_winograd_sums(p, tile, o->x, o->w, o->sums);
 }

@@ -1,5 +1,6 @@
 /* The references of gather and its gradient, and their awkward cases. docs/numerics.md derives the
  * bound. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -95,7 +96,7 @@ bool tn_gather_backward_reference(const void *params, const tenon_tensor *const 
     const sizes s = sizes_of(params, dx, indices);
     double *terms = tn_host_read(dy, dy->rank, dy->shape);
     double *index = tn_host_read(indices, indices->rank, indices->shape);
-    double *counts = calloc((size_t)s.rows + 1, sizeof *counts);
+    double *counts = tn_array(s.rows, sizeof *counts);
     bool whole = terms != NULL && index != NULL && counts != NULL;
     for (int64_t o = 0; whole && o < s.outer; o++)
         sum_line(&s, index, terms + o * s.count * s.inner, counts, dx->dtype,

@@ -1,4 +1,5 @@
 /* The references of squared error, and its awkward cases. docs/numerics.md derives the bounds. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
 #include "ops/loss/internal.h"
@@ -37,7 +38,7 @@ bool tn_mse_forward_reference(const void *given, const tenon_tensor *const *v, t
     const int64_t size = tn_axes_size(&axes, x), count = tenon_tensor_elements(loss);
     const double factor = tn_mse_factor(params, &axes, x);
     double *x_rows = tn_reduction_gather(x, x, &axes), *t_rows = tn_reduction_gather(t, x, &axes);
-    double *squares = malloc((size_t)(size > 0 ? size : 1) * sizeof *squares);
+    double *squares = tn_array(size, sizeof *squares);
     bool whole = x_rows != NULL && t_rows != NULL && squares != NULL;
     for (int64_t i = 0; whole && i < count; i++)
         results[i] = tn_stored(loss->dtype, loss_of(x->dtype, x_rows + i * size, t_rows + i * size,

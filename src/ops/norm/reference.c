@@ -1,4 +1,5 @@
 /* The references of normalization. docs/numerics.md derives the bounds. */
+#include "base/checked.h"
 #include "ops/common/exp_sum.h"
 #include "check/host.h"
 #include "ops/norm/internal.h"
@@ -75,8 +76,8 @@ static bool open_host(const tn_operation *operation, const tenon_norm_params *pa
     h->least = tn_least_normal(x->dtype);
     h->epsilon = x->dtype == TENON_DTYPE_F64 ? params->epsilon : (double)(float)params->epsilon;
     h->elements = tenon_tensor_elements(x);
-    h->set = malloc(((size_t)h->elements + 1) * sizeof *h->set);
-    h->parameter = malloc(((size_t)h->elements + 1) * sizeof *h->parameter);
+    h->set = tn_array(h->elements, sizeof *h->set);
+    h->parameter = tn_array(h->elements, sizeof *h->parameter);
     bool whole = h->set != NULL && h->parameter != NULL;
     for (uint32_t i = 0; i < operation->operand_count && whole; i++) {
         double **value = &h->value[tn_norm_number(operation, i)];
@@ -169,7 +170,7 @@ static void finish_set(const tenon_norm_params *params, const host_norm *h, set_
 static set_statistics *statistics_of(const tenon_norm_params *params, const host_norm *h)
 {
     const double n = (double)h->count, *x = h->value[NORM_X];
-    set_statistics *sets = calloc((size_t)h->sets, sizeof *sets);
+    set_statistics *sets = tn_array(h->sets, sizeof *sets);
     if (sets == NULL)
         return NULL;
     for (int64_t i = 0; i < h->elements; i++) {
@@ -191,7 +192,7 @@ static set_statistics *statistics_of(const tenon_norm_params *params, const host
 /* The statistics that are given, and exact. */
 static set_statistics *statistics_given(const host_norm *h)
 {
-    set_statistics *sets = calloc((size_t)h->sets, sizeof *sets);
+    set_statistics *sets = tn_array(h->sets, sizeof *sets);
     for (int64_t s = 0; s < h->sets && sets != NULL; s++) {
         sets[s].mean.value = h->value[NORM_MEAN][s];
         sets[s].variance.value = h->value[NORM_RSTD][s];
@@ -336,8 +337,8 @@ bool tn_norm_backward_reference(const tn_operation *operation, const tenon_norm_
     host_norm h;
     if (!open_host(operation, params, operands, &h))
         return false;
-    sums *sets = calloc((size_t)h.sets, sizeof *sets);
-    sums *parameters = calloc((size_t)h.parameters, sizeof *parameters);
+    sums *sets = tn_array(h.sets, sizeof *sets);
+    sums *parameters = tn_array(h.parameters, sizeof *parameters);
     const double *gradient = h.value[NORM_DY];
     const bool whole = sets != NULL && parameters != NULL && gradient != NULL;
     for (int64_t i = 0; i < h.elements && whole; i++) {

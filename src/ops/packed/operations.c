@@ -1,5 +1,6 @@
 /* The packed product for those who call all operations alike. Its weights are no operand of a call:
  * here they are a fixed pattern of one matrix or `batch` of them, packed for each call. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
@@ -45,9 +46,8 @@ static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tens
     const int64_t shape[] = {p->batch, p->k, p->n};
     const uint32_t lead = p->batch > 0 ? 0 : 1;
     *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
-    const size_t bytes = (size_t)tenon_tensor_elements(weights) * tenon_dtype_size(dtype);
     uint64_t seed = 7;
-    void *data = malloc(bytes + 1);
+    void *data = tn_array(tenon_tensor_elements(weights), tenon_dtype_size(dtype));
     weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
     if (data != NULL)
         tn_case_integers(weights, -3, 3, &seed);

@@ -1,5 +1,6 @@
 /* The references of pooling, in plain C and double precision, and its awkward cases. The gradient
  * is written as the scatter that its definition is; the kernels gather. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -180,7 +181,7 @@ bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v
                         .x = reads_x ? tn_host_read(x, x->rank, x->shape) : NULL,
                         .indices =
                             indices != NULL ? tn_host_read(indices, dy->rank, dy->shape) : NULL,
-                        .terms = calloc((size_t)tenon_tensor_elements(dx) + 1, sizeof(double)),
+                        .terms = tn_array(tenon_tensor_elements(dx), sizeof(double)),
                         .results = results};
     bool whole = g.dy != NULL && g.terms != NULL && (!reads_x || g.x != NULL) &&
                  (indices == NULL || g.indices != NULL);

@@ -1,5 +1,6 @@
 /* The references of the parametric ReLU, and its awkward cases. docs/numerics.md derives the
  * bounds. */
+#include "base/checked.h"
 #include "base/shape.h"
 #include "check/awkward.h"
 #include "ops/prelu/internal.h"
@@ -100,7 +101,7 @@ bool tn_prelu_backward_reference(const void *params, const tenon_tensor *const *
     double *values = tn_host_read(x, x->rank, x->shape);
     double *slopes = tn_host_read(slope, x->rank, x->shape);
     double *gradients = tn_host_read(dy, x->rank, x->shape);
-    sums *all = calloc((size_t)tenon_tensor_elements(slope) + 1, sizeof *all);
+    sums *all = tn_array(tenon_tensor_elements(slope), sizeof *all);
     bool whole = values != NULL && slopes != NULL && gradients != NULL && all != NULL;
     (void)params;
     for (int64_t i = 0; whole && i < count; i++)

@@ -1,4 +1,5 @@
 /* The references of reductions, and their awkward cases. docs/numerics.md derives the bounds. */
+#include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
 #include "ops/reduce/internal.h"
@@ -111,7 +112,7 @@ static bool expect(const tenon_reduce_params *params, const tenon_tensor *x, con
         return false;
     int64_t size = tn_axes_size(&axes, x), count = tenon_tensor_elements(y);
     double *rows = tn_reduction_gather(x, x, &axes);
-    double *terms = malloc((size_t)(size > 0 ? size : 1) * sizeof *terms);
+    double *terms = tn_array(size, sizeof *terms);
     bool whole = rows != NULL && terms != NULL;
     for (int64_t i = 0; whole && i < count; i++) {
         const row r = {rows + i * size, size, tn_sum_depth(size), tn_unit(x->dtype),

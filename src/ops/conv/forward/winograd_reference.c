@@ -159,8 +159,8 @@ bool tn_winograd_sums(const conv_problem *p, int64_t tile, const double *x, cons
 {
     const transforms *t = tile == 2 ? &transforms2 : &transforms4;
     const int64_t *size = p->window.size, *out = p->window.out;
-    tile_values *filters = calloc((size_t)(p->groups * p->k * p->c) + 1, sizeof *filters);
-    tile_values *inputs = calloc((size_t)p->c + 1, sizeof *inputs);
+    tile_values *filters = tn_array(p->groups * p->k * p->c, sizeof *filters);
+    tile_values *inputs = tn_array(p->c, sizeof *inputs);
     bool whole = filters != NULL && inputs != NULL;
     if (whole)
         transform_filters(p, t, (int)tile + 2, w, filters);
