@@ -2,7 +2,7 @@
 """./run docs: draws docs/images/speed.svg, the chart of README.md, from files of bench/results/.
 
 A bar is the geometric mean of a suite's ratios, a peer's time over Tenon's; its dot is the worst case.
-What is drawn is the newest file of each kind that is kept; the caption says where it was measured.
+What is drawn is the newest file of each kind that is kept; the caption says where it was measured, and beside which versions.
 """
 import json
 import sys
@@ -60,13 +60,20 @@ def said(mean, least):
     return f"{mean}, worst {least}"
 
 
+def beside(file):
+    """A file's day, and the versions of the peers in it."""
+    peers = (f"{name} {version}" for name, version in file["peers"].items())
+    return f'{" and ".join(peers)} on {file["recorded"]}'
+
+
 def caption():
-    """Where it was measured, as the files say."""
-    kinds = {kind for _, rows in GROUPS for kind, *_ in rows}
-    files = [newest(kind) for kind in kinds]
-    days = {device: sorted({f["recorded"] for f in files if f["device"] == device})
-            for device in sorted({f["device"] for f in files})}
-    return "\n".join(f"{device}; {' and '.join(of)}" for device, of in days.items())
+    """Where it was measured, and beside what, as the files say: two lines for each place."""
+    kinds = sorted({kind for _, rows in GROUPS for kind, *_ in rows})
+    files = sorted((newest(kind) for kind in kinds), key=lambda file: file["recorded"])
+    places = {}
+    for file in files:
+        places.setdefault(file["device"], []).append(beside(file))
+    return "\n".join(f'{place}\n{", ".join(of)}' for place, of in places.items())
 
 
 def draw():

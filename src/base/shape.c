@@ -135,6 +135,17 @@ bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b)
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
+tenon_status tn_shape_check(const char *operation, const char *argument, const tenon_tensor *tensor,
+                            uint32_t rank, const int64_t *shape)
+{
+    char got[160], wanted[160];
+    if (tensor->rank == rank && memcmp(tensor->shape, shape, rank * sizeof *shape) == 0)
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation,
+                   argument, tn_shape_text(tensor->rank, tensor->shape, got),
+                   tn_shape_text(rank, shape, wanted));
+}
+
 bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b)
 {
     if (a->dtype != b->dtype || a->offset != b->offset || !tn_tensor_same_shape(a, b))

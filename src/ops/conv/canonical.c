@@ -113,16 +113,6 @@ tenon_status tn_conv_check_rank(const char *operation, const char *name, const t
                    view->rank, rank);
 }
 
-tenon_status tn_conv_check_shape(const char *operation, const char *name, const tenon_tensor *view,
-                                 uint32_t rank, const int64_t *shape)
-{
-    char got[160], wanted[160];
-    if (view->rank == rank && memcmp(view->shape, shape, rank * sizeof *shape) == 0)
-        return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation, name,
-                   tn_shape_text(view->rank, view->shape, got), tn_shape_text(rank, shape, wanted));
-}
-
 static tenon_status check_filters(const char *operation, int64_t groups, const conv_views *views)
 {
     const tenon_tensor *x = views->x, *w = views->w;
@@ -166,7 +156,7 @@ static tenon_status check_output(const char *operation, const conv_views *views,
     const tenon_tensor *y = views->y;
     int64_t shape[CONV_RANK] = {p->n, views->w->shape[0]};
     memcpy(shape + 2, p->window.out + CONV_RANK - y->rank, (y->rank - 2) * sizeof *shape);
-    return tn_conv_check_shape(operation, views->y_name, y, y->rank, shape);
+    return tn_shape_check(operation, views->y_name, y, y->rank, shape);
 }
 
 /* Strides of N, C and the spatial dimensions, which are aligned at the right. */
@@ -199,7 +189,7 @@ tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *
     p->activation = epilogue->activation.kind;
     p->flags = tn_conv_flags(epilogue, bias);
     if (bias != NULL)
-        TN_TRY(tn_conv_check_shape(operation, "bias", bias, 1, &output->shape[1]));
+        TN_TRY(tn_shape_check(operation, "bias", bias, 1, &output->shape[1]));
     if (bias != NULL && bias->shape[0] != 1)
         p->bias = bias->stride[0];
     if (c == NULL)
@@ -258,7 +248,7 @@ static tenon_status check_columns(const char *operation, const tenon_tensor *x,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: filter: the size of col overflows", operation);
     const int64_t shape[] = {x->shape[0], rows, pixels};
-    return tn_conv_check_shape(operation, "col", col, 3, shape);
+    return tn_shape_check(operation, "col", col, 3, shape);
 }
 
 tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,

@@ -79,8 +79,6 @@ tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
                                       const tenon_tensor *view);
 tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
                                 uint32_t rank);
-tenon_status tn_conv_check_shape(const char *operation, const char *name, const tenon_tensor *view,
-                                 uint32_t rank, const int64_t *shape);
 
 /* Strides of N, C and three spatial dimensions; those of sizes of 1 are 0. */
 void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view);

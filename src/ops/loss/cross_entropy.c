@@ -22,19 +22,13 @@ const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backw
 static tenon_status check_shape(const char *operation, const tn_argument *operand,
                                 const tenon_tensor *logits, uint32_t axis, bool has_axis)
 {
-    char text[160], wanted_text[160];
-    const tenon_tensor *view = operand->view;
     tenon_tensor wanted = *logits;
     if (!has_axis) {
         wanted.rank--;
         for (uint32_t d = axis; d < wanted.rank; d++)
             wanted.shape[d] = logits->shape[d + 1];
     }
-    if (!tn_tensor_same_shape(view, &wanted))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation,
-                       operand->name, tn_shape_text(view->rank, view->shape, text),
-                       tn_shape_text(wanted.rank, wanted.shape, wanted_text));
-    return TENON_OK;
+    return tn_shape_check(operation, operand->name, operand->view, wanted.rank, wanted.shape);
 }
 
 static tenon_status check_views(const tn_call *call, int32_t axis_given, uint32_t *axis)

@@ -49,26 +49,14 @@ static tenon_status check_dimensions(const char *operation, const tenon_norm_par
     return TENON_OK;
 }
 
-static tenon_status check_shape(const char *operation, const char *name, const tenon_tensor *view,
-                                uint32_t rank, const int64_t *shape)
-{
-    char got[160], wanted[160];
-    for (uint32_t d = 0; d < rank || view->rank != rank; d++)
-        if (view->rank != rank || view->shape[d] != shape[d])
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s",
-                           operation, name, tn_shape_text(view->rank, view->shape, got),
-                           tn_shape_text(rank, shape, wanted));
-    return TENON_OK;
-}
-
 static tenon_status check_parameter_shape(const char *operation, const char *name,
                                           const tenon_norm_params *params, const tenon_tensor *x,
                                           const tenon_tensor *view)
 {
     if (is_over_last(params))
-        return check_shape(operation, name, view, params->dimensions,
-                           x->shape + x->rank - params->dimensions);
-    return check_shape(operation, name, view, 1, x->shape + 1);
+        return tn_shape_check(operation, name, view, params->dimensions,
+                              x->shape + x->rank - params->dimensions);
+    return tn_shape_check(operation, name, view, 1, x->shape + 1);
 }
 
 static tenon_status check_statistic_shape(const char *operation, const char *name,
@@ -78,10 +66,10 @@ static tenon_status check_statistic_shape(const char *operation, const char *nam
     const int64_t by_sample[] = {x->shape[0],
                                  params->kind == TENON_NORM_GROUP ? params->groups : x->shape[1]};
     if (is_over_last(params))
-        return check_shape(operation, name, view, x->rank - params->dimensions, x->shape);
+        return tn_shape_check(operation, name, view, x->rank - params->dimensions, x->shape);
     if (params->kind == TENON_NORM_BATCH)
-        return check_shape(operation, name, view, 1, x->shape + 1);
-    return check_shape(operation, name, view, 2, by_sample);
+        return tn_shape_check(operation, name, view, 1, x->shape + 1);
+    return tn_shape_check(operation, name, view, 2, by_sample);
 }
 
 /* gamma, beta and their gradients are of one type, x's or the accumulator's. */
@@ -129,7 +117,7 @@ static tenon_status check_view(const char *operation, const tenon_norm_params *p
     const char *name = v->name[number];
     if (is_like_x(v, number)) {
         TN_TRY(tn_same_dtype_check(operation, name, view, "x", x->dtype));
-        return check_shape(operation, name, view, x->rank, x->shape);
+        return tn_shape_check(operation, name, view, x->rank, x->shape);
     }
     if (is_parameter(v, number)) {
         TN_TRY(check_parameter_type(operation, v, number, parameter));

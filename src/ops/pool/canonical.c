@@ -122,16 +122,6 @@ static tenon_status take_window(const char *operation, const tenon_pool_params *
     return TENON_OK;
 }
 
-static tenon_status check_shape(const char *operation, const char *name, const tenon_tensor *view,
-                                uint32_t rank, const int64_t *shape)
-{
-    char got[160], wanted[160];
-    if (view->rank == rank && memcmp(view->shape, shape, rank * sizeof *shape) == 0)
-        return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation, name,
-                   tn_shape_text(view->rank, view->shape, got), tn_shape_text(rank, shape, wanted));
-}
-
 static tenon_status check_indices(const char *operation, const pool_views *views,
                                   const pool_problem *p)
 {
@@ -155,7 +145,7 @@ static tenon_status check_indices(const char *operation, const pool_views *views
     if (indices->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
                        tenon_dtype_string(indices->dtype));
-    return check_shape(operation, "indices", indices, views->y->rank, views->y->shape);
+    return tn_shape_check(operation, "indices", indices, views->y->rank, views->y->shape);
 }
 
 /* Strides of sizes of 1 do not count, and must not tell problems apart. */
@@ -180,9 +170,9 @@ tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params
     TN_TRY(take_window(operation, params, views, p));
     int64_t shape[POOL_RANK] = {x->shape[0], x->shape[1]};
     memcpy(shape + 2, p->out + POOL_RANK - x->rank, (x->rank - 2) * sizeof *shape);
-    TN_TRY(check_shape(operation, views->y_name, views->y, x->rank, shape));
+    TN_TRY(tn_shape_check(operation, views->y_name, views->y, x->rank, shape));
     if (views->image != NULL)
-        TN_TRY(check_shape(operation, "x", views->image, x->rank, x->shape));
+        TN_TRY(tn_shape_check(operation, "x", views->image, x->rank, x->shape));
     p->dtype = x->dtype;
     p->kind = params->kind;
     p->n = x->shape[0];

@@ -70,7 +70,7 @@ tenon_status tn_conv_transpose_canonicalise(const char *operation,
     TN_TRY(tn_conv_check_image_rank(operation, "x", x));
     TN_TRY(tn_conv_check_rank(operation, "w", w, x->rank));
     TN_TRY(output_shape(operation, params, x, w, shape));
-    TN_TRY(tn_conv_check_shape(operation, "y", y, x->rank, shape));
+    TN_TRY(tn_shape_check(operation, "y", y, x->rank, shape));
     if (tn_tensor_empty(y)) { /* then the convolution of y may have another size than x */
         memset(p, 0, sizeof *p);
         return TENON_OK;
