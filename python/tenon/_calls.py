@@ -3,17 +3,18 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import shapes
-from .context import Context, Stream, context_of
-from .loader import check, ffi, lib
-from .packed import Packed
-from .params import Params
-from .plan import Plan
-from .tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
+from . import _shapes as shapes
+from ._context import Context, Stream, context_of
+from ._loader import check, ffi, lib
+from ._packed import Packed
+from ._params import Params
+from ._plan import Plan
+from ._tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
 
-# Of each operation, by operations.py: the struct of its parameters, the operands in C's order,
-# those that are read and those that are written, each with its marks in signatures.txt.
-OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str]]] = {}
+# Of each operation, by _operations.py: the struct of its parameters, the operands in C's order,
+# those that are read and those that are written, each with its marks in signatures.txt, and the
+# parameters' defaults.
+OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str], Dict[str, Any]]] = {}
 
 
 class Call(NamedTuple):
@@ -91,7 +92,7 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
 def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
             stream: Optional[Stream], make: Any) -> Call:
     """Brings operands to the device and makes what outputs are asked for."""
-    struct, names, inputs, outputs = OPERATIONS[name]
+    struct, names, inputs, outputs, defaults = OPERATIONS[name]
     all_given = dict(zip(names, values))
     operands = _inputs(name, all_given, context, stream)
     for key in ("scale", "zero_point"):
@@ -100,7 +101,7 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
                           for v in given[key]]
     if operands.get("c") is not None and given.get("beta") is None:
         raise ValueError(f"{name}: c is given, and beta, which it is multiplied by, is not")
-    params = Params(struct, given)
+    params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = [o for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)]
     for operand in asked:
