@@ -25,16 +25,21 @@ def quoted(words):
 
 
 def paragraph(lines):
-    """Lines of a comment as they are shown: formulas kept, items of a list by themselves, the rest filled."""
-    if all(line.startswith("    ") for line in lines):
-        return "\n".join(lines)
-    items = [[]]
+    """Lines of a comment as they are shown: formulas and tables kept, the rest filled."""
+    groups = []
     for line in lines:
         if line.lstrip().startswith("- "):
-            items.append([])
-        items[-1].append(line)
-    shown = [filled(" ".join(items[0]))] if items[0] else []
-    return "\n".join(shown + [filled(" ".join(item), "  ", "    ") for item in items[1:]])
+            groups.append(("item", [line]))
+        elif groups and groups[-1][0] == "item" and line.startswith(" "):
+            groups[-1][1].append(line)
+        else:
+            kind = "kept" if line.startswith(("    ", "|")) else "text"
+            if not groups or groups[-1][0] != kind:
+                groups.append((kind, []))
+            groups[-1][1].append(line)
+    indents = {"item": ("  ", "    "), "text": ("", "")}
+    return "\n".join("\n".join(group) if kind == "kept" else filled(" ".join(group), *indents[kind])
+                     for kind, group in groups)
 
 
 class Comment:
@@ -78,7 +83,8 @@ class Docstrings:
     """Writes docstrings from the comments of the headers.
 
     names: what C names are called in Python; words: of each enumeration, its words and the members that they stand for;
-    kinds: of each operation, the enumeration of its kind or mode; exceptions: which status raises which; inferred: the outputs whose shape follows from the operands, as "gemm.d".
+    exceptions: which status raises which; inferred: the outputs whose shape follows from the operands, as "gemm.d";
+    kinds: of each operation, the enumeration of its kind or mode.
     """
 
     def __init__(self, comments, names, words, exceptions, inferred, kinds):
@@ -89,10 +95,11 @@ class Docstrings:
     def python(self, text, enumeration=None):
         """What a comment says, with the names that things have in Python."""
         text = re.sub(r"\s*\([^()]*\b\w+\.h\b[^()]*\)", "", text)  # headers are C's
-        text = re.sub(r"\btenon_tensor (?=\w+ = )|;$", "", text, flags=re.M)
+        text = re.sub(r"\btenon_tensor (\w+ = .*);$", r"\1", text, flags=re.M)
         text = re.sub(r"\b(tenon_tensor_\w+)\((\w+), ", self._method, text)
         text = re.sub(r"\b(?:tenon_|TENON_)\w+|\bNULL\b", lambda m: self._name(m[0]), text)
         for word in self.words.get(enumeration, ()):
+            text = re.sub(rf"(?m)^(\| ){word.upper()}\b", rf"\1{word}", text)  # a table's columns stay
             text = re.sub(rf"\b{word.upper()}\b", f'"{word}"', text)
         return text
 
@@ -192,8 +199,8 @@ class Docstrings:
             return f"tuple ({', '.join(names)})", f"Each {what}."
         first = ", ".join(takewhile(lambda n: n not in optional, names))
         return (f"{first}, or tuple ({', '.join(names)})",
-                f"A tuple, in this order, where any of {', '.join(optional)} is asked for, without those that "
-                f"are not; otherwise {first} by itself. Each {what}.")
+                f"{first} by itself where none of {', '.join(optional)} is asked for, otherwise a tuple, in this "
+                f"order, of {first} and those that are. Each {what}.")
 
     def _statuses(self, name, seen=()):
         """The statuses that a function returns, itself or as another one that it names."""
@@ -210,7 +217,7 @@ class Docstrings:
         statuses = self._statuses(name)
         found = dict.fromkeys(c for s, c in self.exceptions.items() if s in statuses)
         base = next(iter(self.exceptions.values())).__bases__[0]
-        lines = [("TypeError", "An operand is neither a tensor nor an array, or an array of a type that Tenon has not.")]
+        lines = [("TypeError", "An operand is neither a tensor nor an array, or of a type that Tenon has not.")]
         lines += [(f"{c.__name__} ({c.__bases__[1].__name__})", c.__doc__) for c in found]
         return [*lines, (base.__name__, base.__doc__)]
 
@@ -221,18 +228,26 @@ class Docstrings:
         first = SENTENCE.split(" ".join(" ".join(text[0]).split()), 1)
         return first[0], [[line] for line in first[1:]] + text[1:]
 
+    def _file_notes(self, name):
+        """What the header says of all its operations, but for its first paragraph and examples in C."""
+        found = Comment(self.comments.files[f"tenon_{name}"]).paragraphs + [[]]
+        is_c = [any(line.startswith("    ") and line.rstrip().endswith(";") for line in p) for p in found]
+        kept = [p for i, p in enumerate(found) if 0 < i < len(found) - 1 and not is_c[i] and not is_c[i + 1]]
+        return [self.python("\n".join(p), self.kinds.get(name)).splitlines() for p in kept]
+
     def operation(self, name, inputs, outputs, parameters):
         comment = self.functions[f"tenon_{name}"]
         summary, notes = self._notes(comment, self.kinds.get(name))
         listed = [self._input(name, *i) for i in inputs] + [self._output(name, *o) for o in outputs]
         listed += [self.parameter(p) for p in parameters]
-        listed.append(("stream : Stream, default None", "The stream that runs it; None: that of the operands' context."))
+        listed.append(("stream : Stream, default None", "What runs it; None: the stream of the operands' context."))
+        notes += self._file_notes(name)
         return sections(summary, listed, self._returns(name, inputs, outputs), self._raises(name), notes)
 
     def plan(self, name, outputs):
         """The docstring of the function that makes a plan; what it takes is told where the operation is."""
         _, notes = self._notes(Comment(self.comments.functions.get(f"tenon_{name}_plan", "")))
-        listed = [("The operands and parameters", f"Those of tenon.{name}, tensors without memory (tenon.view) among them."),
+        listed = [("The operands and parameters", f"Those of tenon.{name}; tensors may be without memory (tenon.view)."),
                   ("context : Context, default None", "Where it is made; None: the operands' context.")]
         made = ", ".join(n for n, _ in outputs)
         gives = f"Its `run` does what tenon.{name} does" + (f", and gives {made}." if made else ".")

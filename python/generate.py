@@ -198,7 +198,7 @@ class Parameters:
             members = list(self.of(kind.item, [0] * len(kind.item.fields), False)) if name == "steps" else []
             yield Parameter(name, shown, f"Optional[{hint}]" if is_asked else hint, None if is_asked else default,
                             default, enumeration, said[name], count,
-                            kind.kind == "array" and name not in ("axes", "steps", "scale", "zero_point"),
+                            shown == "int or sequence of int" and name != "axes",
                             struct_enumeration, members)
 
     def _type(self, name, kind, value, enumeration):
@@ -261,8 +261,8 @@ class Operation(NamedTuple):
             written.append(typed if default is ... else f"{typed}{equals}{default!r}")
         result = "Plan" if is_plan else "Any" if self.outputs else "None"
         start = f"def {self.name}{'_plan' if is_plan else ''}("
-        return textwrap.fill(start + ", ".join(written) + (f") -> {result}: ..." if has_types else "):"), 100,
-                             subsequent_indent=" " * len(start), break_long_words=False)
+        return textwrap.fill(start + ", ".join(written) + (f")\xa0->\xa0{result}:\xa0..." if has_types else "):"),
+                             100, subsequent_indent=" " * len(start), break_long_words=False).replace("\xa0", " ")
 
     def function(self, is_plan, docstring):
         values = "".join(f"{n}, " for n in self.operands)

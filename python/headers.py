@@ -10,7 +10,8 @@ from pathlib import Path
 FUNCTION = re.compile(r"/\*\*((?:(?!\*/).)*?)\*/\s*TENON_\w+ tenon_status\s+(tenon_\w+)\(", re.S)
 OPERAND = re.compile(r"const tenon_(?:tensor|packed) \*")
 BODY = re.compile(r"typedef (?:struct|enum) tenon_\w+ \{(.*?)\n\} (tenon_\w+);", re.S)
-MEMBER = re.compile(r"(?:/\*\*(?!<)((?:(?!\*/).)*)\*/)?\s*([^;,/{}]+)[;,]?[ \t]*\n?(?:\s*/\*\*<((?:(?!\*/).)*)\*/)?", re.S)
+MEMBER = re.compile(r"(?:/\*\*(?!<)((?:(?!\*/).)*)\*/)?\s*([^;,/{}]+)[;,]?"
+                    r"(?:\s*/\*\*<((?:(?!\*/).)*)\*/)?", re.S)
 FLAG = re.compile(r"/\*\*((?:(?!\*/).)*?)\*/\s*#define (TENON_\w+) +\d+u$|#define (TENON_\w+) +\d+u /\*\*<(.*?)\*/",
                   re.S | re.M)
 
@@ -69,17 +70,19 @@ def plain(comment):
 
 
 class Comments:
-    """What the headers say of functions, of the members of structs and enumerations, and of flags."""
+    """What the headers say of functions, of their files, of the members of structs and enumerations, and of flags."""
 
     def __init__(self, includes):
-        self.functions, self.members, self.flags = {}, {}, {}
+        self.functions, self.files, self.members, self.flags = {}, {}, {}, {}
         for folder in includes:
             for path in sorted(Path(folder, "tenon").glob("*.h")):
                 self._read(path.read_text(encoding="utf-8"))
 
     def _read(self, text):
+        file = re.match(r"/\*\* @file\n(.*?)\*/", text, re.S)
         for comment, name in FUNCTION.findall(text):
             self.functions[name] = plain(comment)
+            self.files[name] = plain(file[1]) if file else ""
         for body, name in BODY.findall(text):
             for before, declaration, after in MEMBER.findall(body):
                 member = re.search(r"(\w+)\s*(?:\[\w+\]|=\s*\d+)?\s*$", declaration)
@@ -87,4 +90,4 @@ class Comments:
                     self.members[name, member[1]] = " ".join(plain(before or after).split())
         for before, name, name_after, after in FLAG.findall(text):
             said = " ".join(plain(before or after).split())
-            self.flags[name or name_after] = re.sub(r"^[Ff]lag: ", "", said)
+            self.flags[name or name_after] = re.sub(r"^[Ff]lags?: ", "", said)

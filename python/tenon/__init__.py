@@ -7,9 +7,9 @@
     y = tenon.softmax_forward(t @ t.T * 0.1 + 1)
     print(y[0, :4].numpy())           # views by slices; numpy() copies back
 
-A device's first calls take longer, up to some 20 seconds in all: kernels are compiled, and each is
-checked once against a reference. Both are kept for later processes. TENON_VERBOSE=1 in the
-environment shows what is done.
+A device's first calls take longer, from a second to some 20 in all: kernels are compiled, and each is
+checked once against a reference, silently. What comes of it is kept for later processes.
+TENON_VERBOSE=1 in the environment shows what is done.
 
 An output that is not given is made; one that is given is a tensor, or a shape. One that may be left
 out is asked for by True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with the

@@ -89,16 +89,21 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
     return make(shape, dtype, context)
 
 
+def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
+    """The scales and zero points of operands that are given; the scale of a loss is a number."""
+    defaults = OPERATIONS[name][4]
+    return {key: given[key] for key in ("scale", "zero_point")
+            if given.get(key) is not None and defaults[key] is None}
+
+
 def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
             stream: Optional[Stream], make: Any) -> Call:
     """Brings operands to the device and makes what outputs are asked for."""
     struct, names, inputs, outputs, defaults = OPERATIONS[name]
     all_given = dict(zip(names, values))
     operands = _inputs(name, all_given, context, stream)
-    for key in ("scale", "zero_point"):
-        if given.get(key) is not None:
-            given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream)
-                          for v in given[key]]
+    for key, scales in _scales(name, given).items():
+        given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
     if operands.get("c") is not None and given.get("beta") is None:
         raise ValueError(f"{name}: c is given, and beta, which it is multiplied by, is not")
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
@@ -137,7 +142,8 @@ def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optiona
     stream = stream_of(stream, context)
     call = prepare(name, values, given, context, stream, empty)
     tensors = list(call.operands.values())
-    enqueue(stream, [*tensors, *(given.get("scale") or ()), *(given.get("zero_point") or ())],
+    scales = [t for found in _scales(name, given).values() for t in found]
+    enqueue(stream, [*tensors, *scales],
             getattr(lib, f"tenon_{name}"), call.params.c, *map(pointer, tensors))
     return result([call.operands[o] for o in call.outputs], call.is_numpy)
 
@@ -155,5 +161,6 @@ def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
     out = ffi.new("tenon_plan **")
     check(getattr(lib, f"tenon_{name}_plan")(context._c, call.params.c,
                                              *map(pointer, call.operands.values()), out))
-    scales = [t for key in ("scale", "zero_point") for t in (given.get(key) or [None] * 3)]
+    given_scales = _scales(name, given)
+    scales = [t for key in ("scale", "zero_point") for t in given_scales.get(key, [None] * 3)]
     return Plan(name, context, out[0], call.operands, call.outputs, _unread(call), scales)

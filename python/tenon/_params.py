@@ -100,7 +100,7 @@ class Params:
     def _set(self, struct: Any, struct_type: str, name: str, kind: Any, value: Any) -> None:
         if name == "steps":
             _steps(struct, value)
-        elif name in ("scale", "zero_point"):  # tensors, as calls.py has made them
+        elif name in ("scale", "zero_point") and kind.kind == "array":  # tensors, as _calls.py has made them
             for i, tensor in enumerate(value):
                 getattr(struct, name)[i] = ffi.NULL if tensor is None else tensor._c
             self.kept.append(value)

@@ -200,15 +200,6 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
 }
 
 
-def _hint(operands: Dict[str, Any], params: Any) -> str:
-    """What a convolution's operands may want whose channels only match where they lie last."""
-    x, w = operands.get("x"), operands.get("w")
-    if x is None or w is None or not x.ndim == w.ndim >= 3 or x.shape[1] == w.shape[1] * params.groups:
-        return ""
-    channels = (w.shape[1] * params.groups, w.shape[-1] * params.groups)
-    return "; what lies as N H W C becomes N C H W by tenon.Tensor.nhwc" if x.shape[-1] in channels else ""
-
-
 def infer(name: str, output: str, operands: Dict[str, Any], params: Any) -> Form:
     """The type and shape of an output, where they follow from what is read."""
     rule = RULES.get(f"{name}.{output}")
@@ -220,4 +211,4 @@ def infer(name: str, output: str, operands: Dict[str, Any], params: Any) -> Form
     except (AttributeError, IndexError, ValueError):
         given = ", ".join(f"{n} {o.shape}" for n, o in operands.items() if o is not None)
         raise ValueError(f"{name}: no shape of {output} follows from {given} "
-                         f"and the parameters{_hint(operands, params)}") from None
+                         "and the parameters") from None
