@@ -247,7 +247,8 @@ class Docstrings:
     def plan(self, name, outputs):
         """The docstring of the function that makes a plan; what it takes is told where the operation is."""
         _, notes = self._notes(Comment(self.comments.functions.get(f"tenon_{name}_plan", "")))
-        listed = [("The operands and parameters", f"Those of tenon.{name}; tensors may be without memory (tenon.view)."),
+        listed = [("The operands and parameters",
+                   f"Those of tenon.{name}; tensors may be without memory (tenon.view)."),
                   ("context : Context, default None", "Where it is made; None: the operands' context.")]
         made = ", ".join(n for n, _ in outputs)
         gives = f"Its `run` does what tenon.{name} does" + (f", and gives {made}." if made else ".")

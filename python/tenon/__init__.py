@@ -55,8 +55,7 @@ def _listed():
     return "\n".join(lines)
 
 
-__doc__ += ("\nThe operations, what each reads and gives; each has its plan, as gemm_plan:\n\n"
-            f"{_listed()}\n")
+__doc__ += f"\nThe operations, what each reads and gives; each has its plan, as gemm_plan:\n\n{_listed()}\n"
 for _name in __all__:  # where they are written is no one's concern
     if getattr(globals()[_name], "__module__", "").startswith("tenon."):
         globals()[_name].__module__ = "tenon"
