@@ -4,22 +4,26 @@
     generate.py --include include --include build/include --output python/tenon
 
   _declarations.py  what cffi knows of the library (its ABI mode: nothing is compiled)
-  constants.py      the values of enumerations, and flags
-  operations.py     a function for each operation and one for its plan, with the headers' comments
+  _constants.py     the values of enumerations, and flags
+  _words.py         the words of enumerations, and what C's names are called in Python
+  _operations.py    a function for each operation and one for its plan, with defaults and docstrings
+  _operations.pyi   their types
 
 Needs cffi and a C preprocessor (CC, or cc).
 """
 import argparse
+import ast
 import importlib.util
 import os
 import re
-import shlex
-import subprocess
-import tempfile
 import textwrap
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import cffi
+
+import headers
+from docstrings import Docstrings
 
 HERE = Path(__file__).resolve().parent
 # What the headers take from others: OpenCL's handles are pointers; cffi knows size_t and int64_t.
@@ -38,47 +42,49 @@ typedef uint16_t cl_half;
 UNION = re.compile(r"union\s*\{[^}]*uint64_t raw\[2\];\s*\}\s*u;")
 # Written by hand, since their operands are lists or objects.
 BY_HAND = {"gemm_pack", "conv_pack_filter", "concat", "clip_by_norm"}
-COMMENT = re.compile(r"/\*\*((?:(?!\*/).)*?)\*/\s*TENON_\w+ tenon_status\s+(tenon_\w+)\(", re.S)
-OPERAND = re.compile(r"const tenon_(?:tensor|packed) \*")
+# What has another name in Python than in C.
+RENAMED = {
+    "tenon_context_create": "tenon.Context",
+    "tenon_memory_create": "tenon.empty",
+    "tenon_plan_run_operands": "tenon.Plan.run",
+    "tenon_stream_create": "tenon.Stream",
+    "tenon_tensor_download": "tenon.Tensor.numpy",
+    "tenon_tensor_slice_step": "tenon.Tensor.slice",
+    "tenon_tensor_view": "tenon.view",
+    "tenon_activation_kind": "tenon.Activation",
+    "tenon_chain_step": "`steps`",
+    "NULL": "None",
+}
 
 
-def preprocess(includes, *options):
-    """tenon.h with all that it includes but the headers of OpenCL and C."""
-    with tempfile.TemporaryDirectory(prefix="tenon-headers-") as folder:
-        for name in ("CL/cl.h", "stddef.h", "stdint.h"):
-            path = Path(folder, name)
-            path.parent.mkdir(exist_ok=True)
-            path.write_text("")
-        main = Path(folder, "main.c")
-        main.write_text("#include <tenon/tenon.h>\n")
-        command = [*shlex.split(os.environ.get("CC", "cc")), "-E", "-P", "-nostdinc", "-U__GNUC__",
-                   f"-I{folder}", *[f"-I{i}" for i in includes], *options, str(main)]
-        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def flags(includes):
-    """The macros that are whole numbers, by name."""
-    found = re.findall(r"^#define (TENON_\w+) (\d+)u?$", preprocess(includes, "-dM"), re.M)
-    return {name: int(value) for name, value in found}
+def module(path, name):
+    """A module of the package, which cannot be imported before all of it is written."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
 
 
 def declarations(includes, path):
-    text = UNION.sub("uint64_t u[2];", preprocess(includes))
-    constants = "".join(f"#define {name} {value}\n" for name, value in flags(includes).items())
+    text = UNION.sub("uint64_t u[2];", headers.preprocess(includes, ""))
+    constants = "".join(f"#define {name} {value}\n" for name, value in headers.flags(includes).items())
     builder = cffi.FFI()
     builder.cdef(OPENCL + constants + text)
     builder.set_source("tenon._declarations", None)
     builder.emit_python_code(str(path))
-    spec = importlib.util.spec_from_file_location("_declarations", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.ffi, text
+    return module(path, "_declarations").ffi, text
 
 
-def enumerators(ffi, text):
+def enumerations(ffi, text):
+    """Of each enumeration, its words and the members that they stand for."""
     names = re.findall(r"\}\s*(tenon_\w+);", text)
-    types = [ffi.typeof(name) for name in names]
-    return {key: value for t in types if t.kind == "enum" for key, value in t.relements.items()}
+    found = {}
+    for name in names:
+        if ffi.typeof(name).kind == "enum":
+            members = [member for _, member in sorted(ffi.typeof(name).elements.items())]
+            prefix = os.path.commonprefix(members).rpartition("_")[0] + "_"
+            found[name] = {member[len(prefix):].lower(): member for member in members}
+    return found
 
 
 def constants_text(values):
@@ -86,31 +92,6 @@ def constants_text(values):
              "# Written by generate.py.", ""]
     lines += [f"{name[len('TENON_'):]} = {value}" for name, value in sorted(values.items())]
     return "\n".join(lines) + "\n"
-
-
-def comments(includes):
-    """What the headers say of each function."""
-    found = {}
-    for folder in includes:
-        for path in sorted(Path(folder, "tenon").glob("*.h")):
-            text = path.read_text(encoding="utf-8")
-            for comment, name in COMMENT.findall(text):
-                found[name] = re.sub(r"^ ?\* ?", "", comment, flags=re.M).strip()
-    return found
-
-
-def prototypes(text):
-    """Of each operation: the type of its parameters and its operands, in C's order."""
-    found = {}
-    for name, arguments in re.findall(r"tenon_status tenon_(\w+)\(([^()]*)\);", text):
-        arguments = [" ".join(a.split()) for a in arguments.split(",")]
-        if len(arguments) < 4 or not arguments[1].endswith("_params *params"):
-            continue
-        if arguments[0] != "tenon_stream *stream" or name in BY_HAND:
-            continue
-        operands = [OPERAND.sub("", a) for a in arguments[2:-1]]
-        found[name] = (arguments[1].split()[1], operands)
-    return found
 
 
 def signatures():
@@ -127,26 +108,119 @@ def signatures():
     return found
 
 
-def parameters(ffi, ctype):
-    """The keywords that set the fields of a struct, with their types in Python."""
-    for name, field in ctype.fields:
-        kind = field.type
-        if name in ("struct_size", "reserved") or name.endswith("_count"):
-            continue
-        if kind.kind == "struct" and kind.cname != "struct tenon_activation":
-            yield from parameters(ffi, kind)
-        elif kind.kind == "struct":
-            yield name, "Union[Activation, int, str]"
-        elif name in ("kind", "mode"):
-            yield name, "Union[int, str]"
-        elif kind.kind == "array":
-            item = {"scale": "Optional[Operand]", "zero_point": "Optional[Operand]",
-                    "steps": "dict"}.get(name, "int")
-            yield name, f"Union[{item}, Sequence[{item}]]" if item == "int" else f"Sequence[{item}]"
-        elif kind.kind == "pointer":
-            yield name, "str"
-        else:
-            yield name, "float" if kind.cname == "double" else "int"
+def definitions():
+    """The functions of the package that are written by hand, and the classes with their methods."""
+    functions, classes = set(), {}
+    for path in sorted((HERE / "tenon").glob("_[a-z]*.py")):
+        for item in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(item, ast.FunctionDef):
+                functions.add(item.name)
+            elif isinstance(item, ast.ClassDef):
+                classes[item.name] = {f.name for f in item.body if isinstance(f, ast.FunctionDef)}
+    return functions, classes
+
+
+def python_names(text, operations, flags):
+    """What the functions and flags of C are called in Python, where they have a name there."""
+    functions, classes = definitions()
+    functions = functions & BY_HAND | {"device_list", "device_select"} | operations
+    found = {flag: "tenon." + flag[len("TENON_"):] for flag in flags}
+    for name in re.findall(r"\btenon_(\w+)\(", text):
+        if name in functions or name.removesuffix("_plan") in operations:
+            found[f"tenon_{name}"] = f"tenon.{name}"
+        for owner, methods in classes.items():
+            method = name[len(owner) + 1:]
+            if name.startswith(owner.lower() + "_") and method in methods:
+                found[f"tenon_{name}"] = f"tenon.{owner}.{method}"
+        found.setdefault(f"tenon_{name}", f"tenon.lib.tenon_{name}")
+    return {**found, **RENAMED}
+
+
+def inferred():
+    """The outputs whose shapes _shapes.py has a rule for."""
+    source = (HERE / "tenon" / "_shapes.py").read_text(encoding="utf-8")
+    rules = next(item for item in ast.parse(source).body
+                 if isinstance(item, ast.AnnAssign) and item.target.id == "RULES")
+    return {key.value for key in rules.value.keys}
+
+
+class Parameter(NamedTuple):
+    """A keyword that sets a field of a struct."""
+
+    name: str
+    kind: str             # its types, as a docstring says them
+    hint: str             # and as a stub does
+    default: Any
+    library_default: Any  # differs where None stands for one that is to be given
+    enumeration: str      # whose words it takes, or ""
+    comment: str
+    count_comment: str    # of the field that counts its values
+    is_shared: bool       # whether one value serves for all dimensions
+    struct_enumeration: str
+    members: list         # of each value, where those are structs
+
+    @property
+    def is_asked(self):
+        return self.default is None and self.library_default is not None
+
+
+class Parameters:
+    """The keywords of the operations, by the structs of the headers."""
+
+    def __init__(self, ffi, words, comments, values):
+        self.ffi, self.words, self.comments = ffi, words, comments
+        self.values = values
+
+    def _word(self, enumeration, number):
+        return next(w for w, member in self.words[enumeration].items() if self.values[member] == number)
+
+    def _enumeration(self, comment):
+        return next((n for n in re.findall(r"\btenon_\w+", comment) if n in self.words), "")
+
+    def of(self, ctype, initial, has_c):
+        """The keywords of a struct and of those within it, given its initialiser."""
+        struct = ctype.cname.replace("struct ", "")
+        said = {name: self.comments.members.get((struct, name), "") for name, _ in ctype.fields}
+        kinds = filter(None, (self._enumeration(said[n]) for n in ("kind", "mode") if n in said))
+        struct_enumeration = next(kinds, "")
+        for (name, field), value in zip(ctype.fields, initial):
+            kind = field.type
+            if name in ("struct_size", "reserved") or name.endswith("_count"):
+                continue
+            if kind.kind == "struct" and kind.cname != "struct tenon_activation":
+                yield from self.of(kind, value, has_c)
+                continue
+            enumeration = self._enumeration(said[name]) if kind.cname.endswith("int32_t") else ""
+            enumeration = "tenon_activation_kind" if kind.kind == "struct" else enumeration
+            shown, hint, default = self._type(name, kind, value, enumeration)
+            is_asked = name == "beta" and has_c
+            count = said.get(f"{name[:-2]}is_count" if name == "axes" else "", "")
+            members = list(self.of(kind.item, [0] * len(kind.item.fields), False)) if name == "steps" else []
+            yield Parameter(name, shown, f"Optional[{hint}]" if is_asked else hint, None if is_asked else default,
+                            default, enumeration, said[name], count,
+                            shown == "int or sequence of int" and name != "axes",
+                            struct_enumeration, members)
+
+    def _type(self, name, kind, value, enumeration):
+        """A field's types in a docstring and in a stub, and its default in Python."""
+        if kind.kind == "struct":
+            word = self._word("tenon_activation_kind", value[0])
+            return "str, Activation or int", "Union[str, Activation, int]", word
+        if enumeration:
+            return "str or int", "Union[str, int]", self._word(enumeration, value)
+        if kind.kind == "pointer":
+            return "str", "Optional[str]", None
+        if name in ("scale", "zero_point") and kind.kind == "array":
+            return "sequence of three operands or None", "Optional[Sequence[Optional[Operand]]]", None
+        if name == "steps":
+            return "sequence of dict", "Sequence[Dict[str, Any]]", ()
+        if kind.kind == "array":
+            default = tuple((value + [0] * kind.length)[:kind.length])
+            if name == "axes":
+                return "int or sequence of int", "Union[int, Sequence[int], None]", None
+            return ("int or sequence of int", "Union[int, Sequence[int]]",
+                    default[0] if len(set(default)) == 1 else default)
+        return ("float", "float", float(value)) if kind.cname == "double" else ("int", "int", int(value))
 
 
 def check(name, operands, inputs, outputs):
@@ -155,73 +229,140 @@ def check(name, operands, inputs, outputs):
         raise SystemExit(f"signatures.txt: {name} has {listed}, the header {operands}")
 
 
-def function_text(ffi, name, signature, prototype, comment, is_plan):
-    inputs, outputs = signature
-    params, operands = prototype
-    check(name, operands, inputs, outputs)
-    keywords = list(parameters(ffi, ffi.typeof(params)))
-    required = [f"{n}: Operand" for n, marks in inputs if "?" not in marks]
-    optional = [f"{n}: Optional[Operand] = None" for n, marks in inputs if "?" in marks]
-    optional += [f"{n}: Output = None" for n, _ in outputs]
-    optional += [f"{n}: Optional[{hint}] = None" for n, hint in keywords]
-    where = "context: Optional[Context]" if is_plan else "stream: Optional[Stream]"
-    names = ", ".join(required + ["*"] + optional + [f"{where} = None"])
-    result = "Plan" if is_plan else "Any" if outputs else "None"
-    call = "plan" if is_plan else "run"
-    values = "".join(f"{n}, " for n in operands)
-    chosen = ", ".join(f"{n}={n}" for n, _ in keywords)
-    body = [f"def {name}{'_plan' if is_plan else ''}({names}) -> {result}:",
-            '    r"""' + textwrap.indent(comment, "    ").strip() + '\n    """',
-            f"    return calls.{call}({name!r}, ({values}), dict({chosen}),",
-            f"                     {'context' if is_plan else 'stream'})"]
-    return "\n".join(body) + "\n\n\n"
+class Operation(NamedTuple):
+    """An operation of the C API."""
+
+    name: str
+    struct: str       # of its parameters
+    operands: list    # in C's order
+    inputs: list      # (name, marks of signatures.txt)
+    outputs: list
+    parameters: list
+
+    def arguments(self, is_plan):
+        """(name, type, default) of the function's arguments; … of those without a default."""
+        def hint(name, marks):
+            return "Packed" if name == "packed" else "Tensor" if "!" in marks else "Operand"
+        found = [(n, hint(n, m), ...) for n, m in self.inputs if "?" not in m]
+        found += [(n, f"Optional[{hint(n, m)}]", None) for n, m in self.inputs if "?" in m]
+        found += [(n, "OptionalOutput" if "?" in m else "Output", None) for n, m in self.outputs]
+        found += [(p.name, p.hint, p.default) for p in self.parameters]
+        where = ("context", "Optional[Context]") if is_plan else ("stream", "Optional[Stream]")
+        return [*found, (*where, None)]
+
+    def signature(self, is_plan, has_types):
+        """The line, or lines, that begin the function, or its stub."""
+        written = []
+        for name, hint, default in self.arguments(is_plan):
+            if default is not ... and "*" not in written:
+                written.append("*")
+            typed = f"{name}: {hint}" if has_types else name
+            equals = " = " if has_types else "="
+            written.append(typed if default is ... else f"{typed}{equals}{default!r}")
+        result = "Plan" if is_plan else "Any" if self.outputs else "None"
+        start = f"def {self.name}{'_plan' if is_plan else ''}("
+        return textwrap.fill(start + ", ".join(written) + (f")\xa0->\xa0{result}:\xa0..." if has_types else "):"),
+                             100, subsequent_indent=" " * len(start), break_long_words=False).replace("\xa0", " ")
+
+    def function(self, is_plan, docstring):
+        values = "".join(f"{n}, " for n in self.operands)
+        chosen = ", ".join(f"{p.name}={p.name}" for p in self.parameters)
+        body = [self.signature(is_plan, False),
+                '    r"""' + textwrap.indent(docstring, "    ").strip() + '\n    """',
+                f"    return _calls.{'plan' if is_plan else 'run'}({self.name!r}, ({values}), dict({chosen}),",
+                f"                     {'context' if is_plan else 'stream'})"]
+        return "\n".join(body) + "\n\n\n"
+
+    def row(self):
+        """What _calls.py knows of it."""
+        return (self.struct, self.operands, dict(self.inputs), dict(self.outputs),
+                {p.name: p.default for p in self.parameters})
 
 
-HEAD = '''"""The operations of Tenon's C API, by its names, and their plans.
+def operations(parameters, text, includes):
+    """All of them, by name."""
+    listed, found = signatures(), headers.prototypes(text, BY_HAND)
+    missing = set(found) - set(listed)
+    if missing:
+        raise SystemExit(f"signatures.txt lacks {', '.join(sorted(missing))}")
+    initial = headers.initialisers(includes, sorted({struct for struct, _ in found.values()}), parameters.values)
+    made = []
+    for name, (inputs, outputs) in sorted(listed.items()):
+        struct, operands = found[name]
+        check(name, operands, inputs, outputs)
+        keywords = parameters.of(parameters.ffi.typeof(struct), initial[struct], "c" in operands)
+        made.append(Operation(name, struct, operands, inputs, outputs, list(keywords)))
+    return made
 
-Operands are tensors or NumPy arrays. An output that is not given is made: a tensor, or an array
-where all operands are arrays. One that is given is a tensor, a shape, or, where the output is one
-that may be left out, True. A parameter that is None has the library's default; one that has a value
-for each dimension also takes one for all. The docstrings are those of the C headers.
-"""
+
+HEAD = '''"""The operations of Tenon's C API, by its names, and their plans."""
 # Written by generate.py.
-from typing import Any, Optional, Sequence, Union
+from . import _calls
 
-from . import calls
-from .context import Context, Stream
-from .params import Activation
-from .plan import Plan
-from .tensor import Operand, Output
+'''
+STUB = '''# Written by generate.py.
+from typing import Any, Dict, Optional, Sequence, Union
+
+from ._context import Context, Stream
+from ._packed import Packed
+from ._params import Activation
+from ._plan import Plan
+from ._tensor import Operand, OptionalOutput, Output, Tensor
 
 '''
 
 
-def operations_text(ffi, text, includes):
-    listed, found, said = signatures(), prototypes(text), comments(includes)
-    missing = set(found) - set(listed)
-    if missing:
-        raise SystemExit(f"signatures.txt lacks {', '.join(sorted(missing))}")
-    table = {name: (found[name][0], found[name][1],
-                    {n: marks for n, marks in listed[name][0]},
-                    {n: marks for n, marks in listed[name][1]}) for name in sorted(listed)}
-    rows = "".join(f"    {name!r}: {row!r},\n" for name, row in table.items())
-    functions = ""
-    for name in sorted(listed):
-        for is_plan in (False, True):
-            comment = said.get(f"tenon_{name}_plan" if is_plan else f"tenon_{name}", "")
-            functions += function_text(ffi, name, listed[name], found[name], comment, is_plan)
-    names = [name + end for name in sorted(listed) for end in ("", "_plan")]
-    return (f"{HEAD}__all__ = {names!r}\n\ncalls.OPERATIONS.update({{\n{rows}}})\n\n\n"
+def exported(made):
+    return f"__all__ = {[o.name + end for o in made for end in ('', '_plan')]!r}\n"
+
+
+def stubs_text(made):
+    lines = [o.signature(is_plan, True) for o in made for is_plan in (False, True)]
+    return STUB + exported(made) + "\n" + "\n".join(lines) + "\n"
+
+
+def operations_text(made, docstrings):
+    rows = "".join(f"    {o.name!r}: {o.row()!r},\n" for o in made)
+    functions = "".join(o.function(False, docstrings.operation(o.name, o.inputs, o.outputs, o.parameters))
+                        + o.function(True, docstrings.plan(o.name, o.outputs)) for o in made)
+    return (f"{HEAD}{exported(made)}\n_calls.OPERATIONS.update({{\n{rows}}})\n\n\n"
             f"{functions.rstrip()}\n")
 
 
+def words_text(parameters, docstrings):
+    """The tables of _words.py."""
+    words = {e: {w: parameters.values[member] for w, member in found.items()} for e, found in parameters.words.items()}
+    fields = {f"{struct}.{name}": parameters._enumeration(said)
+              for (struct, name), said in parameters.comments.members.items()
+              if struct not in words and parameters._enumeration(said)}
+    formulas = {w: docstrings.python(parameters.comments.members["tenon_activation_kind", member])
+                for w, member in parameters.words["tenon_activation_kind"].items()}
+    tables = {"WORDS": words, "FIELDS": fields, "ACTIVATIONS": formulas, "NAMES": docstrings.names}
+    lines = ['"""Words of enumerations, the fields that take them, and what C\'s names are called in Python."""',
+             "# Written by generate.py.", ""]
+    for table, found in tables.items():
+        lines += [f"{table} = {{", *(f"    {key!r}: {value!r}," for key, value in found.items()), "}"]
+    return "\n".join(lines) + "\n"
+
+
 def generate(includes, folder):
-    """Writes the three files into the folder; `includes` hold tenon/*.h and tenon/version.h."""
+    """Writes the files into the folder; `includes` hold tenon/*.h and tenon/version.h."""
     folder = Path(folder)
     ffi, text = declarations(includes, folder / "_declarations.py")
-    values = {**enumerators(ffi, text), **flags(includes)}
-    (folder / "constants.py").write_text(constants_text(values), encoding="utf-8")
-    (folder / "operations.py").write_text(operations_text(ffi, text, includes), encoding="utf-8")
+    words, flags = enumerations(ffi, text), headers.flags(includes)
+    values = {**flags, **{member: number for e in words for member, number in ffi.typeof(e).relements.items()}}
+    comments = headers.Comments(includes)
+    parameters = Parameters(ffi, words, comments, values)
+    made = operations(parameters, text, includes)
+    exceptions = module(HERE / "tenon" / "_errors.py", "_errors").EXCEPTIONS
+    kinds = {o.name: p.struct_enumeration for o in made for p in o.parameters if p.struct_enumeration}
+    names = python_names(text, {o.name for o in made}, flags)
+    docstrings = Docstrings(comments, names, words, exceptions, inferred(), kinds)
+    for name, written in (("_constants.py", constants_text(values)),
+                          ("_words.py", words_text(parameters, docstrings)),
+                          ("_operations.py", operations_text(made, docstrings)),
+                          ("_operations.pyi", stubs_text(made))):
+        (folder / name).write_text(written, encoding="utf-8")
 
 
 def main():

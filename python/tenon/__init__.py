@@ -4,23 +4,63 @@
     a = np.random.rand(512, 512).astype("f4")
     d = tenon.gemm(a, a)              # arrays in, an array out
     t = tenon.tensor(a)               # on the device, and staying there
-    print((t @ t + 1).numpy())
+    y = tenon.softmax_forward(t @ t.T * 0.1 + 1)
+    print(y[0, :4].numpy())           # views by slices; numpy() copies back
 
-Operations have the names of the C API. They work on the default device (TENON_DEVICE in the
-environment chooses another) and its stream; Context and Stream name others. `ffi` and `lib` are
-the whole C API by cffi.
+A device's first calls take longer, from a second to some 20 in all: kernels are compiled, and each is
+checked once against a reference, silently. What comes of it is kept for later processes.
+TENON_VERBOSE=1 in the environment shows what is done.
+
+An output that is not given is made; one that is given is a tensor, or a shape. One that may be left
+out is asked for by True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with the
+library's defaults; an enumeration is given by its word, as in activation="relu". help(tenon.gemm) has
+all of one operation. Types are f64, f32, f16, i8, u8, i32, and bf16 by tenon.tensor(x, dtype="bf16").
+
+Calls work on the default device (TENON_DEVICE in the environment chooses another) and its stream;
+Context and Stream name others. A plan is an operation checked and compiled once: plan =
+tenon.gemm_plan(t, t), then plan.run(t, t). Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and
+`lib` are the whole C API by cffi.
 """
-from .constants import *  # noqa: F401,F403
-from .context import (Context, Stream, default_context, device_list,  # noqa: F401
-                      device_select)
-from .loader import (DeviceNotFound, Error, InvalidArgument, OutOfMemory,  # noqa: F401
-                      Unsupported, ffi, lib, version)
-from .lists import clip_by_norm, concat  # noqa: F401
-from .operations import *  # noqa: F401,F403
-from .packed import Packed, conv_pack_filter, gemm_pack  # noqa: F401
-from .params import Activation  # noqa: F401
-from .plan import Plan  # noqa: F401
-from .tensor import (Tensor, empty, from_dlpack, full, tensor, view,  # noqa: F401
-                     zeros)
+from . import _constants, _operations
+from ._calls import OPERATIONS as _OPERATIONS
+from ._constants import *  # noqa: F401,F403
+from ._context import Context, Stream, default_context, device_list, device_select
+from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
+from ._lists import clip_by_norm, concat
+from ._loader import ffi, lib, version
+from ._operations import *  # noqa: F401,F403
+from ._packed import Packed, conv_pack_filter, gemm_pack
+from ._params import Activation
+from ._plan import Plan
+from ._tensor import Tensor, empty, from_dlpack, full, tensor, view, zeros
 
 __version__ = version
+__all__ = ["tensor", "empty", "zeros", "full", "view", "from_dlpack"]
+__all__ += _operations.__all__
+__all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
+            "default_context", "device_list", "device_select",
+            "Activation", "Context", "Packed", "Plan", "Stream", "Tensor",
+            "DeviceNotFound", "Error", "InvalidArgument", "OutOfMemory", "Unsupported",
+            "ffi", "lib", "version"]
+
+
+def _listed():
+    """What each operation reads and gives, a line each."""
+    lines = []
+    for name, (_, _, inputs, outputs, _) in _OPERATIONS.items():
+        needed = [o for o, marks in inputs.items() if "?" not in marks]
+        read = ", ".join(needed + [f"{o}=None" for o in inputs if o not in needed])
+        gives = ", ".join(o + ("=True" if "?" in marks else "") for o, marks in outputs.items())
+        lines.append(f"    {name}({read})" + (f" -> {gives}" if gives else ", in place"))
+    return "\n".join(lines)
+
+
+__doc__ += f"\nThe operations, what each reads and gives; each has its plan, as gemm_plan:\n\n{_listed()}\n"
+for _name in __all__:  # where they are written is no one's concern
+    if getattr(globals()[_name], "__module__", "").startswith("tenon."):
+        globals()[_name].__module__ = "tenon"
+
+
+def __dir__():
+    return sorted({*__all__, *(name for name in vars(_constants) if name.isupper()), "__all__", "__doc__",
+                   "__file__", "__name__", "__version__"})

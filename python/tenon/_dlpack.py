@@ -4,8 +4,8 @@ from typing import Any, Tuple
 
 import cffi
 
-from .context import Context
-from .loader import check, ffi, lib
+from ._context import Context
+from ._loader import check, ffi, lib
 
 OPENCL = 4  # kDLOpenCL
 

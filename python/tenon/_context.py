@@ -3,7 +3,8 @@ import threading
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional, Tuple
 
-from .loader import check, defaults, ffi, lib, sized, text
+from ._loader import check, defaults, ffi, lib, sized, text
+from ._params import unknown
 
 
 def _device(info) -> SimpleNamespace:
@@ -19,7 +20,19 @@ def _device(info) -> SimpleNamespace:
 
 
 def device_list() -> List[SimpleNamespace]:
-    """Every OpenCL device, and the platforms without one: their `note` says why."""
+    """Every OpenCL device, and the platforms without one: their `note` says why.
+
+    Returns
+    -------
+    list of SimpleNamespace
+        With the fields of the C API's tenon_device_info: `selector`, `name`, `platform_name`, `note`
+        and others. Empty where there is no driver.
+
+    Raises
+    ------
+    DeviceNotFound (LookupError)
+        There is no OpenCL.
+    """
     count = ffi.new("uint32_t *")
     check(lib.tenon_device_list(ffi.NULL, 0, count))
     infos = ffi.new("tenon_device_info[]", count[0] + 1)  # one to hold the size, at least
@@ -29,8 +42,24 @@ def device_list() -> List[SimpleNamespace]:
 
 
 def device_select(selector: Optional[str] = None) -> SimpleNamespace:
-    """The device that a selector names: "gpu", "cpu", "1:0", a part of a name; None: TENON_DEVICE
-    in the environment, or else the best there is."""
+    """The device that a selector names.
+
+    Parameters
+    ----------
+    selector : str, default None
+        "gpu", "cpu", "1:0", a part of a name; None: TENON_DEVICE in the environment, or else the best
+        there is.
+
+    Returns
+    -------
+    SimpleNamespace
+        As device_list gives it.
+
+    Raises
+    ------
+    DeviceNotFound (LookupError)
+        No device matches; the message lists those there are.
+    """
     info = sized("tenon_device_info")
     check(lib.tenon_device_select(ffi.NULL if selector is None else selector.encode(), info))
     return _device(info[0])
@@ -42,8 +71,24 @@ _POOL_DEFAULT = 2**64 - 1  # TENON_POOL_DEFAULT
 class Context:
     """One device, what is known of it, and the programs and plans made for it. From any thread.
 
-    `device` is as device_select takes it. Up to `pool_limit` bytes of memory that tensors have left
-    are kept for others; None: 1 GiB, or an eighth of the device's memory. `stream` is the stream of calls that name none.
+    Parameters
+    ----------
+    device : str, default None
+        As device_select takes it.
+    workspace_limit : int, default None
+        The most bytes of workspace that a plan may need; None: the library's default.
+    measurements : int, default 0
+        tenon.MEASUREMENTS_USUAL, MEASUREMENTS_NONE or MEASUREMENTS_MADE: which solvers are measured.
+    unchecked : bool, default False
+        Leaves out the check of each kernel against its reference.
+    pool_limit : int, default None
+        Up to so many bytes of memory that tensors have left are kept for others; None: 1 GiB, or an
+        eighth of the device's memory.
+
+    Raises
+    ------
+    DeviceNotFound (LookupError)
+        No device matches; the message lists those there are.
     """
 
     def __init__(self, device: Optional[str] = None, *, workspace_limit: Optional[int] = None,
@@ -67,6 +112,7 @@ class Context:
 
     @property
     def stream(self) -> "Stream":
+        """The stream of calls that name none."""
         with self._lock:
             if self._stream is None:
                 self._stream = Stream(self)
@@ -74,6 +120,7 @@ class Context:
 
     @property
     def device(self) -> SimpleNamespace:
+        """Its device, as device_select gives it."""
         info = sized("tenon_device_info")
         check(lib.tenon_context_device(self._c, info))
         return _device(info[0])
@@ -84,7 +131,7 @@ class Context:
         names = {text(lib.tenon_capability_string(v)): v for v in values
                  if lib.tenon_capability_string(v) != ffi.NULL}
         if name not in names:
-            raise ValueError(f"capability: there is no {name!r} among {', '.join(names)}")
+            raise unknown("capability", name, names)
         available, reason = ffi.new("uint32_t *"), ffi.new("char[]", 1024)
         check(lib.tenon_context_capability(self._c, names[name], available, reason, 1024))
         return bool(available[0]), text(reason)
@@ -101,7 +148,7 @@ class Context:
         check(lib.tenon_context_trim(self._c, bytes))
 
     def keep(self) -> None:
-        """Writes to the store what has been built and is not there yet (tenon_context_keep)."""
+        """Writes to the store what has been built and is not there yet."""
         check(lib.tenon_context_keep(self._c))
 
     def prepare(self) -> "Preparation":
@@ -163,7 +210,18 @@ _default: Optional[Context] = None
 
 
 def default_context() -> Context:
-    """The context of calls that name none: on the device of TENON_DEVICE, or the best there is."""
+    """The context of calls that name none: on the device of TENON_DEVICE, or the best there is.
+
+    Returns
+    -------
+    Context
+        The same one each time; the first call makes it.
+
+    Raises
+    ------
+    DeviceNotFound (LookupError)
+        There is no such device, or no OpenCL.
+    """
     global _default
     with _lock:
         if _default is None:

@@ -1,23 +1,9 @@
 """Structs of parameters, filled from keywords."""
-from typing import Any, Dict, List, NamedTuple, Optional, Union
+from difflib import get_close_matches
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
-from . import constants
-from .loader import defaults, ffi, lib
-
-# The enumeration that a field's words come from: "relu" is ACTIVATION_RELU.
-WORDS = {
-    "tenon_activation.kind": "ACTIVATION",
-    "tenon_chain_step.activation": "ACTIVATION",
-    "tenon_chain_step.addend": "CHAIN",
-    "tenon_chain_step.op": "CHAIN",
-    "tenon_chain_step.operand": "CHAIN",
-    "tenon_elementwise_params.kind": "ELEMENTWISE",
-    "tenon_norm_params.kind": "NORM",
-    "tenon_pad_params.mode": "PAD",
-    "tenon_pool_params.kind": "POOL",
-    "tenon_random_params.kind": "RANDOM",
-    "tenon_reduce_params.kind": "REDUCE",
-}
+from ._loader import defaults, ffi, lib
+from ._words import ACTIVATIONS, FIELDS, WORDS
 
 
 class Activation(NamedTuple):
@@ -28,36 +14,53 @@ class Activation(NamedTuple):
     beta: Optional[float] = None
 
 
-def word(struct: str, field: str, value: Union[int, str]) -> int:
-    """The number of an enumeration, which may be given by its name in small letters."""
+Activation.__doc__ += "\n\nThe kinds, by their words:\n\n" + "\n".join(
+    f"    {kind}: {formula}" for kind, formula in ACTIVATIONS.items())
+
+
+def unknown(name: str, value: str, known: Iterable[str]) -> ValueError:
+    """The error of a word that there is not, which lists those there are, the nearest first."""
+    known = list(known)
+    near = get_close_matches(value.lower(), known, n=len(known))
+    listed = ", ".join(repr(w) for w in [*near, *(w for w in known if w not in near)])
+    return ValueError(f"{name}: there is no {value!r}; there are {listed}")
+
+
+def word(struct: str, field: str, value: Union[int, str], name: Optional[str] = None) -> int:
+    """The number of an enumeration, which may be given by its name in small letters.
+
+    `name` is what the caller of the operation calls the parameter, where that is not the field.
+    """
     if not isinstance(value, str):
         return value
-    prefix = WORDS.get(f"{struct}.{field}")
-    if prefix is None:
-        raise TypeError(f"{field}: a number is needed, this is {value!r}")
-    found = getattr(constants, f"{prefix}_{value.upper()}", None)
-    if found is None:
-        raise ValueError(f"{field}: there is no {value!r}")
-    return found
+    name, words = name or field, WORDS.get(FIELDS.get(f"{struct}.{field}", ""))
+    if words is None:
+        raise TypeError(f"{name}: a number is needed, this is {value!r}")
+    if value.lower() not in words:
+        raise unknown(name, value, words)
+    return words[value.lower()]
 
 
-def activation(value: Union[Activation, int, str]) -> Any:
+def activation(name: str, value: Union[Activation, int, str]) -> Any:
     given = Activation(value) if isinstance(value, (int, str)) else Activation(*value)
-    found = ffi.new("tenon_activation *",
-                    lib.tenon_activation_default(word("tenon_activation", "kind", given.kind)))
-    for name in ("alpha", "beta"):
-        if getattr(given, name) is not None:
-            setattr(found, name, getattr(given, name))
+    kind = word("tenon_activation", "kind", given.kind, name)
+    found = ffi.new("tenon_activation *", lib.tenon_activation_default(kind))
+    for constant in ("alpha", "beta"):
+        if getattr(given, constant) is not None:
+            setattr(found, constant, getattr(given, constant))
     return found[0]
 
 
-def _steps(struct: Any, steps: List[Dict[str, Any]]) -> None:
+def _steps(struct: Any, steps: Sequence[Dict[str, Any]]) -> None:
     """The steps of an element-wise chain: a dict for each, with the names of tenon_chain_step."""
     if len(steps) > len(struct.steps):
         raise ValueError(f"steps: {len(steps)}, at most {len(struct.steps)} are possible")
+    known = [name for name, _ in ffi.typeof("tenon_chain_step").fields]
     for i, step in enumerate(steps):
         for name, value in step.items():
-            setattr(struct.steps[i], name, word("tenon_chain_step", name, value))
+            if name not in known:
+                raise unknown(f"steps[{i}]", name, known)
+            setattr(struct.steps[i], name, word("tenon_chain_step", name, value, f"steps[{i}][{name!r}]"))
     struct.step_count = len(steps)
 
 
@@ -97,14 +100,14 @@ class Params:
     def _set(self, struct: Any, struct_type: str, name: str, kind: Any, value: Any) -> None:
         if name == "steps":
             _steps(struct, value)
-        elif name in ("scale", "zero_point"):  # tensors, as calls.py has made them
+        elif name in ("scale", "zero_point") and kind.kind == "array":  # tensors, as _calls.py has made them
             for i, tensor in enumerate(value):
                 getattr(struct, name)[i] = ffi.NULL if tensor is None else tensor._c
             self.kept.append(value)
         elif kind.kind == "array":
             _array(struct, name, value)
         elif kind.kind == "struct":
-            setattr(struct, name, activation(value))
+            setattr(struct, name, activation(name, value))
         elif kind.kind == "pointer":
             self.kept.append(ffi.new("char[]", value.encode()))
             setattr(struct, name, self.kept[-1])

@@ -1,40 +1,11 @@
 """The library: found, opened, and its statuses turned into exceptions."""
 import os
+import re
 from pathlib import Path
 
 from ._declarations import ffi
-
-
-class Error(Exception):
-    """A call failed. `status` is the tenon_status, the text Tenon's own message."""
-
-    status = 0
-
-
-class InvalidArgument(Error, ValueError):
-    """An argument is wrong whatever the device."""
-
-
-class Unsupported(Error, NotImplementedError):
-    """This combination of types, layouts or a forced solver is not implemented, or not here."""
-
-
-class DeviceNotFound(Error, LookupError):
-    """No device matches the selector, and the message lists those there are; or no OpenCL."""
-
-
-class OutOfMemory(Error, MemoryError):
-    """Host or device memory is exhausted, or a buffer would be larger than the device allows."""
-
-
-EXCEPTIONS = {
-    "TENON_ERROR_INVALID_ARGUMENT": InvalidArgument,
-    "TENON_ERROR_UNSUPPORTED": Unsupported,
-    "TENON_ERROR_UNSUPPORTED_DEVICE": Unsupported,
-    "TENON_ERROR_DEVICE_NOT_FOUND": DeviceNotFound,
-    "TENON_ERROR_NO_OPENCL": DeviceNotFound,
-    "TENON_ERROR_OUT_OF_MEMORY": OutOfMemory,
-}
+from ._errors import EXCEPTIONS, Error
+from ._words import NAMES
 
 
 def _open():
@@ -55,11 +26,16 @@ def text(pointer) -> str:
     return ffi.string(pointer).decode("utf-8", "replace")
 
 
+def said(message: str) -> str:
+    """A message of the library, with the names that its functions have in Python."""
+    return re.sub(r"\b(?:tenon_|TENON_)\w+|\bNULL\b", lambda name: NAMES.get(name[0], name[0]), message)
+
+
 def check(status: int) -> None:
     """Raises what a status stands for, with the message of the calling thread."""
     if status != 0:
         name = text(lib.tenon_status_string(status))
-        error = EXCEPTIONS.get(name, Error)(f"{text(lib.tenon_last_error())} ({name})")
+        error = EXCEPTIONS.get(name, Error)(f"{said(text(lib.tenon_last_error()))} ({name})")
         error.status = status
         raise error
 

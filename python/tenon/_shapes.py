@@ -4,8 +4,8 @@ from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 
-from . import constants
-from .loader import ffi, lib
+from . import _constants as constants
+from ._loader import ffi, lib
 
 Form = Tuple[str, Tuple[int, ...]]  # a type and a shape
 

@@ -3,14 +3,18 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
-from .context import Context, Stream
-from .loader import check, ffi, lib
-from .tensor import Tensor, empty, stream_of, tensor
+from ._context import Context, Stream
+from ._loader import check, ffi, lib
+from ._tensor import Tensor, empty, stream_of, tensor
 
 
 class Plan:
-    """What `…_plan` gives. `run` takes operands by the operation's names, tensors of the shapes,
-    types and strides that the plan was made with, wherever in their memory they begin; outputs that are not given are made."""
+    """What `…_plan` gives: an operation that is checked and compiled.
+
+    `run` takes operands by the operation's names, tensors of the shapes,
+    types and strides that the plan was made with, wherever in their memory they begin; outputs that are
+    not given are made.
+    """
 
     def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
                  outputs: List[str], unread: List[str], scales: Sequence[Optional[Tensor]]):
@@ -63,9 +67,26 @@ class Plan:
         return value
 
     def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
-        """Enqueues the plan. Operands without a name are the inputs in their order.
+        """Enqueues the plan.
 
         Parts of one memory are tensors as any: plan.run(a=x[i], b=w, d=y[i]) of one plan, for every i.
+
+        Parameters
+        ----------
+        *inputs, **named : Tensor
+            Operands without a name are the inputs in their order.
+        stream : Stream, default None
+            The stream that runs it; None: that of the plan's context.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            The outputs that the plan was made with, in the operation's order; None where there are none.
+
+        Raises
+        ------
+        TypeError, ValueError
+            An operand is not what the plan was made for.
         """
         stream = stream_of(stream, self.context)
         names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]

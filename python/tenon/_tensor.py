@@ -5,9 +5,9 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import dlpack
-from .context import Context, Stream, context_of
-from .loader import check, ffi, lib, text
+from . import _dlpack as dlpack
+from ._context import Context, Stream, context_of
+from ._loader import check, ffi, lib, text
 
 DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
           for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i32")}
@@ -19,8 +19,9 @@ _CPU = (1, 0)  # DLPack: kDLCPU
 Shape = Union[int, Sequence[int]]
 # What an operation reads: numbers take the type of the first tensor or array beside them.
 Operand = Union["Tensor", np.ndarray, float, int]
-# What it writes: a tensor; the shape of one to be made; True for one that may be left out.
-Output = Union["Tensor", Shape, bool, None]
+# What it writes: a tensor, or the shape of one to be made; where it may be left out, True asks for it.
+Output = Union["Tensor", Shape, None]
+OptionalOutput = Union["Tensor", Shape, bool, None]
 
 
 def dtype_name(dtype: Any) -> str:
@@ -104,6 +105,7 @@ class Tensor:
 
     @property
     def context(self) -> Context:
+        """Where it is."""
         return self.memory.context
 
     @property
@@ -113,6 +115,7 @@ class Tensor:
 
     @property
     def shape(self) -> Tuple[int, ...]:
+        """The size of each dimension."""
         return tuple(self._c.shape[0:self._c.rank])
 
     @property
@@ -122,14 +125,17 @@ class Tensor:
 
     @property
     def ndim(self) -> int:
+        """How many dimensions it has."""
         return self._c.rank
 
     @property
     def size(self) -> int:
+        """How many elements it has."""
         return lib.tenon_tensor_elements(self._c)
 
     @property
     def nbytes(self) -> int:
+        """The bytes of its elements."""
         return self.size * lib.tenon_dtype_size(self._c.dtype)
 
     def __len__(self) -> int:
@@ -173,6 +179,7 @@ class Tensor:
         return self._view(value)
 
     def squeeze(self, dim: int) -> "Tensor":
+        """Without a dimension of size 1."""
         return self._view(lib.tenon_tensor_squeeze(self._c[0], self._dim(dim)))
 
     def unsqueeze(self, dim: int) -> "Tensor":
@@ -193,6 +200,7 @@ class Tensor:
         return Tensor(out, self.memory)
 
     def broadcast(self, *shape: Any) -> "Tensor":
+        """In a larger shape, as NumPy broadcasts: sizes of 1 and missing dimensions repeat."""
         sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
         value = lib.tenon_tensor_broadcast(self._c[0], len(sizes), sizes)
         return self._view(value)
@@ -250,7 +258,7 @@ class Tensor:
     def numpy(self, stream: Optional[Stream] = None) -> np.ndarray:
         """A copy as an array. bf16, which NumPy has not, comes as f32, without a loss."""
         if self.dtype == "bf16":
-            from .operations import copy
+            from ._operations import copy
             return copy(self, y=empty(self.shape, "f32", self.context), stream=stream).numpy(stream)
         array = np.empty(self.shape, NUMPY[self.dtype])
         self._transfer(lib.tenon_tensor_download, array, stream)
@@ -286,7 +294,7 @@ class Tensor:
         when all work on it is done, or a copy of it where `copy` is true."""
         if dl_device is not None and dl_device[0] == dlpack.OPENCL:
             if copy:
-                from .operations import copy as copied
+                from ._operations import copy as copied
                 return copied(self).__dlpack__(max_version=max_version, dl_device=dl_device)
             self.memory.settle()
             return dlpack.hand_out(self.context, self._c, max_version)
@@ -303,7 +311,7 @@ class Tensor:
     # Operators -----------------------------------------------------------------------------------
 
     def _elementwise(self, kind: str, a: Any, b: Any) -> Any:
-        from .operations import elementwise
+        from ._operations import elementwise
         if not all(isinstance(x, (Tensor, np.ndarray, np.generic, int, float)) for x in (a, b)):
             return NotImplemented
         return elementwise(a, b, kind=kind)
@@ -336,11 +344,11 @@ class Tensor:
         return self._elementwise("multiply", self, -1)
 
     def __matmul__(self, other: Operand) -> "Tensor":
-        from .operations import gemm
+        from ._operations import gemm
         return gemm(self, other)
 
     def __rmatmul__(self, other: Operand) -> "Tensor":
-        from .operations import gemm
+        from ._operations import gemm
         return gemm(other, self)
 
 
@@ -356,14 +364,59 @@ def stream_of(stream: Optional[Stream], context: Context) -> Stream:
 
 
 def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major view without memory: enough to make a plan with."""
+    """A row-major view without memory: enough to make a plan with.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Its sizes.
+    dtype : str or NumPy's type, default "f32"
+        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
+    context : Context, default None
+        Where it is; None: the default one.
+
+    Returns
+    -------
+    Tensor
+        That cannot be read or written.
+
+    Raises
+    ------
+    TypeError
+        The type is none of Tenon's, or the shape is of no integers.
+    InvalidArgument (ValueError)
+        The shape is impossible.
+    """
     sizes = shape_tuple(shape)
     value = lib.tenon_tensor_view(DTYPES[dtype_name(dtype)], len(sizes), sizes)
     return Tensor(checked(value), Memory(context_of(context), None))
 
 
 def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major tensor in memory of its own, which holds anything."""
+    """A row-major tensor in memory of its own, which holds anything.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Its sizes.
+    dtype : str or NumPy's type, default "f32"
+        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
+    context : Context, default None
+        Where it is; None: the default one.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        The type is none of Tenon's, or the shape is of no integers.
+    InvalidArgument (ValueError)
+        The shape is impossible.
+    OutOfMemory (MemoryError)
+        The device's memory does not suffice.
+    """
     made = view(shape, dtype, context)
     memory = ffi.new("tenon_memory *")
     check(lib.tenon_memory_create(made.context._c, made.nbytes, memory))
@@ -374,31 +427,107 @@ def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -
 
 def full(shape: Shape, value: float, dtype: Any = "f32",
          context: Optional[Context] = None) -> Tensor:
-    """A tensor whose elements are all `value`."""
+    """A tensor whose elements are all `value`.
+
+    Parameters
+    ----------
+    value : float
+        Rounded to the type.
+    shape, dtype, context
+        As tenon.empty has them.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError, InvalidArgument, OutOfMemory
+        As tenon.empty does.
+    """
     return empty(shape, dtype, context).fill(value)
 
 
 def zeros(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A tensor of zeros."""
+    """A tensor of zeros.
+
+    Parameters
+    ----------
+    shape, dtype, context
+        As tenon.empty has them.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError, InvalidArgument, OutOfMemory
+        As tenon.empty does.
+    """
     return full(shape, 0, dtype, context)
 
 
 def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
            stream: Optional[Stream] = None) -> Tensor:
-    """A tensor of an array (or list) on the device; converted there where a type is given."""
+    """A tensor of an array (or list) on the device.
+
+    The first one in a process makes the default context, which may take seconds: the device is tried.
+
+    Parameters
+    ----------
+    array : numpy.ndarray, or what numpy.asarray takes
+        Of one of Tenon's types, in any layout: it is copied.
+    dtype : str or NumPy's type, default None
+        The type that it is converted to, on the device; None: the array's. "bf16" only comes so.
+    context : Context, default None
+        Where it is; None: that of the stream, or the default one.
+    stream : Stream, default None
+        The stream that copies it; None: the context's.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        The array's type is none of Tenon's: it is not converted.
+    OutOfMemory (MemoryError)
+        The device's memory does not suffice.
+    """
     if context is None and stream is not None:
         context = stream.context
     array = np.asarray(array)
     made = empty(array.shape, dtype_name(array.dtype), context).upload(array, stream)
     if dtype is None or dtype_name(dtype) == made.dtype:
         return made
-    from .operations import copy
+    from ._operations import copy
     return copy(made, y=empty(made.shape, dtype, made.context), stream=stream)
 
 
 def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
-    """A tensor of what another library has: a copy of what is in the host's memory; without a copy
-    what is on OpenCL (kDLOpenCL), which must be of the context's OpenCL context."""
+    """A tensor of what another library has.
+
+    Parameters
+    ----------
+    x : object with __dlpack__
+        What is in the host's memory is copied. What is on OpenCL (kDLOpenCL) is not, and must be of the
+        context's OpenCL context.
+    context : Context, default None
+        Where it is; None: the default one.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    TypeError
+        `x` has no __dlpack__, or a type that is none of Tenon's.
+    InvalidArgument (ValueError)
+        Memory of another OpenCL context.
+    """
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] == dlpack.OPENCL:

@@ -1,9 +1,9 @@
 """Packed weights: a matrix or filters laid out once as a device's kernels read them."""
 from typing import Any, Optional, Tuple
 
-from .context import Stream
-from .loader import check, defaults, ffi, lib, text
-from .tensor import Memory, Tensor, empty, stream_of, tensor
+from ._context import Stream
+from ._loader import check, defaults, ffi, lib, text
+from ._tensor import Memory, Tensor, empty, stream_of, tensor
 
 
 class Packed:
@@ -17,11 +17,13 @@ class Packed:
 
     @property
     def shape(self) -> Tuple[int, ...]:
+        """That of what was packed."""
         view = lib.tenon_packed_view(self._c)
         return tuple(view.shape[0:view.rank])
 
     @property
     def dtype(self) -> str:
+        """Its type, "f32" for example."""
         return text(lib.tenon_dtype_string(lib.tenon_packed_view(self._c).dtype))
 
     @property
@@ -64,11 +66,53 @@ def _pack(function: Any, weights: Any, layout: Optional[str], stream: Optional[S
 
 
 def gemm_pack(b: Any, *, layout: Optional[str] = None, stream: Optional[Stream] = None) -> Packed:
-    """Packs the b of gemm_packed, … K N. Layouts: "panels", "rows"; None: what suits."""
+    """Packs the b of gemm_packed.
+
+    Parameters
+    ----------
+    b : Tensor or numpy.ndarray
+        … K N.
+    layout : str, default None
+        "panels" or "rows"; None: what suits the device and the shape.
+    stream : Stream, default None
+        The stream that packs it; None: that of its context.
+
+    Returns
+    -------
+    Packed
+
+    Raises
+    ------
+    InvalidArgument (ValueError)
+        There is no such layout, or the shape is not one of matrices.
+    Unsupported (NotImplementedError)
+        The type cannot be packed, or not in this layout.
+    """
     return _pack(lib.tenon_gemm_pack, b, layout, stream)
 
 
 def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
                      stream: Optional[Stream] = None) -> Packed:
-    """Packs the filters of conv_forward_packed, K C/groups and the spatial sizes."""
+    """Packs the filters of conv_forward_packed.
+
+    Parameters
+    ----------
+    w : Tensor or numpy.ndarray
+        K C/groups and the spatial sizes.
+    layout : str, default None
+        "panels" or "rows"; None: what suits the device and the shape.
+    stream : Stream, default None
+        The stream that packs it; None: that of its context.
+
+    Returns
+    -------
+    Packed
+
+    Raises
+    ------
+    InvalidArgument (ValueError)
+        There is no such layout, or the shape is not one of filters.
+    Unsupported (NotImplementedError)
+        The type cannot be packed, or not in this layout.
+    """
     return _pack(lib.tenon_conv_pack_filter, w, layout, stream)

@@ -3,17 +3,18 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
 
-from . import shapes
-from .context import Context, Stream, context_of
-from .loader import check, ffi, lib
-from .packed import Packed
-from .params import Params
-from .plan import Plan
-from .tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
+from . import _shapes as shapes
+from ._context import Context, Stream, context_of
+from ._loader import check, ffi, lib
+from ._packed import Packed
+from ._params import Params
+from ._plan import Plan
+from ._tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
 
-# Of each operation, by operations.py: the struct of its parameters, the operands in C's order,
-# those that are read and those that are written, each with its marks in signatures.txt.
-OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str]]] = {}
+# Of each operation, by _operations.py: the struct of its parameters, the operands in C's order,
+# those that are read and those that are written, each with its marks in signatures.txt, and the
+# parameters' defaults.
+OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str], Dict[str, Any]]] = {}
 
 
 class Call(NamedTuple):
@@ -88,19 +89,24 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
     return make(shape, dtype, context)
 
 
+def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
+    """The scales and zero points of operands that are given; the scale of a loss is a number."""
+    defaults = OPERATIONS[name][4]
+    return {key: given[key] for key in ("scale", "zero_point")
+            if given.get(key) is not None and defaults[key] is None}
+
+
 def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
             stream: Optional[Stream], make: Any) -> Call:
     """Brings operands to the device and makes what outputs are asked for."""
-    struct, names, inputs, outputs = OPERATIONS[name]
+    struct, names, inputs, outputs, defaults = OPERATIONS[name]
     all_given = dict(zip(names, values))
     operands = _inputs(name, all_given, context, stream)
-    for key in ("scale", "zero_point"):
-        if given.get(key) is not None:
-            given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream)
-                          for v in given[key]]
+    for key, scales in _scales(name, given).items():
+        given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
     if operands.get("c") is not None and given.get("beta") is None:
         raise ValueError(f"{name}: c is given, and beta, which it is multiplied by, is not")
-    params = Params(struct, given)
+    params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = [o for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)]
     for operand in asked:
@@ -136,7 +142,8 @@ def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optiona
     stream = stream_of(stream, context)
     call = prepare(name, values, given, context, stream, empty)
     tensors = list(call.operands.values())
-    enqueue(stream, [*tensors, *(given.get("scale") or ()), *(given.get("zero_point") or ())],
+    scales = [t for found in _scales(name, given).values() for t in found]
+    enqueue(stream, [*tensors, *scales],
             getattr(lib, f"tenon_{name}"), call.params.c, *map(pointer, tensors))
     return result([call.operands[o] for o in call.outputs], call.is_numpy)
 
@@ -154,5 +161,6 @@ def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
     out = ffi.new("tenon_plan **")
     check(getattr(lib, f"tenon_{name}_plan")(context._c, call.params.c,
                                              *map(pointer, call.operands.values()), out))
-    scales = [t for key in ("scale", "zero_point") for t in (given.get(key) or [None] * 3)]
+    given_scales = _scales(name, given)
+    scales = [t for key in ("scale", "zero_point") for t in given_scales.get(key, [None] * 3)]
     return Plan(name, context, out[0], call.operands, call.outputs, _unread(call), scales)

@@ -1,0 +1,119 @@
+"""Operations on lists of tensors."""
+from typing import Any, Optional, Sequence
+
+import numpy as np
+
+from ._calls import context_among, enqueue, pointer, result, to_tensor
+from ._context import Stream
+from ._loader import defaults, ffi, lib
+from ._params import Params
+from ._tensor import Operand, Output, Tensor, empty, shape_tuple, stream_of
+
+
+_CONCAT = defaults("tenon_concat_params")
+_CLIP = defaults("tenon_clip_params")
+
+
+def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = None,
+           flags: int = _CONCAT.flags, solver: Optional[str] = None,
+           stream: Optional[Stream] = None) -> Any:
+    """The inputs one behind the other along the axis.
+
+    Parameters
+    ----------
+    inputs : sequence of Tensor or numpy.ndarray
+        At least one; of one type, and of one shape but for the axis.
+    axis : int
+        From 0, or negative: counted from the end.
+    y : Tensor or shape, default None
+        A Tensor that is written, or the shape of one to be made; None: one of the shape that follows.
+    flags : int
+        There are none: 0.
+    solver : str, default None
+        Forces a solver of the copies, "copy/…".
+    stream : Stream, default None
+        The stream that runs it; None: that of the operands' context.
+
+    Returns
+    -------
+    y
+        A numpy.ndarray where all inputs are arrays, otherwise a Tensor.
+
+    Raises
+    ------
+    InvalidArgument (ValueError)
+        The shapes do not go together. ValueError also where there are no inputs.
+    """
+    context = context_among([*inputs, y], getattr(stream, "context", None))
+    stream = stream_of(stream, context)
+    params = Params("tenon_concat_params", dict(axis=axis, flags=flags, solver=solver))
+    tensors = [to_tensor(f"concat: inputs[{i}]", x, None, context, stream)
+               for i, x in enumerate(inputs)]
+    if not tensors:
+        raise ValueError("concat: there are no inputs")
+    if y is None:
+        y = _concat_shape(tensors, params.c.axis)
+    if not isinstance(y, Tensor):
+        y = empty(shape_tuple(y), tensors[0].dtype, context)
+    views = ffi.new("tenon_tensor *[]", [t._c for t in tensors])
+    enqueue(stream, [*tensors, y], lib.tenon_concat, params.c, views, len(tensors), y._c)
+    return result([y], all(isinstance(x, np.ndarray) for x in inputs))
+
+
+def _concat_shape(tensors: Sequence[Tensor], axis: int) -> Sequence[int]:
+    shape = list(tensors[0].shape)
+    if not -len(shape) <= axis < len(shape) or any(t.ndim != len(shape) for t in tensors):
+        raise ValueError(f"concat: axis {axis} is not in {[t.shape for t in tensors]}")
+    shape[axis] = sum(t.shape[axis] for t in tensors)
+    return shape
+
+
+def clip_by_norm(gradients: Sequence[Tensor], *, max_norm: float = _CLIP.max_norm,
+                 epsilon: float = _CLIP.epsilon, sum: Optional[Tensor] = None,
+                 flags: int = _CLIP.flags, solver: Optional[str] = None,
+                 stream: Optional[Stream] = None) -> Tensor:
+    """Clips gradients, in place, by the norm of all of them together.
+
+    Parameters
+    ----------
+    gradients : sequence of Tensor
+        Written in place: each times min(1, max_norm / (norm + epsilon)).
+    max_norm : float
+        Finite, more than 0.
+    epsilon : float
+        Finite, not negative.
+    sum : Tensor, default None
+        One element, f64 for f64 and f32 for the others, which the sum of squares is written to; None:
+        it is made.
+    flags : int
+        0, or tenon.CLIP_SKIP_NONFINITE: a norm that is NaN or infinite scales nothing.
+    solver : str, default None
+        Forces a solver.
+    stream : Stream, default None
+        The stream that runs it; None: that of the operands' context.
+
+    Returns
+    -------
+    Tensor
+        The sum of squares of all gradients, before they were clipped.
+
+    Raises
+    ------
+    TypeError
+        A gradient is no Tensor.
+    InvalidArgument (ValueError)
+        The types differ, or gradients overlap.
+    """
+    if not all(isinstance(g, Tensor) for g in gradients):
+        raise TypeError("clip_by_norm: gradients are written, and must be tenon.Tensor")
+    context = context_among([*gradients, sum], getattr(stream, "context", None))
+    stream = stream_of(stream, context)
+    params = Params("tenon_clip_params",
+                    dict(max_norm=max_norm, epsilon=epsilon, flags=flags, solver=solver))
+    if sum is None:
+        is_f64 = len(gradients) > 0 and gradients[0].dtype == "f64"
+        sum = empty((), "f64" if is_f64 else "f32", context)
+    views = ffi.new("tenon_tensor[]", [g._c[0] for g in gradients])
+    enqueue(stream, [*gradients, sum], lib.tenon_clip_by_norm, params.c, views, len(gradients),
+            pointer(sum))
+    return sum
