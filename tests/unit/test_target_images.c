@@ -54,7 +54,8 @@ static void close(tenon_context *context, tenon_plan *plan, const heard *h, cons
                   const char *kernel)
 {
     if (strstr(plan->name, name) == NULL || strstr(h->kernels, kernel) == NULL)
-        fail_msg("planned as %s with %s, not %s with %s", plan->name, h->kernels, name, kernel);
+        fail_msg("%s: planned as %s with %s, not %s with %s", context->device.model.kind->name,
+                 plan->name, h->kernels, name, kernel);
     assert_true(h->most_work_group <= 256);
     tenon_plan_release(plan);
     tenon_context_release(context);
@@ -83,7 +84,12 @@ static void check_depthwise(const char *kind, layout how)
     context = target(kind, &h);
     assert_int_equal(tenon_conv_backward_filter_plan(context, &backward, &x, &x, &w, &plan),
                      TENON_OK);
-    close(context, plan, &h, "conv_backward_filter/depthwise:vw1", "conv_depthwise_filter_items");
+    /* The sums of 9 taps by 128 work-items do not fit PowerVR's 4 KiB. */
+    if (context->device.info.local_memory < 9 * 128 * sizeof(float))
+        close(context, plan, &h, "conv_backward_filter/direct", "conv_backward_filter");
+    else
+        close(context, plan, &h, "conv_backward_filter/depthwise:vw1",
+              "conv_depthwise_filter_items");
 }
 
 static void check_pool(const char *kind, layout how)
