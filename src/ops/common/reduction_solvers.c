@@ -150,9 +150,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_choice_add(context, choice, &reads);
     if (s->pieces > 1)
         tn_choice_add(context, choice, &joins);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->dtype,
                       tn_lanes(context, p->dtype), tn_gpu_option(context),
-                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "",
+                      tn_gpu_registers_option(context));
     return NULL;
 }
 

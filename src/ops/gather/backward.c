@@ -62,8 +62,9 @@ static const char *configure(tenon_context *context, const gather_backward_probl
                           .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
     tn_choice_add(context, choice, &both);
     tn_choice_add(context, choice, &more);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
-                      tn_lanes(context, p->dtype), tn_gpu_option(context));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
+                      tn_lanes(context, p->dtype), tn_gpu_option(context),
+                      tn_gpu_registers_option(context));
     return NULL;
 }
 
