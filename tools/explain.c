@@ -188,7 +188,7 @@ static int run(int argc, char **argv)
     int code = EXIT_USAGE;
     if (c == NULL)
         fprintf(stderr, "tenon explain: no memory\n");
-    else if (read_call(argc - 1, argv + 1, type, c) == TENON_OK)
+    else if (read_call("tenon explain", argc - 1, argv + 1, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
         fprintf(stderr, "%s\n", tenon_last_error());

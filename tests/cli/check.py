@@ -147,6 +147,14 @@ class Devices(unittest.TestCase):
         self.assertNotEqual(done.stdout + done.stderr, "")
         if done.returncode == 1:
             self.assertIn("no OpenCL device", done.stderr)
+            self.assertIn("install an OpenCL driver", done.stderr)
+
+    def test_a_program_without_drivers_is_told_what_to_install(self):
+        done = tenon("check", "softmax", "x=f32:3x5", "y=f32:3x5", OCL_ICD_VENDORS="/nonexistent",
+                     OPENCL_VENDOR_PATH="/nonexistent", TENON_DEVICE="")
+        if done.returncode != 0:
+            self.assertRegex(done.stderr, "tenon_context_create: there is no OpenCL device; there is no OpenCL platform: "
+                                          "no driver is installed; install an OpenCL driver .*pocl-opencl-icd")
 
 
 class Check(unittest.TestCase):

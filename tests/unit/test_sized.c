@@ -30,7 +30,8 @@ static const known defaults = {sizeof defaults, 0, NULL, 1.0, 7};
 static tenon_status take(const void *given, known *room, const known **taken)
 {
     const void *params = NULL;
-    tenon_status status = tn_params_take("op", given, &defaults, sizeof defaults, room, &params);
+    tenon_status status =
+        tn_params_take("op", given, &defaults, sizeof defaults, "KNOWN_INIT", room, &params);
     *taken = params;
     return status;
 }
