@@ -111,6 +111,9 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
         print_choice(choice, chosen, true);
     for (uint32_t i = 0; i < count; i++)
         print_candidate(e, family, problem, list[i].solver, chosen);
+    if (count > 0 && list[count - 1].time >= TN_NO_ESTIMATE)
+        printf("unknown: there is no estimate of it: it is chosen where it was measured as the "
+               "fastest, is\nasked for, or nothing else serves\n");
     if (count < family->solver_count)
         printf("not chosen here:\n");
     for (uint32_t i = count; i < family->solver_count; i++)
@@ -136,6 +139,18 @@ static tenon_status open_context(const tn_device_kind *target, const char *devic
                           : tenon_context_create(&params, context);
 }
 
+/* Which device, and by which kind's numbers the device model estimates. */
+static void print_device(const tn_case *c, const tn_device *device)
+{
+    const tn_device_kind *kind = device->model.kind;
+    printf("%s on %s, %.0f compute units, taken for %s: ", c->operation->name, device->info.name,
+           device->model.units, kind->name);
+    if (tn_device_kind_is_cpu(kind))
+        printf("the device model's CPUs with vectors of %u f32\n", kind->lanes);
+    else
+        printf("a kind of the device model\n");
+}
+
 /* Of a CPU: the model's numbers, which may be the kind's or those of the processor. */
 static void print_constants(tenon_context *context)
 {
@@ -159,9 +174,7 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
     if (dispatch != NULL) {
         dispatch->listener = explain;
         dispatch->listener_user = &e;
-        printf("%s on %s, %.0f compute units, taken for %s\n", c->operation->name,
-               e.context->device.info.name, e.context->device.model.units,
-               e.context->device.model.kind->name);
+        print_device(c, &e.context->device);
         print_constants(e.context);
         status = tn_case_plan(e.context, c, solver, &plan);
     }

@@ -57,10 +57,11 @@ static tenon_status find_operation(const char *asked, const char *solver, const 
         }
     if (!known)
         return tn_fail(REFUSED,
-                       "%s: solver: there is no operation \"%.*s\"; \"tenon solvers\" has them",
+                       "%s: solver: there is no operation \"%.*s\"; \"tenon solvers\" lists them",
                        asked, (int)length, solver);
     if (out->operation == NULL) {
-        tn_fail(REFUSED, "%s: %.*s has no operation \"%s\"", asked, (int)length, solver, word);
+        tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
+                (int)length, solver);
         return show_a_call(first_of(solver, length));
     }
     if (strlen(solver) >= sizeof out->solver)

@@ -88,6 +88,7 @@ static void sizes_that_cannot_be(void **state)
         own.struct_size = sizes[i];
         assert_int_equal(take(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
         assert_non_null(strstr(tenon_last_error(), "op: params: struct_size is "));
+        assert_non_null(strstr(tenon_last_error(), "; start from KNOWN_INIT"));
         assert_int_equal(tn_sized_check("op", "out", &own), TENON_ERROR_INVALID_ARGUMENT);
     }
     assert_int_equal(tn_sized_check("op", "out", NULL), TENON_ERROR_INVALID_ARGUMENT);

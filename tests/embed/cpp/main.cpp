@@ -213,6 +213,9 @@ void test_failures(const tenon::Context &context, const tenon::Stream &stream)
                return tenon::gemm(stream, nullptr, p.a, p.a, nullptr, nullptr, p.d);
            }) == TENON_ERROR_INVALID_ARGUMENT);
     EXPECT(status_of([&] { return p.a.upload(stream, {1, 2}); }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(),
+                       "bytes is 8, must be 24: the tensor has 6 values of f32, 4 bytes "
+                       "each") != nullptr);
     tenon::Plan plan;
     EXPECT(status_of([&] {
                return tenon::gemm_plan(plan, context, nullptr, p.a, p.a, nullptr, nullptr, p.d);
@@ -224,6 +227,14 @@ void test_failures(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(status_of([&] { return tenon::Context::create(other, params); }) ==
            TENON_ERROR_DEVICE_NOT_FOUND);
     EXPECT(other == nullptr);
+    tenon::Stream none;
+    EXPECT(status_of([&] { return tenon::Stream::create(none, other); }) ==
+           TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "context is NULL") != nullptr);
+#if TENON_HPP_EXCEPTIONS
+    EXPECT(status_of([&] { tenon::Context::make(params); }) == TENON_ERROR_DEVICE_NOT_FOUND);
+    EXPECT(tenon::Context::make() != nullptr);
+#endif
 }
 
 /* Whatever moves is released once; the order of release does not matter. */
