@@ -15,6 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 WIDTH = 70  # of lines that man does not fill: 80 columns less its margins and an example's
 
+KEEP = "\u00a0"  # a blank where no line ends
+
 
 def said(program, *words):
     return subprocess.run([program, *words], capture_output=True, text=True, check=True,
@@ -49,9 +51,11 @@ def wrapped(text):
     for _, column, _, own in items(text):
         if max(map(len, own)) > WIDTH:
             words = " ".join([own[0], *map(str.strip, own[1:])])
+            if words.startswith("usage: "):
+                words = re.sub(r"\[[^][]*(\[[^][]*\])?[^][]*\]", lambda option: option[0].replace(" ", KEEP), words)
             own = textwrap.wrap(words[column:], WIDTH - column, break_long_words=False, break_on_hyphens=False)
             own = [words[:column] + own[0], *(" " * column + line for line in own[1:])]
-        lines += own
+        lines += [line.replace(KEEP, " ") for line in own]
     return lines
 
 
