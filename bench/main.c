@@ -178,6 +178,14 @@ static void print_peers(char **argv)
     bench_print_peers(&all);
 }
 
+static void print_usage(FILE *out)
+{
+    fputs(bench_usage, out);
+    fputs("\nsuites:\n", out);
+    for (uint32_t s = 0; s < bench_suite_count; s++)
+        fprintf(out, "  %-19s %s\n", bench_suites[s]->name, bench_suites[s]->about);
+}
+
 int main(int argc, char **argv)
 {
     const char *command = argc > 1 ? argv[1] : "";
@@ -200,9 +208,9 @@ int main(int argc, char **argv)
     else if (strcmp(command, "solvers") == 0)
         return bench_solvers() ? 0 : 1;
     else if (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0)
-        fputs(bench_usage, stdout);
+        print_usage(stdout);
     else {
-        fputs(bench_usage, stderr);
+        print_usage(stderr);
         return BENCH_WRONG_USE;
     }
     return 0;

@@ -27,7 +27,7 @@ tenon_dtype type_named(const char *name)
     return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
 }
 
-tenon_status read_call(int argc, char **argv, const char *type, tn_case *c)
+tenon_status read_call(const char *asked, int argc, char **argv, const char *type, tn_case *c)
 {
     const char *words[MOST_WORDS];
     char views[3][64];
@@ -39,5 +39,5 @@ tenon_status read_call(int argc, char **argv, const char *type, tn_case *c)
         if (sizes == 0)
             words[count++] = argv[i];
     }
-    return tn_case_parse(words, count, type_named(type), c);
+    return tn_case_parse(asked, words, count, type_named(type), c);
 }

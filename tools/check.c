@@ -62,8 +62,8 @@ static int run(int argc, char **argv)
         return EXIT_FAILED;
     }
     int code;
-    if (tn_case_parse((const char *const *)argv + 1, (uint32_t)argc - 1, TENON_DTYPE_INVALID, c) ==
-        TENON_OK) {
+    if (tn_case_parse("tenon check", (const char *const *)argv + 1, (uint32_t)argc - 1,
+                      TENON_DTYPE_INVALID, c) == TENON_OK) {
         code = check(device, c);
     } else {
         fprintf(stderr, "%s\n", tenon_last_error());

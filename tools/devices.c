@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include "runtime/local_memory.h"
+#include "runtime/opencl.h"
 
 #include <tenon/tenon.h>
 
@@ -270,7 +271,8 @@ static int show_all(const options *o)
     free(infos);
     if (devices == 0) {
         fprintf(stderr, "tenon devices: there is no OpenCL device%s\n",
-                count > 0 ? "" : ", and no OpenCL platform: no driver is installed");
+                count > 0 ? ""
+                          : ", and no OpenCL platform: no driver is installed; " TN_INSTALL_DRIVER);
         return EXIT_FAILED;
     }
     return status;

@@ -111,6 +111,9 @@ static void explain(void *user, const tn_family *family, const tn_problem *probl
         print_choice(choice, chosen, true);
     for (uint32_t i = 0; i < count; i++)
         print_candidate(e, family, problem, list[i].solver, chosen);
+    if (count > 0 && list[count - 1].time >= TN_NO_ESTIMATE)
+        printf("unknown: there is no estimate of it: it is chosen where it was measured as the "
+               "fastest, is\nasked for, or nothing else serves\n");
     if (count < family->solver_count)
         printf("not chosen here:\n");
     for (uint32_t i = count; i < family->solver_count; i++)
@@ -136,6 +139,18 @@ static tenon_status open_context(const tn_device_kind *target, const char *devic
                           : tenon_context_create(&params, context);
 }
 
+/* Which device, and by which kind's numbers the device model estimates. */
+static void print_device(const tn_case *c, const tn_device *device)
+{
+    const tn_device_kind *kind = device->model.kind;
+    printf("%s on %s, %.0f compute units, taken for %s: ", c->operation->name, device->info.name,
+           device->model.units, kind->name);
+    if (tn_device_kind_is_cpu(kind))
+        printf("the device model's CPUs with vectors of %u f32\n", kind->lanes);
+    else
+        printf("a kind of the device model\n");
+}
+
 /* Of a CPU: the model's numbers, which may be the kind's or those of the processor. */
 static void print_constants(tenon_context *context)
 {
@@ -159,9 +174,7 @@ static int explain_case(const tn_device_kind *target, const char *device, const 
     if (dispatch != NULL) {
         dispatch->listener = explain;
         dispatch->listener_user = &e;
-        printf("%s on %s, %.0f compute units, taken for %s\n", c->operation->name,
-               e.context->device.info.name, e.context->device.model.units,
-               e.context->device.model.kind->name);
+        print_device(c, &e.context->device);
         print_constants(e.context);
         status = tn_case_plan(e.context, c, solver, &plan);
     }
@@ -188,7 +201,7 @@ static int run(int argc, char **argv)
     int code = EXIT_USAGE;
     if (c == NULL)
         fprintf(stderr, "tenon explain: no memory\n");
-    else if (read_call(argc - 1, argv + 1, type, c) == TENON_OK)
+    else if (read_call("tenon explain", argc - 1, argv + 1, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
         fprintf(stderr, "%s\n", tenon_last_error());
@@ -205,8 +218,9 @@ const command explain_command = {
         "its parameters: its launches; the time of launching, of computing and of memory, of\n"
         "which the longer one counts; its work-groups and their rounds of one for each core (for\n"
         "each that shares local memory); what most of the estimate is (others: operations that it\n"
-        "asks for). Then the solvers that are not chosen, with the reason. * marks the choice,\n"
-        "which has passed its self-check; one that fails it is named.\n\n"
+        "asks for; unknown: there is none). Then the solvers that are not chosen, with the\n"
+        "reason. * marks the choice, which has passed its self-check; one that fails it is\n"
+        "named.\n\n"
         "  CALL               in the words of \"tenon check\", as\n"
         "                     conv x=f32:8x64x56x56 w=f32:64x64x3x3 y=f32:8x64x54x54;\n"
         "                     of gemm also MxNxK, as gemm 512x49x4608; gemm/tiled asks for a "

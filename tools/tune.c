@@ -224,7 +224,7 @@ static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls 
         return tune_calls_add_file(calls, o->calls, type);
     if (o->suite != NULL)
         return tune_calls_add_suite(calls, o->suite, type);
-    if (read_call(argc - 1, argv + 1, o->type, &c) == TENON_OK)
+    if (read_call("tenon tune", argc - 1, argv + 1, o->type, &c) == TENON_OK)
         return tune_calls_add(calls, &c);
     fprintf(stderr, "%s\n", tenon_last_error());
     return false;
@@ -236,7 +236,7 @@ static int build(const tune_options *o, int argc, char **argv)
 {
     tune_run run = {.options = o};
     tn_case c;
-    if (read_call(argc - 1, argv + 1, o->type, &c) != TENON_OK) {
+    if (read_call("tenon tune", argc - 1, argv + 1, o->type, &c) != TENON_OK) {
         fprintf(stderr, "%s\n", tenon_last_error());
         return EXIT_USAGE;
     }

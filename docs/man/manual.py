@@ -9,9 +9,13 @@ for what the program says of itself, "NAME: text" lines for a list, lines set in
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+WIDTH = 70  # of lines that man does not fill: 80 columns less its margins and an example's
+
+KEEP = "\u00a0"  # a blank where no line ends
 
 
 def said(program, *words):
@@ -25,8 +29,38 @@ def escaped(line):
     return "\\&" + line if line[:1] in (".", "'") else line
 
 
+def items(text):
+    """What stands together: (first column, column of the further lines, words) for each paragraph and each entry of a
+    list; its words begin in one column, two blanks or more behind its name."""
+    found = []
+    for line in text.splitlines():
+        blanks, entry = len(line) - len(line.lstrip()), re.match(r" *\S+(?: \S+)*  +(?=\S)", line)
+        usage = re.match(r"usage: \S+ (?=\S)", line)
+        named = entry or usage
+        goes_on = found and found[-1][2] and line.strip() and not named and blanks == found[-1][1]
+        if goes_on:
+            found[-1][3].append(line)
+        else:
+            found.append((blanks, len(named[0]) if named else blanks, line.strip() != "", [line]))
+    return found
+
+
+def wrapped(text):
+    """The same with no line wider than WIDTH: an item with one that is wider has its lines set anew."""
+    lines = []
+    for _, column, _, own in items(text):
+        if max(map(len, own)) > WIDTH:
+            words = " ".join([own[0], *map(str.strip, own[1:])])
+            if words.startswith("usage: "):
+                words = re.sub(r"\[[^][]*(\[[^][]*\])?[^][]*\]", lambda option: option[0].replace(" ", KEEP), words)
+            own = textwrap.wrap(words[column:], WIDTH - column, break_long_words=False, break_on_hyphens=False)
+            own = [words[:column] + own[0], *(" " * column + line for line in own[1:])]
+        lines += [line.replace(KEEP, " ") for line in own]
+    return lines
+
+
 def as_it_stands(text):
-    return [".nf", *map(escaped, text.rstrip("\n").splitlines()), ".fi"]
+    return [".nf", *map(escaped, wrapped(text.rstrip("\n"))), ".fi"]
 
 
 def helps(program):

@@ -186,7 +186,8 @@ TENON_CALL tenon_status tenon_context_import(cl_context cl, cl_device_id device,
 TENON_API void tenon_context_retain(tenon_context *context);
 
 /** Drops a reference; the last one frees the context. Streams and plans hold references of their
- * own, so the order in which they are released does not matter. NULL is allowed. */
+ * own, so the order in which they are released does not matter. The caller's pointer must not be
+ * used any more. NULL is allowed. */
 TENON_API void tenon_context_release(tenon_context *context);
 
 /** Gives what the context's pool keeps back to OpenCL, except for so many bytes. Nothing waits:

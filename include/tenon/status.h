@@ -30,7 +30,8 @@ typedef enum tenon_status {
     TENON_ERROR_UNSUPPORTED = 2,
     /** The device lacks what the call needs, f64 arithmetic for example. */
     TENON_ERROR_UNSUPPORTED_DEVICE = 3,
-    /** No device matches the selector; the message lists those there are. */
+    /** No device matches the selector; the message lists those there are, or says that no driver is
+       installed and which could be. */
     TENON_ERROR_DEVICE_NOT_FOUND = 4,
     /** Host or device memory is exhausted, or a buffer would be larger than the device allows. */
     TENON_ERROR_OUT_OF_MEMORY = 5,
@@ -49,10 +50,10 @@ typedef enum tenon_status {
        undefined. tenon_last_cl_error() has the code of the OpenCL call that failed, if one did. */
     TENON_ERROR_INCOMPLETE = 11,
     /** There is no OpenCL here: its loader (libOpenCL.so.1) is not installed or cannot be used; the
-       message has the reason. Only calls that may be a process's first of OpenCL return it
-       (tenon_device_list, tenon_device_select, tenon_context_create, tenon_context_import), and
-       none where the library was built with -Dopencl=link. A loader without any driver is none of
-       these: it has no devices. */
+       message has the reason, and what to install. Only calls that may be a process's first of
+       OpenCL return it (tenon_device_list, tenon_device_select, tenon_context_create,
+       tenon_context_import), and none where the library was built with -Dopencl=link. A loader
+       without any driver is none of these: it has no devices. */
     TENON_ERROR_NO_OPENCL = 12,
     /** Work of an earlier call on the stream, which the message names, has failed on the device:
        its outputs, and what was made of them, are undefined. The call that returns this has done

@@ -58,7 +58,9 @@ typedef struct tenon_sync {
 TENON_CALL tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
                                             tenon_stream **out);
 
-/** Frees a stream. Work already enqueued goes on. NULL is allowed. */
+/** Frees a stream. Work already enqueued goes on. The stream must not be used any more, by any
+ * call: nothing is left that could tell, and what such a call does is undefined. NULL is allowed.
+ */
 TENON_API void tenon_stream_destroy(tenon_stream *stream);
 
 /** The OpenCL queue; the caller does not own a reference. NULL for NULL. */

@@ -3,7 +3,7 @@
  * C++ types, and exceptions in place of statuses. Nothing here computes: each name is the function
  * of the C header, which says what it takes.
  *
- *     tenon::Context context(tenon::context_params{});
+ *     tenon::Context context = tenon::Context::make();
  *     tenon::Stream stream(context);
  *     tenon::Tensor<float> a(context, {2, 3}), b(context, {3, 4}), d(context, {2, 4});
  *     a.upload(stream, values);
@@ -14,17 +14,23 @@
  * can fail returns a tenon::result, a tenon_status that may not be ignored, and objects are made by
  * `create`, which takes the object to fill first:
  *
- *     tenon::Context context;
+ *     tenon::Context context;                                         empty until it is filled
  *     if (tenon::Context::create(context) != TENON_OK) …              tenon_last_error() says why
  *
  * `create` is there with exceptions too. A macro decides, so one program should not mix both ways.
  *
  * Owners (Context, Stream, Tensor, Pinned, Plan, Packed, Event) move and do not copy; they may be
  * released in any order, and convert to the C handle, so that each function of the C API takes
- * them. Thread safety is that of the C objects.
+ * them. Thread safety is that of the C objects. One that is declared without arguments, or that was
+ * moved from, is empty: its handle is NULL (of a Tensor: its view is all zeros), which every call
+ * refuses ("context is NULL"). So `tenon::Context context;` opens no device: `make` and `create` do.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
+
+#if (defined(_MSVC_LANG) ? _MSVC_LANG : __cplusplus) < 201703L
+#error "tenon.hpp needs C++17: compile with -std=c++17 (MSVC: /std:c++17) or later"
+#endif
 
 #include <tenon/tenon.h>
 
@@ -197,7 +203,8 @@ TENON_HPP_PARAMS(softmax, SOFTMAX)
 TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
 #undef TENON_HPP_PARAMS
 
-/** tenon_context. An owner can also be made of a handle that C functions gave. */
+/** tenon_context. Empty without arguments; an owner can also be made of a handle that C functions
+ * gave. */
 class Context : public detail::owner<tenon_context, tenon_context_release> {
   public:
     using owner::owner;
@@ -210,6 +217,11 @@ class Context : public detail::owner<tenon_context, tenon_context_release> {
 #if TENON_HPP_EXCEPTIONS
     /** tenon_context_create. */
     explicit Context(const tenon_context_params &params) { create(*this, params); }
+    /** The same; of the default device unless the parameters say otherwise. */
+    static Context make(const tenon_context_params &params = context_params())
+    {
+        return Context(params);
+    }
 #endif
 };
 

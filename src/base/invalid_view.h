@@ -28,7 +28,7 @@ typedef enum tn_view_maker {
 tenon_tensor tn_invalid_view(tn_view_maker maker, const tenon_tensor *tensor, uint32_t count,
                              const int64_t *arguments);
 
-#define TN_INVALID_VIEW_TEXT 512
+#define TN_INVALID_VIEW_TEXT 640
 
 /* Why a view is of type TENON_DTYPE_INVALID. Returns `text`. */
 char *tn_invalid_view_text(const tenon_tensor *view, char text[TN_INVALID_VIEW_TEXT]);

@@ -23,17 +23,24 @@ static void copy(void *to, uint32_t to_size, const void *from, size_t from_size)
     memcpy(to, &to_size, sizeof to_size);
 }
 
+static tenon_status refuse_size(const char *operation, uint32_t given, size_t size,
+                                const char *initialiser)
+{
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                   "%s: params: struct_size is %u, must be the size of the struct, here %zu%s%s",
+                   operation, given, size, initialiser != NULL ? "; start from " : "",
+                   initialiser != NULL ? initialiser : "");
+}
+
 tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
-                            size_t size, void *room, const void **params)
+                            size_t size, const char *initialiser, void *room, const void **params)
 {
     *params = given != NULL ? given : defaults;
     const uint32_t given_size = size_of(*params);
     if (given_size == size)
         return TENON_OK;
     if (!is_size(given_size))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: struct_size is %u, must be the size of the struct, here %zu",
-                       operation, given_size, size);
+        return refuse_size(operation, given_size, size, initialiser);
     const char *bytes = *params;
     for (size_t i = size; i < given_size; i++)
         if (bytes[i] != 0)

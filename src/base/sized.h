@@ -15,9 +15,10 @@
 
 /* Parameters as this version has them, `size` bytes: `given` itself where its size is that, the
  * defaults where it is NULL, else made in `room`. What an older caller does not know has its
- * default; what this version does not know must be 0. */
+ * default; what this version does not know must be 0. `initialiser` is the name of the macro that
+ * callers begin with, for the message of a size that cannot be; NULL where they have none. */
 tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
-                            size_t size, void *room, const void **params);
+                            size_t size, const char *initialiser, void *room, const void **params);
 
 /* The defaults for a caller whose struct has `given_size` bytes. */
 void tn_params_give(void *params, uint32_t given_size, const void *defaults, size_t size);

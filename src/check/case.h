@@ -41,11 +41,11 @@ typedef struct tn_case {
 } tn_case;
 
 /* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says
- * what is wrong as a failure of "tenon check". */
-tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype type,
-                           tn_case *out);
+ * what is wrong as a failure of the command `asked`. */
+tenon_status tn_case_parse(const char *asked, const char *const *words, uint32_t count,
+                           tenon_dtype type, tn_case *out);
 
-/* The same from one line whose words blanks separate. */
+/* The same from one line whose words blanks separate, as a failure of "tenon check". */
 tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out);
 
 /* The line that repeats the case. Returns `text`. */

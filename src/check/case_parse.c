@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ASKED   "tenon check"
 #define REFUSED TENON_ERROR_INVALID_ARGUMENT
 
 static bool has_family(const tn_operation *operation, const char *name, size_t length)
@@ -19,8 +18,32 @@ static bool has_family(const tn_operation *operation, const char *name, size_t l
     return strlen(family) == length && strncmp(family, name, length) == 0;
 }
 
+/* A call of the operation that is in order, T in it being f32. Returns REFUSED. */
+static tenon_status show_a_call(const tn_operation *operation)
+{
+    char text[TN_CASE_TEXT_SIZE];
+    size_t used = (size_t)snprintf(text, sizeof text, "; a call is, for example, ");
+    for (const char *at = operation->examples[0]; *at != '\0' && used + 4 < sizeof text;) {
+        const bool is_type = at[0] == '=' && (at[1] == 'T' || at[1] == 'S') && at[2] == ':';
+        used += (size_t)snprintf(text + used, sizeof text - used, is_type ? "=f32" : "%c", *at);
+        at += is_type ? 2 : 1;
+    }
+    tn_fail_append(text);
+    return REFUSED;
+}
+
+/* The first operation of the family, which is there. */
+static const tn_operation *first_of(const char *solver, size_t length)
+{
+    uint32_t i = 0;
+    while (!has_family(tn_operations[i], solver, length))
+        i++;
+    return tn_operations[i];
+}
+
 /* The operation that the solver's family and, where it is one, the word after it name. */
-static tenon_status find_operation(const char *solver, const char *word, tn_case *out, bool *named)
+static tenon_status find_operation(const char *asked, const char *solver, const char *word,
+                                   tn_case *out, bool *named)
 {
     const size_t length = strcspn(solver, "/");
     const bool has_word = word != NULL && strchr(word, '=') == NULL && word[0] != '-';
@@ -33,23 +56,28 @@ static tenon_status find_operation(const char *solver, const char *word, tn_case
                 out->operation = tn_operations[i];
         }
     if (!known)
-        return tn_fail(REFUSED, ASKED ": solver: there is no operation \"%.*s\"", (int)length,
-                       solver);
-    if (out->operation == NULL)
-        return tn_fail(REFUSED, ASKED ": %.*s has no operation \"%s\"", (int)length, solver, word);
+        return tn_fail(REFUSED,
+                       "%s: solver: there is no operation \"%.*s\"; \"tenon solvers\" lists them",
+                       asked, (int)length, solver);
+    if (out->operation == NULL) {
+        tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
+                (int)length, solver);
+        return show_a_call(first_of(solver, length));
+    }
     if (strlen(solver) >= sizeof out->solver)
-        return tn_fail(REFUSED, ASKED ": solver: the name is longer than any can be");
+        return tn_fail(REFUSED, "%s: solver: the name is longer than any can be", asked);
     tn_problem problem;
     snprintf(out->solver, sizeof out->solver, "%s", solver);
     memset(&problem, 0, sizeof problem);
     return solver[length] == '\0'
                ? TENON_OK
-               : tn_solver_force(ASKED, out->operation->family, solver, &problem);
+               : tn_solver_force(asked, out->operation->family, solver, &problem);
 }
 
-static tenon_status malformed(const char *name, const char *text, const char *why)
+static tenon_status malformed(const char *asked, const char *name, const char *text,
+                              const char *why)
 {
-    return tn_fail(REFUSED, ASKED ": %s: \"%s\" %s", name, text, why);
+    return tn_fail(REFUSED, "%s: %s: \"%s\" %s", asked, name, text, why);
 }
 
 /* Reads numbers between `between`; *count of them, TENON_MAX_RANK at most. */
@@ -86,25 +114,25 @@ static tenon_dtype read_type(const char *text, size_t length, tenon_dtype type)
     return TENON_DTYPE_INVALID;
 }
 
-static tenon_status read_view(const char *name, const char *text, tenon_dtype type,
-                              tenon_tensor *view)
+static tenon_status read_view(const char *asked, const char *name, const char *text,
+                              tenon_dtype type, tenon_tensor *view)
 {
     const char *at = strchr(text, ':');
     int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
     uint32_t rank, strides;
     if (at == NULL)
-        return malformed(name, text, "is no view: TYPE:SHAPE[/STRIDES][+OFFSET]");
+        return malformed(asked, name, text, "is no view: TYPE:SHAPE[/STRIDES][+OFFSET]");
     const tenon_dtype dtype = read_type(text, (size_t)(at - text), type);
     if (dtype == TENON_DTYPE_INVALID)
-        return malformed(name, text, "begins with no type");
+        return malformed(asked, name, text, "begins with no type");
     at++;
     if (!read_sizes(&at, 'x', shape, &rank))
-        return malformed(name, text, "has a malformed shape");
+        return malformed(asked, name, text, "has a malformed shape");
     *view = tenon_tensor_view(dtype, rank, shape);
     if (*at == '/') {
         at++;
         if (!read_sizes(&at, ',', stride, &strides) || strides != rank)
-            return malformed(name, text, "needs a stride for each size of its shape");
+            return malformed(asked, name, text, "needs a stride for each size of its shape");
         memcpy(view->stride, stride, rank * sizeof *stride);
     }
     if (*at == '+' && at[1] >= '0' && at[1] <= '9') {
@@ -113,8 +141,8 @@ static tenon_status read_view(const char *name, const char *text, tenon_dtype ty
         at = end;
     }
     if (*at != '\0')
-        return malformed(name, text, "does not end where it should");
-    return tn_tensor_check(ASKED, name, view);
+        return malformed(asked, name, text, "does not end where it should");
+    return tn_tensor_check(asked, name, view);
 }
 
 /* Whether `length` characters are an operand's name, whose blanks are written as underscores. */
@@ -134,17 +162,18 @@ static uint32_t find_operand(const tn_operation *operation, const char *name, si
     return i;
 }
 
-static tenon_status read_operand(tn_case *out, uint32_t number, const char *text, tenon_dtype type)
+static tenon_status read_operand(const char *asked, tn_case *out, uint32_t number, const char *text,
+                                 tenon_dtype type)
 {
     const tn_operation *operation = out->operation;
     const char *name = operation->operands[number].name;
     if (out->views[number].dtype != TENON_DTYPE_INVALID || out->same[number] != 0)
-        return malformed(name, text, "is its second view");
+        return malformed(asked, name, text, "is its second view");
     if (*text != '@')
-        return read_view(name, text, type, &out->views[number]);
+        return read_view(asked, name, text, type, &out->views[number]);
     const uint32_t other = find_operand(operation, text + 1, strlen(text + 1));
     if (other == operation->operand_count || other == number)
-        return malformed(name, text, "names no other operand");
+        return malformed(asked, name, text, "names no other operand");
     out->same[number] = other + 1;
     return TENON_OK;
 }
@@ -184,100 +213,107 @@ static bool read_element(const tn_field *field, const char **text, unsigned char
     return read;
 }
 
-static tenon_status read_field(tn_case *out, const tn_field *field, const char *text)
+static tenon_status read_field(const char *asked, tn_case *out, const tn_field *field,
+                               const char *text)
 {
     const char *at = text;
     for (uint32_t i = 0;; i++) {
         if (i == field->count)
-            return malformed(field->name, text, "has too many values");
+            return malformed(asked, field->name, text, "has too many values");
         if (!read_element(field, &at, out->params.bytes + field->offset + i * field->step))
-            return malformed(field->name, text, "is no value of it");
+            return malformed(asked, field->name, text, "is no value of it");
         if (*at == '\0')
             return TENON_OK;
         if (*at++ != ',')
-            return malformed(field->name, text, "does not end where it should");
+            return malformed(asked, field->name, text, "does not end where it should");
     }
 }
 
-static tenon_status read_word(tn_case *out, const char *word, tenon_dtype type)
+static tenon_status read_word(const char *asked, tn_case *out, const char *word, tenon_dtype type)
 {
     const tn_operation *operation = out->operation;
     const char *equals = strchr(word, '=');
-    if (equals == NULL)
-        return tn_fail(REFUSED, ASKED ": \"%s\" is neither OPERAND=VIEW nor FIELD=VALUE", word);
+    if (equals == NULL) {
+        tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor FIELD=VALUE", asked, word);
+        return show_a_call(operation);
+    }
     const size_t length = (size_t)(equals - word);
     const uint32_t operand = find_operand(operation, word, length);
     if (operand < operation->operand_count)
-        return read_operand(out, operand, equals + 1, type);
+        return read_operand(asked, out, operand, equals + 1, type);
     for (uint32_t i = 0; i < operation->field_count; i++)
         if (strlen(operation->fields[i].name) == length &&
             strncmp(operation->fields[i].name, word, length) == 0)
-            return read_field(out, &operation->fields[i], equals + 1);
-    return tn_fail(REFUSED, ASKED ": %s has no operand or field \"%.*s\"", operation->name,
+            return read_field(asked, out, &operation->fields[i], equals + 1);
+    return tn_fail(REFUSED, "%s: %s has no operand or field \"%.*s\"", asked, operation->name,
                    (int)length, word);
 }
 
-static tenon_status read_seed(tn_case *out, const char *text)
+static tenon_status read_seed(const char *asked, tn_case *out, const char *text)
 {
     char *end;
     errno = 0;
     out->seed = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-        return malformed("--seed", text, "is no number");
+        return malformed(asked, "--seed", text, "is no number");
     return TENON_OK;
 }
 
 /* Those that are the view of another get it; the others but optional ones must be there. */
-static tenon_status complete(tn_case *out)
+static tenon_status complete(const char *asked, tn_case *out)
 {
     const tn_operation *operation = out->operation;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (out->same[i] != 0 && out->same[out->same[i] - 1] != 0)
-            return tn_fail(REFUSED, ASKED ": %s: \"@%s\" is the view of another operand itself",
+            return tn_fail(REFUSED, "%s: %s: \"@%s\" is the view of another operand itself", asked,
                            operation->operands[i].name, operation->operands[out->same[i] - 1].name);
         if (out->same[i] != 0)
             out->views[i] = out->views[out->same[i] - 1];
-        if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional)
-            return tn_fail(REFUSED, ASKED ": %s: is missing", operation->operands[i].name);
+        if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional) {
+            tn_fail(REFUSED, "%s: %s: is missing", asked, operation->operands[i].name);
+            return show_a_call(operation);
+        }
     }
     return TENON_OK;
 }
 
-tenon_status tn_case_parse(const char *const *words, uint32_t count, tenon_dtype type, tn_case *out)
+tenon_status tn_case_parse(const char *asked, const char *const *words, uint32_t count,
+                           tenon_dtype type, tn_case *out)
 {
     bool named;
     memset(out, 0, sizeof *out);
     out->seed = 1;
     if (count == 0)
-        return tn_fail(REFUSED, ASKED ": lacks its SOLVER");
-    TN_TRY(find_operation(words[0], count > 1 ? words[1] : NULL, out, &named));
+        return tn_fail(REFUSED, "%s: lacks its SOLVER", asked);
+    TN_TRY(find_operation(asked, words[0], count > 1 ? words[1] : NULL, out, &named));
     tn_operation_defaults(out->operation, out->params.bytes);
     for (uint32_t i = named ? 2 : 1; i < count; i++) {
         if (strcmp(words[i], "--integers") == 0)
             out->integers = true;
         else if (strcmp(words[i], "--seed") != 0)
-            TN_TRY(read_word(out, words[i], type));
+            TN_TRY(read_word(asked, out, words[i], type));
         else if (++i < count)
-            TN_TRY(read_seed(out, words[i]));
+            TN_TRY(read_seed(asked, out, words[i]));
         else
-            return tn_fail(REFUSED, ASKED ": --seed lacks its number");
+            return tn_fail(REFUSED, "%s: --seed lacks its number", asked);
     }
-    return complete(out);
+    return complete(asked, out);
 }
 
 #define MOST_WORDS 64
 
 tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out)
 {
+    static const char asked[] = "tenon check";
     const char *words[MOST_WORDS];
     uint32_t count = 0;
     char *copy = tn_text_copy(line);
     if (copy == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, ASKED ": no memory");
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", asked);
     char *rest = copy;
     for (const char *word; count < MOST_WORDS && (word = tn_next_word(&rest)) != NULL;)
         words[count++] = word;
-    tenon_status status = tn_case_parse(words, count, type, out);
+    tenon_status status = tn_case_parse(asked, words, count, type, out);
     free(copy);
     return status;
 }

@@ -80,8 +80,10 @@ tenon_status tn_channels_last_hint(const void *params, const tn_call *call, teno
         images |= image_bit(call, i);
     if (images == 0 || !tn_message_keep(&kept))
         return status;
-    const uint32_t found = find_images(params, call, images);
+    uint32_t found = find_images(params, call, images);
     tn_message_restore(&kept);
+    if (found == 0 && call->described->channels_last != NULL)
+        found = call->described->channels_last(params, call) & images;
     if (found != 0)
         append_hint(call, found);
     return status;

@@ -54,8 +54,8 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
     any_params room;
     bool empty = false;
     TN_TRY(tn_stream_check(name, stream));
-    TN_TRY(
-        tn_params_take(name, params, operation->defaults, operation->params_size, &room, &params));
+    TN_TRY(tn_params_take(name, params, operation->defaults, operation->params_size,
+                          operation->initialiser, &room, &params));
     tn_call call = call_of(operation, name, stream->context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_run(stream, call.described->family, empty ? NULL : &problem.head, &call, sync);
@@ -69,8 +69,8 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
     any_params room;
     bool empty = false;
     TN_TRY(tn_plan_check(name, context, plan));
-    TN_TRY(
-        tn_params_take(name, params, operation->defaults, operation->params_size, &room, &params));
+    TN_TRY(tn_params_take(name, params, operation->defaults, operation->params_size,
+                          operation->initialiser, &room, &params));
     tn_call call = call_of(operation, name, context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_plan(context, call.described->family, empty ? NULL : &problem.head, &call, plan);

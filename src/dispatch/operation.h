@@ -96,7 +96,8 @@ struct tn_operation {
     const tn_field *fields;
     uint32_t field_count;
     size_t params_size;
-    const void *defaults; /* of the parameters */
+    const void *defaults;    /* of the parameters */
+    const char *initialiser; /* the macro that has them; NULL where callers have none */
     /* The description that serves a call with these views, to which it adds those of the further
      * operands that it has; NULL where it is always this one. Parameters may be NULL. */
     const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
@@ -124,6 +125,10 @@ struct tn_operation {
      */
     const char *const *examples;
     bool converts; /* each operand may be of a type of its own */
+    /* Of a call that fails whatever images are read as N H W C: those, as bits, whose last size is
+     * the number of channels that its others want, and whose second is not; NULL where that cannot
+     * be told. */
+    uint32_t (*channels_last)(const void *params, const tn_call *call);
 };
 
 /* Bytes of an element of a field; the word for a value, NULL where it has none. */
@@ -188,17 +193,21 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
     .name = #function, .plan_name = #function "_plan", .run = function##_of_views,                 \
     .plan = function##_plan_of_views
 
-/* The public function of a parameter struct's defaults, and NAME_defaults for descriptions. */
+/* The public function of a parameter struct's defaults; NAME_defaults and NAME_initialiser for
+ * descriptions. */
 #define TN_DEFAULTS(name, type, initialiser)                                                       \
     static const type name##_defaults = initialiser;                                               \
+    static const char name##_initialiser[] = #initialiser;                                         \
     TENON_API void type##_default(type *params, uint32_t size)                                     \
     {                                                                                              \
         tn_params_give(params, size, &name##_defaults, sizeof name##_defaults);                    \
     }
 
 /* The parameters of a description: of which tn_operation_run has room for others' versions. */
-#define TN_PARAMS_SIZE 1024
-#define TN_PARAMS(name)                                                                            \
+#define TN_PARAMS_SIZE  1024
+#define TN_PARAMS(name) TN_OWN_PARAMS(name), .initialiser = name##_initialiser
+/* The same where they are no public struct. */
+#define TN_OWN_PARAMS(name)                                                                        \
     .defaults = &name##_defaults,                                                                  \
     .params_size = sizeof name##_defaults +                                                        \
                    0 * sizeof(char[sizeof name##_defaults <= TN_PARAMS_SIZE ? 1 : -1])

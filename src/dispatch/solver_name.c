@@ -79,6 +79,18 @@ static tenon_status read_parameters(const char *operation, const char *name, con
                                             : fail(operation, name, "does not end where it should");
 }
 
+/* Completes a failure by the names that there are. */
+static tenon_status list_solvers(const tn_family *family)
+{
+    tn_fail_append("; those of ");
+    tn_fail_append(family->name);
+    for (uint32_t i = 0; i < family->solver_count; i++) {
+        tn_fail_append(i == 0 ? " are " : ", ");
+        tn_fail_append(family->solvers[i]->name);
+    }
+    return TENON_ERROR_INVALID_ARGUMENT;
+}
+
 tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
                              tn_problem *problem)
 {
@@ -92,8 +104,10 @@ tenon_status tn_solver_force(const char *operation, const tn_family *family, con
     const char *solver = name + family_length + 1, *colon = strchr(solver, ':');
     problem->forced =
         find_solver(family, solver, colon != NULL ? (size_t)(colon - solver) : strlen(solver));
-    if (problem->forced < 0)
-        return fail(operation, name, "names a solver that there is not");
+    if (problem->forced < 0) {
+        fail(operation, name, "names a solver that there is not");
+        return list_solvers(family);
+    }
     if (colon == NULL)
         return TENON_OK;
     return read_parameters(operation, name, colon + 1, family->solvers[problem->forced], problem);

@@ -88,7 +88,8 @@ static tenon_status open_heap(const char *operation, tenon_context *context,
     if (context->cl == NULL || (limit == 0 && params->allocator == NULL))
         return TENON_OK;
     if (params->allocator != NULL) {
-        TN_TRY(tn_params_take(operation, params->allocator, &none, sizeof none, &room, &taken));
+        TN_TRY(tn_params_take(operation, params->allocator, &none, sizeof none,
+                              "TENON_ALLOCATOR_INIT", &room, &taken));
         TN_TRY(check_allocator(operation, taken, limit));
     }
     return tn_heap_create(operation, context->cl, largest, limit, taken, &context->heap);
@@ -277,10 +278,11 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
     *out = NULL;
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults,
+                          "TENON_CONTEXT_PARAMS_INIT", &room, &taken));
     params = taken;
     TN_TRY(check_params(operation, params));
-    TN_TRY(tenon_device_select(params->device, &info));
+    TN_TRY(tn_device_select(operation, params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
     tn_driver_listener *driver;
@@ -318,7 +320,8 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     if (cl == NULL || id == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        cl == NULL ? "cl" : "device");
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults,
+                          "TENON_CONTEXT_PARAMS_INIT", &room, &taken));
     params = taken;
     TN_TRY(check_params(operation, params));
     TN_TRY(tn_opencl_load(operation));

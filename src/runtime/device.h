@@ -47,6 +47,9 @@ tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *d
 tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
                               char version[128]);
 
+/* tenon_device_select for any operation; `info` has its size. */
+tenon_status tn_device_select(const char *operation, const char *selector, tenon_device_info *info);
+
 /* Which of its platform's devices it is; 0 where that cannot be found out. */
 int32_t tn_device_number(const tn_device *device);
 

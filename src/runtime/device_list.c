@@ -244,7 +244,9 @@ static const tenon_device_info *find(const device_list *list, const char *select
 static tenon_status fail_not_found(const char *operation, const device_list *list,
                                    const char *selector)
 {
-    const char *there = list->count == 0 ? "is no OpenCL platform" : "are:";
+    const char *there = list->count == 0
+                            ? "is no OpenCL platform: no driver is installed; " TN_INSTALL_DRIVER
+                            : "are:";
     const tenon_status status =
         list->unread_status != TENON_OK ? list->unread_status : TENON_ERROR_DEVICE_NOT_FOUND;
     if (selector != NULL)
@@ -264,10 +266,8 @@ static tenon_status fail_not_found(const char *operation, const device_list *lis
     return status;
 }
 
-TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)
+tenon_status tn_device_select(const char *operation, const char *selector, tenon_device_info *info)
 {
-    static const char operation[] = "tenon_device_select";
-    TN_TRY(tn_sized_check(operation, "info", info));
     if (selector == NULL || selector[0] == '\0')
         selector = getenv("TENON_DEVICE");
     if (selector != NULL && selector[0] == '\0')
@@ -283,4 +283,11 @@ TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_in
     }
     free(list.entries);
     return status;
+}
+
+TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)
+{
+    static const char operation[] = "tenon_device_select";
+    TN_TRY(tn_sized_check(operation, "info", info));
+    return tn_device_select(operation, selector, info);
 }

@@ -58,13 +58,9 @@ tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_me
     return TENON_OK;
 }
 
-TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
-                                           tenon_memory *memory)
+tenon_status tn_memory_allocate(const char *operation, tenon_context *context, uint64_t bytes,
+                                tenon_memory *memory)
 {
-    static const char operation[] = "tenon_memory_create";
-    if (context == NULL || memory == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       context == NULL ? "context" : "memory");
     if (bytes == 0) {
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
@@ -76,6 +72,16 @@ TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t byte
     TN_TRY(tn_heap_allocate(operation, context->heap, bytes, &buffer));
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
+}
+
+TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
+                                           tenon_memory *memory)
+{
+    static const char operation[] = "tenon_memory_create";
+    if (context == NULL || memory == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+                       context == NULL ? "context" : "memory");
+    return tn_memory_allocate(operation, context, bytes, memory);
 }
 
 TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
@@ -117,7 +123,7 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
     TN_TRY(tn_tensor_check(operation, "tensor", &view));
     tn_extent extent = tn_tensor_extent(&view);
-    TN_TRY(tenon_memory_create(context, extent.end, &view.memory));
+    TN_TRY(tn_memory_allocate(operation, context, extent.end, &view.memory));
     *tensor = view;
     return TENON_OK;
 }

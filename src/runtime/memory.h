@@ -10,6 +10,10 @@
 tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_mem_flags flags,
                             void *host, uint64_t bytes, tenon_memory *memory);
 
+/* tenon_memory_create for any operation. */
+tenon_status tn_memory_allocate(const char *operation, tenon_context *context, uint64_t bytes,
+                                tenon_memory *memory);
+
 /* Whether it is a pointer, which is then in u.svm: SVM and USM lie in one address space. */
 bool tn_memory_is_pointer(const tenon_memory *memory);
 

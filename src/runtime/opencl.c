@@ -25,6 +25,7 @@ tn_opencl_functions tn_opencl;
 
 static tn_once once = TN_ONCE_INIT;
 static char why_not[256]; /* "" where all functions were found */
+static const char *remedy = "";
 
 #if defined(__APPLE__)
 static const char *const names[] = {"/System/Library/Frameworks/OpenCL.framework/OpenCL"};
@@ -56,8 +57,10 @@ static void *find(void *program, void *loader, const char *name)
 static void load(void)
 {
     void *program = tn_library_open(NULL, NULL, 0), *loader = NULL, *found;
-    if (find(program, NULL, "clGetPlatformIDs") == NULL && (loader = open_loader()) == NULL)
+    if (find(program, NULL, "clGetPlatformIDs") == NULL && (loader = open_loader()) == NULL) {
+        remedy = "; " TN_INSTALL_LOADER;
         return;
+    }
 #define TAKE(name)                                                                                 \
     found = find(program, loader, #name);                                                          \
     memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function */
@@ -73,8 +76,8 @@ tenon_status tn_opencl_load(const char *operation)
 {
     tn_once_run(&once, load);
     if (why_not[0] != '\0')
-        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s", operation,
-                       why_not);
+        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s%s", operation,
+                       why_not, remedy);
     return TENON_OK;
 }
 

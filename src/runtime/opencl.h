@@ -82,6 +82,12 @@ typedef struct tn_opencl_functions {
 
 extern tn_opencl_functions tn_opencl;
 
+/* What to do where OpenCL, or every driver of it, is missing. */
+#define TN_INSTALL_DRIVER "install an OpenCL driver (on Debian, for CPUs: pocl-opencl-icd)"
+#define TN_INSTALL_LOADER                                                                          \
+    "install OpenCL's loader (on Debian: ocl-icd-libopencl1) and a driver (for CPUs: "             \
+    "pocl-opencl-icd)"
+
 /* Finds the functions; whatever gives or takes an OpenCL object without a context of ours calls it
  * first. Cheap after the first time. TENON_OK, or TENON_ERROR_NO_OPENCL with the reason, then and
  * ever after. */

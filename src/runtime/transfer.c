@@ -24,10 +24,13 @@ tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
 tenon_status tn_transfer_check_data(const char *operation, const tenon_tensor *tensor,
                                     const void *data, size_t bytes)
 {
-    uint64_t wanted = (uint64_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
+    const size_t size = tenon_dtype_size(tensor->dtype);
+    const uint64_t count = (uint64_t)tenon_tensor_elements(tensor), wanted = count * size;
     if (bytes != wanted)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %zu, the tensor has %" PRIu64,
-                       operation, bytes, wanted);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: bytes is %zu, must be %" PRIu64 ": the tensor has %" PRIu64
+                       " values of %s, %zu bytes each",
+                       operation, bytes, wanted, count, tenon_dtype_string(tensor->dtype), size);
     if (data == NULL && bytes > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", operation);
     return TENON_OK;

@@ -20,7 +20,7 @@ tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint6
                        "%s: needs a workspace of %" PRIu64 " bytes, the stream's limit is %" PRIu64,
                        operation, bytes, arena->limit);
     tenon_memory memory;
-    TN_TRY(tenon_memory_create(stream->context, bytes, &memory));
+    TN_TRY(tn_memory_allocate(operation, stream->context, bytes, &memory));
     /* Launches that use the old one hold on to it until they are done. */
     tenon_memory_destroy(&arena->memory);
     tn_count_only(stream->context, TN_WORKSPACE_BYTES, (int64_t)(bytes - arena->size));

@@ -147,6 +147,14 @@ class Devices(unittest.TestCase):
         self.assertNotEqual(done.stdout + done.stderr, "")
         if done.returncode == 1:
             self.assertIn("no OpenCL device", done.stderr)
+            self.assertIn("install an OpenCL driver", done.stderr)
+
+    def test_a_program_without_drivers_is_told_what_to_install(self):
+        done = tenon("check", "softmax", "x=f32:3x5", "y=f32:3x5", OCL_ICD_VENDORS="/nonexistent",
+                     OPENCL_VENDOR_PATH="/nonexistent", TENON_DEVICE="")
+        if done.returncode != 0:
+            self.assertRegex(done.stderr, "tenon_context_create: there is no OpenCL device; there is no OpenCL "
+                                          "platform: no driver is installed; install an OpenCL driver .*pocl-opencl-icd")
 
 
 class Check(unittest.TestCase):
@@ -284,6 +292,29 @@ class Explain(unittest.TestCase):
         self.assertIn("chosen: activation/strided: the least estimate of those not barred",
                       done.stdout)
 
+    def test_what_is_no_call_is_answered_by_one(self):
+        for verb in ("explain", "check", "tune"):
+            done = tenon(verb, "softmax", "5x6")
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stdout)
+            self.assertRegex(done.stderr, rf'^tenon {verb}: "5x6" is neither OPERAND=VIEW nor an operation of softmax; '
+                                          "a call is, for example, softmax x=f32:")
+            call = done.stderr.partition("for example, ")[2].split()
+            self.assertEqual(tenon("check", *call).returncode, 0, call)
+
+    def test_an_unknown_solver_is_answered_by_those_there_are(self):
+        done = tenon("explain", "softmax/none", "x=f32:4x5", "y=f32:4x5")
+        self.assertEqual(done.returncode, 2)
+        listed = [name.partition("/")[2] for name, _ in solvers.read(tenon("solvers", "softmax").stdout)]
+        self.assertIn(f"those of softmax are {', '.join(listed)}\n", done.stderr)
+
+    def test_the_kind_is_explained(self):
+        for kind, said in (("cpu_16", "the device model's CPUs with vectors of 16 f32"),
+                           ("sm_90", "a kind of the device model")):
+            printed, rows = self.explain("gemm", "64x64x64", "--target", kind)
+            self.assertIn(f" taken for {kind}: {said}\n", printed)
+            self.assertEqual("unknown" in {row[8] for row in rows},
+                             "\nunknown: there is no estimate" in printed, printed)
+
     def test_what_is_malformed_or_unknown(self):
         for args, why in ((("gemm", "5xx"), "5xx"), ((), "SOLVER"), (("nothing",), "nothing"),
                           (("gemm", "5x5x5", "--target", "sm_20"), "sm_20"),
@@ -292,6 +323,7 @@ class Explain(unittest.TestCase):
             done = tenon("explain", *args)
             self.assertEqual((done.returncode, done.stdout), (2, ""), args)
             self.assertIn(why, done.stderr)
+            self.assertNotIn("tenon check:", done.stderr, args)
         done = tenon("explain", "gemm/cpu_packed", "5x5x5", "--target", "sm_90")
         self.assertEqual(done.returncode, 1)
         self.assertIn("made for CPUs", done.stderr)

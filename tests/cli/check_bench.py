@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -35,7 +36,10 @@ def read_results(path):
 
 class Usage(unittest.TestCase):
     def test_help_and_list(self):
-        self.assertIn("--suite", bench("help").stdout)
+        said = bench("help").stdout
+        self.assertIn("--suite", said)
+        self.assertEqual(set(re.findall(r"(?m)^  (\S+)", said[said.index("\nsuites:\n"):])),
+                         {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
                       "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start", "gemm-gpu", "conv-gpu",

@@ -32,6 +32,12 @@ class Pages(unittest.TestCase):
                 complaints = done.stdout if tool[0] == "mandoc" else done.stderr
                 self.assertEqual(complaints, "", f"{tool[0]} {page.name}")
 
+    def test_no_line_that_stays_as_it_is_is_wider_than_a_terminal(self):
+        for page in PAGES:
+            for block in re.findall(r"(?ms)^\.nf$(.*?)^\.fi$", shown(page)):
+                for line in block.splitlines():
+                    self.assertLessEqual(len(line), 72, page.name)
+
     def test_each_command_and_option_is_there(self):
         page = shown(next(p for p in PAGES if p.name == "tenon.1"))
         text = subprocess.run([TENON, "help"], capture_output=True, text=True, check=True).stdout

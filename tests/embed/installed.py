@@ -71,7 +71,7 @@ class Installed:
 def bad_loaders(folder, compiler):
     """Folders where the names of OpenCL's loader are: one is no library, the other has no function; with what is then
     said of it."""
-    for kind, expected in (("broken", "libOpenCL.so.1"), ("hollow", "has no cl")):
+    for kind, expected in (("broken", "install OpenCL's loader"), ("hollow", "has no cl")):
         where = Path(folder, kind)
         where.mkdir(exist_ok=True)
         for name in ("libOpenCL.so.1", "libOpenCL.so"):

@@ -69,6 +69,8 @@ static void impossible_struct_sizes(void **state)
         for (int s = 0; s < 6; s++) {
             o.params.head.struct_size = sizes[s];
             refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "struct_size");
+            if (tn_operations[i]->initialiser != NULL)
+                assert_contains(tenon_last_error(), tn_operations[i]->initialiser);
         }
         o.params.head.struct_size = known;
         o.params.head.flags = 1U << 31;

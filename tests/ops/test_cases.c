@@ -77,7 +77,12 @@ static void malformed_lines(void **state)
         {"gemm flags=-1", "flags"},
         {"gemm flags=4294967296", "flags"},
         {"gemm alpha=1 alpha", "neither"},
-        {"gemm alpha", "no operation"},
+        {"gemm alpha",
+         "neither OPERAND=VIEW nor an operation of gemm; a call is, for example, gemm "
+         "a=f32:4x5 "},
+        {"softmax", "x: is missing; a call is, for example, softmax x=f32:4x5 y=f32:4x5"},
+        {"nothing", "lists them"},
+        {"gemm/none", "those of gemm are cpu_packed, "},
         {"gemm --seed", "--seed"},
         {"gemm --seed x", "--seed"},
     };

@@ -10,15 +10,21 @@ static void convolutions(void **state)
 {
     static const test_refusal refusals[] = {
         {"conv x=T:2x7x6x5 w=T:4x5x3x3 y=T:2x4x5x4", INVALID,
-         "w: 4 filters of 5 channels do not fit 7 channels of x in 1 groups" ONE("x")},
+         "w: 4 filters of 5 channels do not fit 7 channels of x in 1 group" ONE("x")},
         {"conv x=T:2x5x7x6 w=T:4x3x3x5 y=T:2x4x5x4", INVALID, ONE("w")},
         {"conv x=T:2x5x7x6 w=T:4x5x3x3 y=T:2x5x4x4", INVALID,
-         "y: shape is 2x5x4x4, must be 2x4x5x4" ONE("y")},
+         "y: shape is 2x5x4x4, must be 2x4x5x4 (stride 1x1, dilation 1x1, pad_begin 0x0, "
+         "pad_end 0x0)" ONE("y")},
         {"conv x=T:2x7x6x5 w=T:4x3x3x5 y=T:2x4x5x4", INVALID, SOME("x and w")},
         {"conv x=T:2x7x6x5 w=T:4x3x3x5 c=T:2x5x4x4 y=T:2x5x4x4 beta=1", INVALID,
          SOME("x, w, c and y")},
         {"conv x=T:2x7x8x9x4 w=T:6x3x3x3x2 y=T:2x5x6x7x6 groups=2", INVALID, SOME("x, w and y")},
         {"conv x=T:2x9x4 w=T:6x4x3 y=T:2x6x7", INVALID, ONE("x")},
+        /* By the channels of x and w alone: y fits neither way. */
+        {"conv x=T:1x4x9x8 w=T:5x8x3x3 y=T:1x5x2x6", INVALID,
+         "w: 5 filters of 8 channels do not fit 4 channels of x in 1 group" ONE("x")},
+        {"conv x=T:1x4x9x6 w=T:4x3x3x3 y=T:1x5x2x6 groups=2", INVALID,
+         "do not fit 4 channels of x in 2 groups" ONE("x")},
         {"conv_backward_data dy=T:2x5x4x4 w=T:4x5x3x3 dx=T:2x5x7x6", INVALID, ONE("dy")},
         {"conv_backward_data dy=T:2x4x5x4 w=T:4x3x3x5 dx=T:2x7x6x5", INVALID, SOME("w and dx")},
         {"conv_backward_filter x=T:2x7x6x5 dy=T:2x5x4x4 dw=T:4x5x3x3", INVALID, SOME("x and dy")},
@@ -51,6 +57,7 @@ static void pools_and_norms(void **state)
 static void other_mistakes(void **state)
 {
     static const char *const lines[] = {
+        "conv x=T:1x8x9x8 w=T:5x8x3x3 y=T:1x5x2x6",
         "conv x=T:2x7x6x5 w=T:4x8x3x3 y=T:2x4x5x4",
         "conv x=T:2x7x6x5 w=T:4x5x3x3 y=T:2x4x5x4 groups=0",
         "conv x=T:2x5x7x6 w=T:4x5x3x3 bias=T:3 y=T:2x4x5x4",

@@ -74,7 +74,8 @@ static void no_match_lists_what_there_is(void **state)
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = test_context;
     params.device = "no such device";
-    assert_int_equal(tenon_context_create(&params, &context), TENON_ERROR_DEVICE_NOT_FOUND);
+    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_DEVICE_NOT_FOUND,
+                   "tenon_context_create", "no such device");
     assert_null(context);
 }
 

@@ -303,6 +303,22 @@ static void clblast_is_never_chosen(void **state)
     test_release(&f);
 }
 
+static void sizes_that_do_not_match(void **state)
+{
+    static const test_refusal refusals[] = {
+        {"gemm a=T:2x3 b=T:4x5 d=T:2x5", TENON_ERROR_INVALID_ARGUMENT,
+         "they must be … M K, … K N and … M N: K is 3 in a and 4 in b"},
+        {"gemm a=T:2x3 b=T:3x5 d=T:4x5", TENON_ERROR_INVALID_ARGUMENT, ": M is 2 in a and 4 in d"},
+        {"gemm a=T:2x3 b=T:3x5 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT, ": N is 5 in b and 4 in d"},
+        {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4", TENON_ERROR_INVALID_ARGUMENT,
+         ": K is 3 in a and 4 in b; if b lies as N K, make its view by tenon_tensor_transpose"},
+        {"gemm a=T:3x2 b=T:3x4 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT,
+         ": K is 2 in a and 3 in b; if a lies as K M, make its view by tenon_tensor_transpose"},
+    };
+    (void)state;
+    TEST_REFUSE(refusals);
+}
+
 static void what_cannot_be_served(void **state)
 {
     static const test_refusal refusals[] = {
@@ -357,6 +373,7 @@ int main(void)
         cmocka_unit_test(little_local_memory),
         cmocka_unit_test(clblast_keeps_to_the_sync),
         cmocka_unit_test(clblast_is_never_chosen),
+        cmocka_unit_test(sizes_that_do_not_match),
         cmocka_unit_test(what_cannot_be_served),
     };
     return TEST_MAIN(tests);

@@ -30,7 +30,8 @@ static const known defaults = {sizeof defaults, 0, NULL, 1.0, 7};
 static tenon_status take(const void *given, known *room, const known **taken)
 {
     const void *params = NULL;
-    tenon_status status = tn_params_take("op", given, &defaults, sizeof defaults, room, &params);
+    tenon_status status =
+        tn_params_take("op", given, &defaults, sizeof defaults, "KNOWN_INIT", room, &params);
     *taken = params;
     return status;
 }
@@ -87,6 +88,7 @@ static void sizes_that_cannot_be(void **state)
         own.struct_size = sizes[i];
         assert_int_equal(take(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
         assert_non_null(strstr(tenon_last_error(), "op: params: struct_size is "));
+        assert_non_null(strstr(tenon_last_error(), "; start from KNOWN_INIT"));
         assert_int_equal(tn_sized_check("op", "out", &own), TENON_ERROR_INVALID_ARGUMENT);
     }
     assert_int_equal(tn_sized_check("op", "out", NULL), TENON_ERROR_INVALID_ARGUMENT);

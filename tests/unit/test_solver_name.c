@@ -74,6 +74,16 @@ static void the_printed_form(void **state)
     assert_string_equal(tn_solver_name(&family, &full, name), "fake/tiled:m2,mr6,kc384");
 }
 
+static void an_unknown_solver_is_told_those_there_are(void **state)
+{
+    tn_problem problem;
+    (void)state;
+    assert_int_equal(force("fake/none", &problem), TENON_ERROR_INVALID_ARGUMENT);
+    assert_string_equal(tenon_last_error(),
+                        "tenon_fake: solver: \"fake/none\" names a solver that there is not; those "
+                        "of fake are plain, tiled, tiled_fast");
+}
+
 static void malformed_names_are_refused(void **state)
 {
     static const char *const names[] = {
@@ -136,8 +146,11 @@ static void malformed_names_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_leaves_the_choice_open), cmocka_unit_test(names_are_read),
-        cmocka_unit_test(what_is_printed_can_be_read), cmocka_unit_test(the_printed_form),
+        cmocka_unit_test(null_leaves_the_choice_open),
+        cmocka_unit_test(names_are_read),
+        cmocka_unit_test(what_is_printed_can_be_read),
+        cmocka_unit_test(the_printed_form),
+        cmocka_unit_test(an_unknown_solver_is_told_those_there_are),
         cmocka_unit_test(malformed_names_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,41 +250,89 @@ static void invalid_views_say_why(void **state)
     view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = &view};
 #define A "gemm: a is an invalid view: "
     refused_with(tenon_tensor_view(TENON_DTYPE_F32, 2, negative),
-                 A "tenon_tensor_view refused shape 4x-1");
+                 A "tenon_tensor_view refused shape 4x-1: size 1 is -1, must be at least 0");
     refused_with(tenon_tensor_view(TENON_DTYPE_F32, 9, shape),
-                 A "tenon_tensor_view refused a rank of 9");
+                 A "tenon_tensor_view refused a rank of 9: must be at most 8");
     refused_with(tenon_tensor_view(TENON_DTYPE_F32, 2, NULL),
-                 A "tenon_tensor_view refused shape NULL");
-    refused_with(tenon_tensor_transpose(view, 1, 2),
-                 A "tenon_tensor_transpose of 4x6 refused d0 1, d1 2");
+                 A "tenon_tensor_view refused shape NULL: a rank of 1 or more needs sizes");
+    refused_with(
+        tenon_tensor_transpose(view, 1, 2),
+        A "tenon_tensor_transpose of 4x6 refused d0 1, d1 2: d1 is 2, must be below the rank, 2");
     refused_with(tenon_tensor_slice(view, 1, -2, 3),
-                 A "tenon_tensor_slice of 4x6 refused dim 1, start -2, size 3");
+                 A "tenon_tensor_slice of 4x6 refused dim 1, start -2, size 3: start is -2, must "
+                   "be at least 0");
     refused_with(tenon_tensor_slice_step(view, 0, 1, 2, 3),
-                 A "tenon_tensor_slice_step of 4x6 refused dim 0, start 1, size 2, step 3");
+                 A "tenon_tensor_slice_step of 4x6 refused dim 0, start 1, size 2, step 3: "
+                   "dimension 0 has 4 entries");
     refused_with(tenon_tensor_permute(view, twice),
-                 A "tenon_tensor_permute of 4x6 refused order 1x1");
-    refused_with(tenon_tensor_squeeze(view, 1), A "tenon_tensor_squeeze of 4x6 refused dim 1");
-    refused_with(tenon_tensor_unsqueeze(view, 3), A "tenon_tensor_unsqueeze of 4x6 refused dim 3");
+                 A "tenon_tensor_permute of 4x6 refused order 1x1: dimension 1 is there twice");
+    refused_with(tenon_tensor_squeeze(view, 1),
+                 A "tenon_tensor_squeeze of 4x6 refused dim 1: its size is 6, must be 1");
+    refused_with(
+        tenon_tensor_unsqueeze(view, 3),
+        A "tenon_tensor_unsqueeze of 4x6 refused dim 3: dim is 3, must be at most the rank, 2");
     refused_with(tenon_tensor_broadcast(view, 3, wide),
-                 A "tenon_tensor_broadcast of 4x6 refused shape 3x2x5");
-    refused_with(tenon_tensor_nhwc(view), A "tenon_tensor_nhwc of 4x6 refused rank 2");
+                 A "tenon_tensor_broadcast of 4x6 refused shape 3x2x5: size 1 is 2, must be 4");
+    refused_with(tenon_tensor_nhwc(view),
+                 A "tenon_tensor_nhwc of 4x6 refused rank 2: must be 3, 4 or 5: N, the spatial "
+                   "dimensions and C");
     refused_with(tenon_tensor_view((tenon_dtype)77, 2, shape),
-                 A "tenon_tensor_view refused dtype 77");
+                 A "tenon_tensor_view refused dtype 77: it is no tenon_dtype with elements");
     refused_with(tenon_tensor_view(TENON_DTYPE_INVALID, 2, shape),
-                 A "tenon_tensor_view refused dtype 0");
+                 A "tenon_tensor_view refused dtype 0: it is no tenon_dtype with elements");
     refused_with(tenon_tensor_transpose((tenon_tensor){0}, 0, 1),
-                 A "its dtype is 0, as of one never filled in");
-    assert_string_equal(tenon_last_error(), A "its dtype is 0, as of one never filled in");
+                 A "its dtype is 0, as of one destroyed or never filled in");
+    assert_string_equal(tenon_last_error(),
+                        A "its dtype is 0, as of one destroyed or never filled in");
     tenon_tensor bad = tenon_tensor_squeeze(view, 1);
     assert_true(bad.memory.u.svm == &view);
     /* The first cause stays, whatever is made of the view afterwards. */
     bad = tenon_tensor_slice(tenon_tensor_transpose(bad, 0, 1), 0, 0, 1);
     bad = tenon_tensor_unsqueeze(tenon_tensor_permute(bad, (const uint32_t[]){1, 0}), 0);
     bad = tenon_tensor_broadcast(tenon_tensor_squeeze(bad, 0), 2, shape);
-    refused_with(bad, A "tenon_tensor_squeeze of 4x6 refused dim 1");
+    refused_with(bad, A "tenon_tensor_squeeze of 4x6 refused dim 1: its size is 6, must be 1");
     assert_int_equal(tenon_tensor_reshape(&bad, 2, shape, &view), TENON_ERROR_INVALID_ARGUMENT);
     assert_contains(tenon_last_error(), "tenon_tensor_squeeze of 4x6");
 #undef A
+}
+
+/* What each maker says of what it refuses. */
+static void refusals_have_reasons(void **state)
+{
+    const int64_t shape[] = {4, 1}, longest[] = {INT64_MAX, 3}, negative[] = {4, -1}, less[] = {4};
+    const uint32_t far[] = {0, 2};
+    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape), odd = view, full = view;
+    (void)state;
+    odd.rank = 9;
+    odd.stride[0] = INT64_MAX;
+    while (full.rank < TENON_MAX_RANK)
+        full = tenon_tensor_unsqueeze(full, 0);
+#define REASON(made, text)                                                                         \
+    do {                                                                                           \
+        assert_invalid(made);                                                                      \
+        assert_contains(tenon_last_error(), text);                                                 \
+    } while (0)
+    REASON(tenon_tensor_view(TENON_DTYPE_F32, 2, longest), ": sizes and strides overflow");
+    REASON(tenon_tensor_transpose(view, 7, 0), ": d0 is 7, must be below the rank, 2");
+    REASON(tenon_tensor_transpose(odd, 0, 1), ": its rank is 9, must be at most 8");
+    REASON(tenon_tensor_slice(view, 2, 0, 1), ": dim is 2, must be below the rank, 2");
+    REASON(tenon_tensor_slice(view, 0, 0, -1), ": size is -1, must be at least 0");
+    REASON(tenon_tensor_slice(view, 0, 5, 0), ": dimension 0 has 4 entries");
+    REASON(tenon_tensor_slice(view, 0, 4, 1), ": dimension 0 has 4 entries");
+    REASON(tenon_tensor_slice(view, 0, 2, INT64_MAX), ": dimension 0 has 4 entries");
+    REASON(tenon_tensor_slice_step(view, 0, 0, 2, 0), ": step is 0, must be at least 1");
+    REASON(tenon_tensor_slice_step(view, 0, 1, 2, INT64_MAX), ": dimension 0 has 4 entries");
+    REASON(tenon_tensor_permute(view, far), ": entry 1 is 2, must be below the rank, 2");
+    REASON(tenon_tensor_permute(view, NULL), ": must have all 2 dimensions");
+    REASON(tenon_tensor_squeeze(view, 2), ": dim is 2, must be below the rank, 2");
+    REASON(tenon_tensor_unsqueeze(full, 0), ": the rank is 8 already, which is the highest");
+    REASON(tenon_tensor_broadcast(view, 2, negative), ": size 1 is -1, must be at least 0");
+    REASON(tenon_tensor_broadcast(view, 1, less), ": its rank is 1, must be at least 2");
+    REASON(tenon_tensor_broadcast(view, 9, shape), ": must be at most 8");
+    odd = view;
+    odd.stride[0] = INT64_MAX;
+    REASON(tenon_tensor_slice(odd, 0, 3, 1), ": sizes and strides overflow");
+#undef REASON
 }
 
 /* The maker's message is there at once, replaces an older one, and stays when later views are
@@ -292,7 +340,8 @@ static void invalid_views_say_why(void **state)
 static void refusals_are_told_where_they_happen(void **state)
 {
     const int64_t shape[] = {4, 6};
-    const char told[] = "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3";
+    const char told[] = "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3: dimension 1 has "
+                        "6 entries";
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     (void)state;
     assert_invalid(tenon_tensor_squeeze(view, 0));
@@ -306,7 +355,8 @@ static void refusals_are_told_where_they_happen(void **state)
     (void)tenon_tensor_permute(bad, (const uint32_t[]){1, 0});
     assert_string_equal(tenon_last_error(),
                         "tenon_tensor_permute: tensor is an invalid view: "
-                        "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3");
+                        "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3: dimension 1 has "
+                        "6 entries");
 }
 
 /* Element (n, c, h, w) of the view is element (n, h, w, c) of what it was made of. */
@@ -347,6 +397,7 @@ int main(void)
         cmocka_unit_test(orders_and_steps_that_are_none),
         cmocka_unit_test(strides_that_overflow),
         cmocka_unit_test(invalid_views_say_why),
+        cmocka_unit_test(refusals_have_reasons),
         cmocka_unit_test(refusals_are_told_where_they_happen),
         cmocka_unit_test(channels_from_the_end),
     };

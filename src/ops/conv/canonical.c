@@ -4,6 +4,7 @@
 #include "ops/conv/internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Whether the entries of one spatial dimension make sense. */
@@ -37,20 +38,36 @@ int64_t tn_conv_padding_end(const tenon_conv_geometry *g, uint32_t d)
     return tn_max_i64(g->stride[d], g->dilation[d]);
 }
 
+/* As an initialiser of the whole geometry leaves what it does not name. */
+static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
+{
+    for (int d = 0; d < TENON_MAX_SPATIAL; d++)
+        if (values[d] != 0)
+            return false;
+    return true;
+}
+
+#define CLEARED                                                                                    \
+    "; .geometry = {…} clears the members that it does not name: set them one by one "           \
+    "(.geometry.pad_begin = {1, 1})"
+
 tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *g, uint32_t d)
 {
     const struct {
         const char *name;
-        int64_t value, least;
-    } entries[] = {{"stride", g->stride[d], 1},
-                   {"dilation", g->dilation[d], 1},
-                   {"pad_begin", g->pad_begin[d], 0},
-                   {"pad_end", g->pad_end[d], 0}};
+        const int64_t *values;
+        int64_t least;
+    } entries[] = {{"stride", g->stride, 1},
+                   {"dilation", g->dilation, 1},
+                   {"pad_begin", g->pad_begin, 0},
+                   {"pad_end", g->pad_end, 0}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
-        if (entries[i].value < entries[i].least)
+        if (entries[i].values[d] < entries[i].least)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: geometry: %s[%u] is %" PRId64 ", must be at least %" PRId64,
-                           operation, entries[i].name, d, entries[i].value, entries[i].least);
+                           "%s: params: geometry: %s[%u] is %" PRId64 ", must be at least %" PRId64
+                           "%s",
+                           operation, entries[i].name, d, entries[i].values[d], entries[i].least,
+                           all_zero(entries[i].values) ? CLEARED : "");
     return TENON_OK;
 }
 
@@ -113,6 +130,14 @@ tenon_status tn_conv_check_rank(const char *operation, const char *name, const t
                    view->rank, rank);
 }
 
+bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t groups)
+{
+    int64_t channels;
+    return x != NULL && w != NULL && x->rank >= 3 && x->rank <= CONV_RANK && x->rank == w->rank &&
+           groups >= 1 && tn_mul_i64(w->shape[1], groups, &channels) && x->shape[1] != channels &&
+           x->shape[x->rank - 1] == channels;
+}
+
 static tenon_status check_filters(const char *operation, int64_t groups, const conv_views *views)
 {
     const tenon_tensor *x = views->x, *w = views->w;
@@ -123,9 +148,9 @@ static tenon_status check_filters(const char *operation, int64_t groups, const c
         x->shape[1] / groups != w->shape[1])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: %" PRId64 " filters of %" PRId64 " channels do not fit %" PRId64
-                       " channels of %s in %" PRId64 " groups",
+                       " channels of %s in %" PRId64 " group%s",
                        operation, views->w_name, w->shape[0], w->shape[1], x->shape[1],
-                       views->x_name, groups);
+                       views->x_name, groups, groups == 1 ? "" : "s");
     for (uint32_t d = 2; d < w->rank; d++)
         if (w->shape[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -150,13 +175,28 @@ static void take_given_outputs(const tenon_conv_geometry *g, const conv_views *v
     }
 }
 
-static tenon_status check_output(const char *operation, const conv_views *views,
-                                 const conv_problem *p)
+/* What has made the output's spatial sizes. */
+static void append_geometry(const tenon_conv_geometry *g, uint32_t spatial)
+{
+    char text[4 * 160 + 64], stride[160], dilation[160], begin[160], end[160];
+    snprintf(text, sizeof text, " (stride %s, dilation %s, pad_begin %s, pad_end %s)",
+             tn_shape_text(spatial, g->stride, stride),
+             tn_shape_text(spatial, g->dilation, dilation),
+             tn_shape_text(spatial, g->pad_begin, begin), tn_shape_text(spatial, g->pad_end, end));
+    tn_fail_append(text);
+}
+
+static tenon_status check_output(const char *operation, const tenon_conv_geometry *geometry,
+                                 const conv_views *views, const conv_problem *p)
 {
     const tenon_tensor *y = views->y;
+    const uint32_t spatial = y->rank - 2;
     int64_t shape[CONV_RANK] = {p->n, views->w->shape[0]};
-    memcpy(shape + 2, p->window.out + CONV_RANK - y->rank, (y->rank - 2) * sizeof *shape);
-    return tn_shape_check(operation, views->y_name, y, y->rank, shape);
+    memcpy(shape + 2, p->window.out + 3 - spatial, spatial * sizeof *shape);
+    tenon_status status = tn_shape_check(operation, views->y_name, y, y->rank, shape);
+    if (status != TENON_OK && memcmp(shape + 2, y->shape + 2, spatial * sizeof *shape) != 0)
+        append_geometry(geometry, spatial);
+    return status;
 }
 
 /* Strides of N, C and the spatial dimensions, which are aligned at the right. */
@@ -222,7 +262,7 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
     p->groups = groups;
     p->c = w->shape[1];
     p->k = w->shape[0] / groups;
-    TN_TRY(check_output(operation, views, p));
+    TN_TRY(check_output(operation, geometry, views, p));
     tn_conv_copy_strides(p->x, x);
     tn_conv_copy_strides(p->w, w);
     tn_conv_copy_strides(p->y, y);

@@ -70,6 +70,10 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *problem);
 
+/* Whether the last dimension of x has the channels that the filters want, and its second has not.
+ * Views may be anything. */
+bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t groups);
+
 /* Parts of that. `dim` counts the caller's spatial dimensions. */
 tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *geometry,
                                     uint32_t dim);

@@ -50,6 +50,14 @@ static const char *const col2im_examples[] = {
     NULL,
 };
 
+/* Decided by x and w alone: y may be a guess. */
+static uint32_t channels_last(const void *params, const tn_call *call)
+{
+    const tenon_tensor *x = call->operands[CONV_X].view, *w = call->operands[CONV_W].view;
+    return (uint32_t)tn_conv_channels_last(x, w, ((const tenon_conv_params *)params)->groups)
+           << CONV_X;
+}
+
 const tn_operation tn_operation_conv = {
     TN_CALLS(tenon_conv_forward),
     .family = &tn_conv_family,
@@ -65,6 +73,7 @@ const tn_operation tn_operation_conv = {
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,
     .reference = tn_conv_reference,
+    .channels_last = channels_last,
     .examples = conv_examples,
 };
 

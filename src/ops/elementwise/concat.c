@@ -133,7 +133,8 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
     tenon_concat_params room;
     const void *taken;
     TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room, &room, &taken));
+    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room, concat_initialiser,
+                          &room, &taken));
     params = taken;
     TN_TRY(check_params(params));
     TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));

@@ -4,12 +4,40 @@
 #include "ops/gemm/internal.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+/* The first size that two matrices, by their rows and columns, differ in, and which of the factors
+ * would fit transposed. Returns `text`. */
+static const char *describe_mismatch(const int64_t *a, const int64_t *b, const int64_t *d,
+                                     char text[192])
+{
+    const bool of_k = a[1] != b[0], of_m = !of_k && a[0] != d[0];
+    const bool a_turned = a[0] == b[0] && a[1] == d[0] && b[1] == d[1];
+    const bool b_turned = a[1] == b[1] && a[0] == d[0] && b[0] == d[1];
+    int used = snprintf(text, 192, ": %c is %" PRId64 " in %c and %" PRId64 " in %c",
+                        of_k   ? 'K'
+                        : of_m ? 'M'
+                               : 'N',
+                        of_k   ? a[1]
+                        : of_m ? a[0]
+                               : b[1],
+                        of_k || of_m ? 'a' : 'b',
+                        of_k   ? b[0]
+                        : of_m ? d[0]
+                               : d[1],
+                        of_k ? 'b' : 'd');
+    if (a_turned || b_turned)
+        snprintf(text + used, (size_t)(192 - used),
+                 "; if %c lies as %s, make its view by tenon_tensor_transpose",
+                 b_turned ? 'b' : 'a', b_turned ? "N K" : "K M");
+    return text;
+}
 
 static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
                                  const tenon_tensor *b, const tenon_tensor *d)
 {
-    char sa[160], sb[160], sd[160];
+    char sa[160], sb[160], sd[160], why[192];
     const tenon_tensor *views[] = {a, b, d};
     static const char *const names[] = {"a", "b", "d"};
     for (int i = 0; i < 3; i++)
@@ -21,9 +49,10 @@ static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
     if (ea[1] != eb[0] || ed[0] != ea[0] || ed[1] != eb[1])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K "
-                       "N and … M N",
+                       "N and … M N%s",
                        operation, tn_shape_text(a->rank, a->shape, sa),
-                       tn_shape_text(b->rank, b->shape, sb), tn_shape_text(d->rank, d->shape, sd));
+                       tn_shape_text(b->rank, b->shape, sb), tn_shape_text(d->rank, d->shape, sd),
+                       describe_mismatch(ea, eb, ed, why));
     return TENON_OK;
 }
 

@@ -65,7 +65,8 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
     tenon_clip_params room;
     const void *p;
     TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &p));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, "TENON_CLIP_PARAMS_INIT",
+                          &room, &p));
     TN_TRY(check(stream, p, gradients, count, sum, sync));
     if (count == 0)
         return tenon_tensor_fill(stream, sum, 0, sync);

@@ -116,7 +116,8 @@ static tenon_status take_params(const char *operation, const tenon_gemm_params *
 {
     static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
     const void *params;
-    TN_TRY(tn_params_take(operation, given, &defaults, sizeof defaults, &all->gemm, &params));
+    TN_TRY(tn_params_take(operation, given, &defaults, sizeof defaults, "TENON_GEMM_PARAMS_INIT",
+                          &all->gemm, &params));
     if (params != &all->gemm)
         all->gemm = *(const tenon_gemm_params *)params;
     all->gemm.struct_size = (uint32_t)serving(packed)->params_size;

@@ -158,7 +158,8 @@ static tenon_status pack(const char *operation, tenon_stream *stream,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
     *out = NULL;
     TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, &room, &taken));
+    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, "TENON_PACK_PARAMS_INIT",
+                          &room, &taken));
     params = taken;
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_sync_check(operation, sync));

@@ -106,12 +106,9 @@ static tenon_status allocate(const char *operation, tenon_packed *packed)
     packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
     if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", operation);
-    tenon_status status =
-        tenon_memory_create(packed->context, (uint64_t)elements * tenon_dtype_size(view->dtype),
-                            &packed->memory.memory);
-    return status == TENON_OK
-               ? TENON_OK
-               : tn_fail_because(status, "%s: no memory for the packed elements", operation);
+    return tn_memory_allocate(operation, packed->context,
+                              (uint64_t)elements * tenon_dtype_size(view->dtype),
+                              &packed->memory.memory);
 }
 
 tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,

@@ -53,6 +53,16 @@ def try_it(compiler, source, mode, args, folder):
     return done.returncode == 0
 
 
+def is_refused_by_an_older_language(compiler, args, folder):
+    """One line that says which language the header needs is the first error."""
+    source = Path(folder, "older.cpp")
+    source.write_text("#include <tenon/tenon.hpp>\n", encoding="utf-8")
+    flags = [f"-I{folder}" for folder in args.include] + args.flag
+    done = subprocess.run([compiler, "-std=c++14", *flags, "-fsyntax-only", str(source)], text=True,
+                          stderr=subprocess.PIPE, check=False)
+    return done.returncode != 0 and "needs C++17" in (re.findall("error:.*", done.stderr) or [""])[0]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--library", required=True)
@@ -71,6 +81,8 @@ def main():
                 print(compiler, *mode, flush=True)
                 if not try_it(compiler, HERE / "main.cpp", mode, args, folder):
                     bad.append(" ".join([compiler, *mode]))
+            if not is_refused_by_an_older_language(compiler, args, folder):
+                bad.append(f"{compiler} -std=c++14")
         for source in shown(folder):
             print(source.name, flush=True)
             if not try_it(compilers[0], source, [], args, folder):

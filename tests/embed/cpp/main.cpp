@@ -197,7 +197,7 @@ void test_views()
     EXPECT(tenon::broadcast(view, {2, 4, 5, 6, 7}).stride[0] == 0);
     EXPECT(is_refused([&] { return tenon::slice(view, 1, 4, 2); }));
     EXPECT(std::strcmp(tenon_last_error(), "tenon_tensor_slice of 4x5x6x7 refused dim 1, start 4, "
-                                           "size 2") == 0);
+                                           "size 2: dimension 1 has 5 entries") == 0);
     EXPECT(is_refused([&] { return tenon::tensor_view<float>({4, -1}); }));
     EXPECT(std::strstr(tenon_last_error(), "4x-1") != nullptr);
     EXPECT(is_refused([&] { return tenon::permute(view, {1, 0}); }));
@@ -213,6 +213,9 @@ void test_failures(const tenon::Context &context, const tenon::Stream &stream)
                return tenon::gemm(stream, nullptr, p.a, p.a, nullptr, nullptr, p.d);
            }) == TENON_ERROR_INVALID_ARGUMENT);
     EXPECT(status_of([&] { return p.a.upload(stream, {1, 2}); }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(),
+                       "bytes is 8, must be 24: the tensor has 6 values of f32, 4 bytes "
+                       "each") != nullptr);
     tenon::Plan plan;
     EXPECT(status_of([&] {
                return tenon::gemm_plan(plan, context, nullptr, p.a, p.a, nullptr, nullptr, p.d);
@@ -224,6 +227,14 @@ void test_failures(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(status_of([&] { return tenon::Context::create(other, params); }) ==
            TENON_ERROR_DEVICE_NOT_FOUND);
     EXPECT(other == nullptr);
+    tenon::Stream none;
+    EXPECT(status_of([&] { return tenon::Stream::create(none, other); }) ==
+           TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "context is NULL") != nullptr);
+#if TENON_HPP_EXCEPTIONS
+    EXPECT(status_of([&] { tenon::Context::make(params); }) == TENON_ERROR_DEVICE_NOT_FOUND);
+    EXPECT(tenon::Context::make() != nullptr);
+#endif
 }
 
 /* Whatever moves is released once; the order of release does not matter. */
