@@ -58,7 +58,7 @@ void draw(const std::vector<float> &pixels)
 
 std::vector<float> edges_on_device(const std::vector<float> &pixels)
 {
-    tenon::Context context{tenon::context_params()};
+    auto context = tenon::Context::make();
     tenon::Stream stream(context);
     tenon::Tensor<float> x(context, {1, 1, HEIGHT, WIDTH}), w(context, {2, 1, 3, 3});
     tenon::Tensor<float> y(context, {1, 2, HEIGHT, WIDTH}), edges(context, {1, 1, HEIGHT, WIDTH});
