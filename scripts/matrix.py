@@ -5,7 +5,8 @@
 
 What is missing is installed where there is apt and root; Zig by pip. Each target is configured, built, linked with a
 consumer (tests/embed/consumer/main.c), and runs its unit tests and the consumer; the last asks for a device, and "no OpenCL"
-is a right answer where there is none. For macOS everything is built, and nothing run. Ends with a table; the exit status is 1 where something failed that could run.
+is a right answer where there is none. For macOS everything is built, and nothing run. Ends with a table; the exit status is
+1 where something failed that could run.
 """
 import argparse
 import hashlib

@@ -23,7 +23,8 @@
  * released in any order, and convert to the C handle, so that each function of the C API takes
  * them. Thread safety is that of the C objects. One that is declared without arguments, or that was
  * moved from, is empty: its handle is NULL (of a Tensor: its view is all zeros), which every call
- * refuses ("context is NULL"). So `tenon::Context context;` opens no device: `make` and `create` do.
+ * refuses ("context is NULL"). So `tenon::Context context;` opens no device; `make` and `create`
+ * do.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP

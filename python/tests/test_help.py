@@ -147,12 +147,12 @@ class Names(unittest.TestCase):
                          "tenon.Tensor.nhwc, tenon.GEMM_ALLOW_TF32, tenon.gemm_plan, None, tenon_gemms")
 
     def test_unknown_words_list_the_others(self):
-        tahn, ad = tenon.Activation("tahn"), [{}, {"op": "ad"}]
+        sigmoit, ad = tenon.Activation("sigmoit"), [{}, {"op": "ad"}]
         cases = (
             (tenon.gemm, (A, A), dict(activation="rely"), "activation: there is no 'rely'; there are 'relu', .*'elu'"),
-            (tenon.gemm, (A, A), dict(activation=tahn), "activation: there is no 'tahn'; there are 'tanh', "),
+            (tenon.gemm, (A, A), dict(activation=sigmoit), "activation: there is no 'sigmoit'; there are 'sigmoid', "),
             (tenon.norm_forward, (A,), dict(kind="layr"), "kind: there is no 'layr'; there are 'layer', .*'batch'"),
-            (tenon.pad_forward, (A,), dict(mode="refect"), "mode: there is no 'refect'; there are 'reflect', "),
+            (tenon.pad_forward, (A,), dict(mode="reflec"), "mode: there is no 'reflec'; there are 'reflect', "),
             (tenon.elementwise_chain, (A,), dict(steps=ad), r"steps\[1\]\['op'\]: there is no 'ad'; there are 'add', "),
             (tenon.default_context().capability, ("f61",), {}, "capability: there is no 'f61'; there are 'f64', "))
         for function, operands, keywords, text in cases:

@@ -30,8 +30,11 @@ static void an_array_has_room_for_all_or_is_none(void **state)
     assert_int_equal(*least, 0);
     free(bytes);
     free(least);
-    assert_null(tn_array(-1, 1));
-    assert_null(tn_array(many, 8)); /* 2^64 bytes */
+    /* Volatile, since clang leaves out an allocation that nobody uses, and takes it for done. */
+    void *volatile none = tn_array(-1, 1);
+    assert_null(none);
+    none = tn_array(many, 8); /* 2^64 bytes */
+    assert_null(none);
 }
 
 /* Few bytes, which a reference would read as many numbers. */
