@@ -269,6 +269,9 @@ class Build:
         if self.target.not_run:
             raise Skipped(f"{len(programs)} programs link; {self.target.not_run}")
         wrapper = self.wrapper()
+        if self.target.runner == "wine":
+            # It stays for the next program: one that starts while the server ends fails ("wine client error").
+            self.run("wineserver", "-p300")
         failed = [path.stem for path in programs
                   if self.run(*wrapper, path, env=self.environment(), timeout=300) != 0]
         if failed:
