@@ -95,6 +95,14 @@ static cl_map_flags map_flags(uint32_t flags)
            ((flags & TENON_MAP_WRITE) != 0 ? CL_MAP_WRITE : 0);
 }
 
+/* PoCL 6 notes a mapping of shared virtual memory only where the command has an event, and ends the
+ * process where one is to end with an event that it has not noted
+ * (tests/drivers/test_svm_unmap.c): both have one. */
+static bool wants_event(bool svm, const tenon_sync *sync)
+{
+    return svm || tn_sync_event(sync) != NULL;
+}
+
 /* The extent of the view, mapped; waits. NULL, and a status, on failure. */
 static void *map_extent(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
                         uint32_t flags, const tenon_sync *sync, tenon_status *status)
@@ -105,7 +113,7 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
     tn_command command;
     cl_int error;
     void *at;
-    *status = tn_command_begin(operation, stream, sync, false, &command);
+    *status = tn_command_begin(operation, stream, sync, wants_event(svm, NULL), &command);
     if (*status != TENON_OK)
         return NULL;
     if (svm) {
@@ -129,9 +137,10 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
 static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
                                  const tenon_tensor *tensor, void *pointer, const tenon_sync *sync)
 {
+    const bool svm = tensor->memory.kind == TENON_MEMORY_SVM;
     tn_command c;
-    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
-    if (tensor->memory.kind == TENON_MEMORY_SVM)
+    TN_TRY(tn_command_begin(operation, stream, sync, wants_event(svm, sync), &c));
+    if (svm)
         TN_CL_TRY(operation, "clEnqueueSVMUnmap",
                   clEnqueueSVMUnmap(stream->queue, pointer, c.wait_count, c.wait_list, c.event));
     else

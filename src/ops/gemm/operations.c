@@ -1,4 +1,5 @@
 /* tenon_gemm and tenon_gemm_ragged: their descriptions, which dispatch/operation.h explains. */
+#include "base/sized.h"
 #include "check/case.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/ragged.h"
@@ -81,27 +82,36 @@ const tn_operation tn_operation_gemm = {
 
 /* Products of i8 and u8 for those who call all operations alike: the output is the last operand,
  * and scales and zero points are no parameters. */
-static tenon_gemm_params with_vectors(const void *params, const tenon_tensor *const *v)
+static tenon_status with_vectors(const char *operation, const void *params,
+                                 const tenon_tensor *const *v, tenon_gemm_params *all)
 {
-    tenon_gemm_params all = *(const tenon_gemm_params *)params;
+    const void *taken;
+    TN_TRY(tn_params_take(operation, params, &gemm_defaults, sizeof *all, gemm_initialiser, all,
+                          &taken));
+    if (taken != all)
+        *all = *(const tenon_gemm_params *)taken;
     for (int i = 0; i < 3; i++) {
-        all.epilogue.scale[i] = v[GEMM_D + INT8_SCALE_A + i];
-        all.epilogue.zero_point[i] = v[GEMM_D + INT8_ZERO_A + i];
+        all->epilogue.scale[i] = v[GEMM_D + INT8_SCALE_A + i];
+        all->epilogue.zero_point[i] = v[GEMM_D + INT8_ZERO_A + i];
     }
-    return all;
+    return TENON_OK;
 }
 
 static tenon_status run_int8(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
                              const tenon_sync *sync)
 {
-    const tenon_gemm_params all = with_vectors(params, v);
+    tenon_gemm_params all;
+    TN_TRY(with_vectors("tenon_gemm", params, v, &all));
     return tenon_gemm(stream, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D], sync);
 }
 
 static tenon_status plan_int8(tenon_context *context, const void *params,
                               const tenon_tensor *const *v, tenon_plan **plan)
 {
-    const tenon_gemm_params all = with_vectors(params, v);
+    tenon_gemm_params all;
+    if (plan != NULL)
+        *plan = NULL;
+    TN_TRY(with_vectors("tenon_gemm_plan", params, v, &all));
     return tenon_gemm_plan(context, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D],
                            plan);
 }
