@@ -12,21 +12,18 @@
 static const char *describe_mismatch(const int64_t *a, const int64_t *b, const int64_t *d,
                                      char text[192])
 {
-    const bool of_k = a[1] != b[0], of_m = !of_k && a[0] != d[0];
+    const struct {
+        char size, first, second;
+        int64_t in_first, in_second;
+    } sizes[] = {
+        {'K', 'a', 'b', a[1], b[0]}, {'M', 'a', 'd', a[0], d[0]}, {'N', 'b', 'd', b[1], d[1]}};
     const bool a_turned = a[0] == b[0] && a[1] == d[0] && b[1] == d[1];
     const bool b_turned = a[1] == b[1] && a[0] == d[0] && b[0] == d[1];
-    int used = snprintf(text, 192, ": %c is %" PRId64 " in %c and %" PRId64 " in %c",
-                        of_k   ? 'K'
-                        : of_m ? 'M'
-                               : 'N',
-                        of_k   ? a[1]
-                        : of_m ? a[0]
-                               : b[1],
-                        of_k || of_m ? 'a' : 'b',
-                        of_k   ? b[0]
-                        : of_m ? d[0]
-                               : d[1],
-                        of_k ? 'b' : 'd');
+    int i = 0;
+    while (i < 2 && sizes[i].in_first == sizes[i].in_second)
+        i++;
+    int used = snprintf(text, 192, ": %c is %" PRId64 " in %c and %" PRId64 " in %c", sizes[i].size,
+                        sizes[i].in_first, sizes[i].first, sizes[i].in_second, sizes[i].second);
     if (a_turned || b_turned)
         snprintf(text + used, (size_t)(192 - used),
                  "; if %c lies as %s, make its view by tenon_tensor_transpose",
