@@ -28,11 +28,12 @@ from ._context import Context, Stream, default_context, device_list, device_sele
 from ._errors import DeviceNotFound, Error, InvalidArgument, OutOfMemory, Unsupported
 from ._lists import clip_by_norm, concat
 from ._loader import ffi, lib, version
+from ._makers import empty, from_dlpack, full, tensor, view, zeros
 from ._operations import *  # noqa: F401,F403
 from ._packed import Packed, conv_pack_filter, gemm_pack
 from ._params import Activation
 from ._plan import Plan
-from ._tensor import Tensor, empty, from_dlpack, full, tensor, view, zeros
+from ._tensor import Tensor
 
 __version__ = version
 __all__ = ["tensor", "empty", "zeros", "full", "view", "from_dlpack"]

@@ -6,10 +6,11 @@ import numpy as np
 from . import _shapes as shapes
 from ._context import Context, Stream, context_of
 from ._loader import check, ffi, lib
+from ._makers import empty, full, tensor, view
 from ._packed import Packed
 from ._params import Params
 from ._plan import Plan
-from ._tensor import Tensor, empty, full, shape_tuple, stream_of, tensor, view
+from ._tensor import Tensor, shape_tuple, stream_of
 
 # Of each operation, by _operations.py: the struct of its parameters, the operands in C's order,
 # those that are read and those that are written, each with its marks in signatures.txt, and the

@@ -6,8 +6,9 @@ import numpy as np
 from ._calls import context_among, enqueue, pointer, result, to_tensor
 from ._context import Stream
 from ._loader import defaults, ffi, lib
+from ._makers import empty
 from ._params import Params
-from ._tensor import Operand, Output, Tensor, empty, shape_tuple, stream_of
+from ._tensor import Operand, Output, Tensor, shape_tuple, stream_of
 
 
 _CONCAT = defaults("tenon_concat_params")

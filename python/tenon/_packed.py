@@ -3,7 +3,8 @@ from typing import Any, Optional, Tuple
 
 from ._context import Stream
 from ._loader import check, defaults, ffi, lib, text
-from ._tensor import Memory, Tensor, empty, stream_of, tensor
+from ._makers import empty, tensor
+from ._tensor import Memory, Tensor, stream_of
 
 
 class Packed:

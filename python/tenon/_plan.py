@@ -5,7 +5,8 @@ import numpy as np
 
 from ._context import Context, Stream
 from ._loader import check, ffi, lib
-from ._tensor import Tensor, empty, stream_of, tensor
+from ._makers import empty, tensor
+from ._tensor import Tensor, stream_of
 
 
 class Plan:

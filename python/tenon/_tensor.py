@@ -6,7 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _dlpack as dlpack
-from ._context import Context, Stream, context_of
+from ._context import Context, Stream
 from ._loader import check, ffi, lib, text
 
 DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
@@ -258,6 +258,7 @@ class Tensor:
     def numpy(self, stream: Optional[Stream] = None) -> np.ndarray:
         """A copy as an array. bf16, which NumPy has not, comes as f32, without a loss."""
         if self.dtype == "bf16":
+            from ._makers import empty
             from ._operations import copy
             return copy(self, y=empty(self.shape, "f32", self.context), stream=stream).numpy(stream)
         array = np.empty(self.shape, NUMPY[self.dtype])
@@ -361,177 +362,3 @@ def stream_of(stream: Optional[Stream], context: Context) -> Stream:
     if stream.context is not context:
         raise ValueError("stream: it is of another context than a tensor")
     return stream
-
-
-def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major view without memory: enough to make a plan with.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Its sizes.
-    dtype : str or NumPy's type, default "f32"
-        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
-    context : Context, default None
-        Where it is; None: the default one.
-
-    Returns
-    -------
-    Tensor
-        That cannot be read or written.
-
-    Raises
-    ------
-    TypeError
-        The type is none of Tenon's, or the shape is of no integers.
-    InvalidArgument (ValueError)
-        The shape is impossible.
-    """
-    sizes = shape_tuple(shape)
-    value = lib.tenon_tensor_view(DTYPES[dtype_name(dtype)], len(sizes), sizes)
-    return Tensor(checked(value), Memory(context_of(context), None))
-
-
-def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major tensor in memory of its own, which holds anything.
-
-    Parameters
-    ----------
-    shape : int or sequence of int
-        Its sizes.
-    dtype : str or NumPy's type, default "f32"
-        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
-    context : Context, default None
-        Where it is; None: the default one.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    TypeError
-        The type is none of Tenon's, or the shape is of no integers.
-    InvalidArgument (ValueError)
-        The shape is impossible.
-    OutOfMemory (MemoryError)
-        The device's memory does not suffice.
-    """
-    made = view(shape, dtype, context)
-    memory = ffi.new("tenon_memory *")
-    check(lib.tenon_memory_create(made.context._c, made.nbytes, memory))
-    made._c.memory = memory[0]
-    made.memory = Memory(made.context, memory)
-    return made
-
-
-def full(shape: Shape, value: float, dtype: Any = "f32",
-         context: Optional[Context] = None) -> Tensor:
-    """A tensor whose elements are all `value`.
-
-    Parameters
-    ----------
-    value : float
-        Rounded to the type.
-    shape, dtype, context
-        As tenon.empty has them.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    TypeError, InvalidArgument, OutOfMemory
-        As tenon.empty does.
-    """
-    return empty(shape, dtype, context).fill(value)
-
-
-def zeros(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A tensor of zeros.
-
-    Parameters
-    ----------
-    shape, dtype, context
-        As tenon.empty has them.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    TypeError, InvalidArgument, OutOfMemory
-        As tenon.empty does.
-    """
-    return full(shape, 0, dtype, context)
-
-
-def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
-           stream: Optional[Stream] = None) -> Tensor:
-    """A tensor of an array (or list) on the device.
-
-    The first one in a process makes the default context, which may take seconds: the device is tried.
-
-    Parameters
-    ----------
-    array : numpy.ndarray, or what numpy.asarray takes
-        Of one of Tenon's types, in any layout: it is copied.
-    dtype : str or NumPy's type, default None
-        The type that it is converted to, on the device; None: the array's. "bf16" only comes so.
-    context : Context, default None
-        Where it is; None: that of the stream, or the default one.
-    stream : Stream, default None
-        The stream that copies it; None: the context's.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    TypeError
-        The array's type is none of Tenon's: it is not converted.
-    OutOfMemory (MemoryError)
-        The device's memory does not suffice.
-    """
-    if context is None and stream is not None:
-        context = stream.context
-    array = np.asarray(array)
-    made = empty(array.shape, dtype_name(array.dtype), context).upload(array, stream)
-    if dtype is None or dtype_name(dtype) == made.dtype:
-        return made
-    from ._operations import copy
-    return copy(made, y=empty(made.shape, dtype, made.context), stream=stream)
-
-
-def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
-    """A tensor of what another library has.
-
-    Parameters
-    ----------
-    x : object with __dlpack__
-        What is in the host's memory is copied. What is on OpenCL (kDLOpenCL) is not, and must be of the
-        context's OpenCL context.
-    context : Context, default None
-        Where it is; None: the default one.
-
-    Returns
-    -------
-    Tensor
-
-    Raises
-    ------
-    TypeError
-        `x` has no __dlpack__, or a type that is none of Tenon's.
-    InvalidArgument (ValueError)
-        Memory of another OpenCL context.
-    """
-    if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
-    if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] == dlpack.OPENCL:
-        context = context_of(context)
-        taken = dlpack.take_over(context, x)
-        return Tensor(taken, TakenMemory(context, ffi.new("tenon_memory *", taken.memory)))
-    return tensor(np.from_dlpack(x), context=context)
