@@ -87,7 +87,7 @@ json_t *bench_json_device(const bench_session *session)
                      d->vendor, "platform", d->platform_name, "version", d->version, "driver",
                      d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
                      (int)d->vector_width_f32, "kind", model->kind->name, "cache",
-                     (json_int_t)model->cache_size);
+                     (json_int_t)session->context->device.driver_cache);
 }
 
 json_t *bench_json_host(void)

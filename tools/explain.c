@@ -158,10 +158,12 @@ static void print_constants(tenon_context *context)
     const tn_device_kind *kind = context->device.model.kind;
     if (tn_device_kind_is_cpu(kind))
         printf(
-            "%s: %.1f multiply-adds a ns of a core; bytes a ns: %.1f from memory, %.1f of a core "
-            "from the last cache\n",
+            "%s: %.1f multiply-adds a ns of a core (of b in place: %.2f of it where rows are pages "
+            "apart, %.2f where they are not aligned); bytes a ns: %.1f from memory, %.1f of a core "
+            "from caches of %.0f MiB\n",
             kind == &context->constants.kind ? "as measured here" : "as its kind's table has it",
-            kind->rates.f32, kind->memory.bandwidth, kind->memory.cache);
+            kind->rates.f32, kind->in_place.pages, kind->in_place.unaligned, kind->memory.bandwidth,
+            kind->memory.cache, (double)context->device.model.cache_size / (1 << 20));
 }
 
 static int explain_case(const tn_device_kind *target, const char *device, const tn_case *c)

@@ -50,11 +50,13 @@ static json_t *device_of(tenon_context *context)
     tn_host_speed speed;
     json_t *device = json_pack("{s:s, s:s, s:f, s:I}", "name", context->device.info.name, "kind",
                                model->kind->name, "compute_units", model->units, "cache",
-                               (json_int_t)model->cache_size);
+                               (json_int_t)context->device.driver_cache);
     if (tn_constants_measured(context, &speed))
         json_object_set_new(device, "speed",
-                            json_pack("{s:f, s:f, s:f}", "rate", speed.rate, "memory", speed.memory,
-                                      "cache", speed.cache));
+                            json_pack("{s:f, s:f, s:f, s:I, s:f, s:f}", "rate", speed.rate,
+                                      "memory", speed.memory, "cache", speed.cache, "cache_size",
+                                      (json_int_t)speed.cache_size, "pages", speed.pages,
+                                      "unaligned", speed.unaligned));
     return device;
 }
 

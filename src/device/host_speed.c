@@ -2,23 +2,39 @@
 
 #include "base/platform.h"
 
+#include <math.h>
+
 #define MOST_THREADS 64
-#define REPEATS      6
-/* Nanoseconds between them: who takes a core away has it for a while. */
+/* Nanoseconds between repeats: who takes a core away has it for a while. */
 #define GAP  15000000
 #define LINE ((uint64_t)64) /* bytes of a line of a cache */
-/* Bytes that are read: from memory twice the last cache, by all threads together; from the cache,
- * by each. */
-#define MOST_MEMORY ((uint64_t)256 << 20)
-#define MOST_CACHED ((uint64_t)4 << 20)
+/* Work is timed in pieces, so that those in which a thread was interrupted can be left out: so many
+ * bytes, at least (small sets are read again and again); and runs of the inner loop. */
+#define PIECE_BYTES  ((uint64_t)512 << 10)
+#define LEAST_PIECES 4
+#define PIECE_RUNS   64
+#define MOST_PIECES  512
+/* Nanoseconds after which no larger set is begun, and after which no repeat is that is not needed
+ * for a median. */
+#define LONG_SWEEP    200000000
+#define LONG_IN_ALL   300000000
+#define LEAST_REPEATS 3
 
 /* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
 #define ROWS       6
 #define DEPTH      384
 #define MOST_WIDTH 64 /* columns of the panel */
-#define LOOP_RUNS  520
+/* Panels that are read in turn where b is not packed, each by so many tiles of rows. */
+#define PANELS    8
+#define TILES     16
+#define LOOP_RUNS 512
+/* Floats from one row of such a b to the next: two pages; and just short of one, so that rows begin
+ * within lines. */
+#define PAGES_STRIDE     2048
+#define UNALIGNED_STRIDE 1013
+#define LARGEST_B        ((uint64_t)DEPTH * PAGES_STRIDE * sizeof(float))
 
-typedef void inner_loop(const float *a, const float *b, int depth, float *sums);
+typedef void inner_loop(const float *a, const float *b, size_t stride, int depth, float *sums);
 
 /* The compiler may not make fma of a product and a sum unless it is told so. */
 #if defined(__clang__)
@@ -31,13 +47,14 @@ typedef void inner_loop(const float *a, const float *b, int depth, float *sums);
 
 #define DEFINE_LOOP(name, lanes, vectors, target)                                                  \
     typedef float name##_vector __attribute__((vector_size(4 * (lanes)), aligned(4), may_alias));  \
-    target FAST_SUMS static void name(const float *a, const float *b, int depth, float *sums)      \
+    target FAST_SUMS static void name(const float *a, const float *b, size_t stride, int depth,    \
+                                      float *sums)                                                 \
     {                                                                                              \
         name##_vector sum[ROWS][vectors] = {{{0}}};                                                \
         for (int k = 0; k < depth; k++)                                                            \
             for (int v = 0; v < (vectors); v++) {                                                  \
                 const name##_vector right =                                                        \
-                    *(const name##_vector *)(b + (k * (vectors) + v) * (lanes));                   \
+                    *(const name##_vector *)(b + (size_t)k * stride + v * (lanes));                \
                 for (int r = 0; r < ROWS; r++)                                                     \
                     sum[r][v] += a[k * ROWS + r] * right;                                          \
             }                                                                                      \
@@ -52,17 +69,21 @@ DEFINE_LOOP(loop_8, 8, 2, __attribute__((target("avx2,fma"))))
 #endif
 DEFINE_LOOP(loop_4, 4, 2, )
 
-/* The loop, and the columns of its panel; NULL where the processor has no such vectors. */
+/* The loop of so many lanes, or of the most that the processor has; and the columns of its panel.
+ */
 static inner_loop *loop_of(uint32_t lanes, int *width)
 {
-    *width = (int)lanes * (lanes == 16 ? 4 : 2);
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (lanes == 16)
-        return __builtin_cpu_supports("avx512f") ? loop_16 : NULL;
-    if (lanes == 8)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? loop_8 : NULL;
+    *width = 64;
+    if (lanes >= 16 && __builtin_cpu_supports("avx512f"))
+        return loop_16;
+    *width = 16;
+    if (lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return loop_8;
 #endif
-    return lanes == 4 ? loop_4 : NULL;
+    (void)lanes;
+    *width = 8;
+    return loop_4;
 }
 
 /* Where threads wait until all are there. */
@@ -72,9 +93,9 @@ typedef struct barrier {
     uint32_t missing, count, meetings;
 } barrier;
 
-static bool barrier_init(barrier *b, uint32_t count)
+static bool barrier_init(barrier *b)
 {
-    *b = (barrier){.missing = count, .count = count};
+    *b = (barrier){.count = 0};
     if (!tn_mutex_init(&b->lock))
         return false;
     if (tn_condition_init(&b->all_there))
@@ -103,27 +124,26 @@ static void barrier_wait(barrier *b)
     tn_mutex_unlock(&b->lock);
 }
 
-/* What all threads work on. */
+/* What all threads work on. The first thread alone writes here while others work, before a barrier.
+ */
 typedef struct team {
-    tn_mutex gate; /* until all threads are there, or one could not be made */
+    tn_mutex gate; /* until all threads are there */
     barrier barrier;
-    bool is_short;
     inner_loop *loop;
     int width;
-    uint64_t memory_bytes, cached_bytes; /* of a thread */
+    unsigned char *memory;
+    uint64_t share; /* bytes of it that are a thread's own */
+    uint32_t threads, sets, repeats;
+    uint64_t began;
 } team;
-
-/* Nanoseconds of each repeat. */
-typedef struct times {
-    double memory[REPEATS], cache[REPEATS], sums[REPEATS];
-} times;
 
 typedef struct member {
     team *team;
+    uint32_t number;
     tn_thread thread;
-    uint64_t *memory;
     float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
-    times times;
+    double reads[TN_HOST_SETS][TN_HOST_REPEATS], panels[TN_HOST_PANELS][TN_HOST_REPEATS];
+    double pieces[MOST_PIECES];
     uint64_t seen; /* so that nothing is left out as unused */
 } member;
 
@@ -132,40 +152,141 @@ static double now(void)
     return (double)tn_now();
 }
 
-static void read_all(member *m, uint64_t bytes, uint64_t rounds)
+/* Of a working set, what is a thread's. */
+static uint64_t part_of(const team *t, uint32_t set)
 {
+    return (TN_HOST_LEAST_SET << set) / t->threads / LINE * LINE;
+}
+
+static void read_all(member *m, uint64_t begin, uint64_t bytes)
+{
+    const uint64_t *memory =
+        (const uint64_t *)(const void *)(m->team->memory + m->number * m->team->share + begin);
     uint64_t sum[8] = {0};
-    for (uint64_t t = 0; t < rounds; t++)
-        for (uint64_t i = 0; i < bytes / sizeof *m->memory; i += 8)
-            for (uint64_t j = 0; j < 8; j++)
-                sum[j] += m->memory[i + j];
+    for (uint64_t i = 0; i < bytes / sizeof *memory; i += 8)
+        for (uint64_t j = 0; j < 8; j++)
+            sum[j] += memory[i + j];
     for (int j = 0; j < 8; j++)
         m->seen += sum[j];
 }
 
-static uint64_t cached_rounds(const team *t)
+/* Nanoseconds to read a set that is smaller than a piece. */
+static double time_small(member *m, uint64_t bytes)
 {
-    return MOST_CACHED / t->cached_bytes + 1;
+    const uint64_t rounds = PIECE_BYTES / bytes + 1;
+    for (int i = 0; i < LEAST_PIECES; i++) {
+        const double began = now();
+        for (uint64_t r = 0; r < rounds; r++)
+            read_all(m, 0, bytes);
+        m->pieces[i] = now() - began;
+    }
+    return tn_host_undisturbed(m->pieces, LEAST_PIECES) / (double)rounds;
 }
 
-/* Every thread begins each part of a repeat together with the others. */
-static void measure(member *m, int repeat)
+static double time_large(member *m, uint64_t bytes)
+{
+    const uint32_t pieces = (uint32_t)(bytes / PIECE_BYTES);
+    for (uint32_t i = 0; i < pieces; i++) {
+        const double began = now();
+        read_all(m, i * PIECE_BYTES, PIECE_BYTES);
+        m->pieces[i] = now() - began;
+    }
+    return tn_host_undisturbed(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
+}
+
+/* Every thread begins each time together with the others, with what it has just read in the
+ * caches, as far as they hold it. */
+static void time_reads(member *m, uint32_t set, uint32_t repeat)
+{
+    const uint64_t bytes = part_of(m->team, set);
+    read_all(m, 0, bytes);
+    barrier_wait(&m->team->barrier);
+    m->reads[set][repeat] =
+        bytes < LEAST_PIECES * PIECE_BYTES ? time_small(m, bytes) : time_large(m, bytes);
+    barrier_wait(&m->team->barrier);
+}
+
+static void run_packed(member *m, int count)
+{
+    for (int i = 0; i < count; i++)
+        m->team->loop(m->a, m->b, (size_t)m->team->width, DEPTH, m->sums);
+}
+
+/* Panels of a matrix that all threads read, from different columns on. */
+static void run_strided(member *m, size_t stride, int first, int count)
+{
+    const team *t = m->team;
+    const size_t panels = stride / (size_t)t->width;
+    const float *b = (const float *)(const void *)t->memory;
+    for (int i = first; i < first + count; i++) {
+        const size_t panel = (m->number * (size_t)PANELS + (size_t)(i / TILES % PANELS)) % panels;
+        t->loop(m->a, b + panel * (size_t)t->width, stride, DEPTH, m->sums);
+    }
+}
+
+static void run_loops(member *m, tn_host_panel panel, int first, int count)
+{
+    if (panel == TN_HOST_PACKED)
+        run_packed(m, count);
+    else
+        run_strided(m, panel == TN_HOST_PAGES ? PAGES_STRIDE : UNALIGNED_STRIDE, first, count);
+}
+
+/* All panels once before, which brings them into the caches. Others take a core away, and do not
+ * make it faster: the fastest piece counts. */
+static void time_panels(member *m, uint32_t repeat)
+{
+    for (int panel = 0; panel < TN_HOST_PANELS; panel++) {
+        run_loops(m, (tn_host_panel)panel, 0, PANELS * TILES);
+        barrier_wait(&m->team->barrier);
+        double least = INFINITY;
+        for (int i = 0; i < LOOP_RUNS; i += PIECE_RUNS) {
+            const double began = now();
+            run_loops(m, (tn_host_panel)panel, i, PIECE_RUNS);
+            least = fmin(least, now() - began);
+        }
+        m->panels[panel][repeat] = least;
+        barrier_wait(&m->team->barrier);
+    }
+}
+
+/* Decided by the first thread, and seen by all behind a barrier: where reads take long, neither
+ * larger sets nor more repeats than a median needs. */
+static void limit_sets(member *m, uint32_t set)
+{
+    team *t = m->team;
+    if (m->number == 0 && tn_now() - t->began > LONG_SWEEP)
+        t->sets = set + 1;
+    barrier_wait(&t->barrier);
+}
+
+static void limit_repeats(member *m, uint32_t repeat)
 {
     team *t = m->team;
     barrier_wait(&t->barrier);
-    double begins = now();
-    read_all(m, t->memory_bytes, 1);
-    m->times.memory[repeat] = now() - begins;
-    read_all(m, t->cached_bytes, 1);
+    if (m->number == 0 && repeat + 1 >= LEAST_REPEATS && tn_now() - t->began > LONG_IN_ALL)
+        t->repeats = repeat + 1;
     barrier_wait(&t->barrier);
-    begins = now();
-    read_all(m, t->cached_bytes, cached_rounds(t));
-    m->times.cache[repeat] = now() - begins;
+}
+
+static void measure(member *m)
+{
+    team *t = m->team;
+    memset(t->memory + m->number * t->share, 1, t->share);
     barrier_wait(&t->barrier);
-    begins = now();
-    for (int i = 0; i < LOOP_RUNS; i++)
-        t->loop(m->a, m->b, DEPTH, m->sums);
-    m->times.sums[repeat] = now() - begins;
+    if (m->number == 0)
+        t->began = tn_now();
+    for (uint32_t repeat = 0; repeat < t->repeats; repeat++) {
+        if (repeat > 0)
+            tn_sleep(GAP);
+        time_panels(m, repeat);
+        for (uint32_t set = 0; set < t->sets; set++) {
+            time_reads(m, set, repeat);
+            if (repeat == 0)
+                limit_sets(m, set);
+        }
+        limit_repeats(m, repeat);
+    }
 }
 
 static void *work(void *data)
@@ -173,99 +294,89 @@ static void *work(void *data)
     member *m = data;
     tn_mutex_lock(&m->team->gate);
     tn_mutex_unlock(&m->team->gate);
-    if (m->team->is_short)
-        return NULL;
-    memset(m->memory, 1, m->team->memory_bytes);
-    for (int i = 0; i < REPEATS; i++) {
-        if (i > 0)
-            tn_sleep(GAP);
-        measure(m, i);
-    }
+    measure(m);
     return NULL;
 }
 
-static int compare(const void *a, const void *b)
+/* The slowest thread's. */
+static double slowest(const member *members, uint32_t count, size_t offset)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
+    double most = 1;
+    for (uint32_t m = 0; m < count; m++) {
+        const double time = *(const double *)(const void *)((const char *)&members[m] + offset);
+        most = time > most ? time : most;
+    }
+    return most;
 }
 
-/* The times of the slowest threads of each repeat, the fastest repeat first. `offset` is that of a
- * list in times. */
-static void sort_times(const member *members, uint32_t count, size_t offset, double sorted[REPEATS])
+static void gather(const team *t, const member *members, tn_host_times *out)
 {
-    for (int i = 0; i < REPEATS; i++) {
-        sorted[i] = 1;
-        for (uint32_t m = 0; m < count; m++) {
-            const double *list = (const double *)((const char *)&members[m].times + offset);
-            sorted[i] = list[i] > sorted[i] ? list[i] : sorted[i];
+    *out = (tn_host_times){.threads = t->threads, .sets = t->sets, .repeats = t->repeats};
+    out->multiply_adds = (double)PIECE_RUNS * DEPTH * ROWS * t->width;
+    for (uint32_t r = 0; r < t->repeats; r++) {
+        for (uint32_t i = 0; i < t->sets; i++) {
+            out->reads[i].bytes = part_of(t, i) * t->threads;
+            out->reads[i].nanoseconds[r] =
+                slowest(members, t->threads,
+                        offsetof(member, reads[0][0]) + (i * TN_HOST_REPEATS + r) * sizeof(double));
         }
+        for (size_t i = 0; i < TN_HOST_PANELS; i++)
+            out->panels[i][r] = slowest(members, t->threads,
+                                        offsetof(member, panels[0][0]) +
+                                            (i * TN_HOST_REPEATS + r) * sizeof(double));
     }
-    qsort(sorted, REPEATS, sizeof *sorted, compare);
 }
 
-/* Others take a core away, and do not make it faster: the fastest counts. Memory they share: its
- * usual speed counts. */
-static void add_up(const team *t, const member *members, uint32_t count, tn_host_speed *out)
+/* Where threads are short fewer measure; the caller is the first. */
+static void run(team *t, member *members, uint32_t count, uint64_t bytes)
 {
-    double memory[REPEATS], cache[REPEATS], sums[REPEATS];
-    sort_times(members, count, offsetof(times, memory), memory);
-    sort_times(members, count, offsetof(times, cache), cache);
-    sort_times(members, count, offsetof(times, sums), sums);
-    out->memory = (double)t->memory_bytes * count / memory[REPEATS / 2];
-    out->cache = (double)(t->cached_bytes * cached_rounds(t)) / cache[0];
-    out->rate = (double)LOOP_RUNS * DEPTH * ROWS * t->width / sums[0];
-}
-
-static bool run(team *t, member *members, uint32_t count)
-{
-    uint32_t made = 0;
     tn_mutex_lock(&t->gate);
-    while (made < count && tn_thread_create(&members[made].thread, work, &members[made]))
-        made++;
-    t->is_short = made < count;
+    t->threads = 1;
+    while (t->threads < count &&
+           tn_thread_create(&members[t->threads].thread, work, &members[t->threads]))
+        t->threads++;
+    t->barrier.missing = t->barrier.count = t->threads;
+    t->share = bytes / t->threads / LINE * LINE;
     tn_mutex_unlock(&t->gate);
-    for (uint32_t i = 0; i < made; i++)
+    measure(&members[0]);
+    for (uint32_t i = 1; i < t->threads; i++)
         tn_thread_join(members[i].thread);
-    return !t->is_short;
 }
 
-static bool run_with_memory(team *t, uint32_t count, tn_host_speed *out)
+/* The memory of the largest set that is to be had, or NULL. */
+static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
 {
-    member *members = calloc(count, sizeof *members);
-    unsigned char *memory = malloc(t->memory_bytes * count);
-    bool well = members != NULL && memory != NULL;
-    for (uint32_t i = 0; well && i < count; i++) {
-        members[i].team = t;
-        members[i].memory = (uint64_t *)(void *)(memory + i * t->memory_bytes);
+    unsigned char *memory = NULL;
+    *sets = TN_HOST_SETS;
+    while (*sets > 0 && memory == NULL) {
+        const uint64_t bytes = TN_HOST_LEAST_SET << --*sets;
+        if (bytes >= LARGEST_B && bytes <= most_bytes && bytes <= SIZE_MAX)
+            memory = malloc((size_t)bytes);
     }
-    well = well && run(t, members, count);
-    if (well)
-        add_up(t, members, count, out);
-    free(memory);
-    free(members);
-    return well;
+    ++*sets;
+    return memory;
 }
 
-static uint64_t between(uint64_t low, uint64_t value, uint64_t high)
+bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, tn_host_times *out)
 {
-    return value < low ? low : value > high ? high : value;
-}
-
-bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size,
-                           uint64_t most_bytes, tn_host_speed *out)
-{
-    const uint32_t count = (uint32_t)between(1, threads, MOST_THREADS);
-    const uint64_t bytes = 2 * cache_size;
-    team t = {.gate = TN_MUTEX_INIT};
-    t.loop = loop_of(lanes, &t.width);
-    t.memory_bytes = bytes / count / LINE * LINE;
-    t.cached_bytes = between(LINE, cache_size / count / 4, MOST_CACHED) / LINE * LINE;
-    /* What fits the last cache would tell nothing of memory. */
-    if (t.loop == NULL || t.memory_bytes < t.cached_bytes || bytes > MOST_MEMORY ||
-        bytes > most_bytes || !barrier_init(&t.barrier, count))
+    const uint32_t count = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    team t = {.gate = TN_MUTEX_INIT, .repeats = TN_HOST_REPEATS};
+    if (!barrier_init(&t.barrier))
         return false;
-    const bool well = run_with_memory(&t, count, out);
+    member *members = calloc(count, sizeof *members);
+    t.memory = allocate(most_bytes, &t.sets);
+    t.loop = loop_of(lanes, &t.width);
+    const bool well = members != NULL && t.memory != NULL;
+    for (uint32_t i = 0; well && i < count; i++) {
+        members[i].team = &t;
+        members[i].number = i;
+    }
+    if (well) {
+        run(&t, members, count, TN_HOST_LEAST_SET << (t.sets - 1));
+        gather(&t, members, out);
+    }
+    free(t.memory);
+    free(members);
     barrier_destroy(&t.barrier);
     return well;
 }

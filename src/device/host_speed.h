@@ -1,22 +1,17 @@
-/* How fast the processor is that this runs on, for a device that is that processor. */
+/* How long the processor takes that this runs on, for a device that is that processor. */
 #ifndef TN_DEVICE_HOST_SPEED_H
 #define TN_DEVICE_HOST_SPEED_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "device/host_times.h"
 
-typedef struct tn_host_speed {
-    /* Multiply-adds of f32 in a nanosecond of a core, where all cores work: of a product's inner
-     * loop at a depth of K whose panel is in the second cache. */
-    double rate;
-    /* Bytes in a nanosecond: from memory, of all cores together; from the last cache, of each. */
-    double memory, cache;
-} tn_host_speed;
-
-/* Takes some 150 milliseconds with so many threads, vectors of so many f32, and twice the bytes of
- * the last cache. False where these are more than `most_bytes` or 256 MiB, the size of the cache is
- * not known (0), threads or memory are short, or the processor has no such vectors. */
-bool tn_host_speed_measure(uint32_t threads, uint32_t lanes, uint64_t cache_size,
-                           uint64_t most_bytes, tn_host_speed *out);
+/*
+ * Times reads of working sets up to 256 MiB, or the half of it and so on that is at most
+ * `most_bytes`, and a product's inner loop with vectors of `lanes` f32, by so many threads (64 at
+ * most) or those that the system gives.
+ *
+ * Takes some 300 milliseconds where memory gives 30 GB/s. Slower memory is read for up to half a
+ * second, or smaller working sets. False where there is no memory for 4 MiB.
+ */
+tn_host_timer tn_host_times_take;
 
 #endif

@@ -76,6 +76,13 @@ typedef struct tn_kind_assumed {
     double mma; /* of the matrix units' rate, what instructions other than wgmma can reach */
 } tn_kind_assumed;
 
+/* Shares of a CPU's rate that are left to a product's inner loop which reads its panel of b in
+ * place: from rows that begin whole pages apart, which compete for few sets of the caches; and from
+ * rows that begin within cache lines. 1 where rows are packed. */
+typedef struct tn_kind_in_place {
+    double pages, unaligned;
+} tn_kind_in_place;
+
 /* What good kernels of a CPU reach of what device/host_speed.h measures. */
 typedef struct tn_kind_reached {
     double rate, memory, cache;
@@ -142,6 +149,7 @@ typedef struct tn_device_kind {
     tn_kind_rates rates;
     tn_kind_steps steps;
     tn_kind_memory memory;
+    tn_kind_in_place in_place;
     tn_kind_reached reached;
     tn_kind_assumed assumed;
     tn_kind_launch launch;

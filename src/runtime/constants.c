@@ -11,6 +11,10 @@
 /* Steps of a doubling that a factor is rounded to; within one step the table is right. */
 #define STEPS      4
 #define MOST_STEPS 24
+/* Shares are rounded to eighths. */
+#define SHARE_STEPS 8
+/* Bytes: no text that says more is believed. */
+#define MOST_CACHE 1e15
 /* Of the device's memory, for measuring. */
 #define MEMORY_SHARE 16
 
@@ -18,6 +22,11 @@ static double rounded(double factor)
 {
     const double steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MOST_STEPS), -MOST_STEPS);
     return fabs(steps) <= 1 ? 1 : exp2(steps / STEPS);
+}
+
+static double rounded_share(double share)
+{
+    return fmin(fmax(nearbyint(SHARE_STEPS * share), 1), SHARE_STEPS) / SHARE_STEPS;
 }
 
 void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed, tn_device_kind *out)
@@ -33,12 +42,16 @@ void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed, 
     out->memory.bandwidth *= rounded(kind->reached.memory * speed->memory / kind->memory.bandwidth);
     if (kind->memory.cache > 0)
         out->memory.cache *= rounded(kind->reached.cache * speed->cache / kind->memory.cache);
+    out->in_place = (tn_kind_in_place){.pages = rounded_share(speed->pages),
+                                       .unaligned = rounded_share(speed->unaligned)};
 }
 
 int tn_constants_text(const tn_host_speed *speed, char *text, size_t size)
 {
-    return snprintf(text, size, "rate %.4g memory %.4g cache %.4g\n", speed->rate, speed->memory,
-                    speed->cache);
+    return snprintf(text, size,
+                    "rate %.4g memory %.4g cache %.4g cache_size %.0f pages %.4g unaligned %.4g\n",
+                    speed->rate, speed->memory, speed->cache, (double)speed->cache_size,
+                    speed->pages, speed->unaligned);
 }
 
 static bool makes_sense(double number)
@@ -46,11 +59,22 @@ static bool makes_sense(double number)
     return number > 1e-3 && number < 1e6;
 }
 
+static bool is_share(double number)
+{
+    return number > 0 && number <= 1;
+}
+
 bool tn_constants_parse(const char *text, tn_host_speed *speed)
 {
-    return sscanf(text, "rate %lf memory %lf cache %lf", &speed->rate, &speed->memory,
-                  &speed->cache) == 3 &&
-           makes_sense(speed->rate) && makes_sense(speed->memory) && makes_sense(speed->cache);
+    double size = 0;
+    if (sscanf(text, "rate %lf memory %lf cache %lf cache_size %lf pages %lf unaligned %lf",
+               &speed->rate, &speed->memory, &speed->cache, &size, &speed->pages,
+               &speed->unaligned) != 6 ||
+        !(size >= 1 && size <= MOST_CACHE))
+        return false;
+    speed->cache_size = (uint64_t)size;
+    return makes_sense(speed->rate) && makes_sense(speed->memory) && makes_sense(speed->cache) &&
+           is_share(speed->pages) && is_share(speed->unaligned);
 }
 
 static bool recall(tenon_context *context, const char *key, tn_host_speed *speed)
@@ -64,24 +88,35 @@ static bool recall(tenon_context *context, const char *key, tn_host_speed *speed
     return found;
 }
 
+static bool take(tenon_context *context, const tn_device_kind *table, tn_host_speed *speed)
+{
+    const tn_device *device = &context->device;
+    tn_host_times times;
+    return context->constants.take((uint32_t)device->model.units, table->lanes,
+                                   device->info.global_memory / MEMORY_SHARE, &times) &&
+           tn_host_speed_of(&times, speed);
+}
+
 static bool measure(tenon_context *context, const tn_device_kind *table, const char *key,
                     tn_host_speed *speed)
 {
-    const tn_device *device = &context->device;
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
-    char text[128];
+    char text[TN_CONSTANTS_TEXT];
     /* What could not be read for want of memory is not decided anew. */
-    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) ||
-        !tn_host_speed_measure((uint32_t)device->model.units, table->lanes,
-                               device->model.cache_size, device->info.global_memory / MEMORY_SHARE,
-                               speed))
+    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
     tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
                 length - 1, text, 1e-6 * (double)(tn_now() - began));
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
+}
+
+/* A test's processor, which keeps nothing. */
+static bool is_imaginary(const tenon_context *context)
+{
+    return context->cl == NULL && context->constants.take != NULL;
 }
 
 /* The table whose numbers are to be replaced; NULL where they stay, or have been. */
@@ -92,7 +127,8 @@ static const tn_device_kind *table_of(tenon_context *context)
         atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
     tn_mutex_unlock(&context->slot_lock);
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
-                         context->store != NULL && context->measurements != TENON_MEASUREMENTS_NONE;
+                         (context->store != NULL || is_imaginary(context)) &&
+                         context->measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
 }
 
@@ -113,6 +149,10 @@ static tenon_status find(tenon_context *context, const tn_device_kind *table, tn
 {
     tenon_stream *stream;
     tenon_status status = TENON_OK;
+    if (is_imaginary(context)) {
+        *found = take(context, table, speed);
+        return TENON_OK;
+    }
     char *key = tn_identity_machine_key(context, "constants of the processor");
     if (key == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;
@@ -132,6 +172,7 @@ static void settle(tenon_context *context, const tn_host_speed *speed)
     if (!atomic_load(&context->constants.are_settled) && speed != NULL) {
         tn_constants_apply(context->device.model.kind, speed, &context->constants.kind);
         context->device.model.kind = &context->constants.kind;
+        context->device.model.cache_size = speed->cache_size;
     }
     atomic_store(&context->constants.are_settled, true);
     tn_mutex_unlock(&context->slot_lock);
@@ -142,7 +183,7 @@ void tn_constants_need(tenon_context *context)
 {
     tn_host_speed speed;
     if (context->owner != NULL) {
-        context->device.model.kind = context->owner->device.model.kind;
+        context->device.model = context->owner->device.model;
         return;
     }
     if (atomic_load(&context->constants.are_settled))

@@ -7,7 +7,7 @@
 #ifndef TN_RUNTIME_CONSTANTS_H
 #define TN_RUNTIME_CONSTANTS_H
 
-#include "device/host_speed.h"
+#include "device/host_times.h"
 #include "runtime/context.h"
 
 /* Must have been called before anything in the context is chosen. */
@@ -21,6 +21,7 @@ void tn_constants_apply(const tn_device_kind *kind, const tn_host_speed *speed,
                         tn_device_kind *out);
 
 /* As it is kept; takes any text. */
+#define TN_CONSTANTS_TEXT 192
 int tn_constants_text(const tn_host_speed *speed, char *text, size_t size);
 bool tn_constants_parse(const char *text, tn_host_speed *speed);
 

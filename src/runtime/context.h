@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/store.h"
+#include "device/host_times.h"
 #include "runtime/device.h"
 #include "runtime/listener.h"
 #include "runtime/statistics.h"
@@ -160,6 +161,8 @@ struct tenon_context {
     atomic_uint rebuild_salt;
     struct {
         atomic_bool are_settled;
+        /* tn_host_times_take, or a test's; of a context without a device NULL, or a test's. */
+        tn_host_timer *take;
         tn_device_kind kind; /* the device's, with its own numbers */
     } constants;
     tn_capabilities capabilities;

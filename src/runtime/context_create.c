@@ -2,6 +2,7 @@
 
 #include "base/checked.h"
 #include "base/sized.h"
+#include "device/host_speed.h"
 #include "runtime/cl_error.h"
 #include "runtime/heap.h"
 #include "runtime/identity.h"
@@ -189,6 +190,7 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     atomic_init(&context->validation.context, NULL);
     atomic_init(&context->capabilities.unmade, 0);
     atomic_init(&context->constants.are_settled, false);
+    context->constants.take = cl != NULL ? tn_host_times_take : NULL;
     context->cl = cl;
     context->device = *device;
     context->log = (tn_log){params->log, params->log_user,

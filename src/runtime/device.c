@@ -219,7 +219,7 @@ static void read_memory(reading *r, tn_device *device)
     info->local_memory = local;
     /* A CPU shares the host's memory even where the driver says nothing of it. */
     info->unified_memory = unified == CL_TRUE || device->is_cpu;
-    device->model.cache_size = cache;
+    device->model.cache_size = device->driver_cache = cache;
     device->address_align = align_bits / 8;
 }
 

@@ -19,6 +19,8 @@ typedef struct tn_device {
     size_t max_work_item[3];
     uint32_t address_align; /* bytes: the alignment of sub-buffers */
     tn_model model;
+    uint64_t driver_cache;    /* bytes of the last cache as the driver has it; 0: not known. The
+                               * model's    size may be measured (runtime/constants.h). */
     uint32_t least_sub_group; /* work-items of the smallest that a kernel may ask for; 0 where it
                                * may not */
     bool is_cpu;

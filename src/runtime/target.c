@@ -16,6 +16,7 @@ static tn_device describe(const tn_device_kind *kind)
                         .vector_width_f64 = lanes > 1 ? lanes / 2 : 1,
                         .address_align = 128,
                         .model = {kind, usual->compute_units, usual->cache},
+                        .driver_cache = usual->cache,
                         .least_sub_group = usual->least_sub_group,
                         .is_cpu = tn_device_kind_is_cpu(kind),
                         .has_compiler = true};

@@ -2,6 +2,7 @@
  * self-checks. What becomes of faults is in test_store_faults.c. */
 #include "kept.h"
 
+#include "common/processor.h"
 #include "runtime/context.h"
 #include "runtime/program.h"
 
@@ -276,6 +277,8 @@ static void the_processors_numbers_are_kept(void **state)
         const tn_device_kind *kind = s.context->device.model.kind;
         assert_ptr_equal(kind, &s.context->constants.kind);
         assert_string_equal(kind->name, table.name);
+        assert_int_equal(s.context->device.model.cache_size, processor_usual().cache);
+        assert_int_equal(processor_at_hand.taken, run != 1);
         assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 1);
         assert_int_equal(s.log.measured, run != 1);
         assert_int_equal(s.log.warnings, run == 2);

@@ -1,5 +1,6 @@
 /* The device model's numbers of the processor at hand. */
 #include "common/testing.h"
+#include "device/host_speed.h"
 #include "runtime/constants.h"
 
 #include <math.h>
@@ -14,9 +15,12 @@ static const tn_device_kind *table(void)
 static tn_host_speed usual(void)
 {
     const tn_device_kind *kind = table();
-    return (tn_host_speed){kind->rates.f32 / kind->reached.rate,
-                           kind->memory.bandwidth / kind->reached.memory,
-                           kind->memory.cache / kind->reached.cache};
+    return (tn_host_speed){.rate = kind->rates.f32 / kind->reached.rate,
+                           .memory = kind->memory.bandwidth / kind->reached.memory,
+                           .cache = kind->memory.cache / kind->reached.cache,
+                           .cache_size = 32 << 20,
+                           .pages = kind->in_place.pages,
+                           .unaligned = kind->in_place.unaligned};
 }
 
 static void assert_near(double value, double wanted)
@@ -61,16 +65,38 @@ static void further_off_it_goes_by_steps(void **state)
     assert_string_equal(own.name, kind->name);
 }
 
+static void shares_are_rounded_to_eighths(void **state)
+{
+    static const double shares[][2] = {{0.01, 0.125}, {0.55, 0.5}, {0.57, 0.625},
+                                       {0.9, 0.875},  {0.94, 1},   {1, 1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
+        tn_host_speed speed = usual();
+        tn_device_kind own;
+        speed.pages = shares[i][0];
+        tn_constants_apply(table(), &speed, &own);
+        assert_near(own.in_place.pages, shares[i][1]);
+        speed.unaligned = shares[i][0];
+        tn_constants_apply(table(), &speed, &own);
+        assert_near(own.in_place.unaligned, shares[i][1]);
+    }
+}
+
 static void what_is_kept_is_read(void **state)
 {
-    const tn_host_speed speed = {57.25, 31.5, 21};
+    const tn_host_speed speed = {57.25, 31.5, 21, 32 << 20, 0.625, 0.75};
     tn_host_speed read;
-    char text[128];
+    char text[TN_CONSTANTS_TEXT];
     (void)state;
     tn_constants_text(&speed, text, sizeof text);
     assert_true(tn_constants_parse(text, &read));
     assert_true(read.rate == 57.25 && read.memory == 31.5 && read.cache == 21);
+    assert_true(read.cache_size == 32 << 20 && read.pages == 0.625 && read.unaligned == 0.75);
 }
+
+#define TEXT(rate, memory, cache, size, pages, unaligned)                                          \
+    "rate " rate " memory " memory " cache " cache " cache_size " size " pages " pages             \
+    " unaligned " unaligned
 
 static void arbitrary_text_is_refused(void **state)
 {
@@ -78,11 +104,18 @@ static void arbitrary_text_is_refused(void **state)
                                         "rate",
                                         "rate 1 memory 2",
                                         "rate 1 memory 2 cache",
-                                        "rate -1 memory 2 cache 3",
-                                        "rate 0 memory 2 cache 3",
-                                        "rate 1 memory nan cache 3",
-                                        "rate 1 memory 2 cache inf",
-                                        "rate 1e300 memory 2 cache 3"};
+                                        "rate 1 memory 2 cache 3",
+                                        "rate 1 memory 2 cache 3 cache_size 4 pages 1",
+                                        TEXT("-1", "2", "3", "4", "1", "1"),
+                                        TEXT("0", "2", "3", "4", "1", "1"),
+                                        TEXT("1", "nan", "3", "4", "1", "1"),
+                                        TEXT("1", "2", "inf", "4", "1", "1"),
+                                        TEXT("1e300", "2", "3", "4", "1", "1"),
+                                        TEXT("1", "2", "3", "0", "1", "1"),
+                                        TEXT("1", "2", "3", "1e300", "1", "1"),
+                                        TEXT("1", "2", "3", "nan", "1", "1"),
+                                        TEXT("1", "2", "3", "4", "0", "1"),
+                                        TEXT("1", "2", "3", "4", "1", "1.5")};
     test_random random = test_random_for(74);
     tn_host_speed read;
     (void)state;
@@ -90,29 +123,112 @@ static void arbitrary_text_is_refused(void **state)
         if (tn_constants_parse(texts[i], &read))
             fail_msg("\"%s\" is taken", texts[i]);
     for (int i = 0; i < 10000; i++) {
-        char text[] = "rate 57.25 memory 31.5 cache 21";
+        char text[] = TEXT("57.25", "31.5", "21", "33554432", "0.625", "0.75");
         for (int n = 0; n < 3; n++)
             text[test_between(&random, 0, sizeof text - 2)] = (char)test_between(&random, 0, 255);
         if (tn_constants_parse(text, &read))
             assert_true(read.rate > 0 && read.memory > 0 && read.cache > 0 && read.rate < 1e6 &&
-                        read.memory < 1e6 && read.cache < 1e6);
+                        read.memory < 1e6 && read.cache < 1e6 && read.cache_size > 0 &&
+                        read.pages > 0 && read.pages <= 1 && read.unaligned > 0 &&
+                        read.unaligned <= 1);
     }
 }
 
-static void it_is_measured(void **state)
+/* A table of one set and one repeat, which is enough. */
+static tn_host_times least_times(void)
 {
-    tn_host_speed speed = {0};
+    return (tn_host_times){.threads = 2,
+                           .sets = 1,
+                           .repeats = 1,
+                           .reads = {{.bytes = 1 << 20, .nanoseconds = {1 << 15}}},
+                           .multiply_adds = 1e6,
+                           .panels = {{2e4}, {4e4}, {1e4}}};
+}
+
+static void the_least_table_is_enough(void **state)
+{
+    const tn_host_times times = least_times();
+    tn_host_speed speed;
     (void)state;
-    for (uint32_t threads = 0; threads < 4; threads++) {
-        assert_true(
-            tn_host_speed_measure(threads, 4, (uint64_t)1 << 20, (uint64_t)8 << 20, &speed));
-        assert_true(speed.rate > 0.01 && speed.memory > 0.01 && speed.cache > 0.01);
-        assert_true(speed.rate < 1000 && speed.cache < 10000);
+    assert_true(tn_host_speed_of(&times, &speed));
+    assert_near(speed.rate, 50);
+    assert_near(speed.memory, 32);
+    assert_near(speed.cache, 16);
+    assert_int_equal(speed.cache_size, 1 << 20);
+    assert_near(speed.pages, 0.5);
+    assert_near(speed.unaligned, 1); /* never faster */
+}
+
+static void tables_without_times_are_refused(void **state)
+{
+    static const double none[] = {0, -1, NAN, INFINITY};
+    tn_host_times times = least_times();
+    tn_host_speed speed;
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        times = least_times();
+        times.reads[0].nanoseconds[0] = none[i];
+        assert_false(tn_host_speed_of(&times, &speed));
+        for (int panel = 0; panel < TN_HOST_PANELS; panel++) {
+            times = least_times();
+            times.panels[panel][0] = none[i];
+            assert_false(tn_host_speed_of(&times, &speed));
+        }
+        times = least_times();
+        times.multiply_adds = none[i];
+        assert_false(tn_host_speed_of(&times, &speed));
     }
-    assert_false(tn_host_speed_measure(2, 4, 0, (uint64_t)8 << 20, &speed));
-    assert_false(tn_host_speed_measure(2, 4, (uint64_t)1 << 20, ((uint64_t)2 << 20) - 1, &speed));
-    assert_false(tn_host_speed_measure(2, 4, (uint64_t)1 << 40, UINT64_MAX, &speed));
-    assert_false(tn_host_speed_measure(2, 7, (uint64_t)1 << 20, (uint64_t)8 << 20, &speed));
+    times = least_times();
+    times.sets = 0;
+    assert_false(tn_host_speed_of(&times, &speed));
+    times.sets = TN_HOST_SETS + 1;
+    assert_false(tn_host_speed_of(&times, &speed));
+    times = least_times();
+    times.repeats = 0;
+    assert_false(tn_host_speed_of(&times, &speed));
+    times.repeats = TN_HOST_REPEATS + 1;
+    assert_false(tn_host_speed_of(&times, &speed));
+}
+
+static void interrupted_pieces_do_not_count(void **state)
+{
+    double one[] = {7}, even[] = {10, 11, 9, 10}, most[] = {10, 500, 12, 8, 1e9, 10, 37};
+    (void)state;
+    assert_near(tn_host_undisturbed(one, 1), 7);
+    assert_near(tn_host_undisturbed(even, 4), 10);
+    assert_near(tn_host_undisturbed(most, 7), 10);
+}
+
+/* What every processor that this can run on keeps to: its numbers depend on the processor and on
+ * what else runs there, so no more can be said of them. */
+static void the_processor_at_hand_is_measured(void **state)
+{
+    static const uint32_t lanes[] = {4, 7, 8, 16, 64};
+    (void)state;
+    for (uint32_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
+        const uint64_t most = (uint64_t)8 << 20;
+        tn_host_times times;
+        tn_host_speed speed;
+        assert_true(tn_host_times_take(i, lanes[i], most, &times));
+        assert_true(tn_host_speed_of(&times, &speed));
+        assert_true(times.threads >= 1 && times.threads <= (i > 0 ? i : 1));
+        assert_true(times.repeats >= 1 && times.sets >= 1);
+        assert_true(times.reads[times.sets - 1].bytes <= most);
+        assert_true(speed.rate > 0 && speed.rate < 1e4);
+        assert_true(speed.memory > 0 && speed.memory < 1e5);
+        assert_true(speed.cache > 0 && speed.cache < 1e5);
+        assert_true(speed.cache_size >= TN_HOST_LEAST_SET && speed.cache_size <= most);
+        assert_true(speed.pages > 0 && speed.pages <= 1);
+        assert_true(speed.unaligned > 0 && speed.unaligned <= 1);
+    }
+}
+
+static void without_memory_nothing_is_measured(void **state)
+{
+    tn_host_times times;
+    (void)state;
+    assert_false(tn_host_times_take(2, 4, 0, &times));
+    assert_false(tn_host_times_take(2, 4, ((uint64_t)4 << 20) - 1, &times));
 }
 
 int main(void)
@@ -120,9 +236,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_the_table_it_stays_the_table),
         cmocka_unit_test(further_off_it_goes_by_steps),
+        cmocka_unit_test(shares_are_rounded_to_eighths),
         cmocka_unit_test(what_is_kept_is_read),
         cmocka_unit_test(arbitrary_text_is_refused),
-        cmocka_unit_test(it_is_measured),
+        cmocka_unit_test(the_least_table_is_enough),
+        cmocka_unit_test(tables_without_times_are_refused),
+        cmocka_unit_test(interrupted_pieces_do_not_count),
+        cmocka_unit_test(the_processor_at_hand_is_measured),
+        cmocka_unit_test(without_memory_nothing_is_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

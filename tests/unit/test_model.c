@@ -33,6 +33,8 @@ static void check_cpu(const tn_device_kind *kind)
     assert_true(kind->steps.vector_element > 0 && kind->steps.single_element > 0);
     assert_true(kind->steps.row > 0 && kind->memory.cache > 0);
     assert_true(kind->reached.rate > 0 && kind->reached.memory > 0 && kind->reached.cache > 0);
+    assert_true(kind->in_place.pages > 0 && kind->in_place.pages <= 1);
+    assert_true(kind->in_place.unaligned > 0 && kind->in_place.unaligned <= 1);
     assert_int_equal(kind->cpu_tiles[COUNT(kind->cpu_tiles) - 1].vectors, 0);
 }
 

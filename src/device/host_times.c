@@ -1,0 +1,149 @@
+#include "device/host_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A set is in the caches where it is read so many times as fast as the largest one. */
+#define CACHED 1.4
+/* The share of the caches that the last cache's speed is taken from: sets that leave room for what
+ * else is there. */
+#define WITHIN 4
+/* A piece that takes so many times as long as the median was interrupted. */
+#define INTERRUPTED 3
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts a copy of the repeats. */
+static void sort(const double *times, uint32_t count, double sorted[TN_HOST_REPEATS])
+{
+    memcpy(sorted, times, count * sizeof *times);
+    qsort(sorted, count, sizeof *sorted, compare);
+}
+
+static double least(const double *times, uint32_t count)
+{
+    double sorted[TN_HOST_REPEATS];
+    sort(times, count, sorted);
+    return sorted[0];
+}
+
+/* Of an even number of repeats the longer of the two in the middle. */
+static double median(const double *times, uint32_t count)
+{
+    double sorted[TN_HOST_REPEATS];
+    sort(times, count, sorted);
+    return sorted[count / 2];
+}
+
+double tn_host_undisturbed(double *pieces, uint32_t count)
+{
+    double sum = 0;
+    uint32_t kept = 0;
+    qsort(pieces, count, sizeof *pieces, compare);
+    const double most = INTERRUPTED * pieces[count / 2];
+    for (; kept < count && pieces[kept] <= most; kept++)
+        sum += pieces[kept];
+    return sum / kept;
+}
+
+static bool are_times(const double *times, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!(times[i] > 0) || !isfinite(times[i]))
+            return false;
+    return true;
+}
+
+static bool is_whole(const tn_host_times *t)
+{
+    if (t->threads == 0 || t->sets == 0 || t->sets > TN_HOST_SETS || t->repeats == 0 ||
+        t->repeats > TN_HOST_REPEATS || !(t->multiply_adds > 0) || !isfinite(t->multiply_adds))
+        return false;
+    for (uint32_t i = 0; i < t->sets; i++)
+        if (!are_times(t->reads[i].nanoseconds, t->repeats) || t->reads[i].bytes == 0)
+            return false;
+    for (int i = 0; i < TN_HOST_PANELS; i++)
+        if (!are_times(t->panels[i], t->repeats))
+            return false;
+    return true;
+}
+
+/* A larger set is never read faster: where a measurement says so, neighbours get their geometric
+ * mean (pool adjacent violators). */
+static void make_monotone(double *logarithms, uint32_t count)
+{
+    double pool[TN_HOST_SETS];
+    uint32_t sizes[TN_HOST_SETS], pools = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        pool[pools] = logarithms[i];
+        sizes[pools++] = 1;
+        for (; pools > 1 && pool[pools - 1] > pool[pools - 2]; pools--) {
+            const double both = sizes[pools - 2] + sizes[pools - 1];
+            pool[pools - 2] =
+                (pool[pools - 2] * sizes[pools - 2] + pool[pools - 1] * sizes[pools - 1]) / both;
+            sizes[pools - 2] += sizes[pools - 1];
+        }
+    }
+    for (uint32_t p = 0, i = 0; p < pools; p++)
+        for (uint32_t end = i + sizes[p]; i < end; i++)
+            logarithms[i] = pool[p];
+}
+
+/* Bytes in a nanosecond of all threads, by working sets. Others share memory and caches: the usual
+ * speed counts. */
+static void speeds_of(const tn_host_times *t, double speeds[TN_HOST_SETS])
+{
+    for (uint32_t i = 0; i < t->sets; i++)
+        speeds[i] = log((double)t->reads[i].bytes / median(t->reads[i].nanoseconds, t->repeats));
+    make_monotone(speeds, t->sets);
+    for (uint32_t i = 0; i < t->sets; i++)
+        speeds[i] = exp(speeds[i]);
+}
+
+/* The largest set that is in the caches; the largest of all where none is read faster. */
+static uint32_t last_cached(const double *speeds, uint32_t count)
+{
+    uint32_t i = count - 1;
+    while (i > 0 && speeds[i] < CACHED * speeds[count - 1])
+        i--;
+    return speeds[i] < CACHED * speeds[count - 1] ? count - 1 : i;
+}
+
+/* Others take a core away, and do not make it faster: the fastest counts. */
+static double cache_speed(const tn_host_times *t, uint32_t cached)
+{
+    uint32_t i = cached;
+    while (i > 0 && t->reads[i].bytes > t->reads[cached].bytes / WITHIN)
+        i--;
+    return (double)t->reads[i].bytes / least(t->reads[i].nanoseconds, t->repeats) / t->threads;
+}
+
+/* The nearest one. */
+static uint64_t power_of_two(uint64_t bytes)
+{
+    return (uint64_t)1 << (int)fmin(round(log2((double)bytes)), 63);
+}
+
+bool tn_host_speed_of(const tn_host_times *t, tn_host_speed *out)
+{
+    double speeds[TN_HOST_SETS], panels[TN_HOST_PANELS];
+    if (!is_whole(t))
+        return false;
+    speeds_of(t, speeds);
+    for (int i = 0; i < TN_HOST_PANELS; i++)
+        panels[i] = least(t->panels[i], t->repeats);
+    const uint32_t cached = last_cached(speeds, t->sets);
+    *out =
+        (tn_host_speed){.rate = t->multiply_adds / panels[TN_HOST_PACKED],
+                        .memory = speeds[t->sets - 1],
+                        .cache = cache_speed(t, cached),
+                        .cache_size = power_of_two(t->reads[cached].bytes),
+                        .pages = fmin(panels[TN_HOST_PACKED] / panels[TN_HOST_PAGES], 1),
+                        .unaligned = fmin(panels[TN_HOST_PACKED] / panels[TN_HOST_UNALIGNED], 1)};
+    return true;
+}
