@@ -205,6 +205,15 @@ static double packing_moves(double rows)
     return 4 * (1 + 16 / rows);
 }
 
+/* The share of memory's speed: of an a contiguous along M, which is packed, a tile's few rows are
+ * read at a time, from a row of memory for each k. */
+static double reach(tenon_context *context, const gemm_problem *p)
+{
+    const double m = (double)p->m, n = (double)p->n,
+                 apart = context->device.model.kind->memory.apart;
+    return 0.9 * (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_ROW ? (m + n) / (m / apart + n) : 1);
+}
+
 /* The factors are read once. The sums of a block of K are read and written once for each. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
@@ -225,19 +234,20 @@ tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const in
                            (a == GEMM_UNIT_ROW ? packed * packing_moves((double)rows) : 0),
         .single_elements = a == GEMM_STRIDED ? packed : 0,
         .bytes = k * (m + (double)p->n) * batch * (double)tenon_dtype_size((tenon_dtype)p->dtype),
-        .reach = 0.9,
+        .reach = reach(context, p),
     };
 }
 
 void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_t panels,
-                           tn_gemm_cpu_local local, tn_choice *choice)
+                           tn_gemm_cpu_local local, double efficiency, tn_choice *choice)
 {
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     tn_gemm_cpu_tune(context, p, panels, local, choice->values);
     choice->misfit = tn_gemm_cpu_constrains(context, p, choice->values, local);
     if (choice->misfit != NULL)
         return;
-    const tn_work work = tn_gemm_cpu_work(context, p, choice->values);
+    tn_work work = tn_gemm_cpu_work(context, p, choice->values);
+    work.efficiency = efficiency;
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
         tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);

@@ -45,9 +45,9 @@ void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, cons
                          char text[TN_OPTIONS_SIZE]);
 
 /* All of these for a solver: its parameters, whether they go together, its options, and its time
- * but for what it packs of b. */
+ * but for what it packs of b. `efficiency` is the share of the rate that its loop reaches. */
 void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *problem, int32_t panels,
-                           tn_gemm_cpu_local local, tn_choice *choice);
+                           tn_gemm_cpu_local local, double efficiency, tn_choice *choice);
 
 /* Work-groups side by side, each with its panels of columns. */
 int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *values);

@@ -13,6 +13,20 @@ static const char *refuses(tenon_context *context, const gemm_problem *p)
     return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than a panel" : NULL;
 }
 
+#define PAGE     4096 /* bytes */
+#define FEW_ROWS 128  /* of b: K. A panel of them, 64 f32 wide, has 32 KiB. */
+
+/* The share of the rate that is left where the panels of b are read in place. A panel of few rows
+ * stays in the first cache however it lies. */
+static double efficiency(tenon_context *context, const gemm_problem *p)
+{
+    const tn_kind_in_place *shares = &context->device.model.kind->in_place;
+    const int64_t row = p->matrix[GEMM_B].row * (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    if (p->k <= FEW_ROWS)
+        return 1;
+    return row % PAGE == 0 ? shares->pages : row % TN_LINE_BYTES != 0 ? shares->unaligned : 1;
+}
+
 static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 {
     return tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
@@ -22,14 +36,15 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
+    const double share = efficiency(context, p);
     tn_choice narrow = *choice; /* no wider than the matrix */
     const char *why = refuses(context, p);
     if (why != NULL)
         return why;
-    tn_gemm_cpu_configure(context, p, panels, local_elements, choice);
+    tn_gemm_cpu_configure(context, p, panels, local_elements, share, choice);
     if (narrow.values[CPU_NR] == 0 && choice->values[CPU_NR] > p->n) {
         narrow.values[CPU_NR] = (int32_t)(2 * tn_gemm_lanes(context, p->dtype));
-        tn_gemm_cpu_configure(context, p, panels, local_elements, &narrow);
+        tn_gemm_cpu_configure(context, p, panels, local_elements, share, &narrow);
         *choice = narrow;
     }
     if (choice->values[CPU_NR] > p->n)

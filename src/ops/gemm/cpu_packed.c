@@ -18,7 +18,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL ? 4
                            : b == GEMM_UNIT_ROW                       ? 1
                                                                       : 2;
-    tn_gemm_cpu_configure(context, p, panels, local_elements, choice);
+    tn_gemm_cpu_configure(context, p, panels, local_elements, 1, choice);
     if (choice->misfit != NULL)
         return NULL;
     /* Each group of rows packs b again. */

@@ -1,0 +1,354 @@
+/* Measuring processors and choosing by what was measured, on imaginary ones: of every width, from 1
+ * to 256 compute units, with caches from 2 MiB to 1 GiB that drivers know or not and that other
+ * guests share, and speeds a factor of ten apart. Lists what each chooses. */
+#include "common/processor.h"
+
+#include "check/case.h"
+#include "dispatch/plan.h"
+#include "dispatch/solver.h"
+#include "runtime/constants.h"
+#include "runtime/target.h"
+
+#include <math.h>
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+#define MIB         ((uint64_t)1 << 20)
+
+static const uint64_t caches[] = {2 * MIB, 8 * MIB, 24 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB};
+static const uint32_t units[] = {1, 2, 6, 16, 64, 256}, lanes[] = {4, 8, 16};
+/* Of which other guests leave one part of so many. */
+static const uint32_t guests[] = {1, 8};
+static const double speeds[] = {0.3, 1, 3};
+#define PROCESSORS (COUNT(caches) * COUNT(units) * COUNT(lanes) * COUNT(guests) * COUNT(speeds))
+
+/* The processor of that number of all combinations. */
+static processor processor_of(size_t number)
+{
+    const uint64_t cache = caches[number % COUNT(caches)];
+    number /= COUNT(caches);
+    const uint32_t count = units[number % COUNT(units)];
+    number /= COUNT(units);
+    const uint32_t width = lanes[number % COUNT(lanes)];
+    number /= COUNT(lanes);
+    const uint32_t share = guests[number % COUNT(guests)];
+    const double speed = speeds[number / COUNT(guests)];
+    return (processor){.units = count,
+                       .lanes = width,
+                       .driver_cache = cache,
+                       .cache = cache / share,
+                       .rate = speed * 5 * width,
+                       .memory = speed * 12 * sqrt(count),
+                       .cache_speed = speed * 50,
+                       .pages = number % 2 == 0 ? 1 : 0.55,
+                       .unaligned = number % 2 == 0 ? 0.95 : 0.75,
+                       .noise = 0.05,
+                       .interrupted = 2};
+}
+
+static void describe(const processor *p)
+{
+    print_message(
+        "%3u units of %2u lanes, cache %4.0f of %4.0f MiB, rate %6.1f, memory %6.1f: ", p->units,
+        p->lanes, (double)p->cache / MIB, (double)p->driver_cache / MIB, p->rate, p->memory);
+}
+
+static tn_host_speed measured(const processor *p, uint64_t stream, uint64_t most_bytes)
+{
+    tn_host_times times;
+    tn_host_speed speed;
+    processor_put(p, test_random_for(stream));
+    assert_true(processor_take(p->units, p->lanes, most_bytes, &times));
+    if (!tn_host_speed_of(&times, &speed)) {
+        describe(p);
+        fail_msg("nothing is measured");
+    }
+    return speed;
+}
+
+static void assert_between(const processor *p, const char *what, double low, double value,
+                           double high)
+{
+    if (value >= low && value <= high)
+        return;
+    describe(p);
+    fail_msg("%s is %g, must be from %g to %g", what, value, low, high);
+}
+
+/* What every core together reads from the caches is at least twice as fast as memory. */
+static bool drops(const processor *p)
+{
+    return p->cache_speed * (p->units < 64 ? p->units : 64) >= 2 * p->memory;
+}
+
+static void check_cache_size(const processor *p, const tn_host_speed *speed, uint64_t most)
+{
+    const double found = (double)speed->cache_size, cache = (double)p->cache;
+    if (cache >= (double)most)
+        assert_between(p, "cache_size", (double)most, found, (double)most);
+    else if (drops(p) && 1.5 * cache <= (double)most && cache > (double)MIB)
+        assert_between(p, "cache_size", cache / 2, found, 1.5 * cache);
+    if (drops(p) && 1.5 * cache <= (double)most)
+        assert_between(p, "memory", 0.8 * p->memory, speed->memory, 1.05 * p->memory);
+    if (drops(p) && cache >= 4.0 * MIB)
+        assert_between(p, "cache", 0.9 * p->cache_speed, speed->cache, 1.01 * p->cache_speed);
+}
+
+static void each_is_measured(void **state)
+{
+    static const uint64_t bounds[] = {256 * MIB, 64 * MIB};
+    (void)state;
+    for (size_t i = 0; i < PROCESSORS; i++)
+        for (size_t b = 0; b < COUNT(bounds); b++) {
+            const processor p = processor_of(i);
+            const tn_host_speed speed = measured(&p, i, bounds[b]);
+            assert_between(&p, "rate", 0.9 * p.rate, speed.rate, 1.01 * p.rate);
+            assert_between(&p, "pages", p.pages - 0.1, speed.pages, fmin(p.pages + 0.1, 1));
+            assert_between(&p, "unaligned", p.unaligned - 0.1, speed.unaligned,
+                           fmin(p.unaligned + 0.1, 1));
+            assert_between(&p, "memory", 0.5 * p.memory, speed.memory,
+                           1.01 * fmax(p.memory, p.cache_speed * p.units));
+            check_cache_size(&p, &speed, bounds[b]);
+        }
+}
+
+/* A context of the processor, whose constants are measured at the first choice. */
+static tenon_context *context_of(const processor *p, tenon_measurements measurements)
+{
+    const tn_device_kind *kind = tn_device_kind_of_cpu(p->lanes, p->driver_cache);
+    tenon_context *context;
+    assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+    context->device.info.compute_units = p->units;
+    context->device.info.vector_width_f32 = p->lanes;
+    context->device.model.units = p->units;
+    context->device.model.cache_size = context->device.driver_cache = p->driver_cache;
+    context->constants.take = processor_take;
+    context->measurements = measurements;
+    return context;
+}
+
+static const char *const calls[] = {
+    "gemm a=T:64x64 b=T:64x64 d=T:64x64",
+    "gemm a=T:256x256 b=T:256x256 d=T:256x256",
+    "gemm a=T:1009x1019 b=T:1019x1013 d=T:1009x1013",
+    "gemm a=T:2048x2048 b=T:2048x2048 d=T:2048x2048",
+    "gemm a=T:32x4096 b=T:4096x4096 d=T:32x4096",
+    "gemm a=T:4x4096 b=T:4096x4096 d=T:4x4096",
+    "gemm a=T:4096x4096 b=T:4096x1 d=T:4096x1",
+    "gemm a=T:4096x4096/1,4096 b=T:4096x1 d=T:4096x1",
+    "gemm a=T:512x512 b=T:512x512/1,512 d=T:512x512",
+    "conv x=T:1x64x56x56 w=T:64x64x3x3 y=T:1x64x56x56 pad_begin=1,1 pad_end=1,1",
+    "conv x=T:8x64x56x56 w=T:256x64x1x1 y=T:8x256x56x56",
+    "conv x=T:8x144x56x56 w=T:144x1x3x3 y=T:8x144x56x56 pad_begin=1,1 pad_end=1,1 groups=144",
+    "conv_backward_data dy=T:8x64x56x56 w=T:64x64x3x3 dx=T:8x64x56x56 pad_begin=1,1 pad_end=1,1",
+    "softmax x=T:8192x1024 y=T:8192x1024",
+    "reduce x=T:1x67108864 y=T: axis_count=2 axes=0,1",
+    "activation x=T:1048576 y=T:1048576 activation=relu",
+};
+#define SQUARE 3 /* the product of those whose b has rows of whole pages */
+/* Compute units that have so many rows of it each that packing b takes little of their time. */
+#define FEW_UNITS 16
+
+/* The choice of a call, and the time that the context's model gives it. */
+typedef struct choice {
+    const tn_solver *solver;
+    double time, least; /* of the choice; of all candidates */
+    const char *family;
+} choice;
+
+typedef struct listener {
+    tenon_context *context;
+    const tn_solver *asked; /* whose time is wanted; NULL: the chosen one's */
+    choice found;
+} listener;
+
+static void hear(void *user, const tn_family *family, const tn_problem *problem,
+                 const tn_call *call, const tn_choice *chosen)
+{
+    listener *l = user;
+    tn_candidate list[TN_MOST_SOLVERS];
+    (void)call;
+    assert_non_null(chosen);
+    if (l->found.family != NULL)
+        return;
+    const uint32_t count = tn_candidates(l->context, family, problem, list);
+    assert_true(count > 0);
+    l->found = (choice){.solver = l->asked != NULL ? l->asked : chosen->solver,
+                        .time = INFINITY,
+                        .least = list[0].time,
+                        .family = family->name};
+    for (uint32_t i = 0; i < count; i++)
+        if (list[i].solver == l->found.solver)
+            l->found.time = list[i].time;
+}
+
+static choice choose(tenon_context *context, const char *line, const tn_solver *asked)
+{
+    listener l = {.context = context, .asked = asked};
+    tn_dispatch *dispatch = tn_dispatch_of(context);
+    tenon_plan *plan = NULL;
+    tn_case c;
+    assert_non_null(dispatch);
+    dispatch->listener = hear;
+    dispatch->listener_user = &l;
+    memset(&c, 0, sizeof c);
+    if (tn_case_parse_line(line, TENON_DTYPE_F32, &c) != TENON_OK ||
+        tn_case_plan(context, &c, NULL, &plan) != TENON_OK)
+        fail_msg("%s: %s", line, tenon_last_error());
+    tenon_plan_release(plan);
+    assert_non_null(l.found.solver);
+    return l.found;
+}
+
+static void choose_all(const processor *p, uint64_t stream, choice found[COUNT(calls)])
+{
+    processor_put(p, test_random_for(stream));
+    tenon_context *context = context_of(p, TENON_MEASUREMENTS_USUAL);
+    for (size_t i = 0; i < COUNT(calls); i++)
+        found[i] = choose(context, calls[i], NULL);
+    if (processor_at_hand.taken != 1) {
+        describe(p);
+        fail_msg("measured %u times", processor_at_hand.taken);
+    }
+    tenon_context_release(context);
+}
+
+/* A context that has the processor's own numbers as they are, without noise or rounding. */
+static tenon_context *context_of_truth(const processor *p, tn_device_kind *own)
+{
+    tenon_context *context = context_of(p, TENON_MEASUREMENTS_NONE);
+    const tn_device_kind *kind = context->device.model.kind;
+    const double rate = kind->reached.rate * p->rate / kind->rates.f32;
+    *own = *kind;
+    own->rates.f32 *= rate;
+    own->rates.f64 *= rate;
+    own->rates.scalar *= rate;
+    own->steps.vector_element /= rate;
+    own->steps.single_element /= rate;
+    own->steps.row /= rate;
+    own->memory.bandwidth = kind->reached.memory * p->memory;
+    own->memory.cache = kind->reached.cache * p->cache_speed;
+    own->in_place = (tn_kind_in_place){p->pages, p->unaligned};
+    context->device.model.kind = own;
+    context->device.model.cache_size = p->cache;
+    return context;
+}
+
+/* What was measured leads to choices that are nearly as good as those by the truth. */
+#define NEARLY 2
+
+static void each_chooses_well(void **state)
+{
+    double worst = 1;
+    (void)state;
+    for (size_t i = 0; i < PROCESSORS; i++) {
+        const processor p = processor_of(i);
+        choice found[COUNT(calls)];
+        tn_device_kind own;
+        choose_all(&p, i, found);
+        tenon_context *truth = context_of_truth(&p, &own);
+        describe(&p);
+        for (size_t c = 0; c < COUNT(calls); c++) {
+            const choice by_truth = choose(truth, calls[c], found[c].solver);
+            print_message(" %s", found[c].solver->name);
+            worst = fmax(worst, by_truth.time / by_truth.least);
+            if (!(by_truth.time <= NEARLY * by_truth.least))
+                fail_msg("\n%s: %s takes %.2f times as long as the best", calls[c],
+                         found[c].solver->name, by_truth.time / by_truth.least);
+        }
+        print_message("\n");
+        tenon_context_release(truth);
+    }
+    print_message("the worst choice takes %.2f times as long as the best\n", worst);
+}
+
+/* Other guests have the rest of the cache: what the driver says of it decides nothing. */
+static void what_the_driver_says_of_the_cache_does_not_count(void **state)
+{
+    static const uint64_t said[] = {0, 2 * MIB, 32 * MIB, 480 * MIB, 1024 * MIB};
+    (void)state;
+    for (size_t i = 0; i < PROCESSORS; i += 7) {
+        processor p = processor_of(i);
+        choice first[COUNT(calls)], found[COUNT(calls)];
+        for (size_t s = 0; s < COUNT(said); s++) {
+            p.driver_cache = said[s];
+            choose_all(&p, i, s == 0 ? first : found);
+            for (size_t c = 0; s > 0 && c < COUNT(calls); c++)
+                if (found[c].solver != first[c].solver || found[c].time != first[c].time) {
+                    describe(&p);
+                    fail_msg("%s: %s, not %s", calls[c], found[c].solver->name,
+                             first[c].solver->name);
+                }
+        }
+    }
+}
+
+/* Ten times the speed of everything takes no call longer. */
+static void faster_processors_take_no_longer(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PROCESSORS; i += 5) {
+        processor p = processor_of(i);
+        choice slow[COUNT(calls)], fast[COUNT(calls)];
+        choose_all(&p, i, slow);
+        p.rate *= 10;
+        p.memory *= 10;
+        p.cache_speed *= 10;
+        choose_all(&p, i, fast);
+        for (size_t c = 0; c < COUNT(calls); c++)
+            assert_between(&p, calls[c], 0, fast[c].time, slow[c].time);
+    }
+}
+
+static const char *solver_of_square(const processor *p)
+{
+    processor_put(p, test_random_for(2));
+    tenon_context *context = context_of(p, TENON_MEASUREMENTS_USUAL);
+    const char *name = choose(context, calls[SQUARE], NULL).solver->name;
+    tenon_context_release(context);
+    return name;
+}
+
+/* A b whose rows are pages apart is packed where reading it in place halves the rate, and not where
+ * that costs nothing: what a server with a large cache has chosen wrongly. */
+static void rows_that_are_pages_apart_are_packed_where_that_pays(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PROCESSORS; i++) {
+        processor p = processor_of(i);
+        p.pages = 1;
+        assert_string_not_equal(solver_of_square(&p), "cpu_packed");
+        p.pages = 0.5;
+        if (p.units <= FEW_UNITS && strcmp(solver_of_square(&p), "cpu_packed") != 0) {
+            describe(&p);
+            fail_msg("%s: %s", calls[SQUARE], solver_of_square(&p));
+        }
+    }
+}
+
+/* Without measurements nothing is measured, and choices go by the table and the driver's cache. */
+static void without_measurements_the_table_decides(void **state)
+{
+    const processor p = processor_usual();
+    (void)state;
+    processor_put(&p, test_random_for(1));
+    tenon_context *context = context_of(&p, TENON_MEASUREMENTS_NONE);
+    const tn_device_kind *table = context->device.model.kind;
+    choose(context, calls[SQUARE], NULL);
+    assert_int_equal(processor_at_hand.taken, 0);
+    assert_ptr_equal(context->device.model.kind, table);
+    assert_int_equal(context->device.model.cache_size, p.driver_cache);
+    tenon_context_release(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_is_measured),
+        cmocka_unit_test(each_chooses_well),
+        cmocka_unit_test(what_the_driver_says_of_the_cache_does_not_count),
+        cmocka_unit_test(faster_processors_take_no_longer),
+        cmocka_unit_test(rows_that_are_pages_apart_are_packed_where_that_pays),
+        cmocka_unit_test(without_measurements_the_table_decides),
+    };
+    return cmocka_run_group_tests_name("processors", tests, NULL, NULL);
+}

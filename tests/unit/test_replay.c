@@ -1,0 +1,238 @@
+/* Choices on processors on which every candidate has been timed, by the files that `tenon-bench
+ * regret --json` wrote there: choosing again needs none of them, and no clock. */
+#include "common/testing.h"
+
+#include "check/case.h"
+#include "runtime/constants.h"
+#include "runtime/target.h"
+
+#include <jansson.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_CASES 512
+
+static const char *folder; /* of the files */
+
+/* A product of a file: "words [BATCHx ]MxNxK [a'][b']", where a' and b' are transposed. */
+typedef struct product {
+    int batch, m, n, k;
+    bool a_is_transposed, b_is_transposed;
+} product;
+
+static bool read_product(const char *name, product *p)
+{
+    const char *at = name + strlen(name);
+    *p = (product){.batch = 1};
+    p->a_is_transposed = strstr(name, "a'") != NULL;
+    p->b_is_transposed = strstr(name, "b'") != NULL;
+    /* The last word of three numbers, and the batch before it. */
+    while (at > name && sscanf(at, " %dx%dx%d", &p->m, &p->n, &p->k) != 3)
+        at--;
+    while (at > name && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    if (sscanf(at, "%dx%dx%d", &p->m, &p->n, &p->k) != 3)
+        return false;
+    while (at > name && (at[-1] == ' ' || at[-1] == 'x'))
+        at--;
+    while (at > name && at[-1] >= '0' && at[-1] <= '9')
+        at--;
+    int length = 0;
+    if (sscanf(at, "%dx %n", &p->batch, &length) != 1 || length == 0)
+        p->batch = 1;
+    return true;
+}
+
+static void write_operand(char *text, size_t size, int batch, int rows, int columns,
+                          bool is_transposed)
+{
+    int used = 0;
+    if (batch > 1)
+        used = snprintf(text, size, "%dx", batch);
+    used += snprintf(text + used, size - (size_t)used, "%dx%d", rows, columns);
+    if (is_transposed && batch > 1)
+        snprintf(text + used, size - (size_t)used, "/%d,1,%d", rows * columns, rows);
+    else if (is_transposed)
+        snprintf(text + used, size - (size_t)used, "/1,%d", rows);
+}
+
+/* What would be chosen, with its parameters. */
+static void choose(tenon_context *context, const char *name, char *solver, size_t size)
+{
+    char a[64], b[64], d[64], line[256], text[1024];
+    tenon_plan *plan = NULL;
+    product p;
+    tn_case c;
+    if (!read_product(name, &p))
+        fail_msg("%s is no product", name);
+    write_operand(a, sizeof a, p.batch, p.m, p.k, p.a_is_transposed);
+    write_operand(b, sizeof b, p.batch, p.k, p.n, p.b_is_transposed);
+    write_operand(d, sizeof d, p.batch, p.m, p.n, false);
+    snprintf(line, sizeof line, "gemm a=T:%s b=T:%s d=T:%s", a, b, d);
+    memset(&c, 0, sizeof c);
+    if (tn_case_parse_line(line, TENON_DTYPE_F32, &c) != TENON_OK ||
+        tn_case_plan(context, &c, NULL, &plan) != TENON_OK)
+        fail_msg("%s: %s", line, tenon_last_error());
+    tenon_plan_describe(plan, text, sizeof text);
+    tenon_plan_release(plan);
+    snprintf(solver, size, "%.*s", (int)strcspn(text, " ;("), text);
+}
+
+/* Nanoseconds of a solver as it was timed; with its first parameters where these were not; 0 where
+ * it was not timed at all. */
+static double time_of(const json_t *measured, const char *solver)
+{
+    double first = 0;
+    const size_t name = strcspn(solver, ":");
+    for (size_t i = 0; i < json_array_size(measured); i++) {
+        const json_t *m = json_array_get(measured, i);
+        const char *other = json_string_value(json_object_get(m, "solver"));
+        const double time = json_number_value(json_object_get(m, "median_ns"));
+        if (strcmp(other, solver) == 0)
+            return time;
+        if (first == 0 && strncmp(other, solver, name) == 0 && strcspn(other, ":") == name)
+            first = time;
+    }
+    return first;
+}
+
+static double best_of(const json_t *measured)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < json_array_size(measured); i++)
+        best = fmin(best,
+                    json_number_value(json_object_get(json_array_get(measured, i), "median_ns")));
+    return best;
+}
+
+static json_t *read_file(const char *name)
+{
+    char path[1024];
+    json_error_t error;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    json_t *file = json_load_file(path, 0, &error);
+    if (file == NULL)
+        fail_msg("%s: %s", path, error.text);
+    return file;
+}
+
+/* A context of the device that a file is of, without it. */
+static tenon_context *context_of(const json_t *file)
+{
+    const json_t *device = json_object_get(file, "device");
+    const char *kind = json_string_value(json_object_get(device, "kind"));
+    const json_int_t units = json_integer_value(json_object_get(device, "compute_units"));
+    tenon_context *context;
+    assert_int_equal(tn_target_context(tn_device_kind_named(kind), NULL, NULL, &context), TENON_OK);
+    context->device.info.compute_units = (uint32_t)units;
+    context->device.model.units = (double)units;
+    context->device.model.cache_size =
+        (uint64_t)json_integer_value(json_object_get(device, "cache"));
+    return context;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Times of choices over those of the best candidates. */
+typedef struct regret {
+    double median, late, most; /* `late`: the 95th percentile */
+} regret;
+
+static regret regret_of(double *ratios, size_t count)
+{
+    assert_true(count > 0);
+    qsort(ratios, count, sizeof *ratios, compare);
+    return (regret){ratios[count / 2], ratios[(size_t)ceil(0.95 * (double)count) - 1],
+                    ratios[count - 1]};
+}
+
+static bool is_product_of_f32(const json_t *result)
+{
+    return strcmp(json_string_value(json_object_get(result, "suite")), "gemm-cpu") == 0 &&
+           strcmp(json_string_value(json_object_get(result, "dtype")), "f32") == 0;
+}
+
+/* The regret of what was chosen when the file was written, and of what `context` chooses now. */
+static void compare_choices(const json_t *file, tenon_context *context, regret *then, regret *now)
+{
+    static double old[MOST_CASES], new[MOST_CASES];
+    const json_t *list = json_object_get(file, "results");
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *result = json_array_get(list, i);
+        const char *title = json_string_value(json_object_get(result, "case"));
+        const json_t *measured = json_object_get(result, "measured");
+        const double best = best_of(measured);
+        char solver[128];
+        if (!is_product_of_f32(result))
+            continue;
+        assert_true(count < MOST_CASES);
+        old[count] = time_of(measured, json_string_value(json_object_get(result, "chosen"))) / best;
+        choose(context, title, solver, sizeof solver);
+        new[count] = time_of(measured, solver) / best;
+        if (old[count] < 1 || new[count] < 1)
+            fail_msg("%s: %s was not timed", title, solver);
+        print_message("%-36s %.2f, was %.2f: %s\n", title, new[count], old[count], solver);
+        count++;
+    }
+    *then = regret_of(old, count);
+    *now = regret_of(new, count);
+}
+
+/* Choices with the table's constants (NULL) or a processor's are no worse than those that were made
+ * when the file was written; the worst of them are better where `improves`. */
+static void replay(const char *name, const tn_host_speed *speed, bool improves)
+{
+    json_t *file = read_file(name);
+    tenon_context *context = context_of(file);
+    regret then, now;
+    tn_device_kind own;
+    if (speed != NULL) {
+        tn_constants_apply(context->device.model.kind, speed, &own);
+        context->device.model.kind = &own;
+        context->device.model.cache_size = speed->cache_size;
+    }
+    compare_choices(file, context, &then, &now);
+    print_message("%s: median %.3f, 95th percentile %.3f, largest %.3f; were %.3f, %.3f, %.3f\n",
+                  name, now.median, now.late, now.most, then.median, then.late, then.most);
+    assert_true(now.median <= then.median && now.late <= then.late && now.most <= then.most);
+    assert_true(!improves || now.late < then.late);
+    tenon_context_release(context);
+    json_decref(file);
+}
+
+static void by_the_table(void **state)
+{
+    (void)state;
+    replay("2026-11-23-cpu-regret.json", NULL, false);
+    replay("2026-11-23-intel-cpu-regret.json", NULL, true);
+}
+
+/* Measured three times on two cores of the same kind of processor (CPU family 6, model 207), with
+ * other programs running. */
+static const tn_host_speed intel[] = {{90.3, 21.2, 54.4, 2 << 20, 0.48, 0.68},
+                                      {81.6, 17.8, 16.9, 16 << 20, 0.71, 0.84},
+                                      {57.8, 16.2, 45.3, 2 << 20, 0.65, 0.81}};
+
+static void by_what_is_measured_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof intel / sizeof *intel; i++)
+        replay("2026-11-23-intel-cpu-regret.json", &intel[i], true);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_the_table),
+        cmocka_unit_test(by_what_is_measured_there),
+    };
+    folder = argc > 1 ? argv[1] : "bench/results";
+    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+}
