@@ -1,6 +1,7 @@
 #include "device.h"
 
 #include "report.h"
+#include "runtime/constants.h"
 #include "runtime/context.h"
 #include "runtime/kernel_sources.h"
 
@@ -79,15 +80,31 @@ cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t globa
                                   &local, 0, NULL, NULL);
 }
 
+/* The constants of a CPU by which estimates go; NULL where they are the table's. */
+static json_t *json_speed(tenon_context *context)
+{
+    tn_host_speed speed;
+    if (!tn_device_kind_is_cpu(context->device.model.kind) ||
+        !tn_constants_measured(context, &speed))
+        return NULL;
+    return json_pack("{s:f, s:f, s:f, s:I, s:f, s:f}", "rate", speed.rate, "memory", speed.memory,
+                     "cache", speed.cache, "cache_size", (json_int_t)speed.cache_size, "pages",
+                     speed.pages, "unaligned", speed.unaligned);
+}
+
 json_t *bench_json_device(const bench_session *session)
 {
     const tenon_device_info *d = &session->device;
     const tn_model *model = &session->context->device.model;
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:I}", "name", d->name, "vendor",
-                     d->vendor, "platform", d->platform_name, "version", d->version, "driver",
-                     d->driver_version, "compute_units", (int)d->compute_units, "vector_width_f32",
-                     (int)d->vector_width_f32, "kind", model->kind->name, "cache",
-                     (json_int_t)session->context->device.driver_cache);
+    json_t *device = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:s, s:I}", "name", d->name, "vendor", d->vendor,
+        "platform", d->platform_name, "version", d->version, "driver", d->driver_version,
+        "compute_units", (int)d->compute_units, "vector_width_f32", (int)d->vector_width_f32,
+        "kind", model->kind->name, "cache", (json_int_t)session->context->device.driver_cache);
+    json_t *speed = json_speed(session->context);
+    if (speed != NULL)
+        json_object_set_new(device, "speed", speed);
+    return device;
 }
 
 json_t *bench_json_host(void)

@@ -34,6 +34,8 @@ LINE = 64
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "u8": 1}
 # A table's field of the model, and the measured speed that it follows.
 SPEEDS = [("memory bandwidth", "memory"), ("memory cache", "cache")]
+# The shares of the rate that are left to a factor that is read in place: fields, and measured names.
+SHARES = [("in_place pages", "pages"), ("in_place unaligned", "unaligned")]
 
 
 class Wrong(Exception):
@@ -164,6 +166,8 @@ def add_speeds(table, base, devices):
     for path, name in SPEEDS:
         median = statistics.median(speed[name] for speed in speeds)
         put(table, path, round(base["reached"][name] * median, 1))
+    for path, name in SHARES:
+        put(table, path, round(statistics.median(speed[name] for speed in speeds), 2))
 
 
 def table_of(paths, own_name):

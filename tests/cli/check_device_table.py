@@ -17,7 +17,8 @@ device_table = importlib.util.module_from_spec(SPEC)
 SPEC.loader.exec_module(device_table)
 
 CPU = {"name": "a CPU", "kind": "cpu_16", "compute_units": 2, "cache": 1 << 25,
-       "speed": {"rate": 100.0, "memory": 40.0, "cache": 60.0}}
+       "speed": {"rate": 100.0, "memory": 40.0, "cache": 60.0, "cache_size": 1 << 24, "pages": 0.5,
+                 "unaligned": 0.75}}
 GPU = {"name": "a card", "kind": "gfx942", "compute_units": 304, "cache": 1 << 22}
 
 
@@ -55,7 +56,8 @@ class Tables(unittest.TestCase):
         return device_table.table_of(self.files(*documents), name)[1]
 
     def test_a_cpus_speeds_are_medians_of_what_kernels_reach(self):
-        fast = dict(CPU, speed={"rate": 300.0, "memory": 80.0, "cache": 90.0})
+        fast = dict(CPU, speed={"rate": 300.0, "memory": 80.0, "cache": 90.0, "cache_size": 1 << 25,
+                                "pages": 1.0, "unaligned": 1.0})
         base = device_table.whole("cpu_16")
         table = self.table(tuned(CPU), tuned(CPU), tuned(fast))
         reached = base["reached"]
@@ -65,6 +67,7 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(table["steps"]["row"], base["steps"]["row"] / factor, places=3)
         self.assertEqual(table["memory"]["bandwidth"], round(40 * reached["memory"], 1))
         self.assertEqual(table["memory"]["cache"], round(60 * reached["cache"], 1))
+        self.assertEqual(table["in_place"], {"pages": 0.5, "unaligned": 0.75})
 
     def test_tiles_are_those_that_serve_most_calls(self):
         table = self.table(raced(

@@ -1,8 +1,11 @@
 /* Devices that cannot be read, wholly or in part. */
 #include "common/cl_faults.h"
+#include "common/processor.h"
+#include "common/temporary.h"
 #include "runtime.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/constants.h"
 #include "runtime/context.h"
 
 #include <CL/cl_ext.h>
@@ -195,6 +198,45 @@ static void more_dimensions_than_three_are_read(void **state)
     tenon_context_release(context);
 }
 
+/* A context of the device at hand, whose driver reports so much cache. */
+static tenon_context *make_with_cache(cl_ulong cache, const tenon_store *store)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    params.store = *store;
+    faults_answer_query("clGetDeviceInfo", CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
+    assert_ok(tenon_context_create(&params, &context));
+    assert_true(faults_end() > 0);
+    assert_int_equal(context->device.driver_cache, cache);
+    return context;
+}
+
+/* The constants of a CPU are measured, whatever the driver reports of its cache. */
+static void constants_are_measured_whatever_the_driver_reports(void **state)
+{
+    static const cl_ulong caches[] = {0, 2 << 20, 480 << 20, 1 << 30};
+    processor p = processor_usual();
+    (void)state;
+    if (!test_context->device.is_cpu)
+        skip();
+    for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
+        char *folder = temporary_make();
+        const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
+        tenon_context *context = make_with_cache(caches[i], &store);
+        p.units = context->device.info.compute_units;
+        p.lanes = context->device.model.kind->lanes;
+        processor_put(&p, test_random_for(76));
+        context->constants.take = processor_take;
+        tn_constants_need(context);
+        assert_int_equal(processor_at_hand.taken, 1);
+        assert_ptr_equal(context->device.model.kind, &context->constants.kind);
+        assert_int_equal(context->device.model.cache_size, p.cache);
+        assert_int_equal(context->device.driver_cache, caches[i]);
+        tenon_context_release(context);
+        temporary_remove(folder);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_list_says_what_is_broken),
         cmocka_unit_test(a_long_platform_name_is_cut),
         cmocka_unit_test(more_dimensions_than_three_are_read),
+        cmocka_unit_test(constants_are_measured_whatever_the_driver_reports),
     };
     return TEST_MAIN(tests);
 }

@@ -58,19 +58,57 @@ static void write_operand(char *text, size_t size, int batch, int rows, int colu
         snprintf(text + used, size - (size_t)used, "/1,%d", rows);
 }
 
-/* What would be chosen, with its parameters. */
-static void choose(tenon_context *context, const char *name, char *solver, size_t size)
+static void write_product(char *line, size_t size, const char *name)
 {
-    char a[64], b[64], d[64], line[256], text[1024];
-    tenon_plan *plan = NULL;
+    char a[64], b[64], d[64];
     product p;
-    tn_case c;
     if (!read_product(name, &p))
         fail_msg("%s is no product", name);
     write_operand(a, sizeof a, p.batch, p.m, p.k, p.a_is_transposed);
     write_operand(b, sizeof b, p.batch, p.k, p.n, p.b_is_transposed);
     write_operand(d, sizeof d, p.batch, p.m, p.n, false);
-    snprintf(line, sizeof line, "gemm a=T:%s b=T:%s d=T:%s", a, b, d);
+    snprintf(line, size, "gemm a=T:%s b=T:%s d=T:%s", a, b, d);
+}
+
+/* "network CHANNELS@SIDE kFILTERS RxS[/STRIDE] nIMAGES", or "dw" for the filters of a depthwise
+ * one; padded so that y has the side of x where the stride is 1. */
+static void write_convolution(char *line, size_t size, const char *name)
+{
+    int channels, side, filters = 0, filter, stride = 1, images, length = 0;
+    const char *at = strchr(name, ' ');
+    if (at == NULL || sscanf(at, " %d@%d %n", &channels, &side, &length) != 2)
+        fail_msg("%s is no convolution", name);
+    at += length;
+    const bool is_depthwise = strncmp(at, "dw ", 3) == 0;
+    if (!is_depthwise && sscanf(at, "k%d", &filters) != 1)
+        fail_msg("%s is no convolution", name);
+    at = strchr(at, ' ');
+    if (at == NULL || sscanf(at, " %dx%*d%n", &filter, &length) != 1)
+        fail_msg("%s is no convolution", name);
+    at += length;
+    if (sscanf(at, "/%d n%d", &stride, &images) != 2 && sscanf(at, " n%d", &images) != 1)
+        fail_msg("%s is no convolution", name);
+    const int pad = filter / 2, out = (side + 2 * pad - filter) / stride + 1;
+    filters = is_depthwise ? channels : filters;
+    snprintf(line, size,
+             "conv x=T:%dx%dx%dx%d w=T:%dx%dx%dx%d y=T:%dx%dx%dx%d stride=%d,%d "
+             "pad_begin=%d,%d pad_end=%d,%d groups=%d",
+             images, channels, side, side, filters, is_depthwise ? 1 : channels, filter, filter,
+             images, filters, out, out, stride, stride, pad, pad, pad, pad,
+             is_depthwise ? channels : 1);
+}
+
+/* What would be chosen, with its parameters. */
+static void choose(tenon_context *context, const char *suite, const char *name, char *solver,
+                   size_t size)
+{
+    char line[512], text[1024];
+    tenon_plan *plan = NULL;
+    tn_case c;
+    if (strcmp(suite, "gemm-cpu") == 0)
+        write_product(line, sizeof line, name);
+    else
+        write_convolution(line, sizeof line, name);
     memset(&c, 0, sizeof c);
     if (tn_case_parse_line(line, TENON_DTYPE_F32, &c) != TENON_OK ||
         tn_case_plan(context, &c, NULL, &plan) != TENON_OK)
@@ -152,14 +190,15 @@ static regret regret_of(double *ratios, size_t count)
                     ratios[count - 1]};
 }
 
-static bool is_product_of_f32(const json_t *result)
+static bool is_of(const json_t *result, const char *suite)
 {
-    return strcmp(json_string_value(json_object_get(result, "suite")), "gemm-cpu") == 0 &&
+    return strcmp(json_string_value(json_object_get(result, "suite")), suite) == 0 &&
            strcmp(json_string_value(json_object_get(result, "dtype")), "f32") == 0;
 }
 
 /* The regret of what was chosen when the file was written, and of what `context` chooses now. */
-static void compare_choices(const json_t *file, tenon_context *context, regret *then, regret *now)
+static void compare_choices(const json_t *file, const char *suite, tenon_context *context,
+                            regret *then, regret *now)
 {
     static double old[MOST_CASES], new[MOST_CASES];
     const json_t *list = json_object_get(file, "results");
@@ -170,11 +209,11 @@ static void compare_choices(const json_t *file, tenon_context *context, regret *
         const json_t *measured = json_object_get(result, "measured");
         const double best = best_of(measured);
         char solver[128];
-        if (!is_product_of_f32(result))
+        if (!is_of(result, suite))
             continue;
         assert_true(count < MOST_CASES);
         old[count] = time_of(measured, json_string_value(json_object_get(result, "chosen"))) / best;
-        choose(context, title, solver, sizeof solver);
+        choose(context, suite, title, solver, sizeof solver);
         new[count] = time_of(measured, solver) / best;
         if (old[count] < 1 || new[count] < 1)
             fail_msg("%s: %s was not timed", title, solver);
@@ -185,9 +224,10 @@ static void compare_choices(const json_t *file, tenon_context *context, regret *
     *now = regret_of(new, count);
 }
 
-/* Choices with the table's constants (NULL) or a processor's are no worse than those that were made
- * when the file was written; the worst of them are better where `improves`. */
-static void replay(const char *name, const tn_host_speed *speed, bool improves)
+/* A file, a suite in it, and the constants: the table's (NULL) or a processor's. Choices are no
+ * worse than those that were made when the file was written; the worst ones are better where
+ * `improves`. */
+static void replay(const char *name, const char *suite, const tn_host_speed *speed, bool improves)
 {
     json_t *file = read_file(name);
     tenon_context *context = context_of(file);
@@ -198,20 +238,27 @@ static void replay(const char *name, const tn_host_speed *speed, bool improves)
         context->device.model.kind = &own;
         context->device.model.cache_size = speed->cache_size;
     }
-    compare_choices(file, context, &then, &now);
-    print_message("%s: median %.3f, 95th percentile %.3f, largest %.3f; were %.3f, %.3f, %.3f\n",
-                  name, now.median, now.late, now.most, then.median, then.late, then.most);
+    compare_choices(file, suite, context, &then, &now);
+    print_message(
+        "%s, %s: median %.3f, 95th percentile %.3f, largest %.3f; were %.3f, %.3f, %.3f\n", name,
+        suite, now.median, now.late, now.most, then.median, then.late, then.most);
     assert_true(now.median <= then.median && now.late <= then.late && now.most <= then.most);
     assert_true(!improves || now.late < then.late);
     tenon_context_release(context);
     json_decref(file);
 }
 
+#define EPYC       "2026-11-23-cpu-regret.json"
+#define INTEL_GEMM "2026-11-23-intel-cpu-gemm-regret.json"
+#define INTEL_CONV "2026-11-23-intel-cpu-conv-regret.json"
+
 static void by_the_table(void **state)
 {
     (void)state;
-    replay("2026-11-23-cpu-regret.json", NULL, false);
-    replay("2026-11-23-intel-cpu-regret.json", NULL, true);
+    replay(EPYC, "gemm-cpu", NULL, false);
+    replay(EPYC, "conv-cpu", NULL, false);
+    replay(INTEL_GEMM, "gemm-cpu", NULL, true);
+    replay(INTEL_CONV, "conv-cpu", NULL, false);
 }
 
 /* Measured three times on two cores of the same kind of processor (CPU family 6, model 207), with
@@ -224,7 +271,7 @@ static void by_what_is_measured_there(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof intel / sizeof *intel; i++)
-        replay("2026-11-23-intel-cpu-regret.json", &intel[i], true);
+        replay(INTEL_GEMM, "gemm-cpu", &intel[i], true);
 }
 
 int main(int argc, char **argv)
