@@ -61,8 +61,8 @@ static bool are_times(const double *times, uint32_t count)
 
 static bool is_whole(const tn_host_times *t)
 {
-    if (t->threads == 0 || t->sets == 0 || t->sets > TN_HOST_SETS || t->repeats == 0 ||
-        t->repeats > TN_HOST_REPEATS || !(t->multiply_adds > 0) || !isfinite(t->multiply_adds))
+    if (t->threads == 0 || t->repeats == 0 || t->repeats > TN_HOST_REPEATS ||
+        !(t->multiply_adds > 0) || !isfinite(t->multiply_adds))
         return false;
     for (uint32_t i = 0; i < t->sets; i++)
         if (!are_times(t->reads[i].nanoseconds, t->repeats) || t->reads[i].bytes == 0)
@@ -73,36 +73,34 @@ static bool is_whole(const tn_host_times *t)
     return true;
 }
 
-/* A larger set is never read faster: where a measurement says so, neighbours get their geometric
- * mean (pool adjacent violators). */
-static void make_monotone(double *logarithms, uint32_t count)
+/* Element i of the nearest list that never grows: the least of what lists up to it have as their
+ * greatest mean (isotonic regression). */
+static double fitted(const double *list, uint32_t count, uint32_t i)
 {
-    double pool[TN_HOST_SETS];
-    uint32_t sizes[TN_HOST_SETS], pools = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        pool[pools] = logarithms[i];
-        sizes[pools++] = 1;
-        for (; pools > 1 && pool[pools - 1] > pool[pools - 2]; pools--) {
-            const double both = sizes[pools - 2] + sizes[pools - 1];
-            pool[pools - 2] =
-                (pool[pools - 2] * sizes[pools - 2] + pool[pools - 1] * sizes[pools - 1]) / both;
-            sizes[pools - 2] += sizes[pools - 1];
+    double least = INFINITY;
+    for (uint32_t begin = 0; begin <= i; begin++) {
+        double sum = 0, greatest = -INFINITY;
+        for (uint32_t end = begin; end < count; end++) {
+            sum += list[end];
+            if (end >= i)
+                greatest = fmax(greatest, sum / (end - begin + 1));
         }
+        least = fmin(least, greatest);
     }
-    for (uint32_t p = 0, i = 0; p < pools; p++)
-        for (uint32_t end = i + sizes[p]; i < end; i++)
-            logarithms[i] = pool[p];
+    return least;
 }
 
 /* Bytes in a nanosecond of all threads, by working sets. Others share memory and caches: the usual
- * speed counts. */
+ * speed counts. A larger set is never read faster: where a measurement says so, neighbours get
+ * their geometric mean. */
 static void speeds_of(const tn_host_times *t, double speeds[TN_HOST_SETS])
 {
+    double logarithms[TN_HOST_SETS];
     for (uint32_t i = 0; i < t->sets; i++)
-        speeds[i] = log((double)t->reads[i].bytes / median(t->reads[i].nanoseconds, t->repeats));
-    make_monotone(speeds, t->sets);
+        logarithms[i] =
+            log((double)t->reads[i].bytes / median(t->reads[i].nanoseconds, t->repeats));
     for (uint32_t i = 0; i < t->sets; i++)
-        speeds[i] = exp(speeds[i]);
+        speeds[i] = exp(fitted(logarithms, t->sets, i));
 }
 
 /* The largest set that is in the caches; the largest of all where none is read faster. */
@@ -132,7 +130,7 @@ static uint64_t power_of_two(uint64_t bytes)
 bool tn_host_speed_of(const tn_host_times *t, tn_host_speed *out)
 {
     double speeds[TN_HOST_SETS], panels[TN_HOST_PANELS];
-    if (!is_whole(t))
+    if (t->sets == 0 || t->sets > TN_HOST_SETS || !is_whole(t))
         return false;
     speeds_of(t, speeds);
     for (int i = 0; i < TN_HOST_PANELS; i++)

@@ -303,9 +303,9 @@ static const char *solver_of_square(const processor *p)
 {
     processor_put(p, test_random_for(2));
     tenon_context *context = context_of(p, TENON_MEASUREMENTS_USUAL);
-    const char *name = choose(context, calls[SQUARE], NULL).solver->name;
+    const tn_solver *solver = choose(context, calls[SQUARE], NULL).solver;
     tenon_context_release(context);
-    return name;
+    return solver != NULL ? solver->name : "none";
 }
 
 /* A b whose rows are pages apart is packed where reading it in place halves the rate, and not where

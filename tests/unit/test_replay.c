@@ -70,32 +70,39 @@ static void write_product(char *line, size_t size, const char *name)
     snprintf(line, size, "gemm a=T:%s b=T:%s d=T:%s", a, b, d);
 }
 
+typedef struct convolution {
+    int channels, side, filters, filter, stride, images;
+    bool is_depthwise;
+} convolution;
+
 /* "network CHANNELS@SIDE kFILTERS RxS[/STRIDE] nIMAGES", or "dw" for the filters of a depthwise
- * one; padded so that y has the side of x where the stride is 1. */
+ * one. */
+static bool read_convolution(const char *name, convolution *c)
+{
+    char filters[16], filter[16];
+    *c = (convolution){.stride = 1};
+    if (sscanf(name, "%*s %d@%d %15s %15s n%d", &c->channels, &c->side, filters, filter,
+               &c->images) != 5)
+        return false;
+    c->is_depthwise = strcmp(filters, "dw") == 0;
+    c->filters = c->channels;
+    return (c->is_depthwise || sscanf(filters, "k%d", &c->filters) == 1) &&
+           sscanf(filter, "%dx%*d/%d", &c->filter, &c->stride) >= 1;
+}
+
+/* Padded so that y has the side of x where the stride is 1. */
 static void write_convolution(char *line, size_t size, const char *name)
 {
-    int channels, side, filters = 0, filter, stride = 1, images, length = 0;
-    const char *at = strchr(name, ' ');
-    if (at == NULL || sscanf(at, " %d@%d %n", &channels, &side, &length) != 2)
+    convolution c;
+    if (!read_convolution(name, &c))
         fail_msg("%s is no convolution", name);
-    at += length;
-    const bool is_depthwise = strncmp(at, "dw ", 3) == 0;
-    if (!is_depthwise && sscanf(at, "k%d", &filters) != 1)
-        fail_msg("%s is no convolution", name);
-    at = strchr(at, ' ');
-    if (at == NULL || sscanf(at, " %dx%*d%n", &filter, &length) != 1)
-        fail_msg("%s is no convolution", name);
-    at += length;
-    if (sscanf(at, "/%d n%d", &stride, &images) != 2 && sscanf(at, " n%d", &images) != 1)
-        fail_msg("%s is no convolution", name);
-    const int pad = filter / 2, out = (side + 2 * pad - filter) / stride + 1;
-    filters = is_depthwise ? channels : filters;
+    const int pad = c.filter / 2, out = (c.side + 2 * pad - c.filter) / c.stride + 1;
     snprintf(line, size,
              "conv x=T:%dx%dx%dx%d w=T:%dx%dx%dx%d y=T:%dx%dx%dx%d stride=%d,%d "
              "pad_begin=%d,%d pad_end=%d,%d groups=%d",
-             images, channels, side, side, filters, is_depthwise ? 1 : channels, filter, filter,
-             images, filters, out, out, stride, stride, pad, pad, pad, pad,
-             is_depthwise ? channels : 1);
+             c.images, c.channels, c.side, c.side, c.filters, c.is_depthwise ? 1 : c.channels,
+             c.filter, c.filter, c.images, c.filters, out, out, c.stride, c.stride, pad, pad, pad,
+             pad, c.is_depthwise ? c.channels : 1);
 }
 
 /* What would be chosen, with its parameters. */
