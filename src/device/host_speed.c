@@ -14,10 +14,11 @@
 #define LEAST_PIECES 4
 #define PIECE_RUNS   64
 #define MOST_PIECES  512
-/* Nanoseconds after which no larger set is begun, and after which no repeat is that is not needed
- * for a median. */
+/* Nanoseconds after which no larger set is begun, no repeat that is not needed for a median, and no
+ * repeat at all. */
 #define LONG_SWEEP    200000000
 #define LONG_IN_ALL   300000000
+#define TOO_LONG      600000000
 #define LEAST_REPEATS 3
 
 /* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
@@ -264,7 +265,8 @@ static void limit_repeats(member *m, uint32_t repeat)
 {
     team *t = m->team;
     barrier_wait(&t->barrier);
-    if (m->number == 0 && repeat + 1 >= LEAST_REPEATS && tn_now() - t->began > LONG_IN_ALL)
+    if (m->number == 0 &&
+        tn_now() - t->began > (repeat + 1 < LEAST_REPEATS ? TOO_LONG : LONG_IN_ALL))
         t->repeats = repeat + 1;
     barrier_wait(&t->barrier);
 }
