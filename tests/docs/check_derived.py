@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Tests what pages derive from files: README's program, chart and table of devices."""
+"""Tests what pages derive from files: README's program, chart and table of devices, and the places that an operation
+is named in, by the example of docs/architecture.md, `pad`."""
 import copy
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -53,6 +55,24 @@ class Devices(unittest.TestCase):
                 ({"driven": card["compiled"]}, "does not know")]:
             row = {**copy.deepcopy(card), **change}
             self.assertRegex("\n".join(devices.wrong([row])), message)
+
+
+class AddingAnOperation(unittest.TestCase):
+    NAMED = re.compile(r"X\(pad\)|'pad'|\bpad/\w|\bpad\.h\b|tn_operation_pad\b|tenon_pad_")
+    OWN = re.compile(r"(^|/)(pad/|pad\.h$|test_pad\.c$)")
+
+    def files_that_name_pad(self):
+        for folder in ("include", "src", "cl_kernels", "tests"):
+            for path in (ROOT / folder).rglob("*"):
+                name = path.relative_to(ROOT).as_posix()
+                if path.suffix in (".c", ".h", ".cl", ".clh", ".build") and not self.OWN.search(name) \
+                        and not name.startswith("tests/docs/") and self.NAMED.search(path.read_text(encoding="utf-8")):
+                    yield name
+
+    def test_the_places_outside_its_own_files_are_those_of_the_page(self):
+        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        places = page.split("## Adding an operation\n")[1].split("| Place | Lines |\n|---|---|\n")[1].split("\n\n")[0]
+        self.assertEqual(sorted(self.files_that_name_pad()), sorted(re.findall(r"(?m)^\| `([^`]*)` \|", places)))
 
 
 if __name__ == "__main__":
