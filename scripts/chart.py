@@ -1,79 +1,110 @@
 #!/usr/bin/env python3
 """./run docs: draws docs/images/speed.svg, the chart of README.md, from files of bench/results/.
 
-A bar is the geometric mean of a suite's ratios, a peer's time over Tenon's; its dot is the worst case.
-What is drawn is the newest file of each kind that is kept; the caption says where it was measured, and beside which versions.
+A bar is the geometric mean of a suite's ratios, a peer's time over Tenon's, by the newest file that has it; its dot is
+the worst case of all files. A bar whose single measurements were not kept is marked. The caption says where the means were
+measured, and beside which versions.
 """
 import json
 import sys
 from pathlib import Path
 
+import performance
+
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 CHART = ROOT / "docs" / "images" / "speed.svg"
 
-# What of it is drawn: a file's kind, its suite, and peers by their names in the file and here.
+# What is drawn: a suite, and peers by their names in the files and here.
 GROUPS = [
     ("Matrix products", [
-        ("cpu-suites", "gemm-cpu f32", "OpenBLAS", "OpenBLAS"),
-        ("cpu-suites", "gemm-cpu f32", "oneDNN", "oneDNN"),
-        ("cpu-clblast", "gemm-cpu f32", "CLBlast, tuned", "CLBlast, after its tuners"),
+        ("gemm-cpu", "openblas", "OpenBLAS"),
+        ("gemm-cpu", "onednn", "oneDNN"),
+        ("gemm-cpu", "clblast", "CLBlast, tuned at 256³"),
     ]),
     ("Convolutions", [
-        ("cpu-suites", "conv-cpu", "oneDNN, plain", "oneDNN, the same layout"),
-        ("cpu-suites", "conv-cpu", "oneDNN, blocked", "oneDNN, a layout of its own"),
+        ("conv-cpu", "onednn", "oneDNN, the same layout"),
+        ("conv-cpu", "onednn-blocked", "oneDNN, a layout of its own"),
     ]),
     ("Their gradients", [
-        ("cpu-suites", "conv-cpu-backward", "oneDNN, plain", "oneDNN, the same layout"),
-        ("cpu-suites", "conv-cpu-depthwise (gradients)", "oneDNN, plain",
-         "oneDNN, depthwise"),
+        ("conv-cpu-backward", "onednn", "oneDNN, the same layout"),
+        ("conv-cpu-depthwise", "onednn", "oneDNN, depthwise"),
     ]),
 ]
+NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN", "clblast": "CLBlast"}
+# Versions that the benchmark did not write: of Debian 12's packages, which the machines had.
+VERSIONS = {"OpenBLAS": "0.3.21", "oneDNN": "2.6"}
+MARK = "*"
 
 # Each can be read on white and on black: the page may be either.
 INK, BAR, WORST = "#7d8590", "#388bfd", "#db6d28"
 
 
-def newest(kind):
-    """The newest file of a kind."""
-    names = sorted(RESULTS.glob(f"????-??-??-{kind}.json"))
-    if not names:
-        sys.exit(f"chart: bench/results has no {kind}")
-    return json.loads(names[-1].read_text(encoding="utf-8"))
+def files():
+    """(name, content) of all results, the oldest first."""
+    return [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
 
 
-def bars():
-    """(group, peer, geometric mean, least) of each, as texts of the files."""
-    found = []
+def found(suite, peer, of):
+    """(name, file, measure) of a suite in f32 beside a peer."""
+    return [(name, file, m) for name, file in of for m in performance.measures(file)
+            if (m["suite"], m["dtype"], m["peer"]) == (suite, "f32", peer)]
+
+
+def newest(suite, peer, of):
+    """(file, measure) of the newest mean over the whole suite."""
+    whole = [(file, m) for _, file, m in found(suite, peer, of) if "mean" in m]
+    if not whole:
+        sys.exit(f"chart: bench/results has no mean of {suite} beside {peer}")
+    return whole[-1]
+
+
+def worst(suite, peer, of):
+    """The least ratio of all files."""
+    return min((m["least"] for _, _, m in found(suite, peer, of)), key=float)
+
+
+def bars(of=None):
+    """(group, peer, geometric mean, least, mark) of each, as texts of the files."""
+    of = of or files()
+    drawn = []
     for group, rows in GROUPS:
-        for kind, suite, peer, label in rows:
-            file = newest(kind)
-            columns = file["columns"]
-            row = next(r for r in file["rows"] if r[0] == suite and r[1] == peer)
-            found.append((group, label, row[columns.index("Geometric mean")],
-                          row[columns.index("Least")]))
-    return found
+        for suite, peer, label in rows:
+            file, measure = newest(suite, peer, of)
+            drawn.append((group, label, measure["mean"], worst(suite, peer, of), "" if "results" in file else MARK))
+    return drawn
 
 
-def said(mean, least):
+def said(mean, least, mark):
     """What stands at the end of a bar."""
-    return f"{mean}, worst {least}"
+    return f"{mean}{mark}, worst {least}"
 
 
-def beside(file):
-    """A file's day, and the versions of the peers in it."""
-    peers = (f"{name} {version}" for name, version in file["peers"].items())
-    return f'{" and ".join(peers)} on {file["recorded"]}'
+def place_of(file):
+    device = file["device"]
+    return device if isinstance(device, str) else f'{device["platform"]}, {device["name"]}'
 
 
-def caption():
-    """Where it was measured, and beside what, as the files say: two lines for each place."""
-    kinds = sorted({kind for _, rows in GROUPS for kind, *_ in rows})
-    files = sorted((newest(kind) for kind in kinds), key=lambda file: file["recorded"])
+def day_of(file):
+    return file.get("recorded", file.get("date", ""))[:10]
+
+
+def version_of(file, peer):
+    written = file["peers"] if "results" not in file else {}
+    return f"{NAMES[peer]} {written.get(NAMES[peer], VERSIONS.get(NAMES[peer]))}"
+
+
+def caption(of=None):
+    """Where the means were measured, and beside what: two lines for each place."""
+    of = of or files()
     places = {}
-    for file in files:
-        places.setdefault(file["device"], []).append(beside(file))
-    return "\n".join(f'{place}\n{", ".join(of)}' for place, of in places.items())
+    for suite, peer in ((suite, peer) for _, rows in GROUPS for suite, peer, _ in rows):
+        file, _ = newest(suite, peer, of)
+        places.setdefault(place_of(file), {}).setdefault(day_of(file), set()).add(version_of(file, peer))
+    lines = []
+    for place, days in sorted(places.items(), key=lambda pair: min(pair[1])):
+        lines += [place, ", ".join(f'{" and ".join(sorted(days[day]))} on {day}' for day in sorted(days))]
+    return "\n".join([*lines, f"{MARK} the single measurements were not kept"])
 
 
 def draw():
@@ -89,7 +120,7 @@ def draw():
     place, ticks = 0.0, []
     group_of = None
     for group, label, *texts in bars():
-        mean, least = map(float, texts)
+        mean, least = map(float, texts[:2])
         if group != group_of:
             place -= 0.5
             axes.text(0.01, place, group, transform=axes.get_yaxis_transform(), weight="bold",
@@ -110,7 +141,7 @@ def draw():
     axes.axvline(1, color=INK, linewidth=1)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    figure.text(0.5, -0.02, "times as fast as the peer, f32: bars are geometric means, dots the worst case of the suite\n"
+    figure.text(0.5, -0.02, "times as fast as the peer, f32: bars are geometric means, dots the worst case of all runs\n"
                 + caption(), fontsize=8.5, ha="center", va="top")
     CHART.parent.mkdir(exist_ok=True)
     figure.savefig(CHART, transparent=True, bbox_inches="tight", metadata={"Date": None})

@@ -1,78 +1,173 @@
 #!/usr/bin/env python3
-"""./run docs: writes README.md's table of devices from docs/devices.json.
+"""./run docs: writes README.md's table of devices from docs/devices.json, and docs/drivers.md's of test runs from
+docs/tested.json.
 
-A claim names a file of the tree and what stands in it. Cards are claimed as compiled or emulated;
-that one was tested or measured must stand in a file of bench/results/ that tenon-bench wrote on it.
+What was tested is a run of docs/tested.json, with counts; what was measured is a file of bench/results/ that tenon-bench
+wrote on the device. Cells say what these hold. For a card, each target named in parentheses must have a row in the tables
+of compiled kernels, and, where its matrix units are emulated, a kernel that uses them.
 """
 import json
+import re
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 DEVICES = ROOT / "docs" / "devices.json"
+RUNS = ROOT / "docs" / "tested.json"
+TABLES = ROOT / "docs" / "gpu-kernels-tables.md"
 PAGE = ROOT / "README.md"
+RUNS_PAGE = ROOT / "docs" / "drivers.md"
 CLAIMS = ["compiled", "emulated", "tested", "measured"]
 BEGIN, END = "<!-- devices -->\n", "<!-- end of the devices -->\n"
+RUNS_BEGIN, RUNS_END = "<!-- runs -->\n", "<!-- end of the runs -->\n"
 
 
 def read():
     return json.loads(DEVICES.read_text(encoding="utf-8"))
 
 
+def runs():
+    """The runs of tests by their names."""
+    return {run["id"]: run for run in json.loads(RUNS.read_text(encoding="utf-8"))}
+
+
+def counted(tests):
+    """What a run of the tests came to."""
+    if tests["passed"] is None:
+        return "passed, count not kept"
+    if not tests["failed"]:
+        return f'all {tests["passed"]}'
+    return f'{tests["passed"]} of {tests["passed"] + tests["failed"]}'
+
+
+def short(run):
+    """A run in a cell of README's."""
+    if "tests" in run:
+        return counted(run["tests"])
+    return "self-test only" if "selftest" in run else "a few calls"
+
+
+def written(path):
+    """What tenon-bench wrote into a file; None where it is no such file."""
+    if path.parent != ROOT / "bench" / "results" or not path.is_file():
+        return None
+    file = json.loads(path.read_text(encoding="utf-8"))
+    return file if isinstance(file.get("device"), dict) and file.get("results") else None
+
+
 def ran_on(row, path):
-    """Whether tenon-bench wrote a file on the row's card, which has its name in `name`."""
-    if path.parent != ROOT / "bench" / "results" or "name" not in row:
-        return False
-    device = json.loads(path.read_text(encoding="utf-8")).get("device")
-    return isinstance(device, dict) and row["name"] in device.get("name", "")
+    """Whether tenon-bench wrote a file on the row's device, which has its name in `name`."""
+    file = written(path)
+    return file is not None and row.get("name", "\n") in file["device"]["name"]
+
+
+def targets(row):
+    """The compilers' targets that a card's row names."""
+    named = re.search(r"\(([^)]*)\)", row["device"])
+    return named[1].split(", ") if named else []
+
+
+def wrong_targets(row, place, claim, evidence):
+    """Targets of a card without a compiled kernel, or without one that uses the emulated units."""
+    tables = TABLES.read_text(encoding="utf-8")
+    units = re.match(r'\{"(\w+)"', evidence["says"]) if claim == "emulated" else None
+    solver = units[1] + " " if units else ""
+    return [f"{place}: no {solver}kernel of {target} was compiled" for target in targets(row)
+            if f"\n| {target} | {solver}" not in tables]
+
+
+def wrong_text(row, place, claim, evidence):
+    path = ROOT / evidence["file"]
+    if not path.is_file() or not evidence["says"]:
+        return [f'{place}: there is no {evidence["file"]}']
+    if evidence["says"] not in path.read_text(encoding="utf-8"):
+        return [f'{place}: {evidence["file"]} does not say "{evidence["says"]}"']
+    return wrong_targets(row, place, claim, evidence) if row.get("card") else []
+
+
+def wrong_claim(row, claim, evidence, known):
+    place = f'{row["device"]}, {row["driver"]}, {claim}'
+    if claim == "measured" or (row.get("card") and claim == "tested"):
+        if "file" in evidence and ran_on(row, ROOT / evidence["file"]):
+            return []
+        return [f"{place}: no results in bench/results/ are of that device"]
+    if "run" in evidence:
+        return [] if evidence["run"] in known and "note" not in evidence else [f'{place}: there is no run "{evidence["run"]}"']
+    if claim == "tested":
+        return [f"{place}: names no run of docs/tested.json"]
+    return wrong_text(row, place, claim, evidence)
 
 
 def wrong(rows):
     """What is wrong with the claims, a line each."""
-    found = []
+    found, known = [], runs()
     for row in rows:
         for claim in CLAIMS:
-            evidence = row.get(claim)
-            if evidence is None:
-                continue
-            place = f'{row["device"]}, {row["driver"]}, {claim}'
-            path = ROOT / evidence["file"]
-            if not path.is_file() or not evidence["says"]:
-                found.append(f'{place}: there is no {evidence["file"]}')
-            elif evidence["says"] not in path.read_text(encoding="utf-8"):
-                found.append(f'{place}: {evidence["file"]} does not say "{evidence["says"]}"')
-            elif row.get("card") and claim in ("tested", "measured") and not ran_on(row, path):
-                found.append(f"{place}: no results in bench/results/ are of that card")
+            if row.get(claim) is not None:
+                found += wrong_claim(row, claim, row[claim], known)
         unknown = set(row) - {"device", "driver", "card", "name", *CLAIMS}
         found += [f'{row["device"]}: does not know "{key}"' for key in sorted(unknown)]
     return found
 
 
-def cell(evidence):
-    return f'[{evidence.get("note", "yes")}]({evidence["file"]})' if evidence else "no"
+def cell(claim, evidence):
+    if not evidence:
+        return "no"
+    if claim == "measured":
+        file = written(ROOT / evidence["file"])
+        whole = "" if file["complete"] else ", incomplete"
+        return f'[{file["tenon"]}{whole}]({evidence["file"]})'
+    if "run" in evidence:
+        said = short(runs()[evidence["run"]]) if claim == "tested" else "yes"
+        return f"[{said}](docs/drivers.md#what-passes-today)"
+    return f'[{evidence.get("note", "yes")}]({evidence["file"]})'
 
 
 def table(rows):
     lines = ["| Device | Driver or compiler | Compiled | Emulated | Tested | Measured |\n",
              "|" + "---|" * 6 + "\n"]
     for row in rows:
-        cells = [row["device"], row["driver"], *(cell(row.get(claim)) for claim in CLAIMS)]
+        cells = [row["device"], row["driver"], *(cell(claim, row.get(claim)) for claim in CLAIMS)]
         lines.append(f'| {" | ".join(cells)} |\n')
     return "".join(lines)
 
 
+def runs_table():
+    lines = ["| Implementation | Processor | `tenon selftest` | Demo | Tests |\n", "|" + "---|" * 5 + "\n"]
+    for run in runs().values():
+        said = run.get("selftest")
+        selftest = f'{said["right"]} right, {said["wrong"]} wrong, {said["absent"]} have no such units' if said else "not kept"
+        tests = run.get("tests")
+        if tests:
+            last = f'{counted(tests)} ({tests["set"]} set of `{tests["tree"]}`, {tests["date"]})'
+        else:
+            last, selftest = run.get("calls", "not run"), "not run" if "calls" in run else selftest
+        lines.append(f'| {run["implementation"]} | {run["processor"]} | {selftest} | {run.get("demo", "not run")} | {last} |\n')
+    return "".join(lines)
+
+
+def between(text, begin, end, content):
+    before, rest = text.split(begin)
+    return before + begin + content + end + rest.split(end)[1]
+
+
 def filled(text):
-    """The page with the table as the file has it."""
-    before, rest = text.split(BEGIN)
-    return before + BEGIN + table(read()) + END + rest.split(END)[1]
+    """README with the table as the file has it."""
+    return between(text, BEGIN, END, table(read()))
+
+
+def filled_runs(text):
+    """drivers.md likewise."""
+    return between(text, RUNS_BEGIN, RUNS_END, runs_table())
 
 
 def main():
     bad = wrong(read())
     if bad:
         sys.exit("devices: " + "\n".join(bad))
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
+    for page, fill in ((PAGE, filled), (RUNS_PAGE, filled_runs)):
+        page.write_text(fill(page.read_text(encoding="utf-8")), encoding="utf-8")
+        print(f"wrote {page.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ TABLE = re.compile(r"(?m)^\|.*\n")
 def where(file, conditions, columns, rows):
     """A table with the place and the command of what tenon-bench wrote."""
     device, host = file["device"], file["host"]
+    conditions = f'Tenon {file["tenon"]}. {conditions}'
     if not file["complete"]:
         conditions += " The run was interrupted or a case failed."
     return {"recorded": file["date"][:10],
@@ -56,6 +57,14 @@ def of_regret(file):
                   "Largest", "At"], rows)
 
 
+def measures(file):
+    """What a file says of suites beside peers: suite, dtype, peer, least, and the mean where it is of a whole suite."""
+    if "ratios" in file.get("summary", {}):
+        return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": f'{r["least"]:.2f}',
+                 "mean": f'{r["mean"]:.2f}'} for r in file["summary"]["ratios"] if file["complete"]]
+    return file.get("measures", [])
+
+
 def row(cells):
     return f'| {" | ".join(cells)} |\n'
 
@@ -64,13 +73,16 @@ def table(name, file):
     """The text of a table."""
     if "summary" in file:
         file = (of_benchmark if "ratios" in file["summary"] else of_regret)(file)
+        kept = f"[The measurements](../bench/results/{name}.json)."
+    else:
+        kept = "The single measurements were not kept."
     for cells in file["rows"]:
         if len(cells) != len(file["columns"]):
             sys.exit(f"performance: {name}: a row has {len(cells)} cells, must have "
                      f'{len(file["columns"])}: {cells}')
     lines = [row(file["columns"]), "|" + "---|" * len(file["columns"]) + "\n",
              *map(row, file["rows"]),
-             f'\n{file["recorded"]}, {file["device"]}. {file["conditions"]}\n',
+             f'\n{file["recorded"]}, {file["device"]}. {file["conditions"]} {kept}\n',
              "\n```sh\n", *(f"{command}\n" for command in file["commands"]), "```\n"]
     return "".join(lines)
 

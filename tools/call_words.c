@@ -1,5 +1,7 @@
 #include "call_words.h"
 
+#include "ops/registry.h"
+
 #include <stdio.h>
 #include <string.h>
 

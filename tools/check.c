@@ -3,6 +3,7 @@
 
 #include "options.h"
 #include "check/case.h"
+#include "ops/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

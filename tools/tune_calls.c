@@ -1,6 +1,7 @@
 #include "tune_calls.h"
 
 #include "shapes/shapes.h"
+#include "ops/registry.h"
 
 #include <errno.h>
 #include <inttypes.h>

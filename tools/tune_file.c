@@ -2,6 +2,7 @@
 
 #include "base/platform.h"
 #include "dispatch/operation.h"
+#include "ops/registry.h"
 #include "runtime/constants.h"
 
 #include <jansson.h>

@@ -40,13 +40,15 @@ typedef struct tn_case {
     int32_t values[TN_MAX_PARAMETERS];
 } tn_case;
 
-/* Reads the words after "tenon check". `type` is what T stands for; 0 where there is none. Says
+/* Reads the words after "tenon check" as a call of one of the registry's operations (ops/registry.h
+ * has the same for those of the library). `type` is what T stands for; 0 where there is none. Says
  * what is wrong as a failure of the command `asked`. */
-tenon_status tn_case_parse(const char *asked, const char *const *words, uint32_t count,
-                           tenon_dtype type, tn_case *out);
+tenon_status tn_case_read(const tn_registry *registry, const char *asked, const char *const *words,
+                          uint32_t count, tenon_dtype type, tn_case *out);
 
 /* The same from one line whose words blanks separate, as a failure of "tenon check". */
-tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out);
+tenon_status tn_case_read_line(const tn_registry *registry, const char *line, tenon_dtype type,
+                               tn_case *out);
 
 /* The line that repeats the case. Returns `text`. */
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE]);
@@ -73,6 +75,11 @@ typedef struct tn_case_result {
 /* Runs a case on random values and compares outputs with the reference, and all other bytes with
  * what they were. Fails where the call does, otherwise than by a solver that cannot serve. */
 tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result *result);
+
+/* What a registry names: its check, and the words of a call. */
+tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
+                       const tn_choice *choice, bool *right, char why[256]);
+void tn_case_text_of_call(const tn_call *call, char text[TN_REPEAT_SIZE]);
 
 /* For tn_operation.fill_valid: random integers from low to high, or reals in [low, high]. */
 void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint64_t *seed);

@@ -33,27 +33,27 @@ static tenon_status show_a_call(const tn_operation *operation)
 }
 
 /* The first operation of the family, which is there. */
-static const tn_operation *first_of(const char *solver, size_t length)
+static const tn_operation *first_of(const tn_registry *registry, const char *solver, size_t length)
 {
     uint32_t i = 0;
-    while (!has_family(tn_operations[i], solver, length))
+    while (!has_family(registry->operations[i], solver, length))
         i++;
-    return tn_operations[i];
+    return registry->operations[i];
 }
 
 /* The operation that the solver's family and, where it is one, the word after it name. */
-static tenon_status find_operation(const char *asked, const char *solver, const char *word,
-                                   tn_case *out, bool *named)
+static tenon_status find_operation(const tn_registry *registry, const char *asked,
+                                   const char *solver, const char *word, tn_case *out, bool *named)
 {
     const size_t length = strcspn(solver, "/");
     const bool has_word = word != NULL && strchr(word, '=') == NULL && word[0] != '-';
     bool known = false;
     *named = has_word;
-    for (uint32_t i = 0; i < tn_operation_count && out->operation == NULL; i++)
-        if (has_family(tn_operations[i], solver, length)) {
+    for (uint32_t i = 0; i < registry->operation_count && out->operation == NULL; i++)
+        if (has_family(registry->operations[i], solver, length)) {
             known = true;
-            if (!has_word || strcmp(tn_operations[i]->name, word) == 0)
-                out->operation = tn_operations[i];
+            if (!has_word || strcmp(registry->operations[i]->name, word) == 0)
+                out->operation = registry->operations[i];
         }
     if (!known)
         return tn_fail(REFUSED,
@@ -62,7 +62,7 @@ static tenon_status find_operation(const char *asked, const char *solver, const 
     if (out->operation == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
                 (int)length, solver);
-        return show_a_call(first_of(solver, length));
+        return show_a_call(first_of(registry, solver, length));
     }
     if (strlen(solver) >= sizeof out->solver)
         return tn_fail(REFUSED, "%s: solver: the name is longer than any can be", asked);
@@ -277,15 +277,15 @@ static tenon_status complete(const char *asked, tn_case *out)
     return TENON_OK;
 }
 
-tenon_status tn_case_parse(const char *asked, const char *const *words, uint32_t count,
-                           tenon_dtype type, tn_case *out)
+tenon_status tn_case_read(const tn_registry *registry, const char *asked, const char *const *words,
+                          uint32_t count, tenon_dtype type, tn_case *out)
 {
     bool named;
     memset(out, 0, sizeof *out);
     out->seed = 1;
     if (count == 0)
         return tn_fail(REFUSED, "%s: lacks its SOLVER", asked);
-    TN_TRY(find_operation(asked, words[0], count > 1 ? words[1] : NULL, out, &named));
+    TN_TRY(find_operation(registry, asked, words[0], count > 1 ? words[1] : NULL, out, &named));
     tn_operation_defaults(out->operation, out->params.bytes);
     for (uint32_t i = named ? 2 : 1; i < count; i++) {
         if (strcmp(words[i], "--integers") == 0)
@@ -302,7 +302,8 @@ tenon_status tn_case_parse(const char *asked, const char *const *words, uint32_t
 
 #define MOST_WORDS 64
 
-tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out)
+tenon_status tn_case_read_line(const tn_registry *registry, const char *line, tenon_dtype type,
+                               tn_case *out)
 {
     static const char asked[] = "tenon check";
     const char *words[MOST_WORDS];
@@ -313,7 +314,7 @@ tenon_status tn_case_parse_line(const char *line, tenon_dtype type, tn_case *out
     char *rest = copy;
     for (const char *word; count < MOST_WORDS && (word = tn_next_word(&rest)) != NULL;)
         words[count++] = word;
-    tenon_status status = tn_case_parse(asked, words, count, type, out);
+    tenon_status status = tn_case_read(registry, asked, words, count, type, out);
     free(copy);
     return status;
 }

@@ -140,7 +140,7 @@ char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
     return text;
 }
 
-void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE])
+void tn_case_text_of_call(const tn_call *call, char text[TN_REPEAT_SIZE])
 {
     const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
     tn_case c;

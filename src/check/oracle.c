@@ -82,8 +82,9 @@ tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *sh
 /* A private operation of a family has no words in `tenon check`. */
 static bool has_words(const tn_operation *operation)
 {
-    for (uint32_t i = 0; i < tn_operation_count; i++)
-        if (tn_operations[i] == operation)
+    const tn_registry *registry = operation->family->registry;
+    for (uint32_t i = 0; i < registry->operation_count; i++)
+        if (registry->operations[i] == operation)
             return true;
     return false;
 }

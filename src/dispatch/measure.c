@@ -1,9 +1,8 @@
 #include "dispatch/measure.h"
 
 #include "dispatch/operation.h"
-#include "runtime/cl_error.h"
+#include "runtime/fill.h"
 #include "runtime/launch.h"
-#include "runtime/opencl.h"
 #include "runtime/program.h"
 #include "runtime/stream.h"
 #include "runtime/validation.h"
@@ -36,14 +35,12 @@ bool tn_can_measure(const tn_call *call)
 
 static tenon_status make_operand(bench *b, const tenon_tensor *view, tn_operand *operand)
 {
-    const uint32_t pattern = PATTERN;
-    const uint64_t bytes = (tn_tensor_extent(view).end + 3) / 4 * 4;
+    const uint64_t needed = (tn_tensor_extent(view).end + 3) / 4 * 4,
+                   bytes = needed > 0 ? needed : 4;
     tenon_memory memory;
-    TN_TRY(tenon_memory_create(b->stream->context, bytes > 0 ? bytes : 4, &memory));
+    TN_TRY(tenon_memory_create(b->stream->context, bytes, &memory));
     b->made[b->made_count++] = memory;
-    TN_CL_TRY("measuring", "clEnqueueFillBuffer",
-              clEnqueueFillBuffer(b->stream->queue, memory.u.buffer, &pattern, sizeof pattern, 0,
-                                  bytes > 0 ? bytes : 4, 0, NULL, NULL));
+    TN_TRY(tn_buffer_fill("measuring", b->stream, &memory, PATTERN, bytes));
     *operand = (tn_operand){memory, view->offset};
     return TENON_OK;
 }

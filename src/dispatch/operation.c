@@ -110,16 +110,14 @@ const char *tn_field_word(const tn_field *field, uint32_t value)
 
 const tn_operation *tn_operation_of_family(const tn_family *family)
 {
-    for (uint32_t i = 0; i < tn_operation_count; i++)
-        if (tn_operations[i]->family == family)
-            return tn_operations[i];
+    const tn_registry *registry = family->registry;
+    for (uint32_t i = 0; registry != NULL && i < registry->operation_count; i++)
+        if (registry->operations[i]->family == family)
+            return registry->operations[i];
     return NULL;
 }
 
-const tn_family *tn_family_at(uint32_t number)
+void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE])
 {
-    for (uint32_t i = 0; i < tn_operation_count; i++)
-        if (tn_operation_of_family(tn_operations[i]->family) == tn_operations[i] && number-- == 0)
-            return tn_operations[i]->family;
-    return NULL;
+    call->described->family->registry->call_text(call, text);
 }

@@ -135,8 +135,19 @@ struct tn_operation {
 size_t tn_field_size(tn_field_type type);
 const char *tn_field_word(const tn_field *field, uint32_t value);
 
-/* The families that serve operations, each once, by number; NULL past the last. */
-const tn_family *tn_family_at(uint32_t number);
+/* What dispatch and check call in the layers above them. It is constant data that every family
+ * points to, so that nothing has to be registered at run time. */
+struct tn_registry {
+    const tn_operation *const *operations;
+    uint32_t operation_count;
+    /* Runs a choice on the awkward cases of its family in the validation context that `validation`
+     * belongs to; where one is wrong, says in `why` what differed. */
+    tenon_status (*check)(tenon_stream *validation, const tn_family *family,
+                          const tn_problem *problem, const tn_choice *choice, bool *right,
+                          char why[256]);
+    /* Writes a call in the words of `tenon check`, with seed 1 and its family's name alone. */
+    void (*call_text)(const tn_call *call, char text[TN_REPEAT_SIZE]);
+};
 
 /* The first operation that the family serves; NULL where none is listed. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
@@ -217,8 +228,5 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
 #define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
-
-extern const tn_operation *const tn_operations[];
-extern const uint32_t tn_operation_count;
 
 #endif

@@ -185,7 +185,7 @@ typedef struct tn_dispatch {
     char repeat[TN_REPEAT_SIZE];
 } tn_dispatch;
 
-/* The call in the words of `tenon check` (check/case.h). */
+/* Writes the call in the words of `tenon check` (check/case.h), by its family's registry. */
 void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE]);
 
 /* tn_select, which may measure for the call (NULL: it does not). */

@@ -1,4 +1,5 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
+#include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
 #include "runtime/cl_error.h"
 #include "runtime/program.h"
@@ -45,7 +46,7 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
         return family->self_check(validation, problem, choice, right, why);
     dispatch->checking = family;
     dispatch->choice = choice;
-    tenon_status status = tn_oracle(validation, family, problem, choice, right, why);
+    tenon_status status = family->registry->check(validation, family, problem, choice, right, why);
     dispatch->choice = NULL;
     return status;
 }

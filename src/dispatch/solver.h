@@ -147,15 +147,19 @@ struct tn_case;
 typedef bool tn_awkward_function(const tn_problem *problem, const tn_choice *choice,
                                  uint32_t number, struct tn_case *c);
 
+/* What dispatch calls in the layers above it: dispatch/operation.h. */
+typedef struct tn_registry tn_registry;
+
 typedef struct tn_family {
     const char *name;
+    const tn_registry *registry; /* TN_SOLVERS has it; NULL where self_check is given */
     const tn_solver *const *solvers;
     uint32_t solver_count;
     /* The awkward cases that a choice is checked on, derived from the problem at hand: one by its
      * number, into `c`, which is zeroed; false past the last. */
     tn_awkward_function *awkward;
-    /* Checks in the place of tn_oracle, in the validation context that `stream` is of: for tests,
-     * whose families have no operation. NULL elsewhere. */
+    /* Replaces the registry's check, in the validation context that `stream` belongs to: for
+     * tests, whose families have no operation. NULL elsewhere. */
     tenon_status (*self_check)(tenon_stream *stream, const tn_problem *problem,
                                const tn_choice *choice, bool *right, char why[256]);
     /* What a problem asks of a build by run-time arguments other than sizes and strides: one bit
@@ -165,8 +169,14 @@ typedef struct tn_family {
     uint64_t (*paths)(const tn_problem *problem);
 } tn_family;
 
-/* The solvers of a family, and the parameters of a solver, with their number. */
-#define TN_SOLVERS(list)           .solvers = list, .solver_count = sizeof(list) / sizeof *(list)
+/* The registry that the library's families name, defined in ops/registry.c. No function of dispatch
+ * or below names it: they reach it through a family. */
+extern const tn_registry tn_library_registry;
+
+/* The solvers of a family with their registry, and the parameters of a solver, with their number.
+ */
+#define TN_SOLVERS(list)                                                                           \
+    .registry = &tn_library_registry, .solvers = list, .solver_count = sizeof(list) / sizeof *(list)
 #define TN_PARAMETERS(list, count) .parameters = list, .parameter_count = count
 
 /* The bits of flags that are either set or not: `mask` has those that count, below bit 32. */
@@ -219,11 +229,6 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
                            const tn_problem *problem, const tn_choice *choice, bool *right,
                            char why[256]);
-
-/* Runs a choice on the awkward cases of its family in the validation context that `validation` is
- * of; where one is wrong, says in `why` what differed. */
-tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
-                       const tn_choice *choice, bool *right, char why[256]);
 
 /* Checks a choice in the validation context that `validation` is of, whatever is known of it, and
  * keeps no verdict. */

@@ -14,6 +14,15 @@
 #include <stddef.h>
 #include <string.h>
 
+tenon_status tn_buffer_fill(const char *operation, tenon_stream *stream, const tenon_memory *memory,
+                            uint32_t word, uint64_t bytes)
+{
+    TN_CL_TRY(operation, "clEnqueueFillBuffer",
+              clEnqueueFillBuffer(stream->queue, memory->u.buffer, &word, sizeof word, 0,
+                                  (size_t)bytes, 0, NULL, NULL));
+    return TENON_OK;
+}
+
 static tenon_status fill_dense(const char *operation, tenon_stream *stream,
                                const tenon_tensor *tensor, const void *element,
                                const tenon_sync *sync)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tests the measured tables of docs/performance.md: each is what its file says."""
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -9,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import performance  # noqa: E402
 
 WRITTEN = {
-    "version": 2, "date": "2026-01-02T03:04:05Z", "complete": True,
+    "version": 2, "tenon": "0.2.0", "date": "2026-01-02T03:04:05Z", "complete": True,
     "command": ["tenon-bench", "run", "--filter", "3x3 n"],
     "device": {"name": "card", "platform": "vendor", "driver": "1.2"}, "host": {"processors": 4},
     "summary": {"slowest": [], "ratios": [
@@ -33,6 +34,33 @@ class Performance(unittest.TestCase):
 
     def test_no_table_is_typed(self):
         self.assertEqual(performance.typed(self.text), [])
+
+    def test_tables_say_whether_their_measurements_were_kept(self):
+        self.assertIn("[The measurements](../bench/results/written.json)", performance.table("written", WRITTEN))
+        for path in performance.RESULTS.glob("*.json"):
+            text, file = performance.table(path.stem, performance.read(path.stem)), performance.read(path.stem)
+            self.assertEqual("not kept" in text, "results" not in file, path.name)
+
+    def test_what_a_table_measures_stands_in_it(self):
+        for path in performance.RESULTS.glob("*.json"):
+            file = performance.read(path.stem)
+            if "results" in file:
+                continue
+            cells = " ".join(cell for row in file["rows"] for cell in row)
+            for measure in file["measures"]:
+                for figure in (measure["least"], measure.get("mean", measure["least"])):
+                    self.assertRegex(cells, rf"(?<![\d.]){re.escape(figure)}(?![\d])", path.name)
+
+    def test_the_least_of_a_table_is_among_its_measures(self):
+        for path in performance.RESULTS.glob("*.json"):
+            file = performance.read(path.stem)
+            if "results" in file or "Least" not in file["columns"]:
+                continue
+            at = file["columns"].index("Least")
+            told = {measure["least"] for measure in file["measures"]}
+            for row in file["rows"]:
+                if "an earlier tree" not in row[0]:
+                    self.assertIn(row[at].split()[0], told, path.name)
 
     def test_every_file_has_its_table(self):
         kept = {path.stem for path in performance.RESULTS.glob("*.json")}

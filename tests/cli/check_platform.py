@@ -15,6 +15,9 @@ PLATFORM = {"src/base/platform.h", "src/base/platform_posix.c", "src/base/platfo
 INCLUDED = re.compile(r"(?m)^\s*#\s*include\s*<([^>]+)>")
 # Compilers and linkers know these without a header, or they are what tells systems apart.
 NAMES = re.compile(r"\b(pthread_\w+|_WIN32|__MINGW32__|__linux__|O_CLOEXEC|fopen\([^)]*\"\w*[exN]\w*\"\))")
+# What a driver or a device calls itself, compared with a text.
+COMPARED = re.compile(r"\bstr(?:n?cmp|n?casecmp|str)\([^;]*(?:platform_name|platform_version|vendor|info[.>-]+name)\b")
+CALLED = re.compile(r"\bcl(?:Enqueue|Create|Get|Set|Build|Retain|Release|Finish|Flush|Wait)\w+\(")
 # Where a system has its own header or file for what is Tenon's to name.
 SYSTEMS = {"include/tenon/export.h", "src/runtime/opencl.c"}
 
@@ -42,6 +45,16 @@ class Platform(unittest.TestCase):
         found = {name: names for name, text in sources()
                  if name not in PLATFORM | SYSTEMS and (names := NAMES.findall(text))}
         self.assertEqual(found, {})
+
+    def test_the_library_compares_a_drivers_name_in_one_file(self):
+        found = {name: len(places) for name, text in sources()
+                 if name.startswith("src/") and (places := COMPARED.findall(text))}
+        self.assertEqual(found, {"src/runtime/device.c": 1})
+
+    def test_only_the_runtime_calls_opencl(self):
+        found = {name for name, text in sources() if name.startswith("src/") and CALLED.search(text)}
+        self.assertEqual({name for name in found if not name.startswith("src/runtime/")}, set())
+        self.assertGreater(len(found), 5)
 
     def test_posix_is_not_declared_to_the_others(self):
         self.assertIn("strict_args = ['-U_POSIX_C_SOURCE']", (ROOT / "meson.build").read_text(encoding="utf-8"))

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Tests what pages derive from files: README's program, chart and table of devices."""
+"""Tests what pages derive from files: README's program, chart and table of devices, and the places that an operation
+is named in, by the example of docs/architecture.md, `pad`."""
 import copy
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -31,6 +33,36 @@ class Chart(unittest.TestCase):
         for _, label, *figures in chart.bars():
             self.assertIn(f">{label}<", picture, "./run docs draws it anew")
             self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs draws it anew")
+
+    def test_the_worst_is_the_worst_of_all_files(self):
+        files = chart.files()
+        for _, rows in chart.GROUPS:
+            for suite, peer, _ in rows:
+                least = float(chart.worst(suite, peer, files))
+                raw = [case["peers"][peer]["ratio"] for _, file in files if file.get("command", ["", ""])[1:2] == ["run"]
+                       for case in file["results"]
+                       if case["suite"] == suite and case["dtype"] == "f32" and peer in (case.get("peers") or {})]
+                told = [float(m["least"]) for _, _, m in chart.found(suite, peer, files)]
+                self.assertAlmostEqual(least, min([*raw, *told]), delta=0.0051, msg=f"{suite}, {peer}")
+        self.assertLessEqual(float(chart.worst("conv-cpu-backward", "onednn", files)), 0.39)
+
+    def test_an_older_file_with_a_worse_case_counts(self):
+        measure = {"suite": "gemm-cpu", "dtype": "f32", "peer": "onednn"}
+        files = [("old", {"measures": [{**measure, "least": "0.2"}, {**measure, "least": "0.9", "mean": "0.95"}]}),
+                 ("new", {"results": [], "measures": [{**measure, "least": "0.5", "mean": "0.8"}]})]
+        self.assertEqual(chart.worst("gemm-cpu", "onednn", files), "0.2")
+        self.assertEqual(chart.newest("gemm-cpu", "onednn", files)[1]["mean"], "0.8")
+        self.assertIn(chart.MARK, chart.said("0.8", "0.2", chart.MARK))
+
+    def test_bars_without_measurements_are_marked(self):
+        peers = [(suite, peer) for _, rows in chart.GROUPS for suite, peer, _ in rows]
+        for kept in (True, False):
+            file = {"measures": [{"suite": suite, "dtype": "f32", "peer": peer, "least": "0.5", "mean": "1.0"}
+                                 for suite, peer in peers], **({"results": []} if kept else {})}
+            self.assertEqual({bar[4] for bar in chart.bars([("one", file)])}, {"" if kept else chart.MARK})
+
+    def test_captions(self):
+        picture = chart.CHART.read_text(encoding="utf-8")
         for line in chart.caption().splitlines():
             self.assertIn(line, picture, "./run docs draws it anew")
 
@@ -39,13 +71,38 @@ class Devices(unittest.TestCase):
     def test_each_claim_has_its_evidence(self):
         self.assertEqual(devices.wrong(devices.read()), [])
 
-    def test_the_table_is_what_the_file_says(self):
+    def test_the_tables_are_what_the_files_say(self):
         self.assertEqual(devices.filled(README), README, "./run docs writes it anew")
+        page = devices.RUNS_PAGE.read_text(encoding="utf-8")
+        self.assertEqual(devices.filled_runs(page), page, "./run docs writes it anew")
+
+    def test_all_is_said_of_no_run_that_failed_or_was_not_counted(self):
+        self.assertEqual(devices.counted({"passed": 868, "failed": 1}), "868 of 869")
+        self.assertEqual(devices.counted({"passed": 869, "failed": 0}), "all 869")
+        self.assertEqual(devices.counted({"passed": None, "failed": 0}), "passed, count not kept")
+        for page in (README, devices.RUNS_PAGE.read_text(encoding="utf-8")):
+            self.assertNotIn("quick set: all", page)
+
+    def test_a_measurement_tells_its_version_and_whether_it_is_whole(self):
+        for row in filter(lambda row: "measured" in row, devices.read()):
+            file = devices.written(ROOT / row["measured"]["file"])
+            said = devices.cell("measured", row["measured"])
+            self.assertIn(file["tenon"], said)
+            self.assertEqual("incomplete" in said, not file["complete"])
+
+    def test_emulation_is_claimed_of_cards_that_have_such_units(self):
+        wmma = next(row for row in devices.read() if "gfx1100" in row["device"])
+        for target in ("gfx1030", "gfx0"):
+            row = {**wmma, "device": f"card (gfx1100, {target})"}
+            self.assertRegex("\n".join(devices.wrong([row])), f"no wmma kernel of {target} was compiled")
 
     def test_claims_without_evidence_are_found(self):
         card = next(row for row in devices.read() if row.get("card") and "compiled" in row)
         for change, message in [
                 ({"tested": card["compiled"]}, "no results"),
+                ({"tested": {"run": "absent"}, "card": False}, "there is no run"),
+                ({"tested": card["compiled"], "card": False}, "names no run"),
+                ({"measured": {"file": "bench/results/2026-11-21-cpu-suites.json"}, "name": "EPYC"}, "no results"),
                 ({"measured": {"file": "bench/results/2026-11-23-cpu-regret.json", "says": "EPYC"},
                   "name": "Tesla"}, "no results"),
                 ({"compiled": {"file": "docs/absent.md", "says": "x"}}, "there is no"),
@@ -53,6 +110,24 @@ class Devices(unittest.TestCase):
                 ({"driven": card["compiled"]}, "does not know")]:
             row = {**copy.deepcopy(card), **change}
             self.assertRegex("\n".join(devices.wrong([row])), message)
+
+
+class AddingAnOperation(unittest.TestCase):
+    NAMED = re.compile(r"X\(pad\)|'pad'|\bpad/\w|\bpad\.h\b|tn_operation_pad\b|tenon_pad_")
+    OWN = re.compile(r"(^|/)(pad/|pad\.h$|test_pad\.c$)")
+
+    def files_that_name_pad(self):
+        for folder in ("include", "src", "cl_kernels", "tests"):
+            for path in (ROOT / folder).rglob("*"):
+                name = path.relative_to(ROOT).as_posix()
+                if path.suffix in (".c", ".h", ".cl", ".clh", ".build") and not self.OWN.search(name) \
+                        and not name.startswith("tests/docs/") and self.NAMED.search(path.read_text(encoding="utf-8")):
+                    yield name
+
+    def test_the_places_outside_its_own_files_are_those_of_the_page(self):
+        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+        places = page.split("## Adding an operation\n")[1].split("| Place | Lines |\n|---|---|\n")[1].split("\n\n")[0]
+        self.assertEqual(sorted(self.files_that_name_pad()), sorted(re.findall(r"(?m)^\| `([^`]*)` \|", places)))
 
 
 if __name__ == "__main__":

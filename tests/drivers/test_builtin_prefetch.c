@@ -5,7 +5,7 @@
  */
 #include "driver.h"
 
-#include "check/case.h"
+#include "ops/registry.h"
 #include "runtime/context.h"
 
 enum { SIZE = 64 };

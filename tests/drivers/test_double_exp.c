@@ -4,6 +4,7 @@
  */
 #include "driver.h"
 
+#include "ops/registry.h"
 #include "runtime/capability.h"
 #include "runtime/context.h"
 

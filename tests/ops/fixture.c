@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include "ops/registry.h"
+
 #include <math.h>
 
 void test_begin(test_fixture *f, const tn_operation *operation)

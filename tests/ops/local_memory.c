@@ -1,5 +1,6 @@
 #include "support.h"
 
+#include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/validation.h"
 

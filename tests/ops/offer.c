@@ -1,5 +1,7 @@
 #include "offer.h"
 
+#include "ops/registry.h"
+
 static void fill(const tn_operation *op, const void *params, test_tensor *tensors)
 {
     test_random random = test_random_for(601);

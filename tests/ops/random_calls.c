@@ -1,5 +1,7 @@
 #include "random_calls.h"
 
+#include "ops/registry.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
 #include "gemm_case.h"
 #include "kept.h"
 
+#include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/local_memory.h"
 #include "runtime/stream.h"

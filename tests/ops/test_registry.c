@@ -104,6 +104,7 @@ static void every_family_is_whole(void **state)
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_family *family = tn_family_at(i);
         assert_in_range(family->solver_count, 1, TN_MOST_SOLVERS);
+        assert_ptr_equal(family->registry, &tn_library_registry);
         assert_true(family->solver_count > 0 &&
                     (family->awkward != NULL || family->self_check != NULL));
         assert_true(islower((unsigned char)family->name[0]));

@@ -6,6 +6,7 @@
 #include "check/case.h"
 #include "matrix/layout.h"
 #include "ops/gemm/tiled.h"
+#include "ops/registry.h"
 #include "runtime/target.h"
 
 #include <stdio.h>

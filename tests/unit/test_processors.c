@@ -6,6 +6,7 @@
 #include "check/case.h"
 #include "dispatch/plan.h"
 #include "dispatch/solver.h"
+#include "ops/registry.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
 

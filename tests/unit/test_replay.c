@@ -3,6 +3,7 @@
 #include "common/testing.h"
 
 #include "check/case.h"
+#include "ops/registry.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
 
@@ -256,8 +257,8 @@ static void replay(const char *name, const char *suite, const tn_host_speed *spe
 }
 
 #define EPYC       "2026-11-23-cpu-regret.json"
-#define INTEL_GEMM "2026-11-23-intel-cpu-gemm-regret.json"
-#define INTEL_CONV "2026-11-23-intel-cpu-conv-regret.json"
+#define INTEL_GEMM "2026-11-23-intel-480MiB-gemm-cpu-regret.json"
+#define INTEL_CONV "2026-11-23-intel-480MiB-conv-cpu-regret.json"
 
 static void by_the_table(void **state)
 {

@@ -166,8 +166,7 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
-                                                .solvers = solvers,
-                                                .solver_count = sizeof solvers / sizeof *solvers,
+                                                TN_SOLVERS(solvers),
                                                 .awkward = tn_conv_backward_bias_awkward,
                                                 .paths = paths};
 

@@ -15,23 +15,19 @@ static const tn_solver *const filter_solvers[] = {
     &tn_conv_backward_filter_implicit_packed, &tn_conv_backward_filter_implicit_tiled,
     &tn_conv_backward_filter_implicit_matrix, &tn_conv_backward_filter_implicit_wgmma,
     &tn_conv_backward_filter_im2col_gemm,     &tn_conv_backward_filter_direct};
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 const tn_family tn_conv_backward_data_family = {.name = "conv_backward_data",
-                                                .solvers = data_solvers,
-                                                .solver_count = COUNT(data_solvers),
+                                                TN_SOLVERS(data_solvers),
                                                 .awkward = tn_conv_backward_data_awkward,
                                                 .paths = tn_conv_paths};
 
 const tn_family tn_conv_transpose_family = {.name = "conv_transpose",
-                                            .solvers = data_solvers,
-                                            .solver_count = COUNT(data_solvers),
+                                            TN_SOLVERS(data_solvers),
                                             .awkward = tn_conv_transpose_awkward,
                                             .paths = tn_conv_paths};
 
 const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter",
-                                                  .solvers = filter_solvers,
-                                                  .solver_count = COUNT(filter_solvers),
+                                                  TN_SOLVERS(filter_solvers),
                                                   .awkward = tn_conv_backward_filter_awkward,
                                                   .paths = tn_conv_paths};
 

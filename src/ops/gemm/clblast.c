@@ -1,7 +1,7 @@
 /*
- * gemm/clblast: the CLBlast library, for who forces it; by estimate it is the last. It is opened
- * when it is first asked for, compiles its kernels in the caller's context at the first run there,
- * and takes memory of its own.
+ * gemm/clblast: the CLBlast library, used where it is forced, was measured as the fastest, or
+ * nothing else serves; by estimate it is the last. It is opened when it is first asked for,
+ * compiles its kernels in the caller's context at the first run there, and takes memory of its own.
  */
 #include "ops/gemm/internal.h"
 

@@ -189,11 +189,8 @@ static uint64_t paths(const tn_problem *problem)
     return tn_epilogue_paths(p->flags, p->activation);
 }
 
-const tn_family tn_col2im_family = {.name = "col2im",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
-                                    .awkward = tn_col2im_awkward,
-                                    .paths = paths};
+const tn_family tn_col2im_family = {
+    .name = "col2im", TN_SOLVERS(solvers), .awkward = tn_col2im_awkward, .paths = paths};
 
 tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,

@@ -120,10 +120,8 @@ const tn_solver tn_im2col_channels = {.name = "channels",
 
 static const tn_solver *const solvers[] = {&tn_im2col_channels, &tn_im2col_rows};
 
-const tn_family tn_im2col_family = {.name = "im2col",
-                                    .solvers = solvers,
-                                    .solver_count = sizeof solvers / sizeof *solvers,
-                                    .awkward = tn_im2col_awkward};
+const tn_family tn_im2col_family = {
+    .name = "im2col", TN_SOLVERS(solvers), .awkward = tn_im2col_awkward};
 
 tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {

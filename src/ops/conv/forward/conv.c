@@ -15,11 +15,8 @@ uint64_t tn_conv_paths(const tn_problem *problem)
     return tn_epilogue_paths(p->flags, p->activation);
 }
 
-const tn_family tn_conv_family = {.name = "conv",
-                                  .solvers = solvers,
-                                  .solver_count = sizeof solvers / sizeof *solvers,
-                                  .awkward = tn_conv_awkward,
-                                  .paths = tn_conv_paths};
+const tn_family tn_conv_family = {
+    .name = "conv", TN_SOLVERS(solvers), .awkward = tn_conv_awkward, .paths = tn_conv_paths};
 
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
 {
