@@ -176,8 +176,6 @@ class Docstrings:
         elif p.is_shared:
             text = "one for all dimensions, or one for each; " + text
         default = repr(p.default).replace("'", '"')
-        if p.is_asked:
-            return f"{p.name} : {p.kind}", f"{sentence(text)} Needed where c is given; {p.library_default} without it."
         return f"{p.name} : {p.kind}, default {default}", sentence(text)
 
     def _step(self, p):

@@ -151,17 +151,12 @@ class Parameter(NamedTuple):
     kind: str             # its types, as a docstring says them
     hint: str             # and as a stub does
     default: Any
-    library_default: Any  # differs where None stands for one that is to be given
     enumeration: str      # whose words it takes, or ""
     comment: str
     count_comment: str    # of the field that counts its values
     is_shared: bool       # whether one value serves for all dimensions
     struct_enumeration: str
     members: list         # of each value, where those are structs
-
-    @property
-    def is_asked(self):
-        return self.default is None and self.library_default is not None
 
 
 class Parameters:
@@ -177,7 +172,7 @@ class Parameters:
     def _enumeration(self, comment):
         return next((n for n in re.findall(r"\btenon_\w+", comment) if n in self.words), "")
 
-    def of(self, ctype, initial, has_c):
+    def of(self, ctype, initial):
         """The keywords of a struct and of those within it, given its initialiser."""
         struct = ctype.cname.replace("struct ", "")
         said = {name: self.comments.members.get((struct, name), "") for name, _ in ctype.fields}
@@ -188,16 +183,14 @@ class Parameters:
             if name in ("struct_size", "reserved") or name.endswith("_count"):
                 continue
             if kind.kind == "struct" and kind.cname != "struct tenon_activation":
-                yield from self.of(kind, value, has_c)
+                yield from self.of(kind, value)
                 continue
             enumeration = self._enumeration(said[name]) if kind.cname.endswith("int32_t") else ""
             enumeration = "tenon_activation_kind" if kind.kind == "struct" else enumeration
             shown, hint, default = self._type(name, kind, value, enumeration)
-            is_asked = name == "beta" and has_c
             count = said.get(f"{name[:-2]}is_count" if name == "axes" else "", "")
-            members = list(self.of(kind.item, [0] * len(kind.item.fields), False)) if name == "steps" else []
-            yield Parameter(name, shown, f"Optional[{hint}]" if is_asked else hint, None if is_asked else default,
-                            default, enumeration, said[name], count,
+            members = list(self.of(kind.item, [0] * len(kind.item.fields))) if name == "steps" else []
+            yield Parameter(name, shown, hint, default, enumeration, said[name], count,
                             shown == "int or sequence of int" and name != "axes",
                             struct_enumeration, members)
 
@@ -290,7 +283,7 @@ def operations(parameters, text, includes):
     for name, (inputs, outputs) in sorted(listed.items()):
         struct, operands = found[name]
         check(name, operands, inputs, outputs)
-        keywords = parameters.of(parameters.ffi.typeof(struct), initial[struct], "c" in operands)
+        keywords = parameters.of(parameters.ffi.typeof(struct), initial[struct])
         made.append(Operation(name, struct, operands, inputs, outputs, list(keywords)))
     return made
 

@@ -86,7 +86,7 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *                 the same shape with other strides
  *  @param w       K C/groups and the filter's size in each spatial dimension ([T] [R] S), of x's
  *                 type and rank
- *  @param c       broadcasts to y's shape (a residual, usually); may be NULL when beta is 0; may be
+ *  @param c       broadcasts to y's shape (a residual, usually); NULL for none; may be
  *                 exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as

@@ -61,7 +61,7 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
  *  @param params  NULL means the defaults: stride and dilation 1, no padding, one group
  *  @param x       N C and one to three spatial dimensions; any strides
  *  @param w       C K/groups and as many spatial dimensions, of x's type
- *  @param c       broadcasts to y's shape; may be NULL when beta is 0; may be exactly y
+ *  @param c       broadcasts to y's shape; NULL for none; may be exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and spatial dimensions as tenon_conv_transpose_output_size says, of x's type;
  *                 overlaps no input, except for c = y

@@ -62,8 +62,8 @@
  *
  * The object lives as long as the block that it is in. Within functions only; elsewhere, and in
  * C++, start from the initialiser: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Members of a
- * member are set one by one, as above: `.geometry = {…}` replaces all of them, by zeros where none
- * is given.
+ * member are set one by one, as above, or by the member's own macro: .epilogue =
+ * tenon_epilogue(.beta = 2). `.geometry = {…}` replaces all of them, by zeros where none is given.
  */
 #ifndef __cplusplus
 #ifdef __GNUC__

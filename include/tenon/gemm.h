@@ -52,7 +52,7 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a
  *                 view with its two strides exchanged (tenon_tensor_transpose)
  *  @param b       … K N, of a's type
- *  @param c       broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
+ *  @param c       broadcasts to d's shape, of d's type; NULL for none; may be exactly
  *                 d (same memory, offset and strides)
  *  @param bias    broadcasts to d's shape, of d's type: shape N adds to each column, M 1 to each
  *                 row; NULL for none
@@ -153,7 +153,7 @@ TENON_API void tenon_gemm_ragged_params_default(tenon_gemm_ragged_params *params
  *  @param b        G K N, of a's type
  *  @param offsets  i32, G + 1 elements, in memory of the device like the other operands: they are
  *                  read when the call is executed
- *  @param c        broadcasts to d's shape, of d's type; may be NULL when beta is 0; may be exactly
+ *  @param c        broadcasts to d's shape, of d's type; NULL for none; may be exactly
  *                  d (same memory, offset and strides)
  *  @param bias     N for all groups or G N, of d's type; NULL for none
  *  @param d        rows N, of a's type, no two elements in the same place; overlaps no input,

@@ -51,7 +51,7 @@ typedef struct tenon_norm_params {
     uint32_t struct_size; /**< sizeof(tenon_norm_params) */
     uint32_t flags;       /**< 0 */
     const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    int32_t kind;         /**< tenon_norm_kind */
+    uint32_t kind;        /**< tenon_norm_kind */
     uint32_t dimensions;  /**< LAYER, RMS: how many of the last dimensions; others ignore it */
     int64_t groups;       /**< GROUP: how many; must divide C; others ignore it */
     double epsilon;       /**< finite, 0 at least; rounded to the type that sums are kept in */

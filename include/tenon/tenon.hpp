@@ -204,6 +204,11 @@ TENON_HPP_PARAMS(softmax, SOFTMAX)
 TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
 #undef TENON_HPP_PARAMS
 
+/** A tenon_epilogue that begins with the defaults: tenon::epilogue e; e.beta = 2; p.epilogue = e; */
+struct epilogue : ::tenon_epilogue {
+    epilogue() : ::tenon_epilogue TENON_EPILOGUE_INIT {}
+};
+
 /** tenon_context. Empty without arguments; an owner can also be made of a handle that C functions
  * gave. */
 class Context : public detail::owner<tenon_context, tenon_context_release> {

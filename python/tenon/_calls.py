@@ -105,8 +105,6 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
     operands = _inputs(name, all_given, context, stream)
     for key, scales in _scales(name, given).items():
         given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
-    if operands.get("c") is not None and given.get("beta") is None:
-        raise ValueError(f"{name}: c is given, and beta, which it is multiplied by, is not")
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = [o for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)]

@@ -3,15 +3,20 @@ import os
 import re
 from pathlib import Path
 
+from ._constants import VERSION_MAJOR, VERSION_MINOR
 from ._declarations import ffi
 from ._errors import EXCEPTIONS, Error
 from ._words import NAMES
 
 
+# As docs/abi.md says what the library's name goes by.
+_INTERFACE = f"0.{VERSION_MINOR}" if VERSION_MAJOR == 0 else f"{VERSION_MAJOR}"
+
+
 def _open():
     """TENON_LIBRARY in the environment, the library that the package carries, or that of the system."""
     carried = Path(__file__).with_name("libtenon.so")
-    path = os.environ.get("TENON_LIBRARY") or (str(carried) if carried.exists() else "libtenon.so.0")
+    path = os.environ.get("TENON_LIBRARY") or (str(carried) if carried.exists() else f"libtenon.so.{_INTERFACE}")
     try:
         return ffi.dlopen(path)
     except OSError as error:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of the Python package on a library that is built already.
 
-    run.py --library build/src/libtenon.so.0 --include include --include build/include \\
+    run.py --library build/src/libtenon.so.0.3 --include include --include build/include \\
            --folder build/python [ARGS of unittest]
 
 Puts the package together in the folder as setup.py does, but with that library. Exit status 77

@@ -52,7 +52,8 @@ class Refusals(unittest.TestCase):
     def test_parameters(self):
         self.refused(ValueError, "there is no 'relv'", tenon.gemm, A, A, activation="relv")
         self.refused(ValueError, "solver", tenon.gemm, A, A, solver="gemm/nothing")
-        self.refused(ValueError, "c is given, and beta", tenon.gemm, A, A, c=A)
+        self.refused(ValueError, "c is None, but beta is 2", tenon.gemm, A, A, beta=2)
+        self.refused(ValueError, "pass a bias as the argument bias", tenon.gemm, A, A, c=np.ones(3, "f4"))
         self.refused(TypeError, "", tenon.gemm, A, A, alpha="two")
         self.refused(TypeError, "", tenon.gemm, A, A, alhpa=2)
         self.refused(OverflowError, "", tenon.gemm, A, A, flags=-1)

@@ -81,7 +81,7 @@ class Docstrings(unittest.TestCase):
             for argument, default in defaults_of(getattr(tenon, name)).items():
                 line = re.search(rf"(?m)^{argument} : .*$", text)
                 self.assertIsNotNone(line, f"{name}: {argument}")
-                if name not in LISTS and default is not inspect.Parameter.empty and argument != "beta":
+                if name not in LISTS and default is not inspect.Parameter.empty:
                     self.assertTrue(line[0].endswith("default " + repr(default).replace("'", '"')), line[0])
 
     def test_outputs_are_told_in_the_order_of_the_result(self):

@@ -32,6 +32,10 @@ class Products(unittest.TestCase):
         np.testing.assert_array_equal(d, np.maximum(2 * (a @ b) - c + bias, 0))
         np.testing.assert_array_equal(tenon.gemm(a, b, activation=tenon.ACTIVATION_RELU),
                                       np.maximum(a @ b, 0))
+        for scaled, kwargs in ((1, {}), (1, {"beta": 1}), (0, {"beta": 0}), (3, {"beta": 3})):
+            np.testing.assert_array_equal(tenon.gemm(a, b, c=c, **kwargs), a @ b + scaled * c)
+        np.testing.assert_array_equal(tenon.gemm(a, b, c=bias), a @ b + bias)  # a bias in c's place
+        np.testing.assert_array_equal(tenon.gemm(a, b, beta=0), a @ b)
         d = tenon.gemm(a, b, activation=tenon.Activation("clipped_relu", 5))
         np.testing.assert_array_equal(d, np.clip(a @ b, 0, 5))
 

@@ -210,9 +210,8 @@ class Plans(unittest.TestCase):
         with self.assertRaisesRegex(tenon.InvalidArgument, "overlap"):
             plan.run(a=x[0], b=y, d=x.reshape(-1)[7:37].reshape(6, 5))
         # c is not read where beta is 0, but may be named; where it is, it counts.
-        for beta in (0, 2):
-            plan = tenon.gemm_plan(tenon.view((6, 7)), tenon.view((7, 5)), c=tenon.view((6, 5)),
-                                   beta=beta)
+        for beta, given in ((1, {}), (0, {"beta": 0}), (2, {"beta": 2})):
+            plan = tenon.gemm_plan(tenon.view((6, 7)), tenon.view((7, 5)), c=tenon.view((6, 5)), **given)
             got = plan.run(a=x[2], b=y, c=d[0])
             np.testing.assert_array_equal(got.numpy(), a[2] @ b - beta)
 

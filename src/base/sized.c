@@ -32,6 +32,28 @@ static tenon_status refuse_size(const char *operation, uint32_t given, size_t si
                    initialiser != NULL ? initialiser : "");
 }
 
+static void set_size(void *sized, size_t size)
+{
+    memcpy(sized, &(uint32_t){(uint32_t)size}, sizeof(uint32_t));
+}
+
+/* Makes parameters of the caller's first `known` bytes; the caller's others must be 0. */
+static tenon_status fill_room(const char *operation, const char *given, size_t known,
+                              const void *defaults, size_t size, void *room)
+{
+    const uint32_t given_size = size_of(given);
+    for (size_t i = known; i < given_size; i++)
+        if (given[i] != 0)
+            return tn_fail(TENON_ERROR_UNSUPPORTED,
+                           "%s: params: struct_size is %u, and byte %zu is not 0: this version of "
+                           "the library knows %zu bytes",
+                           operation, given_size, i, known);
+    memcpy(room, defaults, size);
+    memcpy(room, given, known);
+    set_size(room, size);
+    return TENON_OK;
+}
+
 tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
                             size_t size, const char *initialiser, void *room, const void **params)
 {
@@ -41,16 +63,48 @@ tenon_status tn_params_take(const char *operation, const void *given, const void
         return TENON_OK;
     if (!is_size(given_size))
         return refuse_size(operation, given_size, size, initialiser);
-    const char *bytes = *params;
-    for (size_t i = size; i < given_size; i++)
-        if (bytes[i] != 0)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: struct_size is %u, and byte %zu is not 0: this version of "
-                           "the library knows %zu bytes",
-                           operation, given_size, i, size);
-    memcpy(room, defaults, size);
-    memcpy(room, bytes, given_size < size ? given_size : size);
-    memcpy(room, &(uint32_t){(uint32_t)size}, sizeof(uint32_t));
+    TN_TRY(
+        fill_room(operation, *params, given_size < size ? given_size : size, defaults, size, room));
+    *params = room;
+    return TENON_OK;
+}
+
+/* Reads the size of the caller's last member, for which the caller's struct has `available` bytes.
+ */
+static tenon_status take_member_size(const char *operation, const char *given, size_t available,
+                                     size_t known, const tn_last_member *last, uint32_t *size)
+{
+    *size = available >= sizeof *size ? size_of(given + last->offset) : 0;
+    if (!is_size(*size))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: %s: struct_size is %u, must be the size of the struct, here "
+                       "%zu; start from %s",
+                       operation, last->name, *size, known, last->initialiser);
+    if (*size > available)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: %s: struct_size is %u, but params end %zu bytes after it "
+                       "begins: their struct_size is %u",
+                       operation, last->name, *size, available, size_of(given));
+    return TENON_OK;
+}
+
+tenon_status tn_params_take_with(const char *operation, const void *given, const void *defaults,
+                                 size_t size, const char *initialiser, const tn_last_member *last,
+                                 void *room, const void **params)
+{
+    const char *bytes = given != NULL ? given : defaults;
+    const uint32_t given_size = size_of(bytes);
+    uint32_t member_size;
+    if (!is_size(given_size) || given_size <= last->offset)
+        return tn_params_take(operation, bytes, defaults, size, initialiser, room, params);
+    *params = bytes;
+    TN_TRY(take_member_size(operation, bytes, given_size - last->offset, size - last->offset, last,
+                            &member_size));
+    if (given_size == size && member_size == size - last->offset)
+        return TENON_OK;
+    const size_t end = last->offset + member_size;
+    TN_TRY(fill_room(operation, bytes, end < size ? end : size, defaults, size, room));
+    set_size((char *)room + last->offset, size - last->offset);
     *params = room;
     return TENON_OK;
 }
@@ -59,6 +113,14 @@ void tn_params_give(void *params, uint32_t given_size, const void *defaults, siz
 {
     if (params != NULL && given_size >= sizeof given_size)
         copy(params, given_size, defaults, size);
+}
+
+void tn_params_give_with(void *params, uint32_t given_size, const void *defaults, size_t size,
+                         size_t last)
+{
+    tn_params_give(params, given_size, defaults, size);
+    if (params != NULL && given_size >= last + sizeof given_size)
+        set_size((char *)params + last, given_size - last);
 }
 
 tenon_status tn_sized_check(const char *operation, const char *argument, const void *out)

@@ -20,8 +20,26 @@
 tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
                             size_t size, const char *initialiser, void *room, const void **params);
 
+/* A member that begins with a size of its own and is the last one of its struct. */
+typedef struct tn_last_member {
+    const char *name;
+    size_t offset;           /* in its struct */
+    const char *initialiser; /* how callers make one, for the message of an impossible size */
+} tn_last_member;
+
+/* tn_params_take for parameters that end with such a member: the caller's version of the member may
+ * be shorter or longer, too. It must lie within the caller's struct, and what follows it there must
+ * be 0. */
+tenon_status tn_params_take_with(const char *operation, const void *given, const void *defaults,
+                                 size_t size, const char *initialiser, const tn_last_member *last,
+                                 void *room, const void **params);
+
 /* The defaults for a caller whose struct has `given_size` bytes. */
 void tn_params_give(void *params, uint32_t given_size, const void *defaults, size_t size);
+
+/* The same for parameters that end with a member at `last` that has a size of its own. */
+void tn_params_give_with(void *params, uint32_t given_size, const void *defaults, size_t size,
+                         size_t last);
 
 /* Refuses a struct that is to be filled in, where its size cannot be meant. */
 tenon_status tn_sized_check(const char *operation, const char *argument, const void *out);

@@ -46,6 +46,19 @@ tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem 
                            ((const tn_params_head *)params)->solver, problem);
 }
 
+tenon_status tn_operation_take_params(const char *name, const tn_operation *operation,
+                                      const void *given, void *room, const void **params)
+{
+    const tn_last_member epilogue = {"epilogue", operation->epilogue_at,
+                                     "TENON_EPILOGUE_INIT or, in C, tenon_epilogue(.beta = 1); "
+                                     ".epilogue = {…} sets the members that it does not name to 0"};
+    if (operation->epilogue_at == 0)
+        return tn_params_take(name, given, operation->defaults, operation->params_size,
+                              operation->initialiser, room, params);
+    return tn_params_take_with(name, given, operation->defaults, operation->params_size,
+                               operation->initialiser, &epilogue, room, params);
+}
+
 tenon_status tn_operation_run_as(const char *name, const tn_operation *operation,
                                  tenon_stream *stream, const void *params,
                                  const tenon_tensor *const *views, const tenon_sync *sync)
@@ -54,8 +67,7 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
     any_params room;
     bool empty = false;
     TN_TRY(tn_stream_check(name, stream));
-    TN_TRY(tn_params_take(name, params, operation->defaults, operation->params_size,
-                          operation->initialiser, &room, &params));
+    TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
     tn_call call = call_of(operation, name, stream->context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_run(stream, call.described->family, empty ? NULL : &problem.head, &call, sync);
@@ -69,8 +81,7 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
     any_params room;
     bool empty = false;
     TN_TRY(tn_plan_check(name, context, plan));
-    TN_TRY(tn_params_take(name, params, operation->defaults, operation->params_size,
-                          operation->initialiser, &room, &params));
+    TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
     tn_call call = call_of(operation, name, context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
     return tn_call_plan(context, call.described->family, empty ? NULL : &problem.head, &call, plan);

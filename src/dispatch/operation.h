@@ -98,6 +98,7 @@ struct tn_operation {
     size_t params_size;
     const void *defaults;    /* of the parameters */
     const char *initialiser; /* the macro that has them; NULL where callers have none */
+    size_t epilogue_at;      /* where they have their tenon_epilogue; 0 where they have none */
     /* The description that serves a call with these views, to which it adds those of the further
      * operands that it has; NULL where it is always this one. Parameters may be NULL. */
     const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
@@ -175,6 +176,11 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
 
 void tn_operation_defaults(const tn_operation *operation, void *params);
 
+/* The caller's parameters as this version has them: `given` itself, the defaults, or what is made
+ * in `room`, which has room for the operation's params_size. */
+tenon_status tn_operation_take_params(const char *name, const tn_operation *operation,
+                                      const void *given, void *room, const void **params);
+
 /* The two public functions of an operation whose tensors, in the order of its operands, are the
  * further arguments, and what its description says of them (TN_CALLS). */
 #define TN_ENTRIES(name, operation, type, ...)                                                     \
@@ -228,5 +234,17 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
 #define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
+
+/* For parameters that end with an epilogue, whose size is what the caller's struct has for it:
+ * TN_DEFAULTS and TN_PARAMS. */
+#define TN_DEFAULTS_WITH_EPILOGUE(name, type, initialiser)                                         \
+    static const type name##_defaults = initialiser;                                               \
+    static const char name##_initialiser[] = #initialiser;                                         \
+    TENON_API void type##_default(type *params, uint32_t size)                                     \
+    {                                                                                              \
+        tn_params_give_with(params, size, &name##_defaults, sizeof name##_defaults,                \
+                            offsetof(type, epilogue));                                             \
+    }
+#define TN_PARAMS_WITH_EPILOGUE(name, type) TN_PARAMS(name), .epilogue_at = offsetof(type, epilogue)
 
 #endif

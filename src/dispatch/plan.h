@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#define TN_MAX_OPERANDS 12
+#define TN_MAX_OPERANDS 16
 #define TN_MAX_SCALARS  16
 
 typedef enum tn_role {

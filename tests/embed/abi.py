@@ -31,10 +31,10 @@ def stubs(folders):
 
 
 def describe(args, folder):
-    source, library, out = (Path(folder, name) for name in ("stubs.c", "libtenon.so.0", "tenon.abi"))
+    source, library, out = (Path(folder, name) for name in ("stubs.c", "libtenon.so", "tenon.abi"))
     source.write_text(stubs(args.include), encoding="utf-8")
     includes = [f"-I{include}" for include in args.include]
-    subprocess.run([*args.compiler, "-std=c11", "-g", "-O0", "-fPIC", "-shared", "-w", "-Wl,-soname,libtenon.so.0",
+    subprocess.run([*args.compiler, "-std=c11", "-g", "-O0", "-fPIC", "-shared", "-w", "-Wl,-soname,libtenon.so",
                     f"-ffile-prefix-map={folder}=.", *includes, *args.flag, str(source), "-o", str(library)], check=True)
     subprocess.run(["abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-elf-needed",
                     "--type-id-style", "hash", "--out-file", str(out), str(library)], check=True)

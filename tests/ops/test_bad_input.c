@@ -103,8 +103,8 @@ static void structs_of_other_versions(void **state)
         o.params.bytes[known + 7] = 1;
         refuse(&o, TENON_ERROR_UNSUPPORTED, "struct_size");
         dismiss(&o);
-        if (op->params_size < sizeof(tn_params_head) + 8)
-            continue;
+        if (op->params_size < sizeof(tn_params_head) + 8 || op->epilogue_at != 0)
+            continue; /* of those with an epilogue, epilogues_of_other_versions has the tests */
         /* Of the last member the default is taken, which no example of these changes. */
         prepare(&o, op);
         memcpy(o.params.bytes, op->defaults, known);
@@ -115,6 +115,65 @@ static void structs_of_other_versions(void **state)
         memset(o.params.bytes + known - 8, 0xFF, 8);
         assert_int_equal(op->plan(test_context, &o.params, o.arguments, &plan), expected);
         tenon_plan_release(plan);
+        dismiss(&o);
+    }
+}
+
+/* Parameters that are as many bytes longer than the library's, and their epilogue, too. */
+static void check_sizes(const tn_operation *op, int32_t more, int32_t more_of_epilogue)
+{
+    offer o;
+    prepare(&o, op);
+    unsigned char *epilogue = o.params.bytes + op->epilogue_at,
+                  *end = epilogue + sizeof(tenon_epilogue),
+                  *unknown = more_of_epilogue < 0 ? end + more_of_epilogue
+                                                  : o.params.bytes + op->params_size;
+    const uint32_t size = (uint32_t)((int32_t)sizeof(tenon_epilogue) + more_of_epilogue);
+    memset(o.params.bytes + op->params_size, 0, 8);
+    if (more < 0) /* what follows an older caller's struct is not the library's */
+        memset(end + more, 0xFF, (size_t)-more);
+    memcpy(epilogue, &size, sizeof size);
+    o.params.head.struct_size += (uint32_t)more;
+    if (more_of_epilogue > more) {
+        refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "params: epilogue: struct_size is ");
+    } else {
+        accept_plan(&o);
+        unknown[7] = 1;
+        if (more > 0 || more_of_epilogue < more)
+            refuse(&o, TENON_ERROR_UNSUPPORTED, "is not 0");
+    }
+    dismiss(&o);
+}
+
+/* Callers with a shorter or a longer epilogue than the library's: what theirs lacks has its
+ * default, and what the library's lacks must be 0. An epilogue that does not fit into its struct is
+ * of no version. */
+static void epilogues_of_other_versions(void **state)
+{
+    int tried = 0;
+    (void)state;
+    for (size_t i = 0; i < tn_operation_count; i++)
+        for (int32_t more = -8; tn_operations[i]->epilogue_at != 0 && more <= 8; more += 8)
+            for (int32_t of_epilogue = -8; of_epilogue <= 8; of_epilogue += 8, tried++)
+                check_sizes(tn_operations[i], more, of_epilogue);
+    assert_int_equal(tried, 9 * 6); /* gemm, with i8, ragged and packed; conv and its transpose */
+}
+
+/* `.epilogue = {.beta = 1}` leaves alpha, and struct_size, at 0. */
+static void epilogues_without_the_defaults(void **state)
+{
+    const tenon_epilogue bare = {.beta = 1};
+    (void)state;
+    for (size_t i = 0; i < tn_operation_count; i++) {
+        const tn_operation *op = tn_operations[i];
+        if (op->epilogue_at == 0)
+            continue;
+        offer o;
+        prepare(&o, op);
+        memcpy(o.params.bytes + op->epilogue_at, &bare, sizeof bare);
+        refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "params: epilogue: struct_size is 0, must be");
+        assert_contains(tenon_last_error(), "TENON_EPILOGUE_INIT");
+        assert_contains(tenon_last_error(), "tenon_epilogue(.beta = 1)");
         dismiss(&o);
     }
 }
@@ -196,6 +255,19 @@ static void epilogues(void **state)
         e->activation.reserved = 1;
         refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "reserved");
         e->activation.reserved = 0;
+        e->reserved = 7;
+        refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "epilogue: reserved is 7, must be 0");
+        e->reserved = 0;
+        e->beta = 2;
+        const tenon_tensor *c = o.arguments[2];
+        o.arguments[2] = NULL;
+        refuse(&o, TENON_ERROR_INVALID_ARGUMENT,
+               "c is NULL, but beta is 2; without c it must be 1");
+        e->beta = 1;
+        accept_plan(&o);
+        e->beta = 0;
+        accept_plan(&o);
+        o.arguments[2] = c;
         e->scale[1] = &o.views[0];
         refuse(&o, TENON_ERROR_UNSUPPORTED, "scale");
         e->scale[1] = NULL;
@@ -362,6 +434,8 @@ int main(void)
         cmocka_unit_test(null_arguments),
         cmocka_unit_test(impossible_struct_sizes),
         cmocka_unit_test(structs_of_other_versions),
+        cmocka_unit_test(epilogues_of_other_versions),
+        cmocka_unit_test(epilogues_without_the_defaults),
         cmocka_unit_test(solver_names),
         cmocka_unit_test(geometries),
         cmocka_unit_test(parameters_of_convolution),

@@ -95,6 +95,97 @@ static void sizes_that_cannot_be(void **state)
     assert_string_equal(tenon_last_error(), "op: out is NULL");
 }
 
+/* Parameters that end with a member that has a size of its own. */
+typedef struct whole {
+    uint32_t struct_size, flags;
+    const char *solver;
+    known last;
+} whole;
+
+static const whole whole_defaults = {sizeof(whole), 0, NULL, {sizeof(known), 0, NULL, 1.0, 7}};
+static const tn_last_member last_member = {"last", offsetof(whole, last), "LAST_INIT"};
+
+static tenon_status take_whole(const void *given, whole *room, const whole **taken)
+{
+    const void *params = NULL;
+    tenon_status status = tn_params_take_with("op", given, &whole_defaults, sizeof(whole),
+                                              "WHOLE_INIT", &last_member, room, &params);
+    *taken = params;
+    return status;
+}
+
+static void a_last_member_may_be_older(void **state)
+{
+    const struct {
+        uint32_t struct_size, flags;
+        const char *solver;
+        older last;
+    } own = {sizeof own, 1, "a", {sizeof own.last, 3, "b", 2}};
+    const struct {
+        uint32_t struct_size, flags;
+        const char *solver;
+    } before = {offsetof(whole, last), 1, "a"}; /* there was such a member */
+    const whole *taken;
+    whole room;
+    (void)state;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
+    assert_int_equal(taken->struct_size, sizeof *taken);
+    assert_int_equal(taken->last.struct_size, sizeof taken->last);
+    assert_string_equal(taken->solver, "a");
+    assert_true(taken->last.flags == 3 && taken->last.scale == 2 && taken->last.count == 7);
+    assert_int_equal(take_whole(&before, &room, &taken), TENON_OK);
+    assert_true(taken->flags == 1 && taken->last.scale == 1 && taken->last.count == 7);
+    assert_int_equal(taken->last.struct_size, sizeof taken->last);
+}
+
+static void a_last_member_may_be_newer(void **state)
+{
+    struct {
+        uint32_t struct_size, flags;
+        const char *solver;
+        newer last;
+    } own = {sizeof own, 1, "a", {{sizeof own.last, 3, "b", 2, 4}, {0, 0}}};
+    const whole *taken;
+    whole room;
+    (void)state;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
+    assert_true(taken->struct_size == sizeof room && taken->last.struct_size == sizeof(known));
+    assert_int_equal(taken->last.count, 4);
+    own.last.known.struct_size = sizeof(known); /* then the other bytes are the outer struct's */
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
+    own.last.more[1] = 1;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_UNSUPPORTED);
+    own.last.known.struct_size = sizeof(newer);
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tenon_last_error(), "is not 0"));
+}
+
+static void a_last_member_fits_its_struct(void **state)
+{
+    static const uint32_t sizes[] = {0, 4, 17, sizeof(known) + 8, TN_SIZED_MOST + 4};
+    whole room, own = whole_defaults;
+    const whole *taken;
+    (void)state;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
+    assert_ptr_equal(taken, &own);
+    assert_int_equal(take_whole(NULL, &room, &taken), TENON_OK);
+    assert_ptr_equal(taken, &whole_defaults);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        own.last.struct_size = sizes[i];
+        assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
+        assert_non_null(strstr(tenon_last_error(), "op: params: last: struct_size is "));
+    }
+    own.last.struct_size = 0;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(tenon_last_error(), "; start from LAST_INIT"));
+    own = whole_defaults;
+    own.struct_size = offsetof(whole, last) + 8; /* less than any struct has */
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
+    own.struct_size = 0;
+    assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
+    assert_non_null(strstr(tenon_last_error(), "; start from WHOLE_INIT"));
+}
+
 static void what_is_filled_in_ends_where_the_callers_does(void **state)
 {
     const known made = {0, 1, "a", 2, 3};
@@ -133,6 +224,12 @@ static void defaults_by_function(void **state)
     assert_int_equal(larger.params.struct_size, sizeof larger);
     assert_int_equal(larger.params.groups, 1);
     assert_true(larger.more == 0);
+    assert_int_equal(params.epilogue.struct_size, sizeof params.epilogue);
+    assert_int_equal(larger.params.epilogue.struct_size, sizeof params.epilogue + 8);
+    memset(&params, 0xff, sizeof params);
+    tenon_conv_params_default(&params, sizeof params - 8);
+    assert_int_equal(params.epilogue.struct_size, sizeof params.epilogue - 8);
+    assert_true(params.epilogue.beta == 1);
     tenon_conv_params_default(NULL, sizeof params);
 }
 
@@ -154,6 +251,24 @@ static void literals_name_what_differs(void **state)
     expected.geometry.stride[2] = 0;
     expected.epilogue.beta = 1;
     assert_memory_equal(params, &expected, sizeof expected);
+    assert_memory_equal(same(&tenon_conv_params(.groups = 2, .geometry.stride = {2, 2},
+                                                .epilogue = tenon_epilogue(.beta = 1))),
+                        &expected, sizeof expected);
+    expected.epilogue = tenon_epilogue(.beta = 3, .activation.kind = TENON_ACTIVATION_RELU);
+    assert_true(expected.epilogue.alpha == 1 && expected.epilogue.beta == 3);
+    assert_int_equal(expected.epilogue.struct_size, sizeof expected.epilogue);
+}
+
+/* The epilogue can grow in every struct that has one: nothing of the struct follows it. */
+static void epilogues_are_the_last_members(void **state)
+{
+    (void)state;
+#define IS_LAST(type)                                                                              \
+    assert_int_equal(offsetof(type, epilogue) + sizeof(tenon_epilogue), sizeof(type))
+    IS_LAST(tenon_gemm_params);
+    IS_LAST(tenon_gemm_ragged_params);
+    IS_LAST(tenon_conv_params);
+    IS_LAST(tenon_conv_transpose_params);
 }
 
 static void versions_are_numbers(void **state)
@@ -170,9 +285,13 @@ int main(void)
         cmocka_unit_test(what_an_older_caller_lacks_has_its_default),
         cmocka_unit_test(a_newer_caller_may_ask_for_nothing_new),
         cmocka_unit_test(sizes_that_cannot_be),
+        cmocka_unit_test(a_last_member_may_be_older),
+        cmocka_unit_test(a_last_member_may_be_newer),
+        cmocka_unit_test(a_last_member_fits_its_struct),
         cmocka_unit_test(what_is_filled_in_ends_where_the_callers_does),
         cmocka_unit_test(defaults_by_function),
         cmocka_unit_test(literals_name_what_differs),
+        cmocka_unit_test(epilogues_are_the_last_members),
         cmocka_unit_test(versions_are_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

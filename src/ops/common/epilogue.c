@@ -4,13 +4,30 @@
 #include <math.h>
 #include <stdio.h>
 
+bool tn_epilogue_adds(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    return c != NULL && epilogue->beta != 0;
+}
+
+tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias)
+{
+    if (status != TENON_OK && bias == NULL)
+        tn_fail_append("; pass a bias as the argument bias");
+    return status;
+}
+
 tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c)
 {
+    if (epilogue->reserved != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: epilogue: reserved is %u, must be 0", operation,
+                       epilogue->reserved);
     TN_TRY(tn_activation_check(operation, &epilogue->activation));
-    if (epilogue->beta != 0 && c == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: c is NULL, but beta is %g", operation,
-                       epilogue->beta);
+    if (c == NULL && epilogue->beta != 0 && epilogue->beta != 1)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: c is NULL, but beta is %g; without c it must be 1 (the default) or 0",
+                       operation, epilogue->beta);
     return TENON_OK;
 }
 

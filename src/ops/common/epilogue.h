@@ -40,7 +40,13 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
 tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, tenon_dtype dtype,
                                             double x, double dy);
 
-/* Refuses an epilogue that is malformed, or reads a c that is not there. */
+/* Whether c is read: it is there, and beta is not 0. */
+bool tn_epilogue_adds(const tenon_epilogue *epilogue, const tenon_tensor *c);
+
+/* Says beside the failure of a c that does not broadcast where a bias goes, if there is none. */
+tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias);
+
+/* Refuses an epilogue that is malformed, or has a factor for a c that is not there. */
 tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c);
 

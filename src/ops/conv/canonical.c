@@ -215,9 +215,10 @@ void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
     spread_strides(to, view->rank, stride);
 }
 
-uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *bias)
+uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
+                       const tenon_tensor *bias)
 {
-    return (epilogue->beta != 0 ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
+    return (tn_epilogue_adds(epilogue, c) ? CONV_HAS_C : 0) | (bias != NULL ? CONV_HAS_BIAS : 0) |
            (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
 }
 
@@ -227,14 +228,15 @@ tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *
 {
     int64_t stride[CONV_RANK];
     p->activation = epilogue->activation.kind;
-    p->flags = tn_conv_flags(epilogue, bias);
+    p->flags = tn_conv_flags(epilogue, c, bias);
     if (bias != NULL)
         TN_TRY(tn_shape_check(operation, "bias", bias, 1, &output->shape[1]));
     if (bias != NULL && bias->shape[0] != 1)
         p->bias = bias->stride[0];
     if (c == NULL)
         return TENON_OK;
-    TN_TRY(tn_broadcast(operation, "c", c, output->rank, output->shape, stride));
+    TN_TRY(tn_epilogue_bias_hint(
+        tn_broadcast(operation, "c", c, output->rank, output->shape, stride), bias));
     if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not tell problems apart */
         spread_strides(p->res, output->rank, stride);
     return TENON_OK;

@@ -17,7 +17,8 @@ static const tn_field transpose_fields[] = {
     TN_EPILOGUE_FIELDS(tenon_conv_transpose_params, epilogue)};
 
 TN_DEFAULTS(conv_backward, tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_INIT)
-TN_DEFAULTS(conv_transpose, tenon_conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_INIT)
+TN_DEFAULTS_WITH_EPILOGUE(conv_transpose, tenon_conv_transpose_params,
+                          TENON_CONV_TRANSPOSE_PARAMS_INIT)
 TN_ENTRIES(tenon_conv_backward_data, tn_operation_conv_backward_data, tenon_conv_backward_params,
            dy, w, dx)
 TN_ENTRIES(tenon_conv_backward_filter, tn_operation_conv_backward_filter,
@@ -165,7 +166,7 @@ const tn_operation tn_operation_conv_transpose = {
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(transpose_fields),
-    TN_PARAMS(conv_transpose),
+    TN_PARAMS_WITH_EPILOGUE(conv_transpose, tenon_conv_transpose_params),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_transpose_prepare,
     .reference = tn_conv_transpose_reference,

@@ -103,7 +103,7 @@ static bool image_reference(const conv_problem *p, const tenon_epilogue *e, cons
                             const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                             const tenon_tensor *image, tn_bounded *results)
 {
-    bool adds = e->beta != 0;
+    bool adds = tn_epilogue_adds(e, c);
     const dense_operands o = {.y = tn_host_read(y, y->rank, y->shape),
                               .w = tn_host_read(w, w->rank, w->shape),
                               .c = adds ? tn_host_read(c, image->rank, image->shape) : NULL,

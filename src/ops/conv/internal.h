@@ -94,7 +94,8 @@ tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *
                                    const tenon_tensor *output, conv_problem *problem);
 
 /* Which of c, bias and the products it reads, as a problem's flags. */
-uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *bias);
+uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
+                       const tenon_tensor *bias);
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
 tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,

@@ -12,7 +12,7 @@ static const tn_field columns_fields[] = {
     TN_FIELD_ARRAY("filter", TN_FIELD_I64, tenon_im2col_params, filter),
     TN_GEOMETRY_FIELDS(tenon_im2col_params, geometry)};
 
-TN_DEFAULTS(conv, tenon_conv_params, TENON_CONV_PARAMS_INIT)
+TN_DEFAULTS_WITH_EPILOGUE(conv, tenon_conv_params, TENON_CONV_PARAMS_INIT)
 TN_DEFAULTS(im2col, tenon_im2col_params, TENON_IM2COL_PARAMS_INIT)
 TN_ENTRIES(tenon_conv_forward, tn_operation_conv, tenon_conv_params, x, w, c, bias, y)
 TN_ENTRIES(tenon_im2col, tn_operation_im2col, tenon_im2col_params, x, col)
@@ -69,7 +69,7 @@ const tn_operation tn_operation_conv = {
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(conv),
+    TN_PARAMS_WITH_EPILOGUE(conv, tenon_conv_params),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,
     .reference = tn_conv_reference,

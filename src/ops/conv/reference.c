@@ -181,7 +181,7 @@ bool tn_conv_problem_reference(const conv_problem *p, const tenon_epilogue *epil
 {
     const tenon_tensor *x = views[CONV_X], *w = views[CONV_W], *bias = views[CONV_BIAS],
                        *y = views[CONV_Y];
-    bool adds = epilogue->beta != 0;
+    bool adds = tn_epilogue_adds(epilogue, views[CONV_C]);
     dense_operands o = {.x = tn_host_read(x, x->rank, x->shape),
                         .w = tn_host_read(w, w->rank, w->shape),
                         .c = adds ? tn_host_read(views[CONV_C], y->rank, y->shape) : NULL,

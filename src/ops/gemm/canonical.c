@@ -186,16 +186,18 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
     TN_TRY(take_factor(operation, "a", views[GEMM_A], d, batch.stride[GEMM_A], &p->matrix[GEMM_A]));
     TN_TRY(take_factor(operation, "b", views[GEMM_B], d, batch.stride[GEMM_B], &p->matrix[GEMM_B]));
     TN_TRY(take_factor(operation, "d", d, d, batch.stride[GEMM_D], &p->matrix[GEMM_D]));
-    TN_TRY(
-        take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]));
+    TN_TRY(tn_epilogue_bias_hint(
+        take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]),
+        views[GEMM_BIAS]));
     TN_TRY(take_broadcast(operation, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS],
                           &p->matrix[GEMM_BIAS]));
     p->dtype = d->dtype;
     p->activation = epilogue->activation.kind;
     p->batch_invariant = (params->flags & TENON_GEMM_BATCH_INVARIANT) != 0;
     p->flags =
-        (epilogue->beta != 0 ? GEMM_HAS_C : 0) | (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
-        (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0) | (has_vector(epilogue, 0) ? GEMM_KEEP_ROWS : 0) |
+        (tn_epilogue_adds(epilogue, views[GEMM_C]) ? GEMM_HAS_C : 0) |
+        (views[GEMM_BIAS] != NULL ? GEMM_HAS_BIAS : 0) | (epilogue->alpha == 0 ? GEMM_SKIP_AB : 0) |
+        (has_vector(epilogue, 0) ? GEMM_KEEP_ROWS : 0) |
         (has_vector(epilogue, 1) || has_vector(epilogue, 2) ? GEMM_KEEP_COLUMNS : 0) |
         (p->dtype == TENON_DTYPE_F32 && (params->flags & TENON_GEMM_ALLOW_TF32) != 0 ? GEMM_TF32
                                                                                      : 0);

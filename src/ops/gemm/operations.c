@@ -8,7 +8,7 @@
 static const tn_field gemm_fields[] = {TN_FLAGS_FIELD(tenon_gemm_params),
                                        TN_EPILOGUE_FIELDS(tenon_gemm_params, epilogue)};
 
-TN_DEFAULTS(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
+TN_DEFAULTS_WITH_EPILOGUE(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
 TN_ENTRIES(tenon_gemm, tn_operation_gemm, tenon_gemm_params, a, b, c, bias, d)
 
 static const char *const gemm_examples[] = {
@@ -44,7 +44,7 @@ static const tn_operation int8_call = {
                  {.name = "zero point of b"},
                  {.name = "zero point of d"}},
     .operand_count = INT8_OPERANDS,
-    TN_PARAMS(gemm),
+    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
 };
@@ -72,7 +72,7 @@ const tn_operation tn_operation_gemm = {
     .operand_count = GEMM_OPERANDS,
     .output_count = 1,
     TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm),
+    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
     TN_PROBLEM(gemm_problem),
     .served_as = served_as,
     .prepare = tn_gemm_prepare,
@@ -86,8 +86,7 @@ static tenon_status with_vectors(const char *operation, const void *params,
                                  const tenon_tensor *const *v, tenon_gemm_params *all)
 {
     const void *taken;
-    TN_TRY(tn_params_take(operation, params, &gemm_defaults, sizeof *all, gemm_initialiser, all,
-                          &taken));
+    TN_TRY(tn_operation_take_params(operation, &tn_operation_gemm, params, all, &taken));
     if (taken != all)
         *all = *(const tenon_gemm_params *)taken;
     for (int i = 0; i < 3; i++) {
@@ -156,7 +155,7 @@ const tn_operation tn_operation_gemm_int8 = {
     .operand_count = INT8_OPERANDS,
     .output_count = 1,
     TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm),
+    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
     .examples = int8_examples,
@@ -165,7 +164,7 @@ const tn_operation tn_operation_gemm_int8 = {
 static const tn_field ragged_fields[] = {TN_FLAGS_FIELD(tenon_gemm_ragged_params),
                                          TN_EPILOGUE_FIELDS(tenon_gemm_ragged_params, epilogue)};
 
-TN_DEFAULTS(ragged, tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)
+TN_DEFAULTS_WITH_EPILOGUE(ragged, tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)
 TN_ENTRIES(tenon_gemm_ragged, tn_operation_gemm_ragged, tenon_gemm_ragged_params, a, b, offsets, c,
            bias, d)
 
@@ -189,7 +188,7 @@ const tn_operation tn_operation_gemm_ragged = {
     .operand_count = RAGGED_OPERANDS,
     .output_count = 1,
     TN_FIELDS(ragged_fields),
-    TN_PARAMS(ragged),
+    TN_PARAMS_WITH_EPILOGUE(ragged, tenon_gemm_ragged_params),
     TN_PROBLEM(ragged_problem),
     .prepare = tn_ragged_prepare,
     .reference = tn_gemm_ragged_reference,

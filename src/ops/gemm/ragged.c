@@ -61,7 +61,8 @@ static tenon_status take_broadcasts(const char *operation, const tenon_tensor *c
     const int64_t bias_shape[] = {views[RAGGED_B]->shape[0], views[RAGGED_B]->shape[2]};
     int64_t stride[TENON_MAX_RANK];
     if (c != NULL) { /* checked even where it is not read */
-        TN_TRY(tn_broadcast(operation, "c", c, 2, views[RAGGED_D]->shape, stride));
+        TN_TRY(tn_epilogue_bias_hint(
+            tn_broadcast(operation, "c", c, 2, views[RAGGED_D]->shape, stride), bias));
         if ((p->flags & GEMM_HAS_C) != 0)
             p->matrix[GEMM_C] = (gemm_matrix){.row = stride[0], .col = stride[1]};
     }
@@ -86,7 +87,7 @@ static tenon_status canonicalise(const char *operation, const tenon_gemm_ragged_
     TN_TRY(check_shapes(operation, views));
     p->dtype = d->dtype;
     p->activation = params->epilogue.activation.kind;
-    p->flags = (params->epilogue.beta != 0 ? GEMM_HAS_C : 0) |
+    p->flags = (tn_epilogue_adds(&params->epilogue, views[RAGGED_C]) ? GEMM_HAS_C : 0) |
                (views[RAGGED_BIAS] != NULL ? GEMM_HAS_BIAS : 0) |
                (params->epilogue.alpha == 0 ? GEMM_SKIP_AB : 0);
     p->m = d->shape[0];

@@ -128,10 +128,10 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
     const tenon_tensor *a = v[GEMM_A], *bias = v[GEMM_BIAS], *d = v[GEMM_D];
     int64_t m = d->shape[d->rank - 2], n = d->shape[d->rank - 1], k = a->shape[a->rank - 1],
             batches = 1;
+    const bool adds = tn_epilogue_adds(&params->epilogue, v[GEMM_C]);
     dense_operands x = {.a = tn_gemm_read_matrix(a, d, m, k),
                         .b = tn_gemm_read_matrix(v[GEMM_B], d, k, n),
-                        .c = params->epilogue.beta != 0 ? tn_gemm_read_matrix(v[GEMM_C], d, m, n)
-                                                        : NULL,
+                        .c = adds ? tn_gemm_read_matrix(v[GEMM_C], d, m, n) : NULL,
                         .bias = tn_gemm_read_matrix(bias, d, m, n),
                         .m = m,
                         .n = n,
@@ -139,8 +139,8 @@ bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bound
     choose_bound(params, d->dtype, &x);
     for (uint32_t i = 0; i + 2 < d->rank; i++)
         batches *= d->shape[i];
-    bool whole = x.a != NULL && x.b != NULL && (params->epilogue.beta == 0 || x.c != NULL) &&
-                 (bias == NULL || x.bias != NULL);
+    bool whole =
+        x.a != NULL && x.b != NULL && (!adds || x.c != NULL) && (bias == NULL || x.bias != NULL);
     for (int64_t z = 0; z < batches && whole; z++)
         for (int64_t first = 0; first < n; first += STRIP)
             strip_results(&x, &params->epilogue, d->dtype, z, first, results);

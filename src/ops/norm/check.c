@@ -14,9 +14,9 @@ static bool is_over_last(const tenon_norm_params *params)
 
 static tenon_status check_numbers(const char *operation, const tenon_norm_params *params)
 {
-    if (params->kind < TENON_NORM_LAYER || params->kind > TENON_NORM_BATCH)
+    if (params->kind > TENON_NORM_BATCH)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %d, which is no tenon_norm_kind", operation,
+                       "%s: params: kind is %u, which is no tenon_norm_kind", operation,
                        params->kind);
     if (!isfinite(params->epsilon) || params->epsilon < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

@@ -5,7 +5,7 @@
 
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_norm_params),
-    TN_FIELD_WORDS("kind", TN_FIELD_I32, tenon_norm_params, kind, tn_norm_words),
+    TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_norm_params, kind, tn_norm_words),
     TN_FIELD("dimensions", TN_FIELD_U32, tenon_norm_params, dimensions),
     TN_FIELD("groups", TN_FIELD_I64, tenon_norm_params, groups),
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_norm_params, epsilon),

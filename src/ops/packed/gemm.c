@@ -114,10 +114,8 @@ static tenon_tensor elements(const tenon_packed *packed)
 static tenon_status take_params(const char *operation, const tenon_gemm_params *given,
                                 const tenon_packed *packed, panels_params *all)
 {
-    static const tenon_gemm_params defaults = TENON_GEMM_PARAMS_INIT;
     const void *params;
-    TN_TRY(tn_params_take(operation, given, &defaults, sizeof defaults, "TENON_GEMM_PARAMS_INIT",
-                          &all->gemm, &params));
+    TN_TRY(tn_operation_take_params(operation, &tn_operation_gemm, given, &all->gemm, &params));
     if (params != &all->gemm)
         all->gemm = *(const tenon_gemm_params *)params;
     all->gemm.struct_size = (uint32_t)serving(packed)->params_size;

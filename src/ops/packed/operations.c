@@ -198,6 +198,7 @@ const tn_operation tn_operation_gemm_packed = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(packed),
+    .epilogue_at = offsetof(pattern_params, gemm.epilogue),
     .reference = packed_reference,
     .examples = examples,
 };

@@ -19,11 +19,11 @@ import installed as embed  # noqa: E402
 HERE = Path(__file__).resolve().parent
 
 
-def project(folder, name, wanted="0.1"):
+def project(folder, name, wanted="0.3"):
     made = Path(folder, name)
     made.mkdir()
     text = (HERE / "CMakeLists.txt").read_text(encoding="utf-8")
-    (made / "CMakeLists.txt").write_text(text.replace("(Tenon 0.1 ", f"(Tenon {wanted} "), encoding="utf-8")
+    (made / "CMakeLists.txt").write_text(text.replace("(Tenon 0.3 ", f"(Tenon {wanted} "), encoding="utf-8")
     for source in embed.SOURCES.values():
         shutil.copy(source, made)
     return made
@@ -49,13 +49,13 @@ def refused(args, tenon, folder):
     done = subprocess.run([str(part) for part in command], env=environment, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode == 0 or "Tenon" not in done.stdout:
-        raise SystemExit(f"a version that is not there was found:\n{done.stdout}")
+        raise SystemExit(f"a version that is not compatible was found:\n{done.stdout}")
 
 
 def check(args, folder):
     tenon = embed.Installed(args.build, Path(folder, "root"), args.meson)
     opens = not any("OpenCL" in name for name in tenon.needed()) if tenon.shared else True
-    for wanted in ("99", "0.999"):
+    for wanted in ("99", "0.999", "0.2"):
         refused(args, tenon, project(folder, f"refused-{wanted}", wanted))
     if tenon.shared:
         build(args, tenon, project(folder, "shared"), opens)

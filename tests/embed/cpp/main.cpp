@@ -90,6 +90,31 @@ void test_calls(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(p.result(stream) == (Floats{1, 4, 16, 25}));
 }
 
+/* A c that is given is added, whether parameters are given or not; what does not begin with the
+ * defaults is refused. */
+void test_epilogues(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Tensor<float> c;
+    TRY(tenon::Tensor<float>::create(c, context, {2}));
+    TRY(c.upload(stream, {100, 200}));
+    TRY(tenon::gemm(stream, nullptr, p.a, p.b, c, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{104, 205, 110, 211}));
+    tenon::gemm_params params;
+    TRY(tenon::gemm(stream, params, p.a, p.b, c, c, p.d));
+    EXPECT(p.result(stream) == (Floats{204, 405, 210, 411}));
+    tenon::epilogue epilogue;
+    epilogue.beta = 2;
+    params.epilogue = epilogue;
+    TRY(tenon::gemm(stream, params, p.a, p.b, c, nullptr, p.d));
+    EXPECT(p.result(stream) == (Floats{204, 405, 210, 411}));
+    params.epilogue = {};
+    params.epilogue.beta = 1;
+    EXPECT(status_of([&] { return tenon::gemm(stream, params, p.a, p.b, c, nullptr, p.d); }) ==
+           TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "TENON_EPILOGUE_INIT") != nullptr);
+}
+
 void test_pinned(const tenon::Context &context, const tenon::Stream &stream)
 {
     tenon::Pinned<float> sent, got;
@@ -272,6 +297,7 @@ int main()
     tenon::Stream stream;
     TRY(tenon::Stream::create(stream, context));
     test_calls(context, stream);
+    test_epilogues(context, stream);
     test_pinned(context, stream);
     test_plans(context, stream);
     test_named_operands(context, stream);

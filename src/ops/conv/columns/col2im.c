@@ -239,7 +239,7 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     col2im_problem *p = (col2im_problem *)head;
     TN_TRY(tn_col2im_canonicalise(call->operation, &params->columns, col, x, p));
     p->activation = params->epilogue.activation.kind;
-    p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_BIAS].view);
+    p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_RES].view, o[COL2IM_BIAS].view);
     p->col_acc = col->dtype != x->dtype;
     p->first_scalar = 0;
     p->bias = 1;

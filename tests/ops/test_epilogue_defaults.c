@@ -1,0 +1,219 @@
+/* What a call adds to its product unless its epilogue says otherwise: c where it is given, and
+ * nothing where it is NULL. The expected values do not come from the library's references, which
+ * share its defaults. */
+#include "support.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A product of ones over K = 3, so that each element of the result is 3 before the epilogue. */
+enum { A, B, C, D, OFFSETS, IMAGE, FILTERS, TRANSPOSED_FILTERS, RESIDUAL, RESULT, BIAS, TENSORS };
+static test_tensor tensors[TENSORS];
+static tenon_packed *packed_b, *packed_filters;
+#define VIEW(name) (&tensors[name].view)
+
+/* A call of every function with an epilogue: without parameters where `epilogue` is NULL. */
+static tenon_status gemm(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_gemm(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), VIEW(B), c, NULL,
+                      VIEW(D), NULL);
+}
+
+static tenon_status gemm_packed(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_gemm_packed(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), packed_b, c,
+                             NULL, VIEW(D), NULL);
+}
+
+static tenon_status gemm_ragged(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_gemm_ragged_params params = TENON_GEMM_RAGGED_PARAMS_INIT;
+    const tenon_tensor b = tenon_tensor_unsqueeze(*VIEW(B), 0);
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_gemm_ragged(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), &b,
+                             VIEW(OFFSETS), c, NULL, VIEW(D), NULL);
+}
+
+static tenon_status conv(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_conv_forward(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
+                              VIEW(FILTERS), c, NULL, VIEW(RESULT), NULL);
+}
+
+static tenon_status conv_packed(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_conv_forward_packed(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
+                                     packed_filters, c, NULL, VIEW(RESULT), NULL);
+}
+
+static tenon_status conv_transpose(const tenon_epilogue *epilogue, const tenon_tensor *c)
+{
+    tenon_conv_transpose_params params = TENON_CONV_TRANSPOSE_PARAMS_INIT;
+    if (epilogue != NULL)
+        params.epilogue = *epilogue;
+    return tenon_conv_transpose_forward(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
+                                        VIEW(TRANSPOSED_FILTERS), c, NULL, VIEW(RESULT), NULL);
+}
+
+static const struct {
+    tenon_status (*call)(const tenon_epilogue *epilogue, const tenon_tensor *c);
+    int result, added;
+} calls[] = {{gemm, D, C},
+             {gemm_packed, D, C},
+             {gemm_ragged, D, C},
+             {conv, RESULT, RESIDUAL},
+             {conv_packed, RESULT, RESIDUAL},
+             {conv_transpose, RESULT, RESIDUAL}};
+#define CALLS (sizeof calls / sizeof *calls)
+
+/* Calls, and expects `alpha` times the product plus `beta` times c. */
+static void expect(size_t i, const tenon_epilogue *epilogue, bool has_c, double alpha, double beta)
+{
+    const test_tensor *added = &tensors[calls[i].added], *result = &tensors[calls[i].result];
+    test_upload(result);
+    assert_ok(calls[i].call(epilogue, has_c ? &added->view : NULL));
+    double *got = test_download(result);
+    for (int64_t n = 0; n < tenon_tensor_elements(&result->view); n++) {
+        const double term = beta != 0 ? beta * test_get(added, n) : 0;
+        if (got[n] != alpha * 3 + term)
+            fail_msg("call %zu, element %d: %g, expected %g", i, (int)n, got[n], alpha * 3 + term);
+    }
+    free(got);
+}
+
+static void c_is_added_by_default(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CALLS; i++) {
+        expect(i, NULL, true, 1, 1);
+        expect(i, NULL, false, 1, 0);
+        expect(i, &tenon_epilogue(), true, 1, 1);
+        expect(i, &tenon_epilogue(), false, 1, 0);
+    }
+}
+
+static void factors_by_the_macro(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CALLS; i++) {
+        expect(i, &tenon_epilogue(.beta = 1), true, 1, 1);
+        expect(i, &tenon_epilogue(.beta = 2), true, 1, 2);
+        expect(i, &tenon_epilogue(.alpha = 2), true, 2, 1);
+        expect(i, &tenon_epilogue(.alpha = 2, .beta = 0), false, 2, 0);
+    }
+}
+
+static void beta_of_0_reads_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CALLS; i++) {
+        test_tensor *added = &tensors[calls[i].added];
+        for (int64_t n = 0; n < tenon_tensor_elements(&added->view); n++)
+            test_set(added, n, (double)NAN);
+        test_upload(added);
+        expect(i, &tenon_epilogue(.beta = 0), true, 1, 0);
+        for (int64_t n = 0; n < tenon_tensor_elements(&added->view); n++)
+            test_set(added, n, (double)n + 10);
+        test_upload(added);
+    }
+}
+
+/* `.epilogue = {.beta = 1}` does not multiply the product by 0. */
+static void alpha_is_not_lost(void **state)
+{
+    const tenon_epilogue bare = {.beta = 1};
+    (void)state;
+    for (size_t i = 0; i < CALLS; i++) {
+        test_upload(&tensors[calls[i].result]);
+        assert_int_equal(calls[i].call(&bare, &tensors[calls[i].added].view),
+                         TENON_ERROR_INVALID_ARGUMENT);
+        assert_contains(tenon_last_error(), "tenon_epilogue(.beta = 1)");
+        assert_untouched(&tensors[calls[i].result]);
+    }
+}
+
+/* Added like any c that broadcasts, or refused by its shape. */
+static void a_bias_as_c(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CALLS; i++) {
+        test_upload(&tensors[calls[i].result]);
+        if (calls[i].result == D) {
+            assert_ok(calls[i].call(NULL, VIEW(BIAS)));
+            double *got = test_download(&tensors[D]);
+            for (int64_t n = 0; n < 4; n++)
+                assert_true(got[n] == 3 + test_get(&tensors[BIAS], n % 2));
+            free(got);
+        } else {
+            assert_int_equal(calls[i].call(NULL, VIEW(BIAS)), TENON_ERROR_INVALID_ARGUMENT);
+            assert_contains(tenon_last_error(), "pass a bias as the argument bias");
+            assert_untouched(&tensors[RESULT]);
+        }
+    }
+}
+
+static void make(int number, tenon_dtype dtype, uint32_t rank, const int64_t *shape, double value,
+                 double step)
+{
+    test_tensor *t = &tensors[number];
+    int64_t strides[TENON_MAX_RANK];
+    test_strides(TEST_ROW, false, rank, shape, strides);
+    test_tensor_create(t, dtype, rank, shape, strides, 0);
+    for (int64_t n = 0; n < tenon_tensor_elements(&t->view) && number != D && number != RESULT; n++)
+        test_set(t, n, value + step * (double)n);
+    test_upload(t);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    make(A, TENON_DTYPE_F32, 2, (const int64_t[]){2, 3}, 1, 0);
+    make(B, TENON_DTYPE_F32, 2, (const int64_t[]){3, 2}, 1, 0);
+    make(C, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 10, 1);
+    make(D, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 0, 0);
+    make(OFFSETS, TENON_DTYPE_I32, 1, (const int64_t[]){2}, 0, 2);
+    make(IMAGE, TENON_DTYPE_F32, 4, (const int64_t[]){1, 3, 1, 5}, 1, 0);
+    make(FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){2, 3, 1, 1}, 1, 0);
+    make(TRANSPOSED_FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){3, 2, 1, 1}, 1, 0);
+    make(RESIDUAL, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 10, 1);
+    make(RESULT, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 0, 0);
+    make(BIAS, TENON_DTYPE_F32, 1, (const int64_t[]){2}, 100, 100);
+    assert_ok(tenon_gemm_pack(test_stream, NULL, VIEW(B), &packed_b, NULL));
+    assert_ok(tenon_conv_pack_filter(test_stream, NULL, VIEW(FILTERS), &packed_filters, NULL));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    tenon_packed_release(packed_b);
+    tenon_packed_release(packed_filters);
+    for (int i = 0; i < TENSORS; i++)
+        test_tensor_destroy(&tensors[i]);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(c_is_added_by_default, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(factors_by_the_macro, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(beta_of_0_reads_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(alpha_is_not_lost, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_bias_as_c, set_up, tear_down),
+    };
+    return TEST_MAIN(tests);
+}
