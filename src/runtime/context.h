@@ -160,7 +160,8 @@ struct tenon_context {
     atomic_uint rebuild_salt;
     struct {
         atomic_bool are_settled;
-        tn_device_kind kind; /* the device's, with its own numbers */
+        tn_device_kind kind;               /* the device's, with its own numbers */
+        const struct tn_copy_probe *probe; /* a test's imaginary GPU; NULL: the device */
     } constants;
     tn_capabilities capabilities;
     tn_local_memory local;
