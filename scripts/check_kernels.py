@@ -165,7 +165,7 @@ class Progress:
 def compile_one(compilers, cache, texts, key):
     """{"seconds", "cached", and "kernels" or "error"}."""
     machine, source, options = key
-    path = cache.path(machine.name, options, texts[source].decode(), compilers.version(machine.vendor))
+    path = cache.path(machine.name, machine.ptx, options, texts[source].decode(), compilers.version(machine.vendor))
     result = cache.get(path)
     if result is not None:
         return dict(result, cached=True)
@@ -214,7 +214,7 @@ def measure(jobs, results):
             else:
                 kernel.update(result["kernels"][name])
                 if "registers" in kernel:
-                    kernel["occupancy"] = round(occupancy(machine.name, kernel["registers"], kernel["local"],
+                    kernel["occupancy"] = round(occupancy(machine.limits, kernel["registers"], kernel["local"],
                                                           kernel["work_group"], kernel.get("simd", 16)), 3)
             kernels.append(kernel)
     return sorted(kernels, key=lambda k: (k["machine"], k["source"], k["options"], k["kernel"]))
@@ -312,9 +312,13 @@ def choose_machines(options, compilers):
             fail(f'cannot compile for {" ".join(names)}: {why}')
         if names:
             print(f'SKIPPED {" ".join(names)}: {why}')
-    if compilers.ptxas is None and any(m.vendor == "nvidia" for m in wanted):
+    if not compilers.ptxas and any(m.vendor == "nvidia" for m in wanted):
         print("SKIPPED the registers of NVIDIA's kernels: no ptxas (CUDA toolkit); compiled to PTX alone")
-    return [m for m in wanted if m.vendor not in compilers.absent]
+    there = [m for m in wanted if m.vendor not in compilers.absent]
+    for machine in there:
+        if (nearest := compilers.stand_in(machine)) != machine:
+            print(f"NOTE {machine.name} is compiled as {nearest.name}: the compilers here do not know it")
+    return there
 
 
 def interpret(options, rows, absent):

@@ -48,6 +48,33 @@ llvm_packages() {
     done
 }
 
+# CUDA 13's ptxas does not know sm_60 and sm_70 any more; that of CUDA 12, a package of PyPI's, does.
+OLD_PTXAS="nvidia-cuda-nvcc-cu12==12.9.86"
+
+fetch_ptxas() {
+    local folder=build/offline/download
+    mkdir -p "$folder"
+    python3 -m pip download --quiet --no-deps --only-binary=:all: --dest "$folder" "$OLD_PTXAS"
+    python3 - "$folder" << 'END'
+import pathlib, sys, zipfile
+wheel, = pathlib.Path(sys.argv[1]).glob("nvidia_cuda_nvcc_cu12-*.whl")
+program = pathlib.Path("build/offline/ptxas")
+program.write_bytes(zipfile.ZipFile(wheel).read("nvidia/cuda_nvcc/bin/ptxas"))
+program.chmod(0o755)
+END
+    rm -r "$folder"
+}
+
+# Where it cannot be had, the nearest target stands in, and the check says so.
+try_ptxas() {
+    [ ! -x build/offline/ptxas ] || return 0
+    if python3 -m pip --version > /dev/null 2>&1; then
+        stage "Fetching $OLD_PTXAS" build/log/offline.log fetch_ptxas || true
+    else
+        echo "SKIPPED $OLD_PTXAS: there is no pip"
+    fi
+}
+
 main() {
     local llvm
     set_up
@@ -58,6 +85,7 @@ main() {
         try_packages spirv-tools
         try_packages intel-opencl-icd
     fi
+    try_ptxas
     build build
     exec python3 scripts/check_kernels.py "$@"
 }

@@ -151,11 +151,14 @@ static void print_device(const tn_case *c, const tn_device *device)
         printf("a kind of the device model\n");
 }
 
-/* Of a CPU: the model's numbers, which may be the kind's or those of the processor. */
+/* Of a CPU: the model's numbers, which may be the kind's or those of the processor. Of a GPU: its
+ * bandwidth, where it was measured. */
 static void print_constants(tenon_context *context)
 {
     tn_constants_need(context);
     const tn_device_kind *kind = context->device.model.kind;
+    if (kind == &context->constants.kind && !tn_device_kind_is_cpu(kind))
+        printf("as measured here: %.0f bytes a ns from memory\n", kind->memory.bandwidth);
     if (tn_device_kind_is_cpu(kind))
         printf(
             "%s: %.1f multiply-adds a ns of a core (of b in place: %.2f of it where rows are pages "

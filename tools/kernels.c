@@ -6,6 +6,8 @@
 #include "options.h"
 #include "check/case.h"
 #include "runtime/capability.h"
+#include "runtime/capability_trials.h"
+#include "runtime/copy_bandwidth.h"
 #include "runtime/fill.h"
 #include "runtime/kernel_sources.h"
 #include "runtime/local_memory.h"
@@ -178,6 +180,14 @@ static void list_trials(listing *l)
     }
 }
 
+/* What its copy bandwidth is measured with. */
+static void list_copy(listing *l)
+{
+    l->heard_count = 0;
+    listen(l, TN_COPY_SOURCE, TN_LEAST_VERSION, TN_COPY_KERNEL, TN_COPY_GROUP);
+    print_heard(l, "capability", "copy_bandwidth", true);
+}
+
 /* The trials of the most local memory that it is taken to give. */
 static void list_local_memory(listing *l)
 {
@@ -226,6 +236,7 @@ static void list_all(listing *l)
 {
     l->usual = true;
     list_trials(l);
+    list_copy(l);
     list_local_memory(l);
     list_fill(l);
     l->usual = false;

@@ -1,56 +1,28 @@
-"""Compiles kernels for GPUs that are not there, with what Debian packages and, where it is installed,
-the ptxas of the CUDA toolkit."""
+"""Compiles kernels for GPUs that are not there, with what Debian packages and, where there is one,
+NVIDIA's ptxas."""
+import functools
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from offline import loops, output, stores
+from offline.machines import BY_NAME, MACHINES  # noqa: F401
 
 LLVM_VERSIONS = range(30, 18, -1)
 CLC = Path("/usr/lib/clc")
 AMD_LIBRARIES = ["amdgcn-amd-amdhsa.bc", "amdgcn--amdhsa.bc"]
 NVIDIA_LIBRARIES = ["nvptx64--nvidiacl.bc"]
 SECONDS = 300  # a compiler may take for one program
-PTX = {"sm_75": "ptx63", "sm_80": "ptx70", "sm_86": "ptx71", "sm_89": "ptx78", "sm_90": "ptx78",
-       "sm_90a": "ptx80", "sm_100": "ptx86"}
+# Where ./run check-kernels puts a ptxas that knows what the CUDA toolkit's has forgotten.
+OWN_PTXAS = Path(__file__).resolve().parents[2] / "build" / "offline" / "ptxas"
 # A driver that compiles for sm_90: what has marks in it is edited by Tenon, and assembled for sm_90a.
 EDITED, MARKS = "sm_90_edited", "-DTENON_PTX_MARKS=1"
 # What ptxas says where it gives up that products run while the next are issued.
 SERIALIZED = re.compile(r"^.*wgmma\.mma_async instructions are serialized.*$", re.M)
-
-
-@dataclass(frozen=True)
-class Machine:
-    """What a compiler compiles for, and whose kernels that is to try."""
-    name: str
-    vendor: str
-    target: str  # as `tenon kernels` names it
-    also: str = ""  # options that Tenon adds on such a device, and of which the target knows nothing
-    differs: bool = True  # compiles products and convolutions of its own, even if another has them, too
-
-
-MACHINES = [
-    # ptxas gives sm_89 the registers of sm_86, and sm_90a those of sm_90.
-    *(Machine(name, "nvidia", name, differs=name != "sm_89")
-      for name in ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100")),
-    Machine("sm_90a", "nvidia", "sm_90a", differs=False),
-    Machine(EDITED, "nvidia", EDITED, differs=False),
-    *(Machine(name, "amd", name)
-      for name in ("gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100", "gfx1201")),
-    Machine("tgllp", "intel", "xe_lp"),
-    Machine("dg2", "intel", "xe_hpg"),
-    Machine("pvc", "intel", "xe_hpc"),
-    # The safe defaults: as SPIR-V, and for the GPUs of each vendor that get them.
-    Machine("spirv64", "spirv", "other"),
-    *(Machine(name, "spirv", name) for name in ("adreno", "mali", "powervr")),
-    Machine("gfx900", "amd", "other"),
-    Machine("skl", "intel", "other", "-DTENON_SUB_GROUP=8"),
-]
 
 
 class Failure(Exception):
@@ -82,6 +54,22 @@ def said(done):
     return text or f"exit status {done.returncode} without a word"
 
 
+def known_by_ptxas():
+    """{machine: the ptxas that assembles for it}."""
+    tools = {}
+    for tool in filter(None, (find("ptxas"), shutil.which(str(OWN_PTXAS)))):
+        for name in re.findall(r"'(sm_\w+)'", run([tool, "--help"]).stdout):
+            tools.setdefault(name, tool)
+    return tools
+
+
+def known_by_clang(clang):
+    """The processors of AMD's and NVIDIA's GPUs that this clang compiles for."""
+    texts = [said(run([clang, f"--target={target}", "--print-supported-cpus"]))
+             for target in ("nvptx64", "amdgcn")]
+    return set(re.findall(r"^\s+((?:sm_|gfx)\w+)", "\n".join(texts), re.M))
+
+
 # The body of each kernel stands in a function of its own for other kernels to call, external and not
 # to be inlined: it would be compiled twice, and its struct of arguments copied through memory.
 BODY = re.compile(r"^define (?!.*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel)\b)"
@@ -95,13 +83,18 @@ def inline_bodies(ir):
     return OF_KERNEL.sub(r"\1 alwaysinline", NOINLINE.sub(r"\1", internal))
 
 
+def real_name(machine):
+    """The compilers' name of a machine: one whose PTX Tenon edits compiles for sm_90."""
+    return "sm_90" if machine.name == EDITED else machine.name
+
+
 class Compilers:
     """The compilers there are; `absent` says of a vendor why its kernels cannot be compiled."""
 
     def __init__(self, tenon="build/tools/tenon"):
         self.tenon = tenon
         self.clang = find(*(f"clang-{version}" for version in LLVM_VERSIONS))
-        self.ptxas, self.ocloc, self.spirv_val = find("ptxas"), find("ocloc"), find("spirv-val")
+        self.ocloc, self.spirv_val = find("ocloc"), find("spirv-val")
         self.readelf = find(*(f"llvm-readelf-{version}" for version in LLVM_VERSIONS), "readelf")
         self.libraries = {"amd": library(AMD_LIBRARIES), "nvidia": library(NVIDIA_LIBRARIES)}
         self.absent = {}
@@ -116,24 +109,47 @@ class Compilers:
             self.absent.setdefault("spirv", "no spirv-val")
         self.folder = tempfile.TemporaryDirectory(prefix="check-kernels-")
 
+    @functools.cached_property
+    def ptxas(self):
+        """{machine: ptxas}; empty where there is none."""
+        return known_by_ptxas()
+
+    @functools.cached_property
+    def processors(self):
+        return known_by_clang(self.clang)
+
     def close(self):
         self.folder.cleanup()
 
     def version(self, vendor):
         """What a cached result holds for."""
-        tools = {"nvidia": [self.clang, self.ptxas], "amd": [self.clang], "intel": [self.ocloc],
+        tools = {"nvidia": [self.clang, *sorted(set(self.ptxas.values()))], "amd": [self.clang], "intel": [self.ocloc],
                  "spirv": [self.clang, self.spirv_val]}[vendor]
         parts = [f"{tool} {os.stat(os.path.realpath(tool)).st_mtime_ns}" for tool in tools if tool]
         here = Path(__file__).parent
-        for name in ("compilers.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
+        for name in ("compilers.py", "machines.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
             parts.append(hashlib.sha256((here / name).read_bytes()).hexdigest())
         if vendor == "nvidia":
             edit = here.parents[1] / "src" / "runtime" / "ptx_edit.c"
             parts.append(hashlib.sha256(edit.read_bytes()).hexdigest())
         return " ".join(parts)
 
+    def knows(self, machine):
+        """Whether the compilers at hand have this target."""
+        name = real_name(machine)
+        if machine.vendor not in ("nvidia", "amd"):
+            return True
+        return name in self.processors and (machine.vendor == "amd" or not self.ptxas or name in self.ptxas)
+
+    def stand_in(self, machine):
+        """The machine that kernels are compiled for: the nearest where the compilers lack this one."""
+        while machine.nearest and not self.knows(machine):
+            machine = BY_NAME[machine.nearest]
+        return machine
+
     def compile(self, machine, source, options):
         """The measures of each kernel of the program. Raises Failure."""
+        machine = self.stand_in(machine)
         with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
             path = Path(folder, "k.cl")
             path.write_bytes(source)
@@ -166,9 +182,8 @@ class Compilers:
 
     @staticmethod
     def ptx_target(machine):
-        name = "sm_90" if machine.name == EDITED else machine.name
         return ["-nogpulib", "-target", "nvptx64-unknown-nvidiacl", "-Xclang", "-target-cpu", "-Xclang",
-                name, "-Xclang", "-target-feature", "-Xclang", "+" + PTX[name]]
+                real_name(machine), "-Xclang", "-target-feature", "-Xclang", "+" + machine.ptx]
 
     def ptx(self, machine, path, options):
         """The file with the PTX of a source, which has nothing unresolved. Raises Failure."""
@@ -182,13 +197,13 @@ class Compilers:
     def nvidia(self, machine, path, options):
         self.without_half(path, self.ptx_target(machine), options)
         assembly = self.ptx(machine, path, options)
-        name = "sm_90" if machine.name == EDITED else machine.name
+        name = real_name(machine)
         if MARKS in options:
             name, assembly = "sm_90a", self.edited(assembly, options)
         ptx = assembly.read_text(encoding="utf-8")
-        if self.ptxas is None:
+        if not self.ptxas:
             return self.with_loops({kernel: {} for kernel in re.findall(r"\.entry (\w+)", ptx)}, ptx, machine)
-        done = run([self.ptxas, f"-arch={name}", "-v", str(assembly), "-o",
+        done = run([self.ptxas.get(name, next(iter(self.ptxas.values()))), f"-arch={name}", "-v", str(assembly), "-o",
                     str(path.with_suffix(".cubin"))])
         if done.returncode != 0:
             raise Failure(said(done))

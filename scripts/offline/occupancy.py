@@ -4,7 +4,7 @@ NVIDIA: the table "Technical Specifications per Compute Capability" of the CUDA 
 and the rules of the CUDA Occupancy Calculator (a warp's registers are given in units of 256; a block's
 shared memory in units of 128 bytes from 8.0 on, 256 before, after 1 KiB that CUDA keeps from 8.0 on).
 AMD: the ISA documents' and LLVM's AMDGPU usage guide's sizes of register files, granules and waves a
-SIMD; a work-group runs on one compute unit, the LDS of which is 64 KiB.
+SIMD; a work-group runs on one compute unit, the LDS of which is 64 KiB, of gfx950 160 KiB.
 Intel: the oneAPI GPU Optimization Guide's threads of a vector engine, engines and shared local memory
 of a core.
 """
@@ -40,27 +40,8 @@ class Intel:
     local: int  # of a core
 
 
-LIMITS = {
-    "sm_75": Nvidia(32, 16, 64 << 10, shared_unit=256, kept=0),
-    "sm_80": Nvidia(64, 32, 164 << 10),
-    "sm_86": Nvidia(48, 16, 100 << 10),
-    "sm_89": Nvidia(48, 24, 100 << 10),
-    "sm_90": Nvidia(64, 32, 228 << 10),
-    "sm_90a": Nvidia(64, 32, 228 << 10),
-    "sm_90_edited": Nvidia(64, 32, 228 << 10),
-    "sm_100": Nvidia(64, 32, 228 << 10),
-    "gfx900": Amd(64, 256, 4, 10, 4),
-    "gfx906": Amd(64, 256, 4, 10, 4),
-    "gfx90a": Amd(64, 512, 8, 8, 4),
-    "gfx942": Amd(64, 512, 8, 8, 4),
-    "gfx1030": Amd(32, 1024, 8, 16, 2),
-    "gfx1100": Amd(32, 1536, 24, 16, 2),
-    "gfx1201": Amd(32, 1536, 24, 16, 2),
-    "skl": Intel(7, 8, 64 << 10),
-    "tgllp": Intel(7, 16, 128 << 10),
-    "dg2": Intel(8, 16, 128 << 10),
-    "pvc": Intel(8, 8, 128 << 10),
-}
+# By vendor; each machine's are in src/device/kinds/*.json (machines.py).
+LIMITS = {"nvidia": Nvidia, "amd": Amd, "intel": Intel}
 
 
 def up(value, unit):
@@ -97,9 +78,8 @@ def intel(limits, registers, local, work_group, simd):
     return groups * of_group / (limits.threads * limits.engines)
 
 
-def occupancy(machine, registers, local, work_group, simd=16):
+def occupancy(limits, registers, local, work_group, simd=16):
     """The part of its threads that a compute unit can hold; 0 where not even one work-group fits."""
-    limits = LIMITS[machine]
     work_group = max(work_group, 64)
     if isinstance(limits, Nvidia):
         return nvidia(limits, registers, local, work_group)

@@ -2,6 +2,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from offline.machines import BY_NAME
+
 DOCUMENT = Path("docs/gpu-kernels-tables.md")
 TITLE = """# GPU kernels: tables
 
@@ -60,24 +62,13 @@ CALLS = [
     Call("Transposition of f32, 4096 × 4096", "copy x=f32:4096x4096/1,4096 y=f32:4096x4096"),
 ]
 
-# Multiply-adds in a cycle of a compute unit: of f32 by the ordinary units, of f16 and of i8 by the
-# matrix units (where there are none, by packed and dot-product instructions).
-PEAKS = {
-    "sm_75": (64, 512, 1024), "sm_80": (64, 1024, 2048), "sm_86": (128, 512, 1024),
-    "sm_89": (128, 512, 1024), "sm_90": (128, 2048, 4096),
-    "sm_90a": (128, 2048, 4096), "sm_90_edited": (128, 2048, 4096),
-    "sm_100": (128, 4096, 8192),
-    "gfx900": (64, 128, 64), "gfx906": (64, 128, 256), "gfx90a": (64, 512, 512),
-    "gfx942": (128, 1024, 2048), "gfx1030": (64, 128, 256), "gfx1100": (64, 256, 256),
-    "gfx1201": (64, 512, 1024),
-}
 LOCAL_BYTES = 128  # in a cycle of a compute unit
 AIM = 0.8
 
 
 def needed(machine, kind, loop):
     """Multiply-adds for each byte from local memory that AIM of the peak takes."""
-    f32, f16, i8 = PEAKS[machine]
+    f32, f16, i8 = BY_NAME[machine].peaks
     peak = {"f16": f16, "i8": i8}[kind] if loop["matrix"] and kind in ("f16", "i8") else f32
     return AIM * peak / LOCAL_BYTES
 

@@ -4,12 +4,15 @@
     embed_kinds.py --output kinds.c --depfile kinds.d FOLDER
 
 Each file is an object of C fields by name: objects become structs, lists arrays. What a file leaves
-out it has from the file that its "like" names; objects are merged, all else is replaced.
+out it has from the file that its "like" names; objects are merged, all else is replaced. "offline",
+which scripts/offline/machines.py reads, is left out.
 """
 import argparse
 import json
 import sys
 from pathlib import Path
+
+OWN = ("match", "offline")  # which a kind never has from another
 
 
 def merged(base, more):
@@ -29,9 +32,15 @@ def whole(kinds, name, seen=()):
     base = kind.pop("like", None)
     if base is not None:
         inherited = whole(kinds, base, (*seen, name))
-        inherited.pop("match", None)
+        for key in OWN:
+            inherited.pop(key, None)
         kind = merged(inherited, kind)
     return kind
+
+
+def embedded(kind):
+    """The kind without the fields that the library does not need."""
+    return {key: value for key, value in kind.items() if key != "offline"}
 
 
 def initialiser(value):
@@ -55,7 +64,7 @@ def main():
             kinds[path.stem] = json.loads(path.read_text())
         except json.JSONDecodeError as error:
             return f"{path}: {error}"
-    rows = [f"    {initialiser({'name': name, **whole(kinds, name)})},\n" for name in kinds]
+    rows = [f"    {initialiser({'name': name, **embedded(whole(kinds, name))})},\n" for name in kinds]
     Path(args.output).write_text(
         '#include "device/kind.h"\n\n'
         f"const tn_device_kind tn_device_kinds[] = {{\n{''.join(rows)}}};\n"

@@ -52,20 +52,30 @@ const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32, uint64_t 
                                        last_cache);
 }
 
-static bool begins_as(const tn_kind_match *match, const char *name)
+/* The length of the longest of the kind's beginnings that the name has; 0: it has none of them. */
+static size_t length_of_beginning(const tn_kind_match *match, const char *name)
 {
-    for (size_t i = 0; i < sizeof match->amd / sizeof *match->amd; i++)
-        if (match->amd[i] != NULL && strncmp(name, match->amd[i], strlen(match->amd[i])) == 0)
-            return true;
-    return false;
+    size_t longest = 0;
+    for (size_t i = 0; i < sizeof match->amd / sizeof *match->amd && match->amd[i] != NULL; i++) {
+        const size_t length = strlen(match->amd[i]);
+        if (length > longest && strncmp(name, match->amd[i], length) == 0)
+            longest = length;
+    }
+    return longest;
 }
 
 const tn_device_kind *tn_device_kind_of_amd(const char *name)
 {
-    for (size_t i = 0; i < tn_device_kind_count; i++)
-        if (begins_as(&tn_device_kinds[i].match, name))
-            return &tn_device_kinds[i];
-    return tn_device_kind_other();
+    const tn_device_kind *best = tn_device_kind_other();
+    size_t longest = 0;
+    for (size_t i = 0; i < tn_device_kind_count; i++) {
+        const size_t length = length_of_beginning(&tn_device_kinds[i].match, name);
+        if (length > longest) {
+            longest = length;
+            best = &tn_device_kinds[i];
+        }
+    }
+    return best;
 }
 
 const tn_device_kind *tn_device_kind_of_intel(uint32_t ip_version)

@@ -5,7 +5,8 @@
  * (runtime/capability.h).
  *
  * kinds/NAME.json has one kind, with the names of the struct's fields; "like" names the file that
- * has what it leaves out. A new kind of device is a new file.
+ * has what it leaves out. A new kind of device is a new file. "offline" is not part of the struct:
+ * it says how the kind's kernels are compiled without a device (scripts/offline/machines.py).
  */
 #ifndef TN_DEVICE_KIND_H
 #define TN_DEVICE_KIND_H
@@ -18,7 +19,7 @@
  * device reaches. */
 typedef struct tn_kind_match {
     uint32_t nvidia;           /* compute capability times 10, and beyond; 0: not NVIDIA's */
-    const char *amd[4];        /* how the name begins, as "gfx94" */
+    const char *amd[4];        /* how the name begins, as "gfx94"; the longest beginning decides */
     const char *extensions[4]; /* one of these, of those that its vendor alone has */
     uint32_t intel[4][2]; /* from and to: architecture times 100 and release of the IP version */
     /* A CPU with vectors of so many f32, and beyond; 0: not a CPU. Of kinds with the same lanes the

@@ -1,5 +1,7 @@
 #include "runtime/constants.h"
 
+#include "device/copy_speed.h"
+#include "runtime/copy_bandwidth.h"
 #include "runtime/identity.h"
 #include "runtime/validation.h"
 
@@ -165,31 +167,56 @@ static tenon_status find(tenon_context *context, const tn_device_kind *table, tn
     return status;
 }
 
-/* The first one counts. */
-static void settle(tenon_context *context, const tn_host_speed *speed)
+/* The first one counts; NULL: the kind stays that of the table. A cache size of 0 leaves the
+ * driver's. */
+static void settle(tenon_context *context, const tn_device_kind *own, uint64_t cache_size)
 {
     tn_mutex_lock(&context->slot_lock);
-    if (!atomic_load(&context->constants.are_settled) && speed != NULL) {
-        tn_constants_apply(context->device.model.kind, speed, &context->constants.kind);
+    if (!atomic_load(&context->constants.are_settled) && own != NULL) {
+        context->constants.kind = *own;
         context->device.model.kind = &context->constants.kind;
-        context->device.model.cache_size = speed->cache_size;
+        if (cache_size != 0)
+            context->device.model.cache_size = cache_size;
     }
     atomic_store(&context->constants.are_settled, true);
     tn_mutex_unlock(&context->slot_lock);
 }
 
+static void settle_cpu(tenon_context *context)
+{
+    tn_host_speed speed;
+    tn_device_kind own;
+    const tn_device_kind *table = table_of(context);
+    bool found = false;
+    if (table != NULL && find(context, table, &speed, &found) != TENON_OK)
+        return;
+    if (found)
+        tn_constants_apply(table, &speed, &own);
+    settle(context, found ? &own : NULL, found ? speed.cache_size : 0);
+}
+
+static void settle_gpu(tenon_context *context)
+{
+    double speed;
+    tn_device_kind own;
+    bool found = false;
+    if (tn_copy_bandwidth_find(context, &speed, &found) != TENON_OK)
+        return;
+    tn_mutex_lock(&context->slot_lock);
+    const tn_device_kind *table = context->device.model.kind;
+    tn_mutex_unlock(&context->slot_lock);
+    if (found)
+        tn_copy_speed_apply(table, speed, &own);
+    settle(context, found ? &own : NULL, 0);
+}
+
 /* A validation context has its owner's, which settles them before it lets anything be chosen. */
 void tn_constants_need(tenon_context *context)
 {
-    tn_host_speed speed;
-    if (context->owner != NULL) {
+    if (context->owner != NULL)
         context->device.model = context->owner->device.model;
-        return;
-    }
-    if (atomic_load(&context->constants.are_settled))
-        return;
-    const tn_device_kind *table = table_of(context);
-    bool found = false;
-    if (table == NULL || find(context, table, &speed, &found) == TENON_OK)
-        settle(context, found ? &speed : NULL);
+    else if (!atomic_load(&context->constants.are_settled) && tn_copy_bandwidth_applies(context))
+        settle_gpu(context);
+    else if (!atomic_load(&context->constants.are_settled))
+        settle_cpu(context);
 }

@@ -2,7 +2,8 @@
  * The device model's numbers of the CPU at hand, in place of those that its kind's table has of
  * another one: how fast its cores multiply and how fast memory and cache are. Measured once, kept
  * in the store, and rounded to the table's own where they are near them, so that equal machines
- * choose alike. A context that keeps nothing, or leaves measurements out, has the table's.
+ * choose alike. A context that keeps nothing, or leaves measurements out, has the table's. Of a GPU
+ * the copy bandwidth alone is measured (runtime/copy_bandwidth.h).
  */
 #ifndef TN_RUNTIME_CONSTANTS_H
 #define TN_RUNTIME_CONSTANTS_H

@@ -163,7 +163,8 @@ struct tenon_context {
         atomic_bool are_settled;
         /* tn_host_times_take, or a test's; of a context without a device NULL, or a test's. */
         tn_host_timer *take;
-        tn_device_kind kind; /* the device's, with its own numbers */
+        const struct tn_copy_probe *probe; /* a test's imaginary GPU; NULL: the device */
+        tn_device_kind kind;               /* the device's, with its own numbers */
     } constants;
     tn_capabilities capabilities;
     tn_local_memory local;

@@ -3,12 +3,15 @@
 
     check_compiled.py path/to/scripts
 """
+import json
 import sys
+import tempfile
 import unittest
+from pathlib import Path
 
 sys.path.insert(0, sys.argv.pop(1) if len(sys.argv) > 1 else "scripts")
 
-from offline import compilers, loops, occupancy, output, stores  # noqa: E402
+from offline import compilers, loops, machines, occupancy, output, stores  # noqa: E402
 
 AMD = """
 \tglobal_store_dword v[0:1], v2, off
@@ -199,6 +202,47 @@ class Stores(unittest.TestCase):
         self.assertIsNone(stores.widest_store(["\tst.global.v4.b32 \t[%rd1], {%r1};", "\tret;"]))
 
 
+class Machines(unittest.TestCase):
+    def test_every_kind_of_gpu_is_compiled_for(self):
+        kinds = {path.stem for path in machines.KINDS.glob("*.json") if not path.stem.startswith("cpu_")}
+        self.assertEqual(kinds, {machine.target for machine in machines.MACHINES})
+        for machine in machines.MACHINES:
+            if machine.vendor in ("nvidia", "amd"):
+                self.assertEqual(len(machine.peaks), 3, machine)
+            self.assertEqual(machine.limits is None, machine.vendor == "spirv", machine)
+            self.assertEqual(machine.ptx != "", machine.vendor == "nvidia", machine)
+            self.assertIn(machine.nearest, ("", *machines.BY_NAME))
+
+    def test_a_kind_is_one_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "sm_110.json").write_text(json.dumps({"like": "sm_100", "offline": [
+                {"vendor": "nvidia", "ptx": "ptx90", "limits": {"warps": 64, "blocks": 24, "shared": 233472}}]}))
+            Path(folder, "sm_100.json").write_text("{}")
+            machine, = machines.read(folder)
+            self.assertEqual((machine.name, machine.target, machine.limits.blocks), ("sm_110", "sm_110", 24))
+
+    def test_what_makes_no_sense_is_refused(self):
+        for fields in ({}, {"vendor": "nobody", "limits": {}}, {"vendor": "amd", "limits": {"warps": 1}},
+                       {"vendor": "amd", "colour": 1}):
+            with self.assertRaises(machines.Wrong):
+                machines.machine_of("gfx1", fields)
+
+    def test_the_nearest_stands_in_for_what_a_compiler_lacks(self):
+        these = compilers.Compilers()
+        self.addCleanup(these.close)
+        these.processors = {"sm_60", "sm_75", "sm_89", "gfx942"}
+        these.ptxas = {"sm_75": "ptxas", "sm_89": "ptxas"}
+        for name, nearest in (("sm_60", "sm_75"), ("sm_120", "sm_89"), ("gfx950", "gfx942"), ("dg2", "dg2"),
+                              ("sm_89", "sm_89"), ("sm_90_edited", "sm_90_edited")):
+            self.assertEqual(these.stand_in(machines.BY_NAME[name]).name, nearest)
+        these.ptxas = {}
+        self.assertEqual(these.stand_in(machines.BY_NAME["sm_60"]).name, "sm_60")
+
+
+def occupancy_of(name, *arguments, **named):
+    return occupancy.occupancy(machines.BY_NAME[name].limits, *arguments, **named)
+
+
 class Occupancy(unittest.TestCase):
     def test_nvidia_as_its_best_practices_guide_has_it(self):
         # "a kernel with 37 registers on 7.0 with 128-thread blocks results in an occupancy of 75 %
@@ -209,32 +253,32 @@ class Occupancy(unittest.TestCase):
 
     def test_nvidia_limits(self):
         for registers, expected in ((32, 1), (64, 0.5), (128, 0.25), (255, 0.125)):
-            self.assertEqual(occupancy.occupancy("sm_80", registers, 0, 256), expected)
+            self.assertEqual(occupancy_of("sm_80", registers, 0, 256), expected)
         # 48 KiB and the one that is kept fit thrice in 164.
-        self.assertEqual(occupancy.occupancy("sm_80", 32, 48 << 10, 256), 3 * 8 / 64)
-        self.assertEqual(occupancy.occupancy("sm_86", 32, 0, 1024), 32 / 48)
+        self.assertEqual(occupancy_of("sm_80", 32, 48 << 10, 256), 3 * 8 / 64)
+        self.assertEqual(occupancy_of("sm_86", 32, 0, 1024), 32 / 48)
 
     def test_amd_waves_by_registers(self):
         # The tables of AMD's lab notes on register pressure (CDNA 2) and of the GCN3 documents.
         for registers, waves in ((64, 8), (72, 7), (80, 6), (96, 5), (128, 4), (168, 3), (256, 2), (512, 1)):
-            self.assertEqual(occupancy.occupancy("gfx90a", registers, 0, 64), waves / 8)
+            self.assertEqual(occupancy_of("gfx90a", registers, 0, 64), waves / 8)
         for registers, waves in ((24, 10), (28, 9), (32, 8), (40, 6), (48, 5), (64, 4), (84, 3), (128, 2)):
-            self.assertEqual(occupancy.occupancy("gfx906", registers, 0, 64), waves / 10)
+            self.assertEqual(occupancy_of("gfx906", registers, 0, 64), waves / 10)
 
     def test_rdna_waves_by_registers(self):
-        self.assertEqual(occupancy.occupancy("gfx1100", 96, 0, 64), 1)
-        self.assertEqual(occupancy.occupancy("gfx1100", 120, 0, 64), 12 / 16)
-        self.assertEqual(occupancy.occupancy("gfx1030", 128, 0, 64), 8 / 16)
+        self.assertEqual(occupancy_of("gfx1100", 96, 0, 64), 1)
+        self.assertEqual(occupancy_of("gfx1100", 120, 0, 64), 12 / 16)
+        self.assertEqual(occupancy_of("gfx1030", 128, 0, 64), 8 / 16)
 
     def test_local_memory_limits_amd(self):
-        self.assertEqual(occupancy.occupancy("gfx90a", 32, 32 << 10, 256), 2 * 4 / 32)
-        self.assertEqual(occupancy.occupancy("gfx90a", 32, 65 << 10, 256), 0)
+        self.assertEqual(occupancy_of("gfx90a", 32, 32 << 10, 256), 2 * 4 / 32)
+        self.assertEqual(occupancy_of("gfx90a", 32, 65 << 10, 256), 0)
 
     def test_intel_threads(self):
-        self.assertEqual(occupancy.occupancy("pvc", 128, 0, 1024, simd=16), 1)
-        self.assertEqual(occupancy.occupancy("pvc", 256, 0, 256, simd=16), 0.5)
-        self.assertEqual(occupancy.occupancy("skl", 128, 0, 256, simd=32), 1)
-        self.assertEqual(occupancy.occupancy("dg2", 128, 64 << 10, 256, simd=8), 64 / 128)
+        self.assertEqual(occupancy_of("pvc", 128, 0, 1024, simd=16), 1)
+        self.assertEqual(occupancy_of("pvc", 256, 0, 256, simd=16), 0.5)
+        self.assertEqual(occupancy_of("skl", 128, 0, 256, simd=32), 1)
+        self.assertEqual(occupancy_of("dg2", 128, 64 << 10, 256, simd=8), 64 / 128)
 
 
 if __name__ == "__main__":

@@ -201,7 +201,7 @@ class Whole(unittest.TestCase):
     def need(self, vendor):
         if vendor in self.compilers.absent:
             self.skipTest(self.compilers.absent[vendor])
-        if vendor == "nvidia" and self.compilers.ptxas is None:
+        if vendor == "nvidia" and not self.compilers.ptxas:
             self.skipTest("no ptxas")
 
     def test_a_spill_fails_and_a_known_one_does_not(self):

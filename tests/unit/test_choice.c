@@ -128,9 +128,11 @@ static const struct {
     {"sm_90a", "wgmma:mb128,nb256", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
     {"sm_90_edited", "wgmma:mb128,nb256", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
     {"sm_100", "mma:mb128,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
+    {"sm_120", "mma:mb128,nb128", "mma:mb16,nb64,kb64,wm1,wn4,st4", "mma:mb64,nb16,kb64"},
     {"gfx90a", "mfma:mb128,nb128,kb32,wm2,wn2,st1,lb1,em3,ks2,rs4", "mfma:mb32,nb128",
      "mfma:mb128,nb32"},
     {"gfx942", "mfma:mb128,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
+    {"gfx950", "mfma:mb64,nb64", "mfma:mb32,nb128", "mfma:mb128,nb32"},
     {"gfx1100", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"gfx1201", "wmma:mb128,nb128", "wmma:mb16,nb128", "wmma:mb128,nb16"},
     {"xe_hpc", "xmx:mb128,nb128,kb32,wm4,wn4,st1,lb2,em3,ks2,rs2", "xmx:mb32,nb128",
@@ -149,23 +151,46 @@ static void check_product(tenon_context *context, int m, int n, int k, const cha
         fail_msg("%s: %s has %s, not %s", line, context->device.info.name, text, begins);
 }
 
+static void check_blocks(const tn_device_kind *kind, const char *square, const char *rows,
+                         const char *columns)
+{
+    tenon_context *context;
+    assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+    check_product(context, 1536, 1536, 4096, square);
+    check_product(context, 16, 4096, 4096, rows);
+    check_product(context, 4096, 16, 4096, columns);
+    tenon_context_release(context);
+}
+
 static void blocks_that_fill_matrix_units(void **state)
 {
-    size_t kinds = 0;
     (void)state;
     for (size_t i = 0; i < MATRIX_KINDS; i++) {
-        tenon_context *context;
         const tn_device_kind *kind = tn_device_kind_named(matrix_choices[i].kind);
-        assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
-        check_product(context, 1536, 1536, 4096, matrix_choices[i].square);
-        check_product(context, 16, 4096, 4096, matrix_choices[i].rows);
-        check_product(context, 4096, 16, 4096, matrix_choices[i].columns);
+        assert_non_null(kind);
+        check_blocks(kind, matrix_choices[i].square, matrix_choices[i].rows,
+                     matrix_choices[i].columns);
+    }
+}
+
+/* Of every kind, also of those that the table above does not list. */
+static void large_products_run_on_matrix_units(void **state)
+{
+    static const char *const units[] = {"mma:", "wgmma:", "mfma:", "wmma:", "xmx:"};
+    static const char line[] = "gemm a=T:4096x4096 b=T:4096x4096 d=T:4096x4096";
+    (void)state;
+    for (size_t k = 0; k < tn_device_kind_count; k++) {
+        tenon_context *context;
+        char text[1024];
+        bool on_units = false;
+        assert_int_equal(tn_target_context(&tn_device_kinds[k], NULL, NULL, &context), TENON_OK);
+        choose(context, line, TENON_DTYPE_F16, text, sizeof text);
+        for (size_t u = 0; u < sizeof units / sizeof *units; u++)
+            on_units |= strncmp(text + strlen("gemm/"), units[u], strlen(units[u])) == 0;
+        if (on_units != (tn_device_kinds[k].rates.matrix_16 > 0))
+            fail_msg("%s has %s", tn_device_kinds[k].name, text);
         tenon_context_release(context);
     }
-    for (size_t k = 0; k < tn_device_kind_count; k++)
-        kinds +=
-            tn_device_kinds[k].matrix.blocks[0].mb > 0 && tn_device_kinds[k].rates.matrix_16 > 0;
-    assert_int_equal(kinds, MATRIX_KINDS);
 }
 
 /* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters.
@@ -279,9 +304,11 @@ static void columns_for_a_reason(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_of_every_width), cmocka_unit_test(rows_by_their_number_and_length),
-        cmocka_unit_test(blocks_that_fill_matrix_units),
-        cmocka_unit_test(types_of_a_unit_each_for_itself), cmocka_unit_test(columns_for_a_reason)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cpus_of_every_width),
+                                       cmocka_unit_test(rows_by_their_number_and_length),
+                                       cmocka_unit_test(blocks_that_fill_matrix_units),
+                                       cmocka_unit_test(large_products_run_on_matrix_units),
+                                       cmocka_unit_test(types_of_a_unit_each_for_itself),
+                                       cmocka_unit_test(columns_for_a_reason)};
     return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

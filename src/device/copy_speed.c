@@ -1,0 +1,69 @@
+#include "device/copy_speed.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Nanoseconds of a repeat, at least; copies of one, at most; and of the first copy, after which
+ * repeating it would take too long. */
+#define LEAST_TIME  3e6
+#define MOST_COPIES 64
+#define MOST_TIME   2.5e8
+/* Times the first quartile: by more than that the third one may not be off. */
+#define MOST_SPREAD 1.3
+/* Bytes in a nanosecond that no device reaches, in all and by one compute unit: 128 bytes in a
+ * cycle at 4 GHz; and that any device does. */
+#define MOST_SPEED  32768.0
+#define MOST_UNIT   512.0
+#define LEAST_SPEED 0.1
+/* Steps of a doubling; the most steps. */
+#define STEPS      4
+#define MOST_STEPS 24
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+bool tn_copy_speed_of(const double *nanoseconds, int count, double bytes, double units,
+                      double *speed)
+{
+    double sorted[TN_COPY_REPEATS];
+    if (count < 1 || count > TN_COPY_REPEATS)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!(nanoseconds[i] > 0) || !isfinite(nanoseconds[i]))
+            return false;
+    memcpy(sorted, nanoseconds, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    const double found = bytes / sorted[count / 2];
+    if (sorted[3 * count / 4] > MOST_SPREAD * sorted[count / 4] || !(found >= LEAST_SPEED) ||
+        found > fmin(MOST_SPEED, MOST_UNIT * units))
+        return false;
+    *speed = found;
+    return true;
+}
+
+bool tn_copy_speed_measure(const tn_copy_probe *probe, double *speed)
+{
+    double times[TN_COPY_REPEATS], first;
+    /* The first run compiles and maps the memory; the second says how long a copy takes. */
+    if (!probe->run(probe->user, 1, &first) || !probe->run(probe->user, 1, &first) ||
+        !(first > 0) || first > MOST_TIME)
+        return false;
+    const double copies = fmax(1, fmin(ceil(LEAST_TIME / first), MOST_COPIES));
+    for (int i = 0; i < TN_COPY_REPEATS; i++)
+        if (!probe->run(probe->user, (uint32_t)copies, &times[i]))
+            return false;
+    return tn_copy_speed_of(times, TN_COPY_REPEATS, copies * probe->bytes, probe->units, speed);
+}
+
+void tn_copy_speed_apply(const tn_device_kind *kind, double speed, tn_device_kind *out)
+{
+    const double factor = speed / (kind->memory.bandwidth * kind->memory.side_by_side),
+                 steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MOST_STEPS), -MOST_STEPS);
+    *out = *kind;
+    if (steps != 0)
+        out->memory.bandwidth *= exp2(steps / STEPS);
+}

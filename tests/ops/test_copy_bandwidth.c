@@ -1,0 +1,143 @@
+/* The copy bandwidth of a GPU, from its measuring to the kind that choices go by: on imaginary
+ * GPUs, and with every call that may fail. The device at hand is made to look like a GPU. */
+#include "common/cl_faults.h"
+#include "kept.h"
+
+#include "device/copy_speed.h"
+#include "runtime/constants.h"
+#include "runtime/copy_bandwidth.h"
+#include "runtime/validation.h"
+
+#include <math.h>
+
+/* The bandwidth of H200's copies, and of H100's table. */
+#define SPEED 4320.0
+
+typedef struct gpu {
+    double speed;
+    unsigned runs, fails_at, noise;
+} gpu;
+
+static bool run(void *user, uint32_t copies, double *nanoseconds)
+{
+    gpu *g = user;
+    g->runs++;
+    *nanoseconds = copies * 1e9 / g->speed * (1 + g->noise * (g->runs % 3));
+    return g->runs != g->fails_at;
+}
+
+static void look_like_gpu(tn_device *device)
+{
+    device->is_cpu = false;
+    device->info.type = CL_DEVICE_TYPE_GPU;
+    device->info.global_memory = (uint64_t)1 << 30;
+    device->info.max_allocation = (uint64_t)1 << 28;
+    device->model = (tn_model){tn_device_kind_named("sm_90"), 132, 4 << 20};
+}
+
+/* Settles the constants of a GPU with a probe, or none, and gives its bandwidth. */
+static double bandwidth_with(const tenon_store *store, const tn_copy_probe *probe,
+                             tenon_measurements measurements)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    tenon_stream *stream;
+    params.store = *store;
+    params.measurements = measurements;
+    assert_ok(tenon_context_create(&params, &context));
+    assert_ok(tn_validation_enter(context, &stream));
+    look_like_gpu(&stream->context->device);
+    tn_validation_leave(context);
+    look_like_gpu(&context->device);
+    context->constants.probe = probe;
+    tn_constants_need(context);
+    tn_constants_need(context);
+    const double bandwidth = context->device.model.kind->memory.bandwidth;
+    assert_string_equal(context->device.model.kind->name, "sm_90");
+    tenon_context_release(context);
+    return bandwidth;
+}
+
+static double bandwidth(const tenon_store *store, gpu *g)
+{
+    const tn_copy_probe probe = {run, g, 1e9, 132};
+    return bandwidth_with(store, &probe, TENON_MEASUREMENTS_USUAL);
+}
+
+static void it_is_measured_once_and_kept(void **state)
+{
+    const double own = 3350 * exp2(0.5), table = 3350;
+    char *folder = temporary_make(), name[256];
+    const tenon_store store = kept_folder(folder), none = {.kind = TENON_STORE_NONE};
+    gpu first = {.speed = SPEED}, second = {.speed = 100}, third = {.speed = SPEED};
+    (void)state;
+    assert_true(fabs(bandwidth(&store, &first) - own) < 1);
+    assert_int_equal(first.runs, 2 + TN_COPY_REPEATS);
+    assert_true(fabs(bandwidth(&store, &second) - own) < 1);
+    assert_int_equal(second.runs, 0);
+    assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 1);
+    const tn_copy_probe probe = {run, &second, 1e9, 132};
+    assert_true(bandwidth_with(&store, &probe, TENON_MEASUREMENTS_NONE) == table);
+    assert_true(bandwidth(&none, &second) == table);
+    assert_int_equal(second.runs, 0);
+    assert_true(temporary_find(folder, ".constants", name));
+    temporary_write(temporary_path(folder, name), "damaged", 7);
+    assert_true(fabs(bandwidth(&store, &third) - own) < 1);
+    assert_int_equal(third.runs, 2 + TN_COPY_REPEATS);
+    temporary_remove(folder);
+}
+
+static void where_it_fails_the_table_stays(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    gpu bad[] = {{.speed = SPEED, .fails_at = 1},
+                 {.speed = SPEED, .fails_at = 2},
+                 {.speed = SPEED, .fails_at = 2 + TN_COPY_REPEATS},
+                 {.speed = SPEED, .noise = 3},
+                 {.speed = -SPEED},
+                 {.speed = 1e-3},
+                 {.speed = 1e9}};
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_true(bandwidth(&store, &bad[i]) == 3350);
+        assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
+        assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
+    }
+    temporary_remove(folder);
+}
+
+/* OpenCL's calls: no memory, a kernel that does not build or is refused, a queue that fails. */
+static void calls_that_fail_leave_the_table(void **state)
+{
+    static const struct {
+        const char *call;
+        cl_int error;
+    } faults[] = {{"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE},
+                  {"clCreateProgramWithSource", CL_OUT_OF_HOST_MEMORY},
+                  {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE},
+                  {"clCreateKernel", CL_INVALID_KERNEL_NAME},
+                  {"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES},
+                  {"clFinish", CL_OUT_OF_RESOURCES}};
+    (void)state;
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        char *folder = temporary_make();
+        const tenon_store store = kept_folder(folder);
+        faults_fail_all(faults[i].call, faults[i].error);
+        assert_true(bandwidth_with(&store, NULL, TENON_MEASUREMENTS_USUAL) == 3350);
+        if (faults_end() == 0)
+            fail_msg("%s is not called", faults[i].call);
+        assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
+        temporary_remove(folder);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_measured_once_and_kept),
+        cmocka_unit_test(where_it_fails_the_table_stays),
+        cmocka_unit_test(calls_that_fail_leave_the_table),
+    };
+    return TEST_MAIN(tests);
+}

@@ -1,0 +1,126 @@
+/* The copy bandwidth of imaginary GPUs: with noise, with failures, and with times that cannot be.
+ */
+#include "common/testing.h"
+#include "device/copy_speed.h"
+#include "runtime/copy_bandwidth.h"
+
+#include <math.h>
+
+#define BYTES 5e8
+
+/* A GPU of so many bytes a nanosecond, and 20 microseconds of a launch; each run takes up to
+ * `noise` times as long more. */
+typedef struct gpu {
+    double speed, noise;
+    unsigned fails_at, runs; /* the run that fails; 0: none */
+    double answers;          /* instead of the time, where not 0 */
+    test_random random;
+} gpu;
+
+static bool run(void *user, uint32_t copies, double *nanoseconds)
+{
+    gpu *g = user;
+    const double late = (double)test_between(&g->random, 0, 1000) / 1000;
+    *nanoseconds =
+        g->answers != 0 ? g->answers : (20000 + copies * BYTES / g->speed) * (1 + g->noise * late);
+    return ++g->runs != g->fails_at;
+}
+
+static bool measured(gpu *g, double units, double *speed)
+{
+    const tn_copy_probe probe = {run, g, BYTES, units};
+    g->random = test_random_for(31);
+    g->runs = 0;
+    return tn_copy_speed_measure(&probe, speed);
+}
+
+/* From a phone's memory to twice the fastest of today, with noise of 5 %. */
+static void speeds_come_out_right(void **state)
+{
+    (void)state;
+    for (double true_speed = 8; true_speed < 16000; true_speed *= 1.37) {
+        gpu g = {.speed = true_speed, .noise = 0.05};
+        double speed;
+        if (!measured(&g, 132, &speed) || fabs(speed / true_speed - 1) > 0.08)
+            fail_msg("%g is measured as %g", true_speed, speed);
+    }
+}
+
+static void failures_and_absurd_times_are_refused(void **state)
+{
+    static const double absurd[] = {-1, -1e9, 1e-3, 1, 1e3, 1e30, INFINITY, NAN};
+    double speed = 7;
+    (void)state;
+    for (unsigned n = 1; n <= 2 + TN_COPY_REPEATS; n++) {
+        gpu g = {.speed = 1000, .fails_at = n};
+        assert_false(measured(&g, 132, &speed));
+        assert_int_equal(g.runs, n);
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof *absurd; i++) {
+        gpu g = {.answers = absurd[i]};
+        assert_false(measured(&g, 132, &speed));
+    }
+    gpu noisy = {.speed = 1000, .noise = 4}, fast = {.speed = 3000};
+    assert_false(measured(&noisy, 132, &speed));
+    assert_false(measured(&fast, 2, &speed)); /* two units cannot load as much */
+    assert_true(measured(&fast, 132, &speed));
+    assert_false(tn_copy_speed_of((double[]){0}, 1, BYTES, 132, &speed));
+    assert_false(tn_copy_speed_of(NULL, 0, BYTES, 132, &speed));
+}
+
+/* Some repeats that are late, as where others use the device, change nothing. */
+static void late_repeats_do_not_count(void **state)
+{
+    const double times[TN_COPY_REPEATS] = {1e6, 1.01e6, 9e7, 1e6, 1.02e6, 1e6, 5e6, 1.01e6, 1e6};
+    double speed;
+    (void)state;
+    assert_true(tn_copy_speed_of(times, TN_COPY_REPEATS, 1e9, 132, &speed));
+    assert_true(fabs(speed - 1000) < 11);
+}
+
+/* GB/s of the data sheets, of which copies reach the table's share. */
+static void cards_of_one_kind_get_their_own_bandwidth(void **state)
+{
+    static const struct {
+        const char *card, *kind;
+        double speed;
+    } cards[] = {{"H100 SXM", "sm_90", 3350},  {"H200", "sm_90", 4800},
+                 {"H100 PCIe", "sm_90", 2000}, {"MI300X", "gfx942", 5300},
+                 {"MI325X", "gfx942", 6000},   {"A100 80", "sm_80", 2039},
+                 {"RTX 4060", "sm_89", 272},   {"GB10", "sm_120", 273}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
+        const tn_device_kind *kind = tn_device_kind_named(cards[i].kind);
+        tn_device_kind own;
+        tn_copy_speed_apply(kind, cards[i].speed * kind->memory.side_by_side, &own);
+        if (fabs(log2(own.memory.bandwidth / cards[i].speed)) > 0.126)
+            fail_msg("%s has %g", cards[i].card, own.memory.bandwidth);
+        const double steps = 4 * log2(own.memory.bandwidth / kind->memory.bandwidth);
+        assert_true(fabs(steps - nearbyint(steps)) < 1e-6);
+        assert_true(own.rates.f32 == kind->rates.f32);
+    }
+}
+
+static void arbitrary_text_is_refused(void **state)
+{
+    static const char *const texts[] = {"",         "copy",     "copy x",
+                                        "copy 0",   "copy -3",  "copy nan",
+                                        "copy inf", "copy 1e9", "rate 1 memory 2 cache 3"};
+    double speed;
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(tn_copy_bandwidth_parse(texts[i], &speed));
+    assert_true(tn_copy_bandwidth_parse("copy 4321\n", &speed) && speed == 4321);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(speeds_come_out_right),
+        cmocka_unit_test(failures_and_absurd_times_are_refused),
+        cmocka_unit_test(late_repeats_do_not_count),
+        cmocka_unit_test(cards_of_one_kind_get_their_own_bandwidth),
+        cmocka_unit_test(arbitrary_text_is_refused),
+    };
+    return cmocka_run_group_tests_name("copy_speed", tests, NULL, NULL);
+}
