@@ -21,7 +21,7 @@ sys.path.insert(0, SCRIPTS)
 import count_tests  # noqa: E402
 
 FAILED = ["leaves_a_context", "leaves_the_process_changed", "crashes", "fails_at_the_end"]
-PASSED = ["passes", "passes", "counts_one", "counts_two"]
+PASSED = ["passes", "has_state", "counts_one", "counts_two"]
 
 
 class Failures(unittest.TestCase):

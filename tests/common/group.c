@@ -6,11 +6,11 @@
 /* The group that runs: its tests, and those of them that this process runs. */
 static struct {
     const struct CMUnitTest *tests;
-    size_t running;
-    bool any;     /* test number `running` has begun */
-    bool is_over; /* and has returned, or was skipped */
-    unsigned failures;
-    unsigned number; /* of groups in this program */
+    bool any;          /* a test has begun */
+    bool is_over;      /* and has returned, or was skipped */
+    void *own;         /* its state */
+    unsigned failures; /* of this process and those before it */
+    unsigned number;   /* of groups in this program */
 } group;
 
 void test_note_skip(void)
@@ -18,14 +18,16 @@ void test_note_skip(void)
     group.is_over = true;
 }
 
-/* "GROUP TEST FAILURES": where the program continues, and how many tests have failed before. */
-static void restart_at(size_t test)
+/* "GROUP TEST FAILURES": where the program continues, and how many tests have failed before. Where
+ * it cannot, the test that has been announced goes on in this process. */
+static void restart_at(const struct CMUnitTest *test)
 {
     char resume[64];
-    snprintf(resume, sizeof resume, "%u %zu %u", group.number, test, group.failures + 1);
+    snprintf(resume, sizeof resume, "%u %zu %u", group.number, (size_t)(test - group.tests),
+             ++group.failures);
     printf("[ RESTART  ] a test has failed: the others run in a new process\n");
     test_restart(resume);
-    group.failures++;
+    printf("[ RUN      ] %s\n", test->name);
 }
 
 static const struct CMUnitTest *test_of(void **state)
@@ -36,28 +38,24 @@ static const struct CMUnitTest *test_of(void **state)
 static int set_up(void **state)
 {
     const struct CMUnitTest *test = test_of(state);
-    void *own = test->initial_state;
     if (group.any && !group.is_over)
-        restart_at((size_t)(test - group.tests));
-    group.running = (size_t)(test - group.tests);
+        restart_at(test);
     group.any = true;
     group.is_over = false;
-    return test->setup_func != NULL ? test->setup_func(&own) : 0;
+    group.own = test->initial_state;
+    return test->setup_func != NULL ? test->setup_func(&group.own) : 0;
 }
 
 static void run(void **state)
 {
-    const struct CMUnitTest *test = test_of(state);
-    void *own = test->initial_state;
-    test->test_func(&own);
+    test_of(state)->test_func(&group.own);
     group.is_over = true;
 }
 
 static int tear_down(void **state)
 {
     const struct CMUnitTest *test = test_of(state);
-    void *own = test->initial_state;
-    return test->teardown_func != NULL ? test->teardown_func(&own) : 0;
+    return test->teardown_func != NULL ? test->teardown_func(&group.own) : 0;
 }
 
 /* Runs the tests from number `first` on. */

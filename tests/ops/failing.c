@@ -90,6 +90,23 @@ static void skips(void **state)
     skip();
 }
 
+/* A test's own set-up and tear-down share its state with it. */
+static int give_state(void **state)
+{
+    *state = &folder;
+    return 0;
+}
+
+static int take_state(void **state)
+{
+    return *state == &folder ? 0 : -1;
+}
+
+static void has_state(void **state)
+{
+    assert_ptr_equal(*state, &folder);
+}
+
 /* What is kept between tests that pass, or are skipped, stays. */
 static int count;
 
@@ -121,7 +138,7 @@ int main(void)
         cmocka_unit_test(leaves_a_context),
         cmocka_unit_test(leaves_the_process_changed),
         cmocka_unit_test(crashes),
-        cmocka_unit_test_setup_teardown(passes, NULL, NULL),
+        cmocka_unit_test_setup_teardown(has_state, give_state, take_state),
         cmocka_unit_test(counts_one),
         cmocka_unit_test(skips),
         cmocka_unit_test(counts_two),
