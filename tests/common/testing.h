@@ -18,6 +18,10 @@
 /* What Meson takes for "skipped". */
 #define TEST_SKIPPED 77
 
+/* How often a test looks, a millisecond apart, for what another thread is to do: long enough for
+ * any machine, however busy. */
+#define TEST_LOOKS 120000
+
 /* splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
 typedef struct test_random {
     uint64_t state;
