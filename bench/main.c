@@ -175,6 +175,7 @@ static void print_peers(char **argv)
 {
     const bench_options all = {.peers = NULL};
     bench_prepare_environment(argv);
+    bench_print_built_in();
     bench_print_peers(&all);
 }
 

@@ -5,9 +5,7 @@
 unresolved, and where registers are spilled in a kernel that offline/known_spills.txt has not.
 """
 import argparse
-import concurrent.futures
 import fnmatch
-import hashlib
 import json
 import os
 import re
@@ -16,8 +14,9 @@ import sys
 import time
 from pathlib import Path
 
-from offline import interpreted, report
-from offline.compilers import MACHINES, Compilers, Failure
+from offline import interpreted, passed, report
+from offline.compilers import MACHINES, Compilers
+from offline.compiling import compile_all
 from offline.interpreter import DRIVER, Interpreter
 from offline.occupancy import occupancy
 
@@ -29,6 +28,8 @@ HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/forward/implicit_",
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
 SUB_GROUP = re.compile(r"-DTENON_SUB_GROUP=\d+ ?")
 KNOWN = Path(__file__).parent / "offline"
+SAMPLE = 200  # programs
+SHARE = 0.1  # of the calls and mutants to interpret, where no program for matrix units is new
 
 # What a kernel keeps in memory of its own, each with a list of those that are known.
 LISTS = {"spills": "known_spills.txt", "frame": "known_frames.txt"}
@@ -49,8 +50,13 @@ def read_arguments(arguments):
                         help="compilers at a time (as many as there are processors)")
     parser.add_argument("--every", action="store_true",
                         help="every kernel for every target, also where one stands for its vendor's others")
+    parser.add_argument("--new", action="store_true",
+                        help=f"only what is not in the list of what has passed ({passed.FILE}), and a sample of the rest")
+    parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"of --new: so many programs ({SAMPLE})")
+    parser.add_argument("--record", action="store_true",
+                        help="write that list, after a run of everything that finds nothing wrong")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",
-                        help="of what is interpreted: values, and the order of warps (printed)")
+                        help="of the sample, and of what is interpreted: values, and the order of warps (printed)")
     parser.add_argument("--accept", action="store_true",
                         help="rewrite the lists of known spills and frames from what this run finds")
     parser.add_argument("--docs", action="store_true", help=f"rewrite {report.DOCUMENT}")
@@ -64,6 +70,8 @@ def read_arguments(arguments):
             fail(f'there is no target "{name}"; there are {" ".join(names)}')
     if options.jobs < 1:
         fail("--jobs must be at least 1")
+    if options.record and (options.new or options.target or options.filter or options.every):
+        fail("--record goes with a run of everything: without --new, --target, --filter and --every")
     return options
 
 
@@ -114,84 +122,6 @@ def plan(rows, machines, options):
                 jobs.setdefault(key, {}).setdefault(row["kernel"], []).append(row)
                 seen.setdefault(machine.vendor, set()).add(program_of(*key[1:]))
     return jobs
-
-
-class Cache:
-    """Measures by a hash of all that they depend on, a file each."""
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-
-    def path(self, *parts):
-        text = "\0".join(parts).encode()
-        return self.folder / (hashlib.sha256(text).hexdigest()[:32] + ".json")
-
-    @staticmethod
-    def get(path):
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
-
-    @staticmethod
-    def put(path, result):
-        mine = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}")
-        mine.write_text(json.dumps(result), encoding="utf-8")
-        mine.rename(path)
-
-
-class Progress:
-    """A line that tells how far it is, on a terminal; now and then a line, elsewhere."""
-
-    def __init__(self, total):
-        self.total, self.done, self.start, self.told = total, 0, time.monotonic(), 0.0
-        self.live = sys.stderr.isatty()
-
-    def step(self):
-        self.done += 1
-        now = time.monotonic()
-        if self.done < self.total and now - self.told < (0.2 if self.live else 60):
-            return
-        self.told = now
-        left = (now - self.start) / self.done * (self.total - self.done)
-        text = f"{self.done} of {self.total} programs compiled, about {left:.0f} s left"
-        if self.live:
-            print(f"\r{text:<72}", end="\n" if self.done == self.total else "", file=sys.stderr, flush=True)
-        elif self.done < self.total:
-            print(text, file=sys.stderr, flush=True)
-
-
-def compile_one(compilers, cache, texts, key):
-    """{"seconds", "cached", and "kernels" or "error"}."""
-    machine, source, options = key
-    path = cache.path(machine.name, machine.ptx, options, texts[source].decode(), compilers.version(machine.vendor))
-    result = cache.get(path)
-    if result is not None:
-        return dict(result, cached=True)
-    start = time.monotonic()
-    try:
-        result = {"kernels": compilers.compile(machine, texts[source], options)}
-    except Failure as error:
-        result = {"error": str(error)}
-    result["seconds"] = round(time.monotonic() - start, 3)
-    if "error" not in result:
-        cache.put(path, result)
-    return dict(result, cached=False)
-
-
-def compile_all(compilers, options, texts, jobs):
-    cache, progress, results = Cache(options.cache), Progress(len(jobs)), {}
-    with concurrent.futures.ThreadPoolExecutor(max_workers=options.jobs) as pool:
-        futures = {pool.submit(compile_one, compilers, cache, texts, key): key for key in jobs}
-        try:
-            for future in concurrent.futures.as_completed(futures):
-                results[futures[future]] = future.result()
-                progress.step()
-        except KeyboardInterrupt:
-            pool.shutdown(wait=True, cancel_futures=True)
-            fail("interrupted; what was compiled is kept for the next run")
-    return results
 
 
 def measure(jobs, results):
@@ -272,20 +202,43 @@ TEXTS = {"spills": "spills {}, with {} registers", "frame": "has a stack frame o
 
 
 def judge(kernels, known):
-    """What is wrong, and what is in memory without that being wrong, a text each."""
+    """What is wrong, and what is in memory without that being wrong, a text each. Marks kernels as "wrong"."""
     problems, remarks = [], []
     for kernel in kernels:
         place = place_of(kernel)
         if "error" in kernel:
+            kernel["wrong"] = True
             first = "\n    ".join(kernel["error"].splitlines()[:8])
             problems.append(f'{place} ({kernel["options"]})\n    {first}')
         elif found := memory_of(kernel):
             what, amount = found
-            is_wrong = kernel["chosen"] and not is_known(kernel, known[what])
-            (problems if is_wrong else remarks).append(
+            kernel["wrong"] = kernel["chosen"] and not is_known(kernel, known[what])
+            (problems if kernel["wrong"] else remarks).append(
                 f'{place} ({kernel["options"]}): {TEXTS[what].format(amount, kernel["registers"])}; '
                 f'{", ".join(kernel["solvers"][:3])}')
     return problems, remarks
+
+
+def select_new(options, jobs, hashes):
+    """What --new compiles, and which of that is new."""
+    listed = passed.read(Path(options.known, passed.FILE))
+    new = {key for key in jobs if (key[1], hashes[key]) not in listed}
+    drawn = passed.draw(set(jobs) - new, hashes, options.sample, options.seed)
+    print(f"{len(new)} of {len(jobs)} programs are new, and {len(drawn)} of the others are drawn; seed {options.seed}")
+    if len(new) > options.sample:
+        print("./run check-kernels --record compiles all of them and lists those that pass")
+    return {key: kernels for key, kernels in jobs.items() if key in new or key in drawn}, new
+
+
+def record(options, compilers, jobs, hashes, kernels):
+    path = Path(options.known, passed.FILE)
+    wrong = {(k["machine"], k["source"], k["options"]) for k in kernels if k.get("wrong")}
+    failed = {key for key in jobs if (key[0].name, *key[1:]) in wrong}
+    listed = passed.update(jobs, hashes, passed.read(path), failed,
+                           lambda machine: machine.vendor in compilers.absent or
+                           (machine.vendor == "nvidia" and compilers.ptxas is None))
+    passed.write(path, listed)
+    print(f"wrote {len(listed)} programs to {path}")
 
 
 def write_docs(options, compilers, machines, sources):
@@ -296,7 +249,7 @@ def write_docs(options, compilers, machines, sources):
         rows = listing(options.tenon, sources, ["--call", call.words])
         jobs = plan(rows, machines, options)
         texts = {source: (sources / f"{source}.cl").read_bytes() for _, source, _ in jobs}
-        kernels = measure(jobs, compile_all(compilers, options, texts, jobs))
+        kernels = measure(jobs, compile_all(compilers, options.cache, options.jobs, texts, jobs))
         mine = [report.main_kernel([k for k in kernels if k["machine"] == m.name]) for m in machines
                 if m.vendor != "spirv"]
         tables.append(report.table(call, [kernel for kernel in mine if kernel]))
@@ -321,9 +274,9 @@ def choose_machines(options, compilers):
     return there
 
 
-def interpret(options, rows, absent):
-    """Runs the kernels for NVIDIA's matrix units, where they are among what is checked, on small calls. The
-    problems, a text each."""
+def interpret(options, rows, new, absent):
+    """Runs the kernels for NVIDIA's matrix units, where they are among what is checked, on small calls: all
+    of these, or with --new a sample, where none of their programs is new. The problems, a text each."""
     targets = [name for name in interpreted.CHECKED if not options.target or name in options.target]
     has_matrix = any(row["source"] == "gemm/matrix" and row["target"] in targets for row in rows)
     if not has_matrix or (options.filter is not None and "matrix" not in options.filter):
@@ -335,35 +288,14 @@ def interpret(options, rows, absent):
         print(f"SKIPPED the interpretation of NVIDIA's kernels: {why}")
         return []
     interpreter = Interpreter(options.tenon, Path(options.cache, "ptx"), options.seed)
-    return interpreted.check(interpreter, targets, options.jobs)
+    is_new = any(machine.vendor == "nvidia" and "matrix" in source for machine, source, _ in new)
+    return interpreted.check(interpreter, targets, options.jobs, SHARE if options.new and not is_new else 1)
 
 
-def main():
-    options = read_arguments(sys.argv[1:])
-    sources = Path(options.cache, "sources")
-    sources.mkdir(parents=True, exist_ok=True)
-    rows = listing(options.tenon, sources)
-    compilers = Compilers(options.tenon)
-    machines = choose_machines(options, compilers)
-    if not machines:
-        fail("there is no compiler for any target")
-    jobs = plan(rows, machines, options)
-    if not jobs:
-        fail(f'no kernel of these targets has "{options.filter}" in its source\'s name')
-    texts = {name: (sources / f"{name}.cl").read_bytes() for name in {source for _, source, _ in jobs}}
-    start = time.monotonic()
-    results = compile_all(compilers, options, texts, jobs)
-    kernels = measure(jobs, results)
-    if options.accept:
-        accept(kernels, machines, options.known)
-    problems, remarks = judge(kernels, read_known(options.known))
-    problems += interpret(options, rows, compilers.absent)
-    report.print_tables(kernels, machines)
-    Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",
-                                  encoding="utf-8")
+def print_outcome(options, results, seconds, problems, remarks):
     compiled = sum(not result["cached"] for result in results.values())
-    print(f"{len(jobs)} programs, {compiled} compiled and the others known already, in "
-          f"{time.monotonic() - start:.0f} s; {options.json} has every kernel")
+    print(f"{len(results)} programs, {compiled} compiled and the others known already, in "
+          f"{seconds:.0f} s; {options.json} has every kernel")
     if not options.every:
         print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
               "compiled only what is chosen for usual shapes (--every: all)")
@@ -371,9 +303,49 @@ def main():
         print(f"KNOWN, OR NEVER CHOSEN {remark}")
     for problem in problems:
         print(f"FAILED {problem}")
+
+
+def plan_everything(options, compilers):
+    """The rows of `tenon kernels`, the machines, the compilations and the expanded sources."""
+    sources = Path(options.cache, "sources")
+    sources.mkdir(parents=True, exist_ok=True)
+    rows = listing(options.tenon, sources)
+    machines = choose_machines(options, compilers)
+    if not machines:
+        fail("there is no compiler for any target")
+    # The list of what has passed has what is planned where no compiler is absent.
+    jobs = plan(rows, [m for m in MACHINES if not options.target or m.name in options.target], options)
+    if not jobs:
+        fail(f'no kernel of these targets has "{options.filter}" in its source\'s name')
+    texts = {name: (sources / f"{name}.cl").read_bytes() for name in {source for _, source, _ in jobs}}
+    return rows, machines, jobs, texts
+
+
+def main():
+    options = read_arguments(sys.argv[1:])
+    compilers = Compilers(options.tenon)
+    rows, machines, planned, texts = plan_everything(options, compilers)
+    hashes = passed.hashes_of(planned, texts)
+    jobs = {key: kernels for key, kernels in planned.items() if key[0] in machines}
+    jobs, new = select_new(options, jobs, hashes) if options.new else (jobs, jobs)
+    start = time.monotonic()
+    results = compile_all(compilers, options.cache, options.jobs, texts, jobs)
+    kernels = measure(jobs, results)
+    if options.accept:
+        accept(kernels, machines, options.known)
+    problems, remarks = judge(kernels, read_known(options.known))
+    problems += interpret(options, rows, new, compilers.absent)
+    report.print_tables(kernels, machines)
+    Path(options.json).write_text(json.dumps({"kernels": kernels, "problems": problems}, indent=1) + "\n",
+                                  encoding="utf-8")
+    print_outcome(options, results, time.monotonic() - start, problems, remarks)
+    if options.record and not problems:
+        record(options, compilers, planned, hashes, kernels)
+    elif options.record:
+        print(f"{passed.FILE} is left as it is")
     print(f"check-kernels: {len(kernels)} kernels, {len(problems)} wrong")
     if options.docs:
-        write_docs(options, compilers, machines, sources)
+        write_docs(options, compilers, machines, Path(options.cache, "sources"))
     return 1 if problems else 0
 
 

@@ -11,10 +11,6 @@ TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy)
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)
 
-# Where PoCL keeps what it has compiled.
-# shellcheck disable=SC2034  # of those who source this
-POCL_CACHE=${POCL_CACHE_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/pocl}
-
 die() {
     echo "run: $*" >&2
     exit 1
@@ -94,13 +90,8 @@ set_up() {
     fi
 }
 
-# Meson remembers what it has not found, and would not look for what was installed since.
-configure_again() {
-    stage "Forgetting what was not there" "$1/log/clear.log" meson configure "$1" --clearcache &&
-        stage "Configuring $1 again" "$1/log/configure.log" meson setup "$1" . --reconfigure
-}
-
-# build FOLDER [MESON OPTION…]: configures where that is not done (or packages were added), builds.
+# build FOLDER [MESON OPTION…]: configures where that is not done, builds. Where packages were installed,
+# Meson looks again for programs, modules and dependencies, but not for headers (see bench in ./run).
 build() {
     local folder=$1
     shift
@@ -108,7 +99,8 @@ build() {
         stage "Configuring $folder" "$folder/log/configure.log" \
             meson setup "$folder" . --buildtype=release "$@" || return
     elif [ "${INSTALLED:-0}" -eq 1 ]; then
-        configure_again "$folder" || return
+        stage "Configuring $folder again" "$folder/log/configure.log" \
+            meson setup "$folder" . --reconfigure || return
     fi
     stage "Building $folder" "$folder/log/build.log" ninja -C "$folder"
 }

@@ -8,18 +8,21 @@ import json
 import re
 import sys
 
-MARK = re.compile(r"\[(?: (RUN)      |       (OK) |  (SKIPPED) )\] ")
+MARK = re.compile(r"\[(?: (RUN)      |       (OK) |  (SKIPPED) | (RESTART)  )\] ")
 GOOD = ("OK", "EXPECTEDFAIL")
 
 
 def count_cmocka(stdout):
-    """(passed, failed, skipped): a test that started and said neither OK nor SKIPPED has failed."""
+    """(passed, failed, skipped): a test that started and said neither OK nor SKIPPED has failed. After a failed
+    test the program continues in a new process, where the test that had started just then starts again."""
     counts = {"OK": 0, "RUN": 0, "SKIPPED": 0}
     running = False
     for mark in [m.group(m.lastindex) for m in MARK.finditer(stdout)] + ["RUN"]:
         if mark == "RUN":
             counts["RUN"] += running
             running = True
+        elif mark == "RESTART":
+            running = False
         elif running:  # the closing list of skipped tests repeats names outside of any run
             counts[mark] += 1
             running = False

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# ./run fresh [bookworm|trixie]: the README's two commands in a new Debian root, as a newcomer has it.
+# ./run fresh [bookworm|trixie]: the README's two commands in a new Debian root, as a newcomer has it, and then
+# one case of the benchmark, beside each of its peers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -15,14 +16,25 @@ copy_checkout() {
     done | tar --null --files-from=- -cf - | tar -C "$ROOT/root/tenon" --no-same-owner -xf -
 }
 
-# timed VERB: runs it inside, sets TOOK to its seconds.
+# timed VERB [ARG…]: runs it inside, sets TOOK to its seconds.
 timed() {
     local start=$SECONDS status=0
     echo
-    echo "== $SUITE: ./run $1"
-    inside env -C /root/tenon ./run "$1" || status=$?
+    echo "== $SUITE: ./run $*"
+    inside env -C /root/tenon ./run "$@" || status=$?
     TOOK=$((SECONDS - start))
     return "$status"
+}
+
+# The benchmark of a checkout that was configured without its peers: all of them must have been measured.
+bench() {
+    local results=build-bench/one-case.json
+    timed bench --suite gemm-cpu --filter "square 64x64x64" --time 0.01 --json "$results" || return
+    inside env -C /root/tenon python3 -c '
+import json, sys
+results = json.load(open(sys.argv[1], encoding="utf-8"))["results"]
+absent = [peer for peer in sys.argv[2:] if not results or any(peer not in result["peers"] for result in results)]
+sys.exit("not measured: " + ", ".join(absent) if absent else 0)' "$results" openblas onednn clblast
 }
 
 main() {
@@ -32,11 +44,11 @@ main() {
     esac
     copy_checkout
     local verb report="fresh $SUITE:" failed=0
-    for verb in demo test; do
-        if timed "$verb"; then
-            report+=" $verb ok in $TOOK s;"
+    for verb in "timed demo" "timed test" bench; do
+        if $verb; then
+            report+=" ${verb#timed } ok in $TOOK s;"
         else
-            report+=" $verb FAILED after $TOOK s;"
+            report+=" ${verb#timed } FAILED after $TOOK s;"
             failed=1
         fi
     done

@@ -87,6 +87,13 @@ void bench_print_peers(const bench_options *options)
             printf("%s is left out: %s\n", known[i].name, not_built_in);
 }
 
+void bench_print_built_in(void)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].is_built_in)
+            printf("%s is built in\n", known[i].name);
+}
+
 static json_t *reason(const char *who, const char *why)
 {
     return json_pack("{s:s, s:s}", "name", who, "why", why);

@@ -17,7 +17,10 @@ __attribute__((format(printf, 2, 3))) void bench_leave_out(const char *who, cons
 /* The peers that are asked for and not built in, and OpenBLAS's kernels: a line each. */
 void bench_print_peers(const bench_options *options);
 
-/* The same, and what was left out since:
+/* Prints the peers that are built in, a line each. */
+void bench_print_built_in(void);
+
+/* The same as bench_print_peers, and what was left out since:
  * {"openblas": {"kernels", "own", "config"} or null, "left_out": [{"name", "why"}, …]} */
 json_t *bench_json_peers(const bench_options *options);
 

@@ -2,6 +2,7 @@
 and is chosen anywhere, on small calls; and mutants of their kernels, which must be found."""
 import concurrent.futures
 import json
+import random
 import re
 import subprocess
 import time
@@ -162,7 +163,12 @@ def run_mutant(interpreter, mutant):
     return (f"mutant not found: {mutant.name} ({mutant.found!r} expected)\n    {last_lines(outcome.text)}")
 
 
-def check(interpreter, targets, jobs):
+def drawn(items, share, seed):
+    """Such a share of them, at least one, as the seed says."""
+    return random.Random(seed).sample(items, min(len(items), max(1, round(share * len(items)))))
+
+
+def check(interpreter, targets, jobs, share=1):
     """The problems, a text each."""
     start = time.monotonic()
     problems, counted = [], {"calls": 0, "instructions": 0, "products": 0}
@@ -172,6 +178,8 @@ def check(interpreter, targets, jobs):
     found = [m for m in mutants.MUTANTS if m.target in targets]
     if not todo:
         return ["no kernel of NVIDIA's matrix units is chosen anywhere"]
+    if share < 1:
+        todo, found = drawn(todo, share, interpreter.seed), drawn(found, share, interpreter.seed)
     with concurrent.futures.ThreadPoolExecutor(max_workers=jobs) as pool:
         wrong = pool.map(lambda mutant: run_mutant(interpreter, mutant), found)
         for problem, outcome in pool.map(lambda job: run_call(interpreter, job[0], *job[1]), enumerate(todo)):

@@ -124,6 +124,9 @@ class Peers(unittest.TestCase):
     def test_who_is_left_out_is_said(self):
         told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
         missing = [line.split()[0] for line in bench("peers").stdout.splitlines() if " is left out: " in line]
+        built_in = [line.split()[0] for line in bench("peers").stdout.splitlines() if line.endswith(" is built in")]
+        self.assertEqual(sorted(missing + built_in), ["clblast", "cublas", "cudnn", "onednn", "onednn-blocked",
+                                                      "openblas", "rocblas"])
         names = [name for one in told["left_out"] for name in one["name"].split() if name != "and"]
         self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
         # On a device that is no card, those of the cards' vendors are.

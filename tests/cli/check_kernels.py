@@ -17,7 +17,7 @@ SCRIPTS = sys.argv.pop(1) if len(sys.argv) > 1 else "scripts"
 sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
-from offline import compilers, interpreted, interpreter, mutants, report  # noqa: E402
+from offline import compilers, interpreted, interpreter, mutants, passed, report  # noqa: E402
 
 
 SPILLING = """
@@ -129,6 +129,59 @@ class Judgement(unittest.TestCase):
             problems, remarks = check_kernels.judge([self.kernel(spills=0)], {"spills": spills, "frame": frame})
             self.assertEqual((len(problems), len(remarks)), (wrong, 1 - wrong))
             self.assertIn("has a stack frame of 32 bytes", (problems + remarks)[0])
+
+
+class Passed(unittest.TestCase):
+    """The list of programs that have passed."""
+
+    MACHINE = compilers.MACHINES[0]
+    TEXT = "__kernel void k(__global float *x) { x[0] = 1; }"
+
+    def hash(self, text=TEXT, machine=MACHINE, options="-DA=1", source="a/b", **fields):
+        key = machine, source, options
+        kernels = {fields.pop("kernel", "k"): [dict(row("sm_80", source), **fields)]}
+        return passed.hashes_of({key: kernels}, {source: text.encode()})[key]
+
+    def test_comments_and_blanks_are_no_part_of_a_program(self):
+        for text, bare in (("a /* x\n*/ b\n\n c // d\n", "a   b\nc"), ("a \\\n b", "a  b"),
+                           ('"/* kept */" \'"\' // gone "', '"/* kept */" \'"\''), ("a / b * c", "a / b * c")):
+            self.assertEqual(passed.strip(text), bare)
+        self.assertEqual(self.hash(), self.hash("// one\n" + self.TEXT + " /* two */\n\n"))
+
+    def test_what_compilers_see_is(self):
+        changed = [self.hash(self.TEXT.replace("1", "2")), self.hash(machine=compilers.MACHINES[1]),
+                   self.hash(options="-DA=2"), self.hash(source="a/c"), self.hash(kernel="l"), self.hash(chosen=False)]
+        self.assertEqual(len({self.hash(), *changed}), 1 + len(changed))
+
+    def test_the_list_is_read_as_it_is_written(self):
+        entries = {(f"source/{number % 3}", f"{number:08x}") for number in range(40)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, passed.FILE)
+            self.assertEqual(passed.read(path), set())
+            passed.write(path, entries)
+            self.assertEqual(passed.read(path), entries)
+            self.assertTrue(all(len(line) <= 120 for line in path.read_text(encoding="utf-8").splitlines()))
+
+    def test_the_seed_says_what_is_drawn(self):
+        hashes = {key: f"{key:08x}" for key in range(100)}
+        drawn = [passed.draw(set(hashes), hashes, 10, seed) for seed in (1, 1, 2)]
+        self.assertEqual(drawn[0], drawn[1])
+        self.assertNotEqual(drawn[0], drawn[2])
+        self.assertEqual(passed.draw({5}, hashes, 10, 1), {5})
+
+    def test_the_list_has_what_passed_and_is_planned(self):
+        keys = {name: (self.MACHINE if vendor else "absent", "s", name)
+                for name, vendor in (("good", 1), ("bad", 1), ("kept", 0), ("unknown", 0))}
+        hashes = {key: f"hash of {name}" for name, key in keys.items()}
+        before = {("s", f"hash of {name}") for name in ("bad", "kept", "gone")}
+        after = passed.update(keys.values(), hashes, before, {keys["bad"]}, lambda machine: machine == "absent")
+        self.assertEqual(after, {("s", "hash of good"), ("s", "hash of kept")})
+
+    def test_the_list_of_the_tree_is_of_sources_that_are_there(self):
+        found = passed.read(Path(SCRIPTS) / "offline" / passed.FILE)
+        kernels = Path(SCRIPTS).parent / "cl_kernels"
+        self.assertEqual([source for source in sorted({source for source, _ in found})
+                          if not (kernels / f"{source}.cl").exists()], [])
 
 
 class Interpreted(unittest.TestCase):
@@ -266,8 +319,29 @@ class Whole(unittest.TestCase):
         self.assertIn("1 compiled", first.stdout)
         self.assertIn("0 compiled", again.stdout)
 
+    def test_only_what_is_new_is_compiled(self):
+        self.need("spirv")
+        text = "__kernel void k(__global float *x) { x[get_global_id(0)] = 1.0f; }"
+        listed = Path(self.folder.name) / passed.FILE
+        first = self.check(text, "k", "--record")
+        self.assertEqual(first.returncode, 0, first.stdout + first.stderr)
+        self.assertIn("test/one\n", before := listed.read_text(encoding="utf-8"))
+        same = self.check("/* more */" + text, "k", "--new", "--sample", "0")
+        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
+        self.assertRegex(same.stdout, r"(?m)^0 of \d+ programs are new, and 0 of the others are drawn")
+        drawn = self.check(text, "k", "--new", "--sample", "2", "--seed", "3")
+        self.assertIn("and 2 of the others are drawn; seed 3", drawn.stdout)
+        other = self.check(text.replace("1.0f", "nothing"), "k", "--new", "--sample", "0")
+        self.assertEqual(other.returncode, 1)
+        self.assertRegex(other.stdout, r"(?m)^([1-9]\d*) of \1 programs are new, and 0 of the others are drawn")
+        self.assertIn("undeclared identifier 'nothing'", other.stdout)
+        wrong = self.check(text.replace("1.0f", "nothing"), "k", "--record")
+        self.assertEqual(wrong.returncode, 1)
+        self.assertEqual(listed.read_text(encoding="utf-8"), before)
+
     def test_bad_arguments_say_what_is_wrong(self):
         for arguments, said in ((("--target", "sm_20"), 'no target "sm_20"'), (("--jobs", "0"), "--jobs"),
+                                (("--record", "--target", "sm_80"), "--record"), (("--record", "--new"), "--record"),
                                 (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
             done = self.check("", "k", *arguments)
             self.assertNotEqual(done.returncode, 0, arguments)

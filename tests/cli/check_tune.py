@@ -169,7 +169,7 @@ class Interrupted(WithFolder):
     def wait_for_an_outcome(self):
         """That stays: at its start the command tries whether it can keep one."""
         seen = set()
-        for _ in range(600):
+        for _ in range(3000):
             before, seen = seen, set(self.store.glob("*.tuning"))
             if seen & before:
                 return

@@ -1,20 +1,13 @@
 #include "common/temporary.h"
+#include "common/restart.h"
 #include "common/testing.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_SIZE 4096
-
-char *temporary_make(void)
-{
-    const char *parent = getenv("TMPDIR");
-    char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/tenon-test-XXXXXX", parent != NULL ? parent : "/tmp");
-    assert_non_null(mkdtemp(path));
-    return strdup(path);
-}
+#define PATH_SIZE    4096
+#define MOST_FOLDERS 64
 
 const char *temporary_path(const char *folder, const char *name)
 {
@@ -49,8 +42,51 @@ static void remove_all(const char *folder)
     rmdir(folder);
 }
 
+/* The folders that no test has removed yet, of this process and not of one that forked from it. */
+static struct {
+    char *paths[MOST_FOLDERS];
+    pid_t process;
+} made;
+
+static void remove_left(void)
+{
+    for (size_t i = 0; made.process == getpid() && i < MOST_FOLDERS; i++)
+        if (made.paths[i] != NULL)
+            temporary_remove(made.paths[i]);
+}
+
+/* Does not count a folder beyond MOST_FOLDERS, which stays where its test fails. */
+static void count_folder(char *path)
+{
+    if (made.process == 0) {
+        made.process = getpid();
+        test_before_restart(remove_left);
+        atexit(remove_left);
+    }
+    for (size_t i = 0; i < MOST_FOLDERS; i++)
+        if (made.paths[i] == NULL) {
+            made.paths[i] = path;
+            return;
+        }
+}
+
+char *temporary_make(void)
+{
+    const char *parent = getenv("TMPDIR");
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s/tenon-test-XXXXXX", parent != NULL ? parent : "/tmp");
+    assert_non_null(mkdtemp(path));
+    char *kept = strdup(path);
+    assert_non_null(kept);
+    count_folder(kept);
+    return kept;
+}
+
 void temporary_remove(char *folder)
 {
+    for (size_t i = 0; i < MOST_FOLDERS; i++)
+        if (made.paths[i] == folder)
+            made.paths[i] = NULL;
     remove_all(folder);
     free(folder);
 }

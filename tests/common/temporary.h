@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes an empty folder below TMPDIR or /tmp; the caller frees its path. */
+/* Makes an empty folder below TMPDIR or /tmp, for temporary_remove. A folder that a failed test
+ * leaves is removed before the next test, or when the program ends. */
 char *temporary_make(void);
 
 /* Removes a folder with all in it, and frees the path. */

@@ -18,6 +18,10 @@
 /* What Meson takes for "skipped". */
 #define TEST_SKIPPED 77
 
+/* How often a test looks, a millisecond apart, for what another thread is to do: long enough for
+ * any machine, however busy. */
+#define TEST_LOOKS 120000
+
 /* splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
 typedef struct test_random {
     uint64_t state;
@@ -59,6 +63,22 @@ static inline test_random test_random_for(uint64_t stream)
     test_next(&random);
     return random;
 }
+
+/* Runs a group of tests as cmocka does; returns how many failed. After a failed test the others run
+ * in a new process, so that they find nothing of it. A test's own set-up and state are kept. */
+int test_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
+                   CMFixtureFunction group_set_up, CMFixtureFunction group_tear_down);
+#undef cmocka_run_group_tests
+#define cmocka_run_group_tests(tests, group_set_up, group_tear_down)                               \
+    cmocka_run_group_tests_name(#tests, tests, group_set_up, group_tear_down)
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, group_set_up, group_tear_down)                    \
+    test_run_group(name, tests, sizeof(tests) / sizeof(tests)[0], group_set_up, group_tear_down)
+
+/* A test that is skipped has not failed. */
+void test_note_skip(void);
+#undef skip
+#define skip() (test_note_skip(), _skip(__FILE__, __LINE__))
 
 #define assert_contains(text, part)                                                                \
     do {                                                                                           \

@@ -383,7 +383,7 @@ static int run_group(const char *name, const struct CMUnitTest *tests, size_t co
     const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
     if (filter != NULL)
         cmocka_set_test_filter(filter);
-    return _cmocka_run_group_tests(name, tests, count, NULL, NULL);
+    return test_run_group(name, tests, count, NULL, NULL);
 }
 
 int test_main(const char *name, const struct CMUnitTest *tests, size_t count)

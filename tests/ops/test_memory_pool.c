@@ -98,7 +98,7 @@ static void memory_in_use_is_not_handed_out(void **state)
             assert_ok(tenon_stream_finish(other));
         /* A destroyed stream's work ends when it ends. */
         bool is_back = false;
-        for (int tries = 0; tries < 2000 && !is_back; tries++) {
+        for (int tries = 0; tries < TEST_LOOKS && !is_back; tries++) {
             tenon_tensor z[5];
             for (int i = 0; i < 5; i++) {
                 z[i] = make_tensor(context, 5000);

@@ -259,7 +259,7 @@ static void fail_once(tenon_context *context, bool unordered, bool by_event)
         /* The driver's thread may still be on its way. */
         const struct timespec moment = {.tv_nsec = 1000000};
         tenon_status status = TENON_OK;
-        for (int i = 0; i < 2000 && status == TENON_OK; i++) {
+        for (int i = 0; i < TEST_LOOKS && status == TENON_OK; i++) {
             nanosleep(&moment, NULL);
             status = tenon_tensor_fill(stream, &x, 5, NULL);
         }

@@ -93,7 +93,7 @@ static void release_in_any_order(void **state)
     }
     /* PoCL's worker lets go of a finished command a moment after clFinish has returned. */
     const struct timespec moment = {.tv_nsec = 1000000};
-    for (int i = 0; i < 5000 && references_of(cl) != before; i++)
+    for (int i = 0; i < TEST_LOOKS && references_of(cl) != before; i++)
         nanosleep(&moment, NULL);
     assert_int_equal(references_of(cl), before);
 }
