@@ -370,6 +370,16 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
 }
 
+bool tn_at_fork(void (*in_child)(void))
+{
+    return pthread_atfork(NULL, NULL, in_child) == 0;
+}
+
+bool tn_threads_have_ended(void)
+{
+    return false;
+}
+
 #ifdef __APPLE__
 
 static void ask(const char *name, char *text, size_t size)

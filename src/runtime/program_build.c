@@ -246,19 +246,22 @@ tenon_status tn_program_build(tenon_context *context, tn_program *program)
     return status;
 }
 
-void tn_program_keep(tenon_context *context, tn_program *program)
+bool tn_program_keep(tenon_context *context, tn_program *program, double *milliseconds)
 {
     size_t size;
     const uint64_t began = tn_now();
     if (program->is_kept || program->key == NULL)
-        return;
+        return false;
     program->is_kept = true; /* or will never be */
     if (tn_store_has(context->store, TN_STORE_PROGRAM, program->key))
-        return;
+        return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
-        return;
+        return false;
     tn_store_put(context->store, TN_STORE_PROGRAM, program->key, binary, size);
-    tn_count(context, TN_PROGRAMS_KEPT, began);
+    const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
+    if (milliseconds != NULL)
+        *milliseconds = took;
     free(binary);
+    return true;
 }

@@ -1,0 +1,22 @@
+/*
+ * The end of the process, one path for all that end in order: background work is stopped before
+ * the driver's compiler is torn down, marks of what was being tried are withdrawn, programs are
+ * stored, and from then on nobody calls the driver.
+ *
+ * A driver's exit handlers are registered when it is loaded, and by its first builds and runs;
+ * handlers run in reverse order. So ours is registered after each of these.
+ */
+#ifndef TN_RUNTIME_PROCESS_END_H
+#define TN_RUNTIME_PROCESS_END_H
+
+/* The drivers have been loaded: from now on the end of the process, and a fork, matter. */
+void tn_process_begin(void);
+
+/* A build or a run may have registered exit handlers of the driver's. Cheap. */
+void tn_process_renew(void);
+
+/* Has layers above stop their background work when the process ends: `stop` must not wait for the
+ * driver. Called once each. */
+void tn_process_on_end(void (*stop)(void));
+
+#endif
