@@ -212,6 +212,10 @@ bool tn_process_find(int64_t number, uint64_t *started);
 /* Has the child of every later fork call it, where processes are forked. False without memory. */
 bool tn_at_fork(void (*in_child)(void));
 
+/* Has `work` called when this thread ends, and when it ends the process, before all exit handlers.
+ * False where the C library has no such thing. */
+bool tn_at_thread_end(void (*work)(void *));
+
 /* Whether the process ends and the system has ended all other threads already, as it does before a
  * DLL's exit handlers: there is nobody to wait for, and no thread can be made. */
 bool tn_threads_have_ended(void);

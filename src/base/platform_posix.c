@@ -375,6 +375,29 @@ bool tn_at_fork(void (*in_child)(void))
     return pthread_atfork(NULL, NULL, in_child) == 0;
 }
 
+#ifdef __GLIBC__
+
+/* What C++ destroys the objects of a thread by. The library stays loaded until then. */
+extern int __cxa_thread_atexit_impl(void (*work)(void *), void *data, void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+bool tn_at_thread_end(void (*work)(void *))
+{
+    return __cxa_thread_atexit_impl != NULL &&
+           __cxa_thread_atexit_impl(work, NULL, &__dso_handle) == 0;
+}
+
+#else
+
+bool tn_at_thread_end(void (*work)(void *))
+{
+    (void)work;
+    return false;
+}
+
+#endif
+
 bool tn_threads_have_ended(void)
 {
     return false;

@@ -422,6 +422,12 @@ bool tn_at_fork(void (*in_child)(void))
     return true;
 }
 
+bool tn_at_thread_end(void (*work)(void *))
+{
+    (void)work;
+    return false;
+}
+
 bool tn_threads_have_ended(void)
 {
     typedef BOOLEAN(WINAPI * in_shutdown)(void);

@@ -2,6 +2,7 @@
 
 #include "base/platform.h"
 #include "base/status.h"
+#include "runtime/process_end.h"
 
 /* Nobody holds a lock here, so that an exit within a signal handler cannot wait for the thread that
  * it has interrupted: whoever waits looks again after this time. */
@@ -37,6 +38,7 @@ static unsigned within(void)
 
 tenon_status tn_gate_enter(const char *operation)
 {
+    tn_process_know_thread();
     while (depth == 0) {
         atomic_fetch_add(&entries, ENTRY);
         const int state = atomic_load(&tn_gate_now);
@@ -66,6 +68,11 @@ unsigned tn_gate_depth(void)
 uint64_t tn_gate_entries(void)
 {
     return atomic_load_explicit(&entries, memory_order_relaxed) >> 32;
+}
+
+bool tn_gate_is_used(void)
+{
+    return within() > 0;
 }
 
 bool tn_gate_drain(unsigned own, uint64_t until)

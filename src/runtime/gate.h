@@ -49,6 +49,9 @@ unsigned tn_gate_depth(void);
 /* A number that changes whenever a thread enters. */
 uint64_t tn_gate_entries(void);
 
+/* Whether a thread is within. */
+bool tn_gate_is_used(void);
+
 /* Closes the gate once nobody is within, and waits for that until a time of tn_now(); false where
  * somebody still is, the gate is closed already, or shut. */
 bool tn_gate_close(uint64_t until);

@@ -275,9 +275,12 @@ void tn_keeper_leave(tenon_context *context)
     contexts--;
     has_news = contexts == 1;
     tn_condition_broadcast(&changed);
-    if (contexts == 0)
+    const bool is_last = contexts == 0;
+    if (is_last)
         end_thread();
     tn_mutex_unlock(&lock);
+    if (is_last)
+        tn_process_rest();
     forget_marks(&context->keeping);
 }
 

@@ -12,8 +12,13 @@
 
 /* Registering again costs memory; what a driver registers later than that does not matter to a
  * build. */
-#define MOST_HANDLERS 64
-#define MOST_HOOKS    4
+#define MOST_HANDLERS      64
+#define MOST_LATE_HANDLERS 4096
+#define MOST_HOOKS         4
+
+/* The most handlers that the watch registers, and after how many quiet milliseconds it ends. */
+#define MOST_WATCHED  2000
+#define WATCHED_QUIET 1000
 
 /* What the end goes through, and the most that each step may take. A build is waited for, since it
  * cannot be broken off; the limits are for a thread that never comes back, because a signal's
@@ -24,8 +29,10 @@ static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10
 #define MOST_WRITE (1000 * MILLISECOND)
 
 static tn_once once = TN_ONCE_INIT;
-static atomic_uint handlers;
+static atomic_uint handlers, late_handlers;
 static atomic_uint_fast64_t seen; /* entries of the gate when the last one was registered */
+static atomic_bool was_watched, has_watch, watch_ends;
+static tn_thread watching;
 static void (*_Atomic hooks[MOST_HOOKS])(void);
 static atomic_uint hook_count;
 
@@ -119,6 +126,59 @@ static void at_exit(void)
     tn_gate_shut(TN_GATE_ENDED);
     if (!tn_threads_have_ended())
         end_all();
+}
+
+/* Whether something is being built, or may be running since the last handler was registered. */
+static bool is_unsettled(void)
+{
+    return tn_gate_is_used() || atomic_load(&seen) != tn_gate_entries();
+}
+
+/* Also called where the thread alone ends. */
+static void thread_ends(void *nothing)
+{
+    (void)nothing;
+    if (!tn_gate_is_shut() && is_unsettled() &&
+        atomic_fetch_add(&late_handlers, 1) < MOST_LATE_HANDLERS)
+        atexit(at_exit);
+}
+
+void tn_process_know_thread(void)
+{
+    static _Thread_local bool is_known;
+    if (!is_known)
+        (void)tn_at_thread_end(thread_ends);
+    is_known = true;
+}
+
+static void *watch(void *nothing)
+{
+    unsigned count = 0, quiet = 0;
+    while (count < MOST_WATCHED && quiet < WATCHED_QUIET && !atomic_load(&watch_ends) &&
+           !tn_gate_is_shut()) {
+        tn_sleep(MILLISECOND);
+        quiet = is_unsettled() ? 0 : quiet + 1;
+        if (quiet > 0)
+            continue;
+        atexit(at_exit);
+        count++;
+    }
+    return nothing;
+}
+
+void tn_process_watch_builds(void)
+{
+    if (!atomic_load_explicit(&was_watched, memory_order_relaxed) &&
+        !atomic_exchange(&was_watched, true))
+        atomic_store(&has_watch, tn_thread_create(&watching, watch, NULL));
+}
+
+void tn_process_rest(void)
+{
+    if (!atomic_exchange(&has_watch, false))
+        return;
+    atomic_store(&watch_ends, true);
+    tn_thread_join(watching);
 }
 
 static void in_child(void)

@@ -4,7 +4,10 @@
  * stored, and from then on nobody calls the driver.
  *
  * A driver's exit handlers are registered when it is loaded, and by its first builds and runs;
- * handlers run in reverse order. So ours is registered after each of these.
+ * handlers run in reverse order. So ours is registered after each of these. Where the process ends
+ * in the middle of one, the thread that ends it registers ours before all handlers run, if it has
+ * used Tenon and the C library allows that (glibc). For other threads a watch registers it every
+ * millisecond while the first builds and runs are on their way.
  */
 #ifndef TN_RUNTIME_PROCESS_END_H
 #define TN_RUNTIME_PROCESS_END_H
@@ -14,6 +17,15 @@ void tn_process_begin(void);
 
 /* A build or a run may have registered exit handlers of the driver's. Cheap. */
 void tn_process_renew(void);
+
+/* This thread uses the driver, or has others use it. Cheap after the first time. */
+void tn_process_know_thread(void);
+
+/* A program is about to be built. Cheap after the first time. */
+void tn_process_watch_builds(void);
+
+/* The last context has gone: no thread of the library's is left. */
+void tn_process_rest(void);
 
 /* Has layers above stop their background work when the process ends: `stop` must not wait for the
  * driver. Called once each. */
