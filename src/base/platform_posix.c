@@ -370,9 +370,9 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
 }
 
-bool tn_at_fork(void (*in_child)(void))
+bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
 {
-    return pthread_atfork(NULL, NULL, in_child) == 0;
+    return pthread_atfork(before, after, in_child) == 0;
 }
 
 #ifdef __GLIBC__

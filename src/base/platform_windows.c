@@ -416,8 +416,10 @@ bool tn_process_find(int64_t number, uint64_t *started)
 }
 
 /* No process is forked here. */
-bool tn_at_fork(void (*in_child)(void))
+bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
 {
+    (void)before;
+    (void)after;
     (void)in_child;
     return true;
 }

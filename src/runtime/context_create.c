@@ -269,7 +269,7 @@ static tenon_status create_cl_context(const char *operation, const tn_device *de
     *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
                           driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
     tn_gate_leave();
-    tn_process_renew();
+    tn_process_renew(NULL);
     TN_CL_TRY(operation, "clCreateContext", error);
     return TENON_OK;
 }

@@ -134,8 +134,10 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
         return NOTHING_LEFT;
     if (!is_shut && !tn_gate_close(until))
         return BUSY;
-    if (is_idle(context, until))
+    if (is_idle(context, until)) {
+        tn_process_is_idle();
         result = write_next(context, validations, &written) ? WRITTEN : NOTHING_LEFT;
+    }
     if (!is_shut && tn_gate_open())
         patience = tn_min_u64(2 * patience, MOST_PATIENCE);
     if (written.name != NULL) {
@@ -210,7 +212,6 @@ static void *work(void *nothing)
         }
         tn_mutex_unlock(&lock);
         tn_sleep(TICK);
-        tn_process_renew();
         tn_mutex_lock(&lock);
         while (!is_ending && has_news && look())
             ;

@@ -4,6 +4,7 @@
 #include "runtime/command.h"
 #include "runtime/gate.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program.h"
 
 #include <stdarg.h>
@@ -373,6 +374,7 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
     if (recording->has_foreign)
         TN_TRY(check_foreign(&r, recording));
     TN_TRY(tn_gate_enter(operation));
+    tn_process_runs(stream);
     const tenon_status status = enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL);
     tn_gate_leave();
     if (status != TENON_OK)

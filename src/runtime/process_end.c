@@ -30,7 +30,11 @@ static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10
 
 static tn_once once = TN_ONCE_INIT;
 static atomic_uint handlers, late_handlers;
-static atomic_uint_fast64_t seen; /* entries of the gate when the last one was registered */
+/* Entries of the gate when the last handler was registered, and when nothing was running. */
+static atomic_uint_fast64_t registered, seen;
+/* The stream whose kernels may be running; NULL: none. */
+static const char several;
+static _Atomic(const void *) runner;
 static atomic_bool was_watched, has_watch, watch_ends;
 static tn_thread watching;
 static void (*_Atomic hooks[MOST_HOOKS])(void);
@@ -128,6 +132,16 @@ static void at_exit(void)
         end_all();
 }
 
+/* A child that is forked while another thread is within atexit could not exit. */
+static tn_mutex registering = TN_MUTEX_INIT;
+
+static void register_handler(void)
+{
+    tn_mutex_lock(&registering);
+    atexit(at_exit);
+    tn_mutex_unlock(&registering);
+}
+
 /* Whether something is being built, or may be running since the last handler was registered. */
 static bool is_unsettled(void)
 {
@@ -140,7 +154,7 @@ static void thread_ends(void *nothing)
     (void)nothing;
     if (!tn_gate_is_shut() && is_unsettled() &&
         atomic_fetch_add(&late_handlers, 1) < MOST_LATE_HANDLERS)
-        atexit(at_exit);
+        register_handler();
 }
 
 void tn_process_know_thread(void)
@@ -160,7 +174,7 @@ static void *watch(void *nothing)
         quiet = is_unsettled() ? 0 : quiet + 1;
         if (quiet > 0)
             continue;
-        atexit(at_exit);
+        register_handler();
         count++;
     }
     return nothing;
@@ -181,15 +195,26 @@ void tn_process_rest(void)
     tn_thread_join(watching);
 }
 
+static void before_fork(void)
+{
+    tn_mutex_lock(&registering);
+}
+
+static void after_fork(void)
+{
+    tn_mutex_unlock(&registering);
+}
+
 static void in_child(void)
 {
     tn_gate_shut(TN_GATE_FORKED);
+    tn_mutex_unlock(&registering);
 }
 
 static void begin(void)
 {
-    tn_at_fork(in_child);
-    atexit(at_exit);
+    (void)tn_at_fork(before_fork, after_fork, in_child);
+    register_handler();
 }
 
 void tn_process_begin(void)
@@ -197,14 +222,38 @@ void tn_process_begin(void)
     tn_once_run(&once, begin);
 }
 
-void tn_process_renew(void)
+void tn_process_runs(const void *stream)
+{
+    const void *none = NULL;
+    if (atomic_load(&runner) != stream && !atomic_compare_exchange_strong(&runner, &none, stream) &&
+        none != stream)
+        atomic_store(&runner, &several);
+}
+
+static void renew(uint64_t entries)
+{
+    if (atomic_load_explicit(&handlers, memory_order_relaxed) < MOST_HANDLERS &&
+        atomic_exchange(&registered, entries) != entries && !tn_gate_is_shut() &&
+        atomic_fetch_add(&handlers, 1) < MOST_HANDLERS)
+        register_handler();
+}
+
+void tn_process_renew(const void *stream)
 {
     const uint64_t entries = tn_gate_entries();
-    if (atomic_load_explicit(&handlers, memory_order_relaxed) >= MOST_HANDLERS ||
-        atomic_exchange(&seen, entries) == entries || tn_gate_is_shut())
-        return;
-    if (atomic_fetch_add(&handlers, 1) < MOST_HANDLERS)
-        atexit(at_exit);
+    renew(entries);
+    if (stream != NULL)
+        (void)atomic_compare_exchange_strong(&runner, &stream, NULL);
+    if (atomic_load(&runner) == NULL && !tn_gate_is_used())
+        atomic_store(&seen, entries);
+}
+
+void tn_process_is_idle(void)
+{
+    const uint64_t entries = tn_gate_entries();
+    renew(entries);
+    atomic_store(&runner, NULL);
+    atomic_store(&seen, entries);
 }
 
 void tn_process_on_end(void (*hook)(void))

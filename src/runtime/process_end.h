@@ -15,8 +15,15 @@
 /* The drivers have been loaded: from now on the end of the process, and a fork, matter. */
 void tn_process_begin(void);
 
-/* A build or a run may have registered exit handlers of the driver's. Cheap. */
-void tn_process_renew(void);
+/* Kernels are enqueued in a stream. Cheap. */
+void tn_process_runs(const void *stream);
+
+/* A build has ended (NULL), or all that a stream was given is done: the driver may have registered
+ * exit handlers. Cheap. */
+void tn_process_renew(const void *stream);
+
+/* The same where nothing is built and nothing runs in the whole process. */
+void tn_process_is_idle(void);
 
 /* This thread uses the driver, or has others use it. Cheap after the first time. */
 void tn_process_know_thread(void);

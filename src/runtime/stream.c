@@ -219,7 +219,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
         return tn_stream_check(operation, stream);
     TN_TRY(tn_gate_check(operation));
     cl_int error = clFinish(stream->queue);
-    tn_process_renew();
+    tn_process_renew(stream);
     /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
      * device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
