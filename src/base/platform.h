@@ -209,8 +209,8 @@ int64_t tn_process_number(void);
  * after the other; 0: not known. */
 bool tn_process_find(int64_t number, uint64_t *started);
 
-/* Where processes are forked: the thread that forks calls `before`, and then `after` in the parent and
- * `in_child` in the child. False without memory. */
+/* Where processes are forked: the thread that forks calls `before`, and then `after` in the parent
+ * and `in_child` in the child. False without memory. */
 bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void));
 
 /* Has `work` called when this thread ends, and when it ends the process, before all exit handlers.

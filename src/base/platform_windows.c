@@ -434,8 +434,7 @@ bool tn_threads_have_ended(void)
 {
     typedef BOOLEAN(WINAPI * in_shutdown)(void);
     in_shutdown ask = NULL;
-    const FARPROC found =
-        GetProcAddress(GetModuleHandleA("ntdll.dll"), "RtlDllShutdownInProgress");
+    const FARPROC found = GetProcAddress(GetModuleHandleA("ntdll.dll"), "RtlDllShutdownInProgress");
     memcpy(&ask, &found, sizeof ask);
     return ask != NULL && ask();
 }

@@ -107,8 +107,8 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory)
 {
     if (memory == NULL)
         return;
-    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL &&
-        !tn_gate_is_shut() && tn_opencl_load("tenon_memory_destroy") == TENON_OK)
+    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL && !tn_gate_is_shut() &&
+        tn_opencl_load("tenon_memory_destroy") == TENON_OK)
         tn_owner_drop(memory->u.buffer);
     memset(memory, 0, sizeof *memory);
 }

@@ -297,8 +297,11 @@ static void raise_signal(void)
     const struct {
         const char *name;
         int number;
-    } signals[] = {{"SIGINT", SIGINT}, {"SIGTERM", SIGTERM}, {"SIGKILL", SIGKILL},
-                   {"SIGHUP", SIGHUP}, {"handled-signal", SIGTERM}};
+    } signals[] = {{"SIGINT", SIGINT},
+                   {"SIGTERM", SIGTERM},
+                   {"SIGKILL", SIGKILL},
+                   {"SIGHUP", SIGHUP},
+                   {"handled-signal", SIGTERM}};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (is(signals[i].name))
             kill(getpid(), signals[i].number);
