@@ -188,7 +188,7 @@ static bool look(void)
 {
     const uint64_t now = tn_now(), entries = tn_gate_entries();
     tenon_context *context = only_known();
-    if (context == NULL) {
+    if (context == NULL || tn_gate_is_shut()) {
         has_news = false;
         return false;
     }
@@ -197,8 +197,9 @@ static bool look(void)
         last_entries = entries;
         return false;
     }
+    has_news = false; /* unless a program is used for the first time meanwhile */
     const outcome result = begin_writing(context, true, now);
-    has_news = has_news && result != NOTHING_LEFT;
+    has_news |= result != NOTHING_LEFT;
     return result == WRITTEN && tn_gate_entries() == last_entries;
 }
 
@@ -220,17 +221,23 @@ static void *work(void *nothing)
     return nothing;
 }
 
+/* With the lock held. */
+static void begin_thread(void)
+{
+    has_news = true;
+    idle_since = tn_now();
+    if (!has_thread && !is_ending && only_known() != NULL)
+        has_thread = tn_thread_create(&thread, work, NULL);
+    tn_condition_broadcast(&changed);
+}
+
 void tn_keeper_wake(tenon_context *context)
 {
     context = context->owner != NULL ? context->owner : context;
     if (!waits_to_write(context))
         return;
     tn_mutex_lock(&lock);
-    has_news = true;
-    idle_since = tn_now();
-    if (!has_thread && !is_ending && only_known() != NULL)
-        has_thread = tn_thread_create(&thread, work, NULL);
-    tn_condition_broadcast(&changed);
+    begin_thread();
     tn_mutex_unlock(&lock);
 }
 
@@ -274,8 +281,8 @@ void tn_keeper_leave(tenon_context *context)
         link = &(*link)->keeping.next;
     *link = context->keeping.next;
     contexts--;
-    has_news = contexts == 1;
-    tn_condition_broadcast(&changed);
+    if (contexts == 1)
+        begin_thread();
     const bool is_last = contexts == 0;
     if (is_last)
         end_thread();
@@ -303,6 +310,11 @@ static const char *write_all(tenon_context *context)
         result = begin_writing(context, true, UINT64_MAX);
         if (tn_gate_is_shut())
             break;
+        if (result == BUSY) { /* another thread has closed the gate */
+            tn_mutex_unlock(&lock);
+            tn_sleep(MILLISECOND);
+            tn_mutex_lock(&lock);
+        }
     }
     return result == NOTHING_LEFT ? NULL : why;
 }
@@ -327,9 +339,12 @@ void tn_keeper_finish_streams(uint64_t until)
 {
     tn_mutex_lock(&lock);
     wait_for_writer();
-    is_writing = writes = true;
-    for (tenon_context *context = all; context != NULL; context = context->keeping.next)
+    is_writing = writes = true; /* no context goes meanwhile */
+    tenon_context *context = all;
+    tn_mutex_unlock(&lock);
+    for (; context != NULL; context = context->keeping.next)
         (void)is_idle(context, until);
+    tn_mutex_lock(&lock);
     is_writing = writes = false;
     tn_condition_broadcast(&changed);
     tn_mutex_unlock(&lock);

@@ -31,7 +31,7 @@ GIVEN.add_argument("--include", action="append")
 GIVEN = GIVEN.parse_args()
 QUICK, FULL = 2, 50
 LONGEST = 300  # seconds; nothing of this takes as long, so who does hangs
-LATEST = 1.5   # seconds after which a process that builds may be told to end
+LATEST = {QUICK: 0.6, FULL: 1.5}  # seconds after which a process that builds is told to end
 
 # What a process that ends in each way leaves as its status.
 WAYS = {
@@ -79,6 +79,7 @@ SCRIPTS = {
     "python-daemon": ("def again():\n    while True:\n        tenon.activation_forward(x, activation='relu')\n"
                       "threading.Thread(target=again, daemon=True).start()", 0),
     "python-fork": (CHILD, 0),
+    "python-keep": ("tenon.default_context().keep()", 0),
 }
 
 
@@ -139,13 +140,14 @@ def one(task):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def is_used_by_the_next(way):
+def is_used_by_the_next(task):
     """Whether, by processes that end in this way, a store comes about from which the next one builds
     nothing, though the driver has forgotten all. An end writes a program at least, so there need be
     no more processes than there are programs."""
+    way, state = task
     folder = Path(tempfile.mkdtemp())
     try:
-        command, more, expected = command_of(way, "idle", 0)
+        command, more, expected = command_of(way, state, 0)
         entries, text = -1, ""
         while True:
             more["POCL_CACHE_DIR"] = str(folder / "driver")
@@ -165,7 +167,7 @@ def is_used_by_the_next(way):
         more["POCL_CACHE_DIR"] = str(folder / "driver")
         _, seen = run(counted, environment(folder, more), folder)
         well = entries > 0 and seen.startswith("built 0 loaded ") and not seen.startswith("built 0 loaded 0")
-        return "" if well else f"{way}: {entries} programs are stored, the next process says {seen!r}; {text[-2000:]}"
+        return "" if well else f"{way}, {state}: {entries} programs are stored, the next process says {seen!r}; {text[-2000:]}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -190,15 +192,18 @@ def main():
     seed = int(os.environ.get("TENON_TEST_SEED") or time.time())
     ways = list(SCRIPTS if GIVEN.library else WAYS)
     print(f"{len(ways)} ways, {times} times each, TENON_TEST_SEED={seed}", flush=True)
-    draw = random.Random(seed)
+    draw, latest = random.Random(seed), LATEST[QUICK if quick else FULL]
     with tempfile.TemporaryDirectory() as shared, ThreadPoolExecutor(4) as together:
         one((ways[0], "idle", 0, shared))
-        tasks = [(way, state, draw.uniform(0, LATEST) if state == "building" else 0, shared)
+        tasks = [(way, state, draw.uniform(0, latest) if state == "building" else 0, shared)
                  for _ in range(times) for way in ways for state in ("idle", "building")]
         draw.shuffle(tasks)
         faults = [fault for fault in together.map(one, tasks) if fault]
-        orderly = (["python", "python-sys.exit", "python-exception", "python-interrupted"] if GIVEN.library
-                   else ["return", "exit", "settle", "exit-elsewhere", "release"])
+        orderly = (["python", "python-sys.exit", "python-exception", "python-interrupted", "python-keep"]
+                   if GIVEN.library else ["return", "exit", "settle", "exit-elsewhere", "release"])
+        orderly = [(way, "idle") for way in orderly]
+        if not GIVEN.library:  # and what was written while the process was idle, however it ends
+            orderly += [("abort", "rested"), ("SIGKILL", "rested"), ("quick_exit", "rested")]
         faults += [fault for fault in together.map(is_used_by_the_next, orderly) if fault]
     for fault in faults:
         print(fault)
