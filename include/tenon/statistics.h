@@ -52,7 +52,7 @@ TENON_CALL tenon_status tenon_context_statistics(const tenon_context *context,
 /** Writes to the store what has been built and is not there yet. Most drivers give their binaries
  * at once, and nothing is left to write. PoCL compiles every kernel once more for them, which takes
  * from a tenth of a second to a second each, and no kernel of the process may run meanwhile. There
- * programs are written in the background once the process has been idle for a quarter of a second
+ * programs are written in the background once the process has been idle for a tenth of a second
  * (a call that comes then waits until the program at hand is written), and for a second or so when
  * the only context is released or the process ends; this call writes all of them now. Nothing is
  * written in the background, nor when the process ends, while there is a second context or an

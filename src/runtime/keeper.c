@@ -18,8 +18,8 @@
 
 /* How often the thread looks, and how long the process must have been idle. A call that comes while
  * a program is written waits for that, and the next time the process must be idle for longer. */
-#define TICK           (50 * MILLISECOND)
-#define LEAST_PATIENCE (250 * MILLISECOND)
+#define TICK           (20 * MILLISECOND)
+#define LEAST_PATIENCE (100 * MILLISECOND)
 #define MOST_PATIENCE  (2000 * MILLISECOND)
 
 typedef enum outcome { WRITTEN, NOTHING_LEFT, BUSY } outcome;
@@ -140,7 +140,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     }
     if (!is_shut && tn_gate_open())
         patience = tn_min_u64(2 * patience, MOST_PATIENCE);
-    if (written.name != NULL) {
+    if (result == WRITTEN) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_INFO, "kernel %s was written to the store in %.1f ms (%s)",
                     written.name, written.milliseconds, written.options);
@@ -192,8 +192,9 @@ static bool look(void)
         has_news = false;
         return false;
     }
-    if (is_writing || entries != last_entries || now - idle_since < patience) {
-        idle_since = entries != last_entries ? now : idle_since;
+    const bool is_used = entries != last_entries || tn_gate_is_used();
+    if (is_writing || is_used || now - idle_since < patience) {
+        idle_since = is_used ? now : idle_since;
         last_entries = entries;
         return false;
     }

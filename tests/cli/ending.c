@@ -157,7 +157,7 @@ static void handle(int signal)
 
 static void sleep_at_exit(void)
 {
-    sleep_for(300000);
+    sleep_for(1500000);
 }
 
 static void exit_again(void)
