@@ -6,6 +6,9 @@
  *   cold    all empty: Tenon's store and the driver's cache
  *   driver  Tenon's store off, the driver's cache full: what there was without a store
  *   warm    Tenon's store full, the driver's cache empty
+ *   exited  as warm, but the store is as a process left it that made the first two calls, was idle
+ *           for two seconds, and returned from main without releasing anything
+ *   aborted the same of a process that ended by abort, as after an uncaught exception
  *
  *   bench-first [ROUNDS]    medians of so many rounds (3); the cold run is the first of each
  *
@@ -18,6 +21,7 @@
 
 #include <ftw.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +33,11 @@
 #define SIZE        512
 #define IMAGES      8
 #define MOST_ROUNDS 32
+#define IDLE        2 /* seconds */
+
+/* How a process of a measure ends: with all released, and with the store filled before; or idle for
+ * a while after two calls, with nothing released. */
+typedef enum ending { RELEASED, FILLED, EXITED, ABORTED } ending;
 
 enum { PRODUCT, CONVOLUTION, NETWORK, NETWORK_AGAIN, MEASURES };
 
@@ -177,23 +186,35 @@ static double first_convolution(tenon_context *context, tenon_stream *stream)
     return took;
 }
 
-/* One process: its times go to the pipe. */
-static void measure(int pipe, bool fills)
+static void send_times(int pipe, const double *times)
 {
-    double times[MEASURES];
+    if (write(pipe, times, MEASURES * sizeof *times) != (ssize_t)(MEASURES * sizeof *times))
+        exit(1);
+}
+
+/* One process: its times go to the pipe. */
+static void measure(int pipe, ending end)
+{
+    double times[MEASURES] = {0};
     tenon_stream *stream = bench_open();
     tenon_context *context = tenon_stream_context(stream);
     times[PRODUCT] = first_product(stream);
     times[CONVOLUTION] = first_convolution(context, stream);
+    if (end == EXITED || end == ABORTED) {
+        send_times(pipe, times);
+        sleep(IDLE);
+        if (end == ABORTED)
+            abort();
+        return;
+    }
     times[NETWORK] = plan_network(context);
     times[NETWORK_AGAIN] = plan_network(context);
     tenon_context_retain(context);
     tenon_stream_destroy(stream);
-    if (fills)
+    if (end == FILLED)
         BENCH_CHECK(tenon_context_keep(context));
     tenon_context_release(context);
-    if (write(pipe, times, sizeof times) != (ssize_t)sizeof times)
-        exit(1);
+    send_times(pipe, times);
 }
 
 static int remove_one(const char *path, const struct stat *is, int type, struct FTW *at)
@@ -213,8 +234,13 @@ static void empty(const char *folder)
     }
 }
 
-/* A measure in a process of its own, which finds these folders, and fills the store or does not. */
-static void run(const char *store, const char *driver, bool fills, double times[MEASURES])
+static bool ended_as_told(int status, ending end)
+{
+    return end == ABORTED ? WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT : status == 0;
+}
+
+/* A measure in a process of its own, which finds these folders. */
+static void run(const char *store, const char *driver, ending end, double times[MEASURES])
 {
     int ends[2], status;
     fflush(stdout);
@@ -230,23 +256,24 @@ static void run(const char *store, const char *driver, bool fills, double times[
             setenv(driver_caches[i], driver, 1);
         if (freopen("/dev/null", "w", stdout) == NULL)
             exit(1);
-        measure(ends[1], fills);
+        measure(ends[1], end);
         exit(0);
     }
     close(ends[1]);
     const bool told =
         read(ends[0], times, MEASURES * sizeof *times) == (ssize_t)(MEASURES * sizeof *times);
     close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) != child || status != 0 || !told) {
+    if (child < 0 || waitpid(child, &status, 0) != child || !ended_as_told(status, end) || !told) {
         fprintf(stderr, "bench-first: a process failed\n");
         exit(1);
     }
 }
 
-static void print_row(const char *caches, double times[MEASURES][MOST_ROUNDS], int rounds)
+static void print_row(const char *caches, int measures, double times[MEASURES][MOST_ROUNDS],
+                      int rounds)
 {
     printf("%-8s", caches);
-    for (int i = 0; i < MEASURES; i++)
+    for (int i = 0; i < measures; i++)
         printf("  %*.1f", (int)strlen(names[i]), 1e3 * bench_median(times[i], rounds));
     printf("\n");
 }
@@ -257,8 +284,19 @@ static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *mo
         times[i][round] = more[i];
 }
 
+/* What the next process finds of one that has ended in this way. */
+static void measure_after(ending end, const char *store, const char *driver, double times[MEASURES])
+{
+    empty(store);
+    empty(driver);
+    run(store, driver, end, times);
+    empty(driver);
+    run(store, driver, EXITED, times);
+}
+
 int main(int argc, char **argv)
 {
+    static double exited[MEASURES][MOST_ROUNDS], aborted[MEASURES][MOST_ROUNDS];
     static double cold[MEASURES][MOST_ROUNDS], warm[MEASURES][MOST_ROUNDS],
         driver_full[MEASURES][MOST_ROUNDS];
     char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
@@ -282,17 +320,23 @@ int main(int argc, char **argv)
     for (int round = 0; round < rounds; round++) {
         empty(store);
         empty(driver);
-        run(store, driver, true, times);
+        run(store, driver, FILLED, times);
         add(cold, round, times);
-        run(NULL, driver, false, times);
+        run(NULL, driver, RELEASED, times);
         add(driver_full, round, times);
         empty(driver);
-        run(store, driver, false, times);
+        run(store, driver, RELEASED, times);
         add(warm, round, times);
+        measure_after(EXITED, store, driver, times);
+        add(exited, round, times);
+        measure_after(ABORTED, store, driver, times);
+        add(aborted, round, times);
     }
-    print_row("cold", cold, rounds);
-    print_row("driver", driver_full, rounds);
-    print_row("warm", warm, rounds);
+    print_row("cold", MEASURES, cold, rounds);
+    print_row("driver", MEASURES, driver_full, rounds);
+    print_row("warm", MEASURES, warm, rounds);
+    print_row("exited", CONVOLUTION + 1, exited, rounds);
+    print_row("aborted", CONVOLUTION + 1, aborted, rounds);
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return 0;
 }

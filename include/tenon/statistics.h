@@ -50,15 +50,33 @@ TENON_CALL tenon_status tenon_context_statistics(const tenon_context *context,
                                                  tenon_statistics *out);
 
 /** Writes to the store what has been built and is not there yet. Most drivers give their binaries
- * at once, and nothing is left to write. PoCL compiles every kernel once more for them, and its
- * kernels must not run meanwhile: there it is done at the end of the process's only context, for a
- * second or so, and here, whatever it takes: for a process that lives long, or prepares a store for
- * others. Waits for work that the context's streams have left; other threads that make a context or
- * a stream meanwhile wait for this.
+ * at once, and nothing is left to write. PoCL compiles every kernel once more for them, which takes
+ * from a tenth of a second to a second each, and no kernel of the process may run meanwhile. There
+ * programs are written in the background once the process has been idle for a tenth of a second
+ * (a call that comes then waits until the program at hand is written), and for a second or so when
+ * the only context is released or the process ends; this call writes all of them now. Nothing is
+ * written in the background, nor when the process ends, while there is a second context or an
+ * imported one, nor once the application has asked for the OpenCL context or a queue
+ * (tenon_context_cl, tenon_stream_cl, a queue given to tenon_stream_create), since its own kernels
+ * are not known: then this call is for a moment at which none of them runs.
+ *
+ * Waits for calls of other threads and for work that the context's streams have been given; work
+ * that waits for an event which is never set is waited for without end. Calls of other threads that
+ * enqueue a kernel wait while a program is written. From any thread.
  *  @return TENON_OK, also where nothing is kept · TENON_ERROR_INVALID_ARGUMENT (NULL) ·
- *          TENON_ERROR_UNSUPPORTED (on PoCL: the context has a stream, or the process has another
- *          context; nothing is written) */
+ *          TENON_ERROR_UNSUPPORTED (on PoCL: the process has another context, or it is called from
+ *          a callback of a call that has not ended; nothing more is written) ·
+ *          TENON_ERROR_PROCESS */
 TENON_CALL tenon_status tenon_context_keep(tenon_context *context);
+
+/** Brings the library to rest, for a process that is about to end without its exit handlers: before
+ * quick_exit, exec, or a signal that the process sends itself again. A process that returns from
+ * main or calls exit does the same by itself. Plans that are queued to be made in the background
+ * are dropped (they fail with TENON_ERROR_PROCESS), the build at hand is waited for, then the work
+ * of streams on processors for 10 seconds at most, and programs are written to the store for a
+ * second or so, under the conditions of tenon_context_keep. Later calls work as before. Not from a
+ * signal's handler. From any thread. */
+TENON_API void tenon_settle(void);
 
 /** Told of a kernel variant that is not used on the device.
  *  @param solver  its solver and the compiler's options, in a line; or the capability's name

@@ -58,7 +58,11 @@ typedef enum tenon_status {
     /** Work of an earlier call on the stream, which the message names, has failed on the device:
        its outputs, and what was made of them, are undefined. The call that returns this has done
        nothing (tenon_stream_finish has waited). Told once; calls after it go on. */
-    TENON_ERROR_ASYNCHRONOUS = 13
+    TENON_ERROR_ASYNCHRONOUS = 13,
+    /** This process must not use the driver: it was forked after Tenon's first use, or its exit
+       handlers run. Every call that would use the driver returns it at once; functions that release
+       something do nothing. */
+    TENON_ERROR_PROCESS = 14
 } tenon_status;
 
 /** The name of a status, "TENON_OK" for example; "unknown status" for a value that is none. Never

@@ -148,7 +148,14 @@ class Context:
         check(lib.tenon_context_trim(self._c, bytes))
 
     def keep(self) -> None:
-        """Writes to the store what has been built and is not there yet."""
+        """Writes to the store what has been built and is not there yet, now; it is done by itself when
+        the process is idle, or ends. Waits for the context's streams.
+
+        Raises
+        ------
+        Unsupported (NotImplementedError)
+            On PoCL, while there is another context.
+        """
         check(lib.tenon_context_keep(self._c))
 
     def prepare(self) -> "Preparation":

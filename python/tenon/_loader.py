@@ -1,4 +1,5 @@
 """The library: found, opened, and its statuses turned into exceptions."""
+import atexit
 import os
 import re
 from pathlib import Path
@@ -24,6 +25,10 @@ def _open():
 
 
 lib = _open()
+
+# Interpreters end in ways that run no exit handlers of C's, as after Ctrl-C. What is registered here
+# before the application's own handlers comes after them.
+atexit.register(lib.tenon_settle)
 
 
 def text(pointer) -> str:

@@ -209,6 +209,18 @@ int64_t tn_process_number(void);
  * after the other; 0: not known. */
 bool tn_process_find(int64_t number, uint64_t *started);
 
+/* Where processes are forked: the thread that forks calls `before`, and then `after` in the parent
+ * and `in_child` in the child. False without memory. */
+bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void));
+
+/* Has `work` called when this thread ends, and when it ends the process, before all exit handlers.
+ * False where the C library has no such thing. */
+bool tn_at_thread_end(void (*work)(void *));
+
+/* Whether the process ends and the system has ended all other threads already, as it does before a
+ * DLL's exit handlers: there is nobody to wait for, and no thread can be made. */
+bool tn_threads_have_ended(void);
+
 /* The processor's brand and the list of its features, "" where the system does not tell. */
 void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size);
 

@@ -370,6 +370,39 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
 }
 
+bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
+{
+    return pthread_atfork(before, after, in_child) == 0;
+}
+
+#ifdef __GLIBC__
+
+/* What C++ destroys the objects of a thread by. The library stays loaded until then. */
+extern int __cxa_thread_atexit_impl(void (*work)(void *), void *data, void *library)
+    __attribute__((weak));
+extern void *__dso_handle __attribute__((visibility("hidden")));
+
+bool tn_at_thread_end(void (*work)(void *))
+{
+    return __cxa_thread_atexit_impl != NULL &&
+           __cxa_thread_atexit_impl(work, NULL, &__dso_handle) == 0;
+}
+
+#else
+
+bool tn_at_thread_end(void (*work)(void *))
+{
+    (void)work;
+    return false;
+}
+
+#endif
+
+bool tn_threads_have_ended(void)
+{
+    return false;
+}
+
 #ifdef __APPLE__
 
 static void ask(const char *name, char *text, size_t size)

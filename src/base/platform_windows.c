@@ -415,6 +415,30 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return is_there;
 }
 
+/* No process is forked here. */
+bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
+{
+    (void)before;
+    (void)after;
+    (void)in_child;
+    return true;
+}
+
+bool tn_at_thread_end(void (*work)(void *))
+{
+    (void)work;
+    return false;
+}
+
+bool tn_threads_have_ended(void)
+{
+    typedef BOOLEAN(WINAPI * in_shutdown)(void);
+    in_shutdown ask = NULL;
+    const FARPROC found = GetProcAddress(GetModuleHandleA("ntdll.dll"), "RtlDllShutdownInProgress");
+    memcpy(&ask, &found, sizeof ask);
+    return ask != NULL && ask();
+}
+
 void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size)
 {
     const char *text = getenv("PROCESSOR_IDENTIFIER");

@@ -40,6 +40,8 @@ TENON_API const char *tenon_status_string(tenon_status status)
         return "TENON_ERROR_NO_OPENCL";
     case TENON_ERROR_ASYNCHRONOUS:
         return "TENON_ERROR_ASYNCHRONOUS";
+    case TENON_ERROR_PROCESS:
+        return "TENON_ERROR_PROCESS";
     }
     return "unknown status";
 }

@@ -4,6 +4,7 @@
 #include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
 #include "dispatch/verbose.h"
+#include "runtime/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -185,7 +186,7 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
     if (context == NULL || plan == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "context");
-    return TENON_OK;
+    return tn_gate_check(operation);
 }
 
 bool tn_is_output(tn_role role)

@@ -1,6 +1,8 @@
 #include "dispatch/prepare.h"
 
 #include "dispatch/operation.h"
+#include "runtime/gate.h"
+#include "runtime/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@ typedef struct later {
 /* The thread may outlive the context: where it drops the last plan, and with it the context, it
  * still needs this. So it is held by both. */
 struct tn_preparer {
+    tn_preparer *next; /* of all in the process */
     atomic_uint references;
     tn_mutex lock; /* of all below */
     tn_condition asked, made;
@@ -36,10 +39,26 @@ bool tn_prepares(const tenon_context *context)
     return preparing == context;
 }
 
+/* Of all preparers of the process. */
+static tn_mutex all_lock = TN_MUTEX_INIT;
+static tn_preparer *all;
+static tn_once once = TN_ONCE_INIT;
+
+static void leave_all(const tn_preparer *p)
+{
+    tn_mutex_lock(&all_lock);
+    tn_preparer **link = &all;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    tn_mutex_unlock(&all_lock);
+}
+
 static void drop(tn_preparer *p)
 {
     if (atomic_fetch_sub(&p->references, 1) != 1)
         return;
+    leave_all(p);
     tn_condition_destroy(&p->asked);
     tn_condition_destroy(&p->made);
     tn_mutex_destroy(&p->lock);
@@ -86,6 +105,56 @@ static void *work(void *data)
     return NULL;
 }
 
+/* With the preparer's lock held: what waits there fails, since the process ends. */
+static void cancel(tn_preparer *p, later **cancelled)
+{
+    while (p->first != NULL) {
+        later *l = p->first;
+        p->first = l->next;
+        l->plan->failure = TENON_ERROR_PROCESS;
+        l->plan->failure_cl = CL_SUCCESS;
+        l->plan->message = tn_text_copy("the plan was not made, since the process is ending");
+        atomic_store(&l->plan->is_pending, false);
+        p->made_count++;
+        l->next = *cancelled;
+        *cancelled = l;
+    }
+    p->last = &p->first;
+    tn_condition_broadcast(&p->made);
+}
+
+/* When the process ends. The plan at hand goes on until it wants to use the driver. */
+static void cancel_all(void)
+{
+    later *cancelled = NULL;
+    tn_mutex_lock(&all_lock);
+    for (tn_preparer *p = all; p != NULL; p = p->next) {
+        tn_mutex_lock(&p->lock);
+        cancel(p, &cancelled);
+        tn_mutex_unlock(&p->lock);
+    }
+    tn_mutex_unlock(&all_lock);
+    while (cancelled != NULL) {
+        later *l = cancelled;
+        cancelled = l->next;
+        tenon_plan_release(l->plan);
+        free(l);
+    }
+}
+
+static void enter_all(tn_preparer *p)
+{
+    tn_mutex_lock(&all_lock);
+    p->next = all;
+    all = p;
+    tn_mutex_unlock(&all_lock);
+}
+
+static void register_end(void)
+{
+    tn_process_on_end(cancel_all);
+}
+
 static tn_preparer *create(void)
 {
     tn_preparer *p = calloc(1, sizeof *p);
@@ -96,8 +165,10 @@ static tn_preparer *create(void)
     if (tn_mutex_init(&p->lock)) {
         if (tn_condition_init(&p->asked)) {
             if (tn_condition_init(&p->made)) {
+                enter_all(p);
                 if (tn_thread_create(&p->thread, work, p))
                     return p;
+                leave_all(p);
                 tn_condition_destroy(&p->made);
             }
             tn_condition_destroy(&p->asked);
@@ -129,6 +200,7 @@ static tn_preparer *preparer_of(tenon_context *context)
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
         return NULL;
+    tn_once_run(&once, register_end);
     tn_mutex_lock(&dispatch->checked_lock);
     if (dispatch->preparer == NULL)
         dispatch->preparer = create();
@@ -179,6 +251,7 @@ tenon_status tn_prepare_later(tenon_plan *plan, const tn_family *family, const t
 tenon_status tn_plan_await(const tenon_plan *plan)
 {
     if (atomic_load_explicit(&plan->is_pending, memory_order_acquire)) {
+        TN_TRY(tn_gate_check(plan->operation));
         tn_preparer *p = preparer_of(plan->recording.context);
         tn_mutex_lock(&p->lock);
         while (atomic_load(&plan->is_pending))
@@ -200,9 +273,11 @@ TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: this thread has begun already, for context %p", operation,
                        (void *)preparing);
+    TN_TRY(tn_gate_check(operation));
     if (preparer_of(context) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
     tenon_context_retain(context);
+    tn_process_know_thread();
     preparing = context;
     return TENON_OK;
 }
@@ -227,6 +302,7 @@ TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *
                        context == NULL ? "context"
                        : made == NULL  ? "made"
                                        : "asked");
+    TN_TRY(tn_gate_check(operation));
     tn_preparer *p = preparer_of(context);
     if (p == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);

@@ -200,6 +200,8 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
                    const char *why)
 {
     const char *device = context->device.info.name;
+    if (status == TENON_ERROR_PROCESS)
+        return; /* the process ends, and nothing is wrong */
     if (status != TENON_OK)
         tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
                     v->name, device, tenon_last_error());

@@ -1,5 +1,6 @@
 #include "dispatch/verdicts.h"
 
+#include "runtime/gate.h"
 #include "runtime/identity.h"
 #include "runtime/running.h"
 
@@ -199,6 +200,7 @@ TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred
     if (context == NULL || barred == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        context == NULL ? "context" : "barred");
+    TN_TRY(tn_gate_check(operation));
     tn_dispatch *dispatch = tn_dispatch_of(context);
     telling t = {dispatch, context->identity, barred, user};
     if (dispatch == NULL)

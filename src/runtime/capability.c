@@ -3,6 +3,7 @@
 #include "base/status.h"
 #include "runtime/capability_trials.h"
 #include "runtime/cl_error.h"
+#include "runtime/gate.h"
 #include "runtime/identity.h"
 #include "runtime/program.h"
 #include "runtime/running.h"
@@ -312,6 +313,7 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
                        context == NULL     ? "context"
                        : available == NULL ? "available"
                                            : "reason");
+    TN_TRY(tn_gate_check(operation));
     if ((unsigned)capability >= TN_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: capability is %d, which is no tenon_capability", operation,

@@ -1,7 +1,9 @@
 #include "runtime/context.h"
 
 #include "base/sized.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
+#include "runtime/keeper.h"
 
 TENON_API void tenon_context_retain(tenon_context *context)
 {
@@ -11,7 +13,10 @@ TENON_API void tenon_context_retain(tenon_context *context)
 
 TENON_API cl_context tenon_context_cl(const tenon_context *context)
 {
-    return context != NULL ? context->cl : NULL;
+    if (context == NULL)
+        return NULL;
+    tn_keeper_shares(context);
+    return context->cl;
 }
 
 TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info)
@@ -28,6 +33,7 @@ TENON_API tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes
 {
     if (context == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_context_trim: context is NULL");
+    TN_TRY(tn_gate_check("tenon_context_trim"));
     if (context->heap != NULL)
         tn_heap_trim(context->heap, bytes);
     return TENON_OK;

@@ -7,6 +7,7 @@
 #include "base/store.h"
 #include "device/host_times.h"
 #include "runtime/device.h"
+#include "runtime/followed.h"
 #include "runtime/listener.h"
 #include "runtime/statistics.h"
 
@@ -81,13 +82,16 @@ typedef struct tn_program_cache {
     void *listener_user;
 } tn_program_cache;
 
-/* What may be running, where that matters (runtime/keeper.c, which guards it). */
-typedef struct tn_pending_work {
-    unsigned streams; /* that are open */
-    cl_event *ends;   /* of what was enqueued in streams that have been destroyed */
-    uint32_t end_count;
-    bool is_unknown; /* one of them could not be had */
-} tn_pending_work;
+/* What writes programs to the store knows of a context (runtime/keeper.c, whose lock guards it). */
+typedef struct tn_keeping {
+    tenon_context *next; /* of all contexts of devices */
+    tn_followed streams;
+    cl_event *marks; /* of what was enqueued when the gate had seen so many entries; or NULL */
+    uint32_t mark_count;
+    uint64_t marked_entries;
+    bool is_imported;
+    atomic_bool is_shared; /* the application has had the OpenCL context, or a queue of it */
+} tn_keeping;
 
 /* A line of the log that waits until the validation context is left. */
 typedef struct tn_late_line {
@@ -140,7 +144,7 @@ struct tenon_context {
     tn_log store_log;
     tn_store *store; /* of a validation context: its owner's; NULL where nothing is kept */
     char *identity;  /* what entries of the store are for */
-    tn_pending_work work;
+    tn_keeping keeping;
     struct tn_heap *heap; /* NULL: buffers are OpenCL's */
     uint64_t workspace_limit;
     bool profiling;

@@ -4,10 +4,12 @@
 #include "base/sized.h"
 #include "device/host_speed.h"
 #include "runtime/cl_error.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
 #include "runtime/identity.h"
 #include "runtime/keeper.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program.h"
 
 #include <inttypes.h>
@@ -99,7 +101,8 @@ static tenon_status open_heap(const char *operation, tenon_context *context,
 static tenon_status init_locks(const char *operation, tenon_context *context)
 {
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
-        !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock))
+        !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
+        tn_followed_init(operation, &context->keeping.streams) != TENON_OK)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
                        operation);
     return tn_program_cache_init(operation, &context->programs);
@@ -185,8 +188,9 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
         return status;
     }
     atomic_init(&context->references, 1);
+    atomic_init(&context->keeping.is_shared, false);
     if (owner == NULL && cl != NULL)
-        tn_keeper_enter();
+        tn_keeper_enter(context);
     atomic_init(&context->validation.context, NULL);
     atomic_init(&context->capabilities.unmade, 0);
     atomic_init(&context->constants.are_settled, false);
@@ -263,8 +267,11 @@ static tenon_status create_cl_context(const char *operation, const tn_device *de
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)device->info.platform, 0};
     cl_int error;
+    TN_TRY(tn_gate_enter(operation));
     *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
                           driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
+    tn_gate_leave();
+    tn_process_renew(NULL);
     TN_CL_TRY(operation, "clCreateContext", error);
     return TENON_OK;
 }
@@ -284,6 +291,7 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
                           "TENON_CONTEXT_PARAMS_INIT", &room, &taken));
     params = taken;
     TN_TRY(check_params(operation, params));
+    TN_TRY(tn_gate_check(operation));
     TN_TRY(tn_device_select(operation, params->device, &info));
     TN_TRY(tn_device_read(operation, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
@@ -333,7 +341,9 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
                        "%s: device %p is not one of the OpenCL context's", operation, (void *)id);
     TN_TRY(tn_device_read(operation, id, &device));
     TN_CL_TRY(operation, "clRetainContext", clRetainContext(cl));
-    return make_context(operation, cl, &device, params, NULL, out);
+    TN_TRY(make_context(operation, cl, &device, params, NULL, out));
+    (*out)->keeping.is_imported = true;
+    return TENON_OK;
 }
 
 /* The validation context's stream holds the one reference to the validation context that matters.
@@ -354,7 +364,7 @@ static void destroy_validation(tn_validation *validation)
 
 TENON_API void tenon_context_release(tenon_context *context)
 {
-    if (context == NULL || atomic_fetch_sub(&context->references, 1) != 1)
+    if (context == NULL || tn_gate_is_shut() || atomic_fetch_sub(&context->references, 1) != 1)
         return;
     for (int i = 0; i < TN_SLOT_COUNT; i++)
         if (context->slots[i].data != NULL)
@@ -362,6 +372,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     if (context->owner == NULL && context->cl != NULL)
         tn_keeper_leave(context);
     destroy_validation(&context->validation);
+    tn_followed_destroy(&context->keeping.streams);
     tn_program_cache_destroy(&context->programs);
     tn_heap_close(context->heap);
     tn_mutex_destroy(&context->slot_lock);

@@ -1,6 +1,7 @@
 #include "runtime/dlpack.h"
 
 #include "runtime/context.h"
+#include "runtime/gate.h"
 #include "runtime/memory.h"
 #include "runtime/owners.h"
 
@@ -84,6 +85,7 @@ static tenon_status describe(const char *operation, const tenon_context *context
 static tenon_status hand_out(const char *operation, tenon_context *context,
                              const tenon_tensor *tensor, bool is_versioned, handed_out **out)
 {
+    TN_TRY(tn_gate_check(operation));
     handed_out *h = calloc(1, sizeof *h);
     if (h == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
@@ -196,6 +198,7 @@ static tenon_status check_kind(const char *operation, const tn_dl_tensor *dl)
 static tenon_status read_view(const char *operation, tenon_context *context, const tn_dl_tensor *dl,
                               tenon_tensor *view)
 {
+    TN_TRY(tn_gate_check(operation));
     TN_TRY(check_kind(operation, dl));
     *view = tenon_tensor_view(dtype_of(dl), (uint32_t)dl->ndim, dl->shape);
     TN_TRY(tn_tensor_check(operation, "managed", view));

@@ -87,13 +87,26 @@ static void forget(tn_followed *followed)
     followed->left_count = kept;
 }
 
-void tn_followed_end(tn_followed *followed, cl_command_queue queue)
+/* With the lock held. */
+static void remove_queue(tn_followed *followed, cl_command_queue queue)
 {
     uint32_t at = 0;
-    tn_mutex_lock(&followed->lock);
     while (followed->queues[at] != queue)
         at++;
     followed->queues[at] = followed->queues[--followed->queue_count];
+}
+
+void tn_followed_drop(tn_followed *followed, cl_command_queue queue)
+{
+    tn_mutex_lock(&followed->lock);
+    remove_queue(followed, queue);
+    tn_mutex_unlock(&followed->lock);
+}
+
+void tn_followed_end(tn_followed *followed, cl_command_queue queue)
+{
+    tn_mutex_lock(&followed->lock);
+    remove_queue(followed, queue);
     forget(followed);
     cl_event *left = grow(followed->left, followed->left_count, &followed->left_capacity);
     cl_event end = left != NULL ? end_of(queue) : NULL;

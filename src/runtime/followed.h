@@ -22,6 +22,9 @@ tenon_status tn_followed_begin(const char *operation, tn_followed *followed,
                                cl_command_queue queue);
 void tn_followed_end(tn_followed *followed, cl_command_queue queue);
 
+/* A stream ends, and what it has left does not matter. */
+void tn_followed_drop(tn_followed *followed, cl_command_queue queue);
+
 /* Events after which all is done that has been enqueued so far; the caller gives them back with
  * tn_events_release. Where the driver has no event for a queue, or there is no memory, it waits
  * instead: an empty list means that nothing is left. */

@@ -3,24 +3,41 @@
  *
  * Most drivers hand out a binary at once, and it is written when it is built. PoCL compiles every
  * kernel anew for it; while it does so, no kernel of the process starts, and one that is running
- * may end the process (docs/drivers.md). So there it is asked for when nothing can be running: at
- * the end of the process's only context, for no longer than a second and a program, or when the
- * application asks (tenon_context_keep).
+ * may end the process (docs/drivers.md). There a program is written while the gate
+ * (runtime/gate.h) is closed and all streams are idle: by a thread of the library's once the
+ * process has been idle for a while, when the only context is released or the process ends (for no
+ * longer than a second and a program), and when the application asks (tenon_context_keep).
+ *
+ * Kernels that the application enqueues by itself are not known. Nothing is written without being
+ * asked for while the process has a second context, or one that was imported; nor, before its
+ * release, where the application has had the OpenCL context or a queue of it.
  */
 #ifndef TN_RUNTIME_KEEPER_H
 #define TN_RUNTIME_KEEPER_H
 
 #include "runtime/context.h"
 
-/* A context begins. Waits while another one's programs are being written. */
-void tn_keeper_enter(void);
+/* A context of a device begins. */
+void tn_keeper_enter(tenon_context *context);
 
 /* A context ends, whose streams have: writes what there is time for. */
 void tn_keeper_leave(tenon_context *context);
 
-/* A stream of a context begins, or ends; what was enqueued there may go on. The first waits as
- * above. */
-void tn_keeper_stream_begins(tenon_context *context);
+/* A stream begins, or ends; what was enqueued there may go on. The streams of a validation context
+ * count as its owner's. */
+tenon_status tn_keeper_stream_begins(const char *operation, tenon_context *context,
+                                     cl_command_queue queue);
 void tn_keeper_stream_ends(tenon_context *context, cl_command_queue queue);
+
+/* The application may enqueue kernels of its own from now on. */
+void tn_keeper_shares(const tenon_context *context);
+
+/* A program has been used for the first time: there may be something to write. */
+void tn_keeper_wake(tenon_context *context);
+
+/* At the end of the process, after the gate was drained: waits for what streams still run on
+ * processors, and writes programs, both until times of tn_now(). */
+void tn_keeper_finish_streams(uint64_t until);
+void tn_keeper_write(uint64_t until);
 
 #endif

@@ -2,7 +2,9 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/command.h"
+#include "runtime/gate.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program.h"
 
 #include <stdarg.h>
@@ -371,7 +373,12 @@ tenon_status tn_recording_run(const char *operation, const char *label, tenon_st
     r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
     if (recording->has_foreign)
         TN_TRY(check_foreign(&r, recording));
-    TN_TRY(enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL));
+    TN_TRY(tn_gate_enter(operation));
+    tn_process_runs(stream);
+    const tenon_status status = enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL);
+    tn_gate_leave();
+    if (status != TENON_OK)
+        return status;
     tn_sync_flush(stream, sync);
     if (wanted != NULL)
         *wanted = event;

@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "runtime/cl_error.h"
 #include "runtime/context.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
 #include "runtime/opencl.h"
 #include "runtime/owners.h"
@@ -48,6 +49,7 @@ tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_me
                             void *host, uint64_t bytes, tenon_memory *memory)
 {
     cl_int error;
+    TN_TRY(tn_gate_check(operation));
     TN_TRY(check_size(operation, context, bytes));
     cl_mem buffer = clCreateBuffer(context->cl, flags, (size_t)bytes, host, &error);
     if (error == CL_INVALID_BUFFER_SIZE)
@@ -61,6 +63,7 @@ tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_me
 tenon_status tn_memory_allocate(const char *operation, tenon_context *context, uint64_t bytes,
                                 tenon_memory *memory)
 {
+    TN_TRY(tn_gate_check(operation));
     if (bytes == 0) {
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
@@ -104,7 +107,7 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory)
 {
     if (memory == NULL)
         return;
-    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL &&
+    if (memory->kind == TENON_MEMORY_BUFFER && memory->u.buffer != NULL && !tn_gate_is_shut() &&
         tn_opencl_load("tenon_memory_destroy") == TENON_OK)
         tn_owner_drop(memory->u.buffer);
     memset(memory, 0, sizeof *memory);

@@ -1,7 +1,19 @@
 #define TN_OPENCL_BY_NAME
 #include "runtime/opencl.h"
 
+#include "base/platform.h"
 #include "base/status.h"
+#include "runtime/gate.h"
+#include "runtime/process_end.h"
+
+/* The loader loads the drivers when it is first asked for them: their exit handlers come before
+ * ours. */
+static void begin(void)
+{
+    cl_uint count;
+    (void)tn_opencl.clGetPlatformIDs(0, NULL, &count);
+    tn_process_begin();
+}
 
 #ifdef TENON_LINK_OPENCL
 
@@ -13,13 +25,13 @@ tn_opencl_functions tn_opencl = {TN_OPENCL_FUNCTIONS(LINKED) TN_OPENCL_SVM_FUNCT
 
 tenon_status tn_opencl_load(const char *operation)
 {
-    (void)operation;
+    static tn_once once = TN_ONCE_INIT;
+    TN_TRY(tn_gate_check(operation));
+    tn_once_run(&once, begin);
     return TENON_OK;
 }
 
 #else
-
-#include "base/platform.h"
 
 tn_opencl_functions tn_opencl;
 
@@ -70,10 +82,13 @@ static void load(void)
         snprintf(why_not, sizeof why_not, "its loader has no %s", #name);
     TN_OPENCL_FUNCTIONS(NEED)
     TN_OPENCL_SVM_FUNCTIONS(TAKE)
+    if (why_not[0] == '\0')
+        begin();
 }
 
 tenon_status tn_opencl_load(const char *operation)
 {
+    TN_TRY(tn_gate_check(operation));
     tn_once_run(&once, load);
     if (why_not[0] != '\0')
         return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s%s", operation,

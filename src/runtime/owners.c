@@ -2,6 +2,7 @@
 
 #include "base/platform.h"
 #include "runtime/cl_error.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
 #include "runtime/opencl.h"
 
@@ -104,6 +105,8 @@ void tn_owner_drop(cl_mem buffer)
     tn_import *import = NULL;
     tn_owned *last = NULL;
     bool is_owned = false;
+    if (tn_gate_is_shut())
+        return; /* the system takes it back */
     if (atomic_load(&entries) > 0) {
         tn_mutex_lock(&lock);
         tn_owned **at = find(buffer), *owned = *at;

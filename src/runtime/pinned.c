@@ -1,6 +1,7 @@
 /* Host memory that the driver has pinned: a buffer that lies there and stays mapped, which is
  * OpenCL's way to it. */
 #include "runtime/cl_error.h"
+#include "runtime/gate.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
 #include "runtime/stream.h"
@@ -66,7 +67,7 @@ TENON_API void *tenon_pinned_pointer(const tenon_pinned *pinned)
 
 TENON_API void tenon_pinned_destroy(tenon_pinned *pinned)
 {
-    if (pinned == NULL)
+    if (pinned == NULL || tn_gate_is_shut())
         return;
     if (pinned->pointer != NULL) {
         clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->pointer, 0, NULL, NULL);

@@ -1,7 +1,10 @@
 #include "runtime/program.h"
 
 #include "runtime/cl_error.h"
+#include "runtime/gate.h"
+#include "runtime/keeper.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program_build.h"
 
 #include <stdio.h>
@@ -110,15 +113,16 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
     return made;
 }
 
-/* The next program from number `*at` on that has been built and used, and is not kept. */
-static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
+/* The next program that has been built and used, and is not kept. */
+static tn_program *next_to_keep(tenon_context *context)
 {
     tn_program_cache *cache = &context->programs;
     tn_program *found = NULL;
     tn_mutex_lock(&cache->lock);
-    for (; found == NULL && *at < cache->program_count; ++*at) {
-        tn_program *program = cache->programs[*at];
-        if (program->cl != NULL && !program->is_kept && atomic_load(&program->is_used) &&
+    for (uint32_t i = 0; found == NULL && i < cache->program_count; i++) {
+        tn_program *program = cache->programs[i];
+        if (program->cl != NULL && !program->is_kept && program->key != NULL &&
+            atomic_load(&program->is_used) &&
             (context->owner == NULL || program->trust == TN_PROGRAM_SOUND))
             found = program;
     }
@@ -126,12 +130,20 @@ static tn_program *next_to_keep(tenon_context *context, uint32_t *at)
     return found;
 }
 
-bool tn_programs_keep_next(tenon_context *context, uint32_t *at)
+bool tn_programs_wait(tenon_context *context)
 {
-    tn_program *program = next_to_keep(context, at);
-    if (program != NULL)
-        tn_program_keep(context, program);
-    return program != NULL;
+    return next_to_keep(context) != NULL;
+}
+
+bool tn_programs_keep_next(tenon_context *context, tn_written *written)
+{
+    tn_program *program;
+    while ((program = next_to_keep(context)) != NULL) {
+        *written = (tn_written){program->source->name, program->options, 0};
+        if (tn_program_keep(context, program, &written->milliseconds))
+            return true;
+    }
+    return false;
 }
 
 void tn_programs_judge(tenon_context *validation, bool right)
@@ -144,8 +156,8 @@ void tn_programs_judge(tenon_context *validation, bool right)
             program->trust = right ? TN_PROGRAM_SOUND : TN_PROGRAM_SUSPECT;
     }
     tn_mutex_unlock(&cache->lock);
-    uint32_t at = 0;
-    while (right && !validation->device.keeps_builds && tn_programs_keep_next(validation, &at))
+    tn_written written;
+    while (right && !validation->device.keeps_builds && tn_programs_keep_next(validation, &written))
         ;
 }
 
@@ -170,7 +182,12 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
         return no_memory(source->name);
     /* Not under the lock: a build takes long, and a failing one calls the log callback. */
     tn_program built = {.source = source, .options = program->options};
-    tenon_status status = tn_program_build(context, &built);
+    tenon_status status = tn_gate_enter(source->name);
+    if (status == TENON_OK) {
+        status = tn_program_build(context, &built);
+        tn_gate_leave();
+        tn_process_renew(NULL);
+    }
     tn_mutex_lock(&cache->lock);
     program->cl = built.cl;
     program->key = built.key;
@@ -184,7 +201,7 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     /* What a validation context builds is judged first; where a binary is costly, it waits
      * (keeper.h). */
     if (context->owner == NULL && !context->device.keeps_builds)
-        tn_program_keep(context, program);
+        (void)tn_program_keep(context, program, NULL);
     *out = program;
     return TENON_OK;
 }
@@ -295,6 +312,7 @@ tenon_status tn_program_create_kernel(tenon_context *context, const char *operat
     tn_program_kernel_info(context, kernel, &info);
     *out = clCreateKernel(info.program->cl, info.name, &error);
     TN_CL_TRY(operation, "clCreateKernel", error);
-    atomic_store(&info.program->is_used, true);
+    if (!atomic_exchange(&info.program->is_used, true))
+        tn_keeper_wake(context);
     return TENON_OK;
 }

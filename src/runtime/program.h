@@ -28,9 +28,17 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
  * not: then it is not kept. */
 void tn_programs_judge(tenon_context *validation, bool right);
 
-/* Writes the next program, from number `*at` on, that has been used to the store; false where there
- * is none. */
-bool tn_programs_keep_next(tenon_context *context, uint32_t *at);
+/* A program that has been written to the store; its texts last as long as the context. */
+typedef struct tn_written {
+    const char *name, *options;
+    double milliseconds;
+} tn_written;
+
+/* Whether a program that has been used is not in the store yet. */
+bool tn_programs_wait(tenon_context *context);
+
+/* Writes the next of them to the store, and says which; false where there is none. */
+bool tn_programs_keep_next(tenon_context *context, tn_written *written);
 
 /* What is known of a kernel; the result stays valid as long as the context. */
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);

@@ -3,6 +3,7 @@
 #include "runtime/cl_error.h"
 #include "runtime/identity.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program.h"
 #include "runtime/ptx_edit.h"
 
@@ -166,6 +167,7 @@ static tenon_status compile(tenon_context *context, tn_program *program, const c
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE, "kernel %s: device %s has no compiler", name,
                        context->device.info.name);
     tn_progress_send(context, TENON_PROGRESS_BUILD, name, program->options, -1);
+    tn_process_watch_builds();
     tenon_status status = compile_text(context, program, text, length);
     const double milliseconds = tn_count(context, TN_PROGRAMS_BUILT, began);
     tn_count_only(context, TN_PROGRAMS_BUILT, status == TENON_OK ? 0 : -1);
@@ -246,19 +248,22 @@ tenon_status tn_program_build(tenon_context *context, tn_program *program)
     return status;
 }
 
-void tn_program_keep(tenon_context *context, tn_program *program)
+bool tn_program_keep(tenon_context *context, tn_program *program, double *milliseconds)
 {
     size_t size;
     const uint64_t began = tn_now();
     if (program->is_kept || program->key == NULL)
-        return;
+        return false;
     program->is_kept = true; /* or will never be */
     if (tn_store_has(context->store, TN_STORE_PROGRAM, program->key))
-        return;
+        return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
-        return;
+        return false;
     tn_store_put(context->store, TN_STORE_PROGRAM, program->key, binary, size);
-    tn_count(context, TN_PROGRAMS_KEPT, began);
+    const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
+    if (milliseconds != NULL)
+        *milliseconds = took;
     free(binary);
+    return true;
 }

@@ -27,7 +27,8 @@ struct tn_program {
 /* Makes program->cl, of which the source and the options are given, and what follows it. */
 tenon_status tn_program_build(tenon_context *context, tn_program *program);
 
-/* Writes a built program to the store, unless that has it. */
-void tn_program_keep(tenon_context *context, tn_program *program);
+/* Writes a built program to the store, unless that has it; whether it did, and how long that took
+ * (milliseconds may be NULL). */
+bool tn_program_keep(tenon_context *context, tn_program *program, double *milliseconds);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/sized.h"
 #include "runtime/context.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
 
 #include <tenon/statistics.h>
@@ -32,7 +33,7 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
     TN_TRY(tn_sized_check(operation, "out", out));
     const tn_statistics *s = &context->statistics;
     uint64_t pool_bytes = 0, pool_served = 0;
-    if (context->heap != NULL)
+    if (context->heap != NULL && !tn_gate_is_shut())
         tn_heap_count(context->heap, &pool_bytes, &pool_served);
     const tenon_statistics made = {
         .programs_built = atomic_load(&s->count[TN_PROGRAMS_BUILT]),

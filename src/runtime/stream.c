@@ -2,10 +2,12 @@
 
 #include "runtime/cl_error.h"
 #include "runtime/command.h"
+#include "runtime/gate.h"
 #include "runtime/heap.h"
 #include "runtime/keeper.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/program.h"
 
 #include <stdlib.h>
@@ -15,6 +17,7 @@ tenon_status tn_stream_check(const char *operation, tenon_stream *stream)
 {
     if (stream == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream is NULL", operation);
+    TN_TRY(tn_gate_check(operation));
     if (stream->last_count == 0 && stream->watch == NULL)
         return TENON_OK;
     return tn_command_failure(operation, stream);
@@ -110,6 +113,17 @@ static tenon_status import_queue(const char *operation, tenon_context *context,
     return TENON_OK;
 }
 
+/* Has the queue followed by all that must know when it is idle. */
+static tenon_status begin_following(const char *operation, tenon_context *context,
+                                    cl_command_queue queue)
+{
+    TN_TRY(tn_keeper_stream_begins(operation, context, queue));
+    const tenon_status status = tn_heap_stream_begins(operation, context->heap, queue);
+    if (status != TENON_OK)
+        tn_keeper_stream_ends(context, queue);
+    return status;
+}
+
 static tenon_stream *new_stream(tenon_context *context)
 {
     tenon_stream *stream = calloc(1, sizeof *stream);
@@ -135,6 +149,7 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     if (context == NULL || out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        context == NULL ? "context" : "out");
+    TN_TRY(tn_gate_check(operation));
     bool is_unordered = false;
     if (queue != NULL)
         TN_TRY(import_queue(operation, context, queue, &is_unordered));
@@ -142,7 +157,7 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
         TN_TRY(create_queue(operation, context, &queue));
     tenon_stream *stream = new_stream(context);
     tenon_status status = stream != NULL
-                              ? tn_heap_stream_begins(operation, context->heap, queue)
+                              ? begin_following(operation, context, queue)
                               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
     if (status != TENON_OK) {
         if (stream != NULL)
@@ -155,14 +170,13 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     stream->queue = queue;
     stream->is_unordered = is_unordered;
     stream->is_followed = is_unordered || stream->watch != NULL;
-    tn_keeper_stream_begins(context);
     *out = stream;
     return TENON_OK;
 }
 
 TENON_API void tenon_stream_destroy(tenon_stream *stream)
 {
-    if (stream == NULL)
+    if (stream == NULL || tn_gate_is_shut())
         return;
     for (uint32_t i = 0; i < stream->kernel_count; i++)
         if (stream->kernels[i] != NULL)
@@ -180,7 +194,10 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
 
 TENON_API cl_command_queue tenon_stream_cl(const tenon_stream *stream)
 {
-    return stream != NULL ? stream->queue : NULL;
+    if (stream == NULL)
+        return NULL;
+    tn_keeper_shares(stream->context);
+    return stream->queue;
 }
 
 TENON_API tenon_context *tenon_stream_context(const tenon_stream *stream)
@@ -200,7 +217,9 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
     static const char operation[] = "tenon_stream_finish";
     if (stream == NULL)
         return tn_stream_check(operation, stream);
+    TN_TRY(tn_gate_check(operation));
     cl_int error = clFinish(stream->queue);
+    tn_process_renew(stream);
     /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
      * device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)

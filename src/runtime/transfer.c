@@ -6,6 +6,7 @@
 #include "runtime/command.h"
 #include "runtime/memory.h"
 #include "runtime/opencl.h"
+#include "runtime/process_end.h"
 #include "runtime/usm.h"
 
 #include <inttypes.h>
@@ -82,7 +83,9 @@ tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
                                                           : "clEnqueueSVMMemcpy",
                   copy_pointer(&d, &c));
     tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
-    if (!blocking)
+    if (blocking)
+        tn_process_renew(stream); /* kernels before it have run */
+    else
         tn_sync_flush(stream, sync);
     return TENON_OK;
 }
@@ -127,6 +130,7 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
     }
     if (at != NULL && error == CL_SUCCESS) {
         tn_command_end(operation, NULL, stream, &command, NULL);
+        tn_process_renew(stream);
         return at;
     }
     *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",

@@ -8,7 +8,7 @@
 static void every_status_has_its_name(void **state)
 {
     (void)state;
-    for (int a = TENON_OK; a <= TENON_ERROR_ASYNCHRONOUS; a++) {
+    for (int a = TENON_OK; a <= TENON_ERROR_PROCESS; a++) {
         const char *name = tenon_status_string((tenon_status)a);
         assert_int_equal(strncmp(name, a == 0 ? "TENON_OK" : "TENON_ERROR_", 8), 0);
         for (int b = TENON_OK; b < a; b++)
@@ -16,7 +16,7 @@ static void every_status_has_its_name(void **state)
     }
     assert_string_equal(tenon_status_string(TENON_ERROR_WORKSPACE_TOO_SMALL),
                         "TENON_ERROR_WORKSPACE_TOO_SMALL");
-    assert_string_equal(tenon_status_string((tenon_status)(TENON_ERROR_ASYNCHRONOUS + 1)),
+    assert_string_equal(tenon_status_string((tenon_status)(TENON_ERROR_PROCESS + 1)),
                         "unknown status");
     assert_string_equal(tenon_status_string((tenon_status)-1), "unknown status");
 }
