@@ -105,7 +105,7 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
     while (free_panels && values[CPU_PANELS] > 1 && !fits(context, p, local, values))
         values[CPU_PANELS]--;
     while (free_block && values[CPU_KC] > LEAST_KC && !fits(context, p, local, values))
-        values[CPU_KC] /= 2;
+        values[CPU_KC] = (int32_t)tn_max_i64(LEAST_KC, values[CPU_KC] / 2);
     while (free_columns && values[CPU_NR] > lanes && !fits(context, p, local, values))
         values[CPU_NR] -= (int32_t)lanes;
     while (free_rows && values[CPU_MR] > 1 && !fits(context, p, local, values))

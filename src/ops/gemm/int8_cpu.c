@@ -29,7 +29,7 @@ static void tune(tenon_context *context, const gemm_problem *p, int32_t *values)
     tn_gemm_cpu_tune(context, p, 2, local_elements, values);
     while (free_block && values[CPU_KC] > LEAST_KC &&
            (uint64_t)local_elements(p, values) * sizeof(float) > context->device.info.local_memory)
-        values[CPU_KC] /= 2;
+        values[CPU_KC] = (int32_t)tn_max_i64(LEAST_KC, values[CPU_KC] / 2);
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
