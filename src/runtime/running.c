@@ -71,6 +71,14 @@ bool tn_running_explain(const char *text, char why[256])
     return tn_crash_mark_read(text, now, &mark) && tn_crash_mark_bars(&mark, now, why);
 }
 
+/* Registered late, it runs before the destructors of the drivers that are loaded by then. */
+static void register_end(void)
+{
+    static bool is_registered; /* under the lock */
+    if (!is_registered)
+        is_registered = atexit(tn_running_withdraw_all) == 0;
+}
+
 static tn_guard *create(tenon_context *context, const char *key, unsigned least)
 {
     tn_guard *guard = calloc(1, sizeof *guard);
@@ -135,6 +143,7 @@ tn_guard *tn_running_begin(tenon_context *context, const char *key, unsigned lea
         return NULL;
     tn_mutex_lock(&lock);
     const bool is_set = !atomic_load(&is_over);
+    register_end();
     if (is_set)
         set(guard);
     tn_mutex_unlock(&lock);
