@@ -23,7 +23,8 @@ static void texts_come_back_as_they_were(void **state)
     tn_crash_mark read;
     char text[TN_CRASH_MARK_TEXT];
     (void)state;
-    assert_int_equal(tn_crash_mark_write(&mark, text), strlen(text));
+    const size_t length = tn_crash_mark_write(&mark, text);
+    assert_int_equal(length, strlen(text));
     assert_true(tn_crash_mark_read(text, NOW, &read));
     assert_string_equal(read.process, mark.process);
     assert_int_equal(read.strikes, 2);
