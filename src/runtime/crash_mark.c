@@ -46,8 +46,8 @@ bool tn_crash_mark_bars(const tn_crash_mark *mark, int64_t now, char why[256])
     if (strcmp(mark->process, "-") != 0 || mark->strikes < mark->least || left <= 0)
         return false;
     snprintf(why, 256,
-             "a process ended while it was tried (%u so far); it is tried again in %" PRId64
-             " minutes",
+             "a process ended while it was tried (%u so far), crashed or killed; it is tried again "
+             "in %" PRId64 " minutes",
              mark->strikes, left / 60 + 1);
     return true;
 }

@@ -92,15 +92,16 @@ static void an_end_counts_once(void **state)
 static void assert_bars_for(unsigned strikes, unsigned least, int64_t seconds)
 {
     const tn_crash_mark mark = mark_of("-", strikes, least, NOW);
-    char why[256] = "", left[64];
+    char why[256] = "", left[96];
     assert_int_equal(tn_crash_mark_bars(&mark, NOW, why), seconds > 0);
     assert_int_equal(tn_crash_mark_bars(&mark, NOW + seconds - 1, why), seconds > 0);
     assert_false(tn_crash_mark_bars(&mark, NOW + seconds, why));
     if (seconds == 0)
         return;
     assert_true(tn_crash_mark_bars(&mark, NOW, why));
-    snprintf(left, sizeof left, "(%u so far); it is tried again in %" PRId64 " minutes", strikes,
-             seconds / MINUTE + 1);
+    snprintf(left, sizeof left, "(%u so far), crashed or killed", strikes);
+    assert_contains(why, left);
+    snprintf(left, sizeof left, "; it is tried again in %" PRId64 " minutes", seconds / MINUTE + 1);
     assert_contains(why, left);
 }
 
