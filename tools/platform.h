@@ -14,6 +14,14 @@ bool platform_is_terminal(FILE *file);
 /* Calls for SIGINT and SIGTERM, each time. */
 void platform_catch(void (*handler)(int));
 
+/* Calls `end` when the user interrupts the program (SIGINT, SIGTERM, the console's Ctrl-C), on a
+ * thread that may lock and write files; then the program ends as it would have without. A third
+ * interrupt does not wait for `end`. One that the program was started to ignore stays ignored. */
+void platform_end_orderly(void (*end)(void));
+
+/* The same end, for a handler of platform_catch, which took the place of that above. */
+void platform_interrupt(int number);
+
 typedef struct platform_child {
     intptr_t handle;
 } platform_child;

@@ -47,6 +47,65 @@ void platform_catch(void (*handler)(int))
     sigaction(SIGTERM, &action, NULL);
 }
 
+/* What the handler writes to the pipe is read by a thread, which may do what a handler may not. */
+#define TOO_MANY 3 /* `timeout` sends two */
+static int interrupts[2];
+static void (*orderly_end)(void);
+static volatile sig_atomic_t interrupt_count;
+
+void platform_interrupt(int number)
+{
+    const int error = errno;
+    const char byte = (char)number;
+    interrupt_count = interrupt_count + 1;
+    if (interrupt_count >= TOO_MANY || write(interrupts[1], &byte, 1) != 1) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    errno = error;
+}
+
+static void *end_when_interrupted(void *unused)
+{
+    char number;
+    ssize_t got;
+    do
+        got = read(interrupts[0], &number, 1);
+    while (got < 0 && errno == EINTR);
+    if (got == 1) {
+        orderly_end();
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    return unused;
+}
+
+static void catch_unless_ignored(int number)
+{
+    struct sigaction action;
+    if (sigaction(number, NULL, &action) != 0 || action.sa_handler == SIG_IGN)
+        return;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = platform_interrupt;
+    action.sa_flags = SA_RESTART;
+    sigaction(number, &action, NULL);
+}
+
+void platform_end_orderly(void (*end)(void))
+{
+    tn_thread thread;
+    orderly_end = end;
+    if (pipe(interrupts) != 0)
+        return;
+    for (int i = 0; i < 2; i++)
+        (void)fcntl(interrupts[i], F_SETFD, FD_CLOEXEC);
+    if (!tn_thread_create(&thread, end_when_interrupted, NULL))
+        return;
+    tn_thread_detach(thread);
+    catch_unless_ignored(SIGINT);
+    catch_unless_ignored(SIGTERM);
+}
+
 static bool own_path(char *path, size_t size)
 {
 #ifdef __APPLE__

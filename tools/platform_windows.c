@@ -47,6 +47,29 @@ void platform_catch(void (*handler)(int))
     signal(SIGTERM, call);
 }
 
+static void (*orderly_end)(void);
+
+/* Windows calls it on a thread of its own, and ends the program when it returns FALSE. */
+static BOOL WINAPI end_when_interrupted(DWORD event)
+{
+    (void)event;
+    orderly_end();
+    return FALSE;
+}
+
+void platform_end_orderly(void (*end)(void))
+{
+    orderly_end = end;
+    SetConsoleCtrlHandler(end_when_interrupted, TRUE);
+}
+
+void platform_interrupt(int number)
+{
+    orderly_end();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* A word in quotes, so that the program's start takes it apart as it was; false where the line is
  * full. */
 static bool append_word(char *line, size_t *used, const char *word)

@@ -1,6 +1,10 @@
 /* The `tenon` command: finds what its first argument asks for in a table, and runs it. */
 #include "command.h"
 
+#include "platform.h"
+
+#include "runtime/running.h"
+
 #include <tenon/tenon.h>
 
 #include <stdarg.h>
@@ -89,6 +93,8 @@ static int run_command(const command *c, int argc, char **argv)
             return EXIT_OK;
         }
     }
+    /* Ctrl-C during a self-check is no crash of the solver that is checked. */
+    platform_end_orderly(tn_running_withdraw_all);
     return c->run(argc, argv);
 }
 

@@ -42,10 +42,8 @@ static volatile sig_atomic_t interrupted;
 static void interrupt(int number)
 {
     interrupted = interrupted + 1;
-    if (interrupted < TOO_MANY)
-        return;
-    signal(number, SIG_DFL);
-    raise(number);
+    if (interrupted >= TOO_MANY)
+        platform_interrupt(number);
 }
 
 static double now(void)

@@ -64,11 +64,11 @@ static tn_choice *choice_of(const hunt *h, const char *name)
 
 static bool is_right(const hunt *h, const tn_choice *choice)
 {
-    bool right = false;
+    tn_verdict verdict;
     char why[256];
-    return tn_self_check("tenon tune", h->search->context, h->family, h->problem, choice, &right,
+    return tn_self_check("tenon tune", h->search->context, h->family, h->problem, choice, &verdict,
                          why) == TENON_OK &&
-           right;
+           verdict == TN_VERDICT_RIGHT;
 }
 
 static void swap(hunt *h, uint32_t i, uint32_t j)

@@ -137,7 +137,10 @@ typedef struct tenon_context_params {
     /** NULL: clCreateBuffer. Read during the call only; pool_limit must be 0 with it. */
     const tenon_allocator *allocator;
     /** With it every command of the context's streams has an OpenCL event, which is followed; NULL:
-     * no event is made for that, and failures show in those that there are (tenon/stream.h). */
+     * no event is made for that, and failures show in those that there are (tenon/stream.h). A call
+     * without memory to follow a command does not enqueue it and returns TENON_ERROR_OUT_OF_MEMORY,
+     * or TENON_ERROR_INCOMPLETE where it has enqueued others before; one whose command the driver
+     * gives no reference to the event of returns TENON_ERROR_INCOMPLETE. */
     tenon_failure_callback failure;
     void *failure_user; /**< must last as long as the context and its streams; nothing is told of
                            after that */

@@ -63,7 +63,8 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
  * are made on a thread of the library's, in their order. The functions that make them check their
  * arguments and return a plan, which every function takes; those that need what is not there yet
  * wait for it. Immediate calls and other threads are not touched. The context's callbacks (log,
- * progress) may come from that thread.
+ * progress) may come from that thread. A plan whose last reference the application drops before its
+ * turn is not made.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; this thread has begun already) ·
  *          TENON_ERROR_OUT_OF_MEMORY */
 TENON_CALL tenon_status tenon_prepare_begin(tenon_context *context);
@@ -73,7 +74,7 @@ TENON_CALL tenon_status tenon_prepare_begin(tenon_context *context);
 TENON_CALL tenon_status tenon_prepare_end(tenon_context *context);
 
 /** How many plans in the background are made.
- *  @param made   receives how many have been made, or have failed
+ *  @param made   receives how many have been made, have failed, or were dropped before their turn
  *  @param asked  receives how many there were to make since the context began
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL) · TENON_ERROR_OUT_OF_MEMORY */
 TENON_CALL tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,

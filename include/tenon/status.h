@@ -40,7 +40,9 @@ typedef enum tenon_status {
     /** The driver refused to compile or link a kernel; the message ends with its build log. A
        driver that is short of memory gives TENON_ERROR_OUT_OF_MEMORY. */
     TENON_ERROR_BUILD_FAILED = 7,
-    /** Every solver that could serve was found to give wrong results on this device and driver. */
+    /** Every solver that could serve was found to give wrong results on this device and driver, or
+       cannot be checked; or the solver that the call names was, or is not tried for some time since
+       a process ended while it was checked. The message says which. */
     TENON_ERROR_SOLVER_BARRED = 8,
     /** An OpenCL call failed; tenon_last_cl_error() has its code. */
     TENON_ERROR_OPENCL = 9,

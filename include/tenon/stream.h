@@ -44,7 +44,8 @@ typedef struct tenon_sync {
     uint32_t reserved;   /**< 0, or every call refuses it */
     /** Receives an event that completes with the call's last command, for an empty tensor too; the
      * caller releases it. Asking for one flushes the queue. NULL when not wanted. Not written when
-     * the call fails. */
+     * the call fails. Where the work is enqueued but the driver gives no event for it, any call
+     * returns TENON_ERROR_INCOMPLETE. */
     cl_event *event;
 } tenon_sync;
 

@@ -65,11 +65,23 @@ static void drop(tn_preparer *p)
     free(p);
 }
 
+/* Whether the queue alone holds the plan: nobody can use it any more. */
+static bool is_dropped(const later *l)
+{
+    return atomic_load(&l->plan->references) == 1;
+}
+
+static tenon_status record(const later *l)
+{
+    return is_dropped(l) ? TENON_OK
+                         : tn_plan_record(l->plan, l->family,
+                                          l->is_empty ? NULL : (tn_problem *)l->problem, &l->call);
+}
+
 static void make(tn_preparer *p, later *l)
 {
     tenon_plan *plan = l->plan;
-    const tenon_status status =
-        tn_plan_record(plan, l->family, l->is_empty ? NULL : (tn_problem *)l->problem, &l->call);
+    const tenon_status status = record(l);
     char *message = status != TENON_OK ? tn_text_copy(tenon_last_error()) : NULL;
     tn_mutex_lock(&p->lock);
     plan->failure = status;

@@ -77,7 +77,7 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
                                   tn_choice *choice)
 {
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
-    bool right;
+    tn_verdict verdict;
     *choice = (tn_choice){.solver = family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(context, problem, choice);
@@ -95,10 +95,10 @@ static tenon_status select_forced(const char *operation, tenon_context *context,
                        "%s: solver %s needs a workspace of %" PRIu64
                        " bytes, the limit is %" PRIu64,
                        operation, name, choice->workspace, problem->workspace_limit);
-    TN_TRY(tn_self_check(operation, context, family, problem, choice, &right, wrong));
-    if (!right)
-        return tn_fail(TENON_ERROR_SOLVER_BARRED,
-                       "%s: solver %s gives wrong results on this device: %s", operation, name,
+    TN_TRY(tn_self_check(operation, context, family, problem, choice, &verdict, wrong));
+    if (verdict != TN_VERDICT_RIGHT)
+        return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", operation,
+                       name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is not tried",
                        wrong);
     renew(context, problem, choice);
     return TENON_OK;
@@ -170,44 +170,78 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
     return tn_choice_record(operation, recording, problem, &choice);
 }
 
+/* What has come of the candidates that were tried. */
+typedef struct tn_tally {
+    uint32_t wrong, guarded, failed;
+    tenon_status last;
+    char why[256]; /* of the last one that is wrong or guarded */
+} tn_tally;
+
 /* Configures a candidate and checks it. Where `*passes` is false the next one is to be tried; a
  * failure that would not come again is returned, since a plan without this solver would be kept
  * though it may serve the next time. */
 static tenon_status try_candidate(const char *operation, tenon_context *context,
                                   const tn_family *family, const tn_problem *problem,
                                   const tn_candidate *c, bool is_last_resort, tn_choice *choice,
-                                  bool *passes, tenon_status *last, char why[256])
+                                  bool *passes, tn_tally *tally)
 {
-    bool right = false;
+    tn_verdict verdict;
     *choice = (tn_choice){.solver = c->solver};
     tn_configure(context, problem, choice);
     choice->is_last_resort = is_last_resort;
-    *last = tn_self_check(operation, context, family, problem, choice, &right, why);
-    *passes = *last == TENON_OK && right;
+    const tenon_status status =
+        tn_self_check(operation, context, family, problem, choice, &verdict, tally->why);
+    *passes = status == TENON_OK && verdict == TN_VERDICT_RIGHT;
     if (*passes)
         renew(context, problem, choice);
-    return *last == TENON_OK || tn_failure_lasts(*last) ? TENON_OK : *last;
+    else if (status != TENON_OK)
+        tally->failed++;
+    else
+        *(verdict == TN_VERDICT_WRONG ? &tally->wrong : &tally->guarded) += 1;
+    tally->last = status;
+    return status == TENON_OK || tn_failure_lasts(status) ? TENON_OK : status;
 }
 
-/* The first of them that this device has right. */
+/* No candidate passes, whatever the crash guard says of it. */
+static tenon_status fail_with_tally(const char *operation, const tn_tally *tally)
+{
+    if (tally->last != TENON_OK)
+        return tally->last;
+    if (tally->failed == 0)
+        return tn_fail(TENON_ERROR_SOLVER_BARRED,
+                       "%s: every solver gives wrong results on this device; the last one: %s",
+                       operation, tally->why);
+    return tn_fail(TENON_ERROR_SOLVER_BARRED,
+                   "%s: no solver serves on this device: %u give wrong results, %u cannot be "
+                   "checked; the last one: %s",
+                   operation, tally->wrong, tally->failed, tally->why);
+}
+
+/* The first of them that is right on this device. Those that the crash guard bars are left out, but
+ * where no other is right they are tried all the same, the plainest first. */
 static tenon_status take_first(const char *operation, tenon_context *context,
                                const tn_family *family, const tn_problem *problem,
                                const tn_candidate *candidates, uint32_t count, tn_choice *choice)
 {
-    tenon_status last = TENON_OK;
-    char why[256] = "";
-    bool passes = false;
+    tn_tally tally = {.last = TENON_OK};
+    bool is_guarded[TN_MOST_SOLVERS] = {false}, passes = false;
     for (uint32_t i = 0; i < count; i++) {
+        const uint32_t guarded = tally.guarded;
         TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], i + 1 == count,
-                             choice, &passes, &last, why));
+                             choice, &passes, &tally));
+        if (passes)
+            return TENON_OK;
+        is_guarded[i] = tally.guarded > guarded;
+    }
+    for (uint32_t i = count; i-- > 0;) {
+        if (!is_guarded[i])
+            continue;
+        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], true, choice,
+                             &passes, &tally));
         if (passes)
             return TENON_OK;
     }
-    if (last != TENON_OK)
-        return last;
-    return tn_fail(TENON_ERROR_SOLVER_BARRED,
-                   "%s: every solver gives wrong results on this device; the last one: %s",
-                   operation, why);
+    return fail_with_tally(operation, &tally);
 }
 
 /* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
@@ -218,8 +252,7 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
 {
     tn_choice *choices[TN_TUNING_MOST] = {NULL};
     uint32_t numbers[TN_TUNING_MOST], right = 0;
-    tenon_status last;
-    char why[256];
+    tn_tally tally = {.last = TENON_OK};
     if (context->measurements != TENON_MEASUREMENTS_MADE || context->owner != NULL || call == NULL)
         return false;
     for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
@@ -229,7 +262,7 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
         if (choices[right] == NULL && (choices[right] = malloc(sizeof **choices)) == NULL)
             break;
         if (try_candidate(operation, context, family, problem, &candidates[i], false,
-                          choices[right], &passes, &last, why) != TENON_OK)
+                          choices[right], &passes, &tally) != TENON_OK)
             break;
         if (passes)
             numbers[right++] = i;

@@ -20,6 +20,7 @@ typedef struct variant {
     char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
         key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
     char repeat[TN_REPEAT_SIZE];
+    bool is_guarded; /* not checked, since a process ended while it was */
 } variant;
 
 static uint64_t paths_of(const tn_family *family, const tn_problem *problem)
@@ -142,17 +143,19 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
     return status;
 }
 
-/* With a mark in the store while it runs. What ended a process before is wrong, for a time: that is
- * neither stored nor remembered, since elsewhere it may be the last resort. */
+/* Under the crash guard. That a variant is not checked for a time is neither stored nor remembered,
+ * since elsewhere it may be the last resort. */
 static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
-    *right = tn_running_begin(context, name, v->choice->is_last_resort ? 2 : 1, why);
-    if (*right) {
+    v->is_guarded = !v->choice->is_last_resort && tn_running_bars(context, name, 1, why);
+    *right = !v->is_guarded;
+    if (!v->is_guarded) {
+        tn_guard *guard = tn_running_begin(context, name, 1);
         status = check_and_tell(context, stream, validation, v, right, why);
-        tn_running_end(context, name);
+        tn_running_end(guard);
     }
     free(name);
     return status;
@@ -235,10 +238,11 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
 }
 
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, bool *right,
+                           const tn_problem *problem, const tn_choice *choice, tn_verdict *verdict,
                            char why[256])
 {
-    *right = true;
+    bool right = true;
+    *verdict = TN_VERDICT_RIGHT;
     why[0] = '\0';
     if (context->owner != NULL || context->cl == NULL || context->unchecked)
         return TENON_OK;
@@ -248,7 +252,8 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
     v->family = family;
     v->problem = problem;
     v->choice = choice;
-    tenon_status status = check_variant(operation, context, v, right, why);
+    tenon_status status = check_variant(operation, context, v, &right, why);
+    *verdict = right ? TN_VERDICT_RIGHT : v->is_guarded ? TN_VERDICT_GUARDED : TN_VERDICT_WRONG;
     free(v);
     return status;
 }

@@ -50,8 +50,8 @@ typedef struct tn_choice {
     const tn_solver *solver;
     /* Only the time counts, and whether it can serve: the options need not be written. */
     bool is_estimate;
-    /* Nothing else serves: it is checked though that has ended a process, which may have been
-     * killed by somebody. */
+    /* Nothing else serves: it is checked though processes have ended while it was, since they may
+     * have been killed. */
     bool is_last_resort;
     int32_t values[TN_MAX_PARAMETERS]; /* of its parameters */
     uint64_t workspace;                /* bytes */
@@ -222,12 +222,19 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
 tenon_status tn_problem_record(const char *operation, tn_recording *recording,
                                const tn_family *family, const tn_problem *problem);
 
+/* What is known of a choice. */
+typedef enum tn_verdict {
+    TN_VERDICT_RIGHT,
+    TN_VERDICT_WRONG,
+    TN_VERDICT_GUARDED /* not checked, since a process ended while it was: runtime/running.h */
+} tn_verdict;
+
 /* Whether a choice may be used: checks the variant in the validation context unless that has been
- * done. A validation context may use any. Fails where the check itself cannot be made. `why`
- * says what was found wrong.
+ * done. A validation context may use any. Fails where the check itself cannot be made. `why` says
+ * what was found wrong, or until when it is not checked.
  */
 tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, bool *right,
+                           const tn_problem *problem, const tn_choice *choice, tn_verdict *verdict,
                            char why[256]);
 
 /* Checks a choice in the validation context that `validation` is of, whatever is known of it, and

@@ -81,14 +81,20 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
-/* Calls of a type are refused, or have other bits, where these are found absent; they try plain
- * OpenCL C, which ends no process as a rule. */
+/* How many processes have to end during a trial before it is not made for a time. Without f64 and
+ * f16 calls of these types would be refused, without fma results have other bits; the three try
+ * plain OpenCL C, which ends no process as a rule. */
 static unsigned least_to_bar(tenon_capability capability)
 {
-    return capability == TENON_CAPABILITY_F64 || capability == TENON_CAPABILITY_F16 ||
-                   capability == TENON_CAPABILITY_HARDWARE_FMA
-               ? 2
-               : 1;
+    switch (capability) {
+    case TENON_CAPABILITY_F64:
+    case TENON_CAPABILITY_F16:
+        return TN_NEVER_BARRED;
+    case TENON_CAPABILITY_HARDWARE_FMA:
+        return 3;
+    default:
+        return 1;
+    }
 }
 
 /* In the validation context, which has been entered. */
@@ -98,16 +104,17 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
     *result = (tn_capability_result){.way = -1};
-    if (!tn_running_begin(context, key, least_to_bar(capability), result->reason)) {
+    if (tn_running_bars(context, key, least_to_bar(capability), result->reason)) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
                     context->device.info.name, result->reason);
         return TENON_OK;
     }
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, "", -1);
+    tn_guard *guard = tn_running_begin(context, key, least_to_bar(capability));
     tenon_status status = tn_trial_run(stream, capability, result);
     tn_programs_judge(stream->context, false); /* its programs are not needed again */
-    tn_running_end(context, key);
+    tn_running_end(guard);
     tn_progress_send(stream->context, TENON_PROGRESS_TRIAL, name, result->reason,
                      tn_count(context, TN_TRIALS_MADE, began));
     if (status == TENON_OK)

@@ -51,6 +51,9 @@ static tenon_status gather_waits(const char *operation, tenon_stream *stream,
 
 tenon_status tn_command_follow(const char *operation, tenon_stream *stream, tn_command *command)
 {
+    if (stream->watch != NULL && !tn_watch_reserve(stream->watch))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to follow its commands",
+                       operation);
     command->event = &command->made;
     if (!stream->is_unordered || stream->last_count == 0)
         return TENON_OK;
@@ -61,23 +64,41 @@ tenon_status tn_command_follow(const char *operation, tenon_stream *stream, tn_c
     return TENON_OK;
 }
 
-void tn_command_keep(const char *operation, const char *label, tenon_stream *stream,
-                     tn_command *command, cl_event *given)
+/* Makes it the stream's last event, and takes over a reference to it. */
+static void chain(const char *operation, tenon_stream *stream, cl_event made)
 {
-    const bool is_asked = stream->watch == NULL && given != NULL;
-    if (stream->watch != NULL)
+    forget(stream);
+    stream->last[0] = made;
+    stream->last_count = 1;
+    stream->last_operation = operation;
+}
+
+/* The stream, its watch and the caller have a reference each. Where the driver gives too few, those
+ * that there are go in this order: the stream's next command must wait for this one, and the caller
+ * learns from the status what is missing. */
+tenon_status tn_command_keep(const char *operation, const char *label, tenon_stream *stream,
+                             tn_command *command, cl_event *given)
+{
+    const bool is_chained = stream->is_unordered || (stream->watch == NULL && given != NULL);
+    const int holders = is_chained + (stream->watch != NULL) + (given != NULL);
+    int references = 1;
+    cl_int error = CL_SUCCESS;
+    while (references < holders && (error = clRetainEvent(command->made)) == CL_SUCCESS)
+        references++;
+    if (is_chained && references-- > 0)
+        chain(operation, stream, command->made);
+    if (stream->watch != NULL && references-- > 0)
         tn_watch_event(stream->watch, command->made, operation, label);
-    if (stream->is_unordered || is_asked) {
-        clRetainEvent(command->made);
-        forget(stream);
-        stream->last[0] = command->made;
-        stream->last_count = 1;
-        stream->last_operation = operation;
-    }
-    if (given != NULL)
+    if (given != NULL && references-- > 0)
         *given = command->made;
-    else
+    if (references > 0)
         clReleaseEvent(command->made);
+    return error == CL_SUCCESS
+               ? TENON_OK
+               : tn_fail_cl(TENON_ERROR_INCOMPLETE, error,
+                            "%s: clRetainEvent gave %s (%d): the work is enqueued, but cannot be "
+                            "followed",
+                            operation, tn_cl_error_string(error), error);
 }
 
 tenon_status tn_command_failure(const char *operation, tenon_stream *stream)

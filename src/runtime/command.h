@@ -29,17 +29,19 @@ static inline tenon_status tn_command_begin(const char *operation, tenon_stream 
 }
 
 /* Keeps the event of a command that was enqueued, as far as the stream needs it; `given` receives
- * it with a reference for the caller, unless it is NULL. */
-void tn_command_keep(const char *operation, const char *label, tenon_stream *stream,
-                     tn_command *command, cl_event *given);
+ * it with a reference for the caller, unless it is NULL. TENON_ERROR_INCOMPLETE where the driver
+ * gives too few references: then `given` may be left as it was. */
+tenon_status tn_command_keep(const char *operation, const char *label, tenon_stream *stream,
+                             tn_command *command, cl_event *given);
 
 /* After it was enqueued. `operation` must last as long as the stream; `label` is the solver, or
  * NULL. */
-static inline void tn_command_end(const char *operation, const char *label, tenon_stream *stream,
-                                  tn_command *command, cl_event *given)
+static inline tenon_status tn_command_end(const char *operation, const char *label,
+                                          tenon_stream *stream, tn_command *command,
+                                          cl_event *given)
 {
-    if (command->made != NULL)
-        tn_command_keep(operation, label, stream, command, given);
+    return command->made != NULL ? tn_command_keep(operation, label, stream, command, given)
+                                 : TENON_OK;
 }
 
 /* Whether a command of the stream has failed on the device since it was asked the last time: the

@@ -116,11 +116,12 @@ static bool measure(tenon_context *context, tenon_stream *stream, const char *ke
 {
     const tn_copy_probe *imaginary = context->constants.probe;
     char why[256];
-    if (!tn_running_begin(context, key, 1, why))
+    if (tn_running_bars(context, key, 1, why))
         return false;
+    tn_guard *guard = tn_running_begin(context, key, 1);
     const bool well = imaginary != NULL ? tn_copy_speed_measure(imaginary, speed)
                                         : tn_copy_bandwidth_measure(stream, speed);
-    tn_running_end(context, key);
+    tn_running_end(guard);
     return well;
 }
 

@@ -35,9 +35,9 @@ static tenon_status fill_dense(const char *operation, tenon_stream *stream,
                                   tenon_dtype_size(tensor->dtype), (size_t)extent.first,
                                   (size_t)(extent.end - extent.first), c.wait_count, c.wait_list,
                                   c.event));
-    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
+    const tenon_status status = tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
-    return TENON_OK;
+    return status;
 }
 
 tenon_status tn_fill_record(const char *operation, tn_recording *recording,

@@ -319,8 +319,7 @@ static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync 
     TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(r, step, &command));
     if (traced)
         call_trace(r, step, command.made);
-    tn_command_end(r->operation, r->label, r->stream, &command, event);
-    return TENON_OK;
+    return tn_command_end(r->operation, r->label, r->stream, &command, event);
 }
 
 static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync,

@@ -140,9 +140,10 @@ static tenon_status run_in_validation(tenon_context *context, tn_local_way way, 
     bool lasts = false;
     const uint64_t began = tn_now();
     TN_TRY(tn_validation_enter(context, &stream));
-    if (tn_running_begin(context, key, 1, result->reason)) {
+    if (!tn_running_bars(context, key, 1, result->reason)) {
+        tn_guard *guard = tn_running_begin(context, key, 1);
         status = run(stream, way, bytes, result, &lasts);
-        tn_running_end(context, key);
+        tn_running_end(guard);
         tn_count(context, TN_TRIALS_MADE, began);
     }
     tn_validation_leave(context);

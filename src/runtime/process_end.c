@@ -3,6 +3,7 @@
 #include "base/platform.h"
 #include "runtime/gate.h"
 #include "runtime/keeper.h"
+#include "runtime/running.h"
 
 #include <tenon/statistics.h>
 
@@ -72,9 +73,10 @@ static void *end(void *data)
 {
     ending *e = data;
     stop();
+    if (tn_gate_is_shut()) /* otherwise calls may follow, which set guards */
+        tn_running_withdraw_all();
     atomic_store(&e->step, DRAIN);
     const bool is_drained = drain(e->depth, tn_now() + most[DRAIN] - MILLISECOND);
-    /* Here the crash guards of this process are withdrawn: tn_running_withdraw_all(). */
     atomic_store(&e->step, FINISH);
     /* What the ending thread was doing when a signal or a callback made it end may hold the
      * driver's locks. */

@@ -1,104 +1,172 @@
 #include "runtime/running.h"
 
-#include "base/process.h"
+#include "base/platform.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#define HOUR  (60 * 60)
-#define DAY   (24 * HOUR)
-#define MONTH (30 * DAY)
+struct tn_guard {
+    tn_guard *next;  /* of the process's */
+    tn_guard *outer; /* of this thread, set aside until this one ends */
+    bool is_set_aside;
+    tn_store *store;
+    char *key;
+    tn_crash_mark mark, before; /* before.strikes is 0: there was none */
+};
 
-/* A mark: who is at it ("-": nobody, since it ended them), how often it has ended a process, and
- * since when this is so. */
-typedef struct mark {
-    char process[TN_PROCESS_SIZE];
-    unsigned strikes;
-    int64_t since;
-} mark;
+/* Marks are of the process, which ends as a whole. The lock is held while a mark is written, so
+ * that none is set behind the back of tn_running_withdraw_all. */
+static tn_mutex lock = TN_MUTEX_INIT;
+static tn_guard *guards;
+static atomic_bool is_over;
+static _Atomic int64_t process; /* the number of the one that sets marks; 0: none has */
+static _Thread_local tn_guard *innermost;
 
-static void write_mark(tenon_context *context, const char *key, const mark *m)
+/* Whether this process may set marks: a child that was forked from one that does may not, since its
+ * copy of the lock may be held for ever. */
+static bool sets_marks(void)
 {
-    char text[TN_PROCESS_SIZE + 64];
-    const int length = snprintf(text, sizeof text, "process %s strikes %u since %" PRId64,
-                                m->process, m->strikes, m->since);
-    tn_store_put(context->store, TN_STORE_RUNNING, key, text, (size_t)length);
+    int64_t none = 0;
+    const int64_t number = tn_process_number();
+    return !atomic_load(&is_over) &&
+           (atomic_compare_exchange_strong(&process, &none, number) || none == number);
 }
 
-/* Takes any text; false for one of a day to come, too. */
-static bool parse_mark(const char *text, int64_t now, mark *m)
+static void write_mark(tn_store *store, const char *key, const tn_crash_mark *mark)
 {
-    return sscanf(text, "process %63s strikes %u since %" SCNd64, m->process, &m->strikes,
-                  &m->since) == 3 &&
-           m->since >= 0 && m->since <= now + DAY;
+    char text[TN_CRASH_MARK_TEXT];
+    const size_t length = tn_crash_mark_write(mark, text);
+    tn_store_put(store, TN_STORE_RUNNING, key, text, length);
 }
 
-/* False where there is none, or one that makes no sense. */
-static bool read_mark(tenon_context *context, const char *key, int64_t now, mark *m)
+/* Reads a mark, and counts the end of its process; none, and one that makes no sense, has no
+ * strikes. */
+static tn_crash_mark read_mark(tn_store *store, const char *key, unsigned least)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_RUNNING, key, &size);
-    const bool found = text != NULL && parse_mark(text, now, m);
+    const int64_t now = (int64_t)time(NULL);
+    tn_crash_mark mark, none = {.process = "-", .least = least};
+    char *text = tn_store_get(store, TN_STORE_RUNNING, key, &size);
+    const bool found = text != NULL && tn_crash_mark_read(text, now, &mark);
     free(text);
-    return found;
+    if (!found)
+        return none;
+    mark.least = least;
+    if (tn_crash_mark_count(&mark, tn_process_look(mark.process), now))
+        write_mark(store, key, &mark);
+    return mark;
 }
 
-static int64_t term(unsigned strikes)
+bool tn_running_bars(tenon_context *context, const char *key, unsigned least, char why[256])
 {
-    return strikes <= 1 ? HOUR : strikes == 2 ? DAY : MONTH;
-}
-
-/* Whether whoever set the mark is no more; of another host that is known after a day. */
-static bool has_ended(const mark *m, int64_t now)
-{
-    const tn_process_state state = tn_process_look(m->process);
-    return state == TN_PROCESS_ENDED || (state == TN_PROCESS_ELSEWHERE && now - m->since > DAY);
-}
-
-/* Whether it is barred now. */
-static bool is_barred(const mark *m, int64_t now, char why[256])
-{
-    if (strcmp(m->process, "-") != 0 || now - m->since >= term(m->strikes))
+    if (key == NULL)
         return false;
-    snprintf(why, 256,
-             "a process ended while it was tried (%u so far); it is tried again in %" PRId64
-             " minutes",
-             m->strikes, (m->since + term(m->strikes) - now) / 60 + 1);
-    return true;
+    const tn_crash_mark mark = read_mark(context->store, key, least);
+    return tn_crash_mark_bars(&mark, (int64_t)time(NULL), why);
 }
 
 bool tn_running_explain(const char *text, char why[256])
 {
     const int64_t now = (int64_t)time(NULL);
-    mark m;
-    return parse_mark(text, now, &m) && is_barred(&m, now, why);
+    tn_crash_mark mark;
+    return tn_crash_mark_read(text, now, &mark) && tn_crash_mark_bars(&mark, now, why);
 }
 
-bool tn_running_begin(tenon_context *context, const char *key, unsigned least, char why[256])
+static tn_guard *create(tenon_context *context, const char *key, unsigned least)
 {
-    const int64_t now = (int64_t)time(NULL);
-    mark m = {.strikes = 0};
-    if (key == NULL)
-        return true;
-    const bool is_marked = read_mark(context, key, now, &m);
-    if (is_marked && strcmp(m.process, "-") != 0 && has_ended(&m, now)) {
-        m = (mark){.process = "-", .strikes = m.strikes + 1, .since = now};
-        write_mark(context, key, &m);
+    tn_guard *guard = calloc(1, sizeof *guard);
+    if (guard == NULL || (guard->key = tn_text_copy(key)) == NULL) {
+        free(guard);
+        return NULL;
     }
-    if (is_marked && m.strikes >= least && is_barred(&m, now, why))
-        return false;
-    m.strikes = is_marked ? m.strikes : 0;
-    tn_process_name(m.process);
-    m.since = now;
-    write_mark(context, key, &m);
-    return true;
+    guard->store = context->store;
+    guard->before = read_mark(guard->store, key, least);
+    guard->mark = (tn_crash_mark){
+        .strikes = guard->before.strikes, .least = least, .since = (int64_t)time(NULL)};
+    tn_process_name(guard->mark.process);
+    return guard;
 }
 
-void tn_running_end(tenon_context *context, const char *key)
+static void destroy(tn_guard *guard)
 {
-    if (key != NULL)
-        tn_store_remove(context->store, TN_STORE_RUNNING, key);
+    free(guard->key);
+    free(guard);
+}
+
+/* With the lock held: as if it had not been begun. */
+static void withdraw(const tn_guard *guard)
+{
+    if (guard->before.strikes > 0)
+        write_mark(guard->store, guard->key, &guard->before);
+    else
+        tn_store_remove(guard->store, TN_STORE_RUNNING, guard->key);
+}
+
+/* With the lock held. */
+static void set(tn_guard *guard)
+{
+    guard->outer = innermost;
+    if (guard->outer != NULL) {
+        withdraw(guard->outer);
+        guard->outer->is_set_aside = true;
+    }
+    write_mark(guard->store, guard->key, &guard->mark);
+    guard->next = guards;
+    guards = innermost = guard;
+}
+
+/* With the lock held. */
+static void unset(tn_guard *guard)
+{
+    tn_guard **at = &guards;
+    while (*at != guard)
+        at = &(*at)->next;
+    *at = guard->next;
+    tn_store_remove(guard->store, TN_STORE_RUNNING, guard->key);
+    if (guard->outer != NULL) {
+        write_mark(guard->outer->store, guard->outer->key, &guard->outer->mark);
+        guard->outer->is_set_aside = false;
+    }
+}
+
+tn_guard *tn_running_begin(tenon_context *context, const char *key, unsigned least)
+{
+    tn_guard *guard = key != NULL && sets_marks() ? create(context, key, least) : NULL;
+    if (guard == NULL)
+        return NULL;
+    tn_mutex_lock(&lock);
+    const bool is_set = !atomic_load(&is_over);
+    if (is_set)
+        set(guard);
+    tn_mutex_unlock(&lock);
+    if (is_set)
+        return guard;
+    destroy(guard);
+    return NULL;
+}
+
+void tn_running_end(tn_guard *guard)
+{
+    if (guard == NULL)
+        return;
+    innermost = guard->outer;
+    if (atomic_load(&process) == tn_process_number()) {
+        tn_mutex_lock(&lock);
+        if (!atomic_load(&is_over))
+            unset(guard);
+        tn_mutex_unlock(&lock);
+    }
+    destroy(guard);
+}
+
+void tn_running_withdraw_all(void)
+{
+    atomic_store(&is_over, true);
+    if (atomic_load(&process) != tn_process_number())
+        return;
+    tn_mutex_lock(&lock);
+    for (const tn_guard *guard = guards; guard != NULL; guard = guard->next)
+        if (!guard->is_set_aside)
+            withdraw(guard);
+    guards = NULL;
+    tn_mutex_unlock(&lock);
 }

@@ -1,22 +1,39 @@
 /*
- * What is under way, for the case that it ends the process: a mark in the store, by which the next
- * process stays clear of what did so. It may have been killed by somebody else; so a mark bars for
- * an hour, the second for a day, the third and later ones for a month, and what nothing else can
- * do is tried once more before it is barred.
+ * The crash guard. While a check or trial runs, a mark of it in the store names this process; where
+ * the process ends meanwhile, the next one finds the mark and does without the check or trial for
+ * some time, since it may have been what ended the process.
+ *
+ * An orderly end (a return from main, exit) is no crash: tn_running_withdraw_all takes the marks
+ * back. Any other (a crash, a signal, _exit) counts once, for what was tried last: a trial within a
+ * check has the mark of that check set aside.
  */
 #ifndef TN_RUNTIME_RUNNING_H
 #define TN_RUNTIME_RUNNING_H
 
 #include "runtime/context.h"
+#include "runtime/crash_mark.h"
 
-/* Marks it as begun, by the key of its outcome (tn_identity_key; NULL: nothing is kept). False
- * where it has ended `least` processes or more: then `why` says so, and it must not be begun. */
-bool tn_running_begin(tenon_context *context, const char *key, unsigned least, char why[256]);
+/* One check or trial that is guarded. */
+typedef struct tn_guard tn_guard;
 
-/* It has ended, and the process has not. */
-void tn_running_end(tenon_context *context, const char *key);
+/* Whether `least` processes or more have ended while they were at it, and it must not be begun now:
+ * then `why` says so. `key` is that of its outcome (tn_identity_key; NULL: nothing is kept). */
+bool tn_running_bars(tenon_context *context, const char *key, unsigned least, char why[256]);
 
-/* Whether the text of a mark says that it has ended a process: why it is barred. Takes any text. */
+/* Guards what begins now on this thread; NULL where nothing is kept, without memory, and once the
+ * process ends. */
+tn_guard *tn_running_begin(tenon_context *context, const char *key, unsigned least);
+
+/* It has ended, and the process has not; on the thread that began it, the last begun first. NULL is
+ * allowed. */
+void tn_running_end(tn_guard *guard);
+
+/* Takes back all marks that this process has set, and sets none from here on. For an orderly end of
+ * the process, from any thread; needs no context and calls no OpenCL. The marks of a parent that
+ * this process was forked from stay. */
+void tn_running_withdraw_all(void);
+
+/* Whether the text of a mark says that something is barred, and why. Takes any text. */
 bool tn_running_explain(const char *text, char why[256]);
 
 #endif

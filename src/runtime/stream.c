@@ -76,9 +76,10 @@ tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const t
     TN_CL_TRY(operation, "clEnqueueMarkerWithWaitList",
               clEnqueueMarkerWithWaitList(stream->queue, command.wait_count, command.wait_list,
                                           command.event));
-    tn_command_end(operation, NULL, stream, &command, tn_sync_event(sync));
+    const tenon_status status =
+        tn_command_end(operation, NULL, stream, &command, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
-    return TENON_OK;
+    return status;
 }
 
 static tenon_status create_queue(const char *operation, tenon_context *context,

@@ -82,12 +82,14 @@ tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
                   tensor->memory.kind == TENON_MEMORY_USM ? "clEnqueueMemcpyINTEL"
                                                           : "clEnqueueSVMMemcpy",
                   copy_pointer(&d, &c));
-    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
+    const tenon_status status = tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
     if (blocking)
         tn_process_renew(stream); /* kernels before it have run */
+    else if (status != TENON_OK)
+        tn_stream_settle(stream); /* the caller may free the data of a call that fails */
     else
         tn_sync_flush(stream, sync);
-    return TENON_OK;
+    return status;
 }
 
 static cl_map_flags map_flags(uint32_t flags)
@@ -104,6 +106,16 @@ static cl_map_flags map_flags(uint32_t flags)
 static bool wants_event(bool svm, const tenon_sync *sync)
 {
     return svm || tn_sync_event(sync) != NULL;
+}
+
+/* After a failure nothing is left mapped, as far as the driver allows; the first failure is the one
+ * to report. */
+static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor, void *pointer)
+{
+    if (tensor->memory.kind == TENON_MEMORY_SVM)
+        clEnqueueSVMUnmap(stream->queue, pointer, 0, NULL, NULL);
+    else
+        clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, 0, NULL, NULL);
 }
 
 /* The extent of the view, mapped; waits. NULL, and a status, on failure. */
@@ -129,9 +141,12 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
                                 &error);
     }
     if (at != NULL && error == CL_SUCCESS) {
-        tn_command_end(operation, NULL, stream, &command, NULL);
+        *status = tn_command_end(operation, NULL, stream, &command, NULL);
         tn_process_renew(stream);
-        return at;
+        if (*status == TENON_OK)
+            return at;
+        unmap_after_failure(stream, tensor, at);
+        return NULL;
     }
     *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
                              error != CL_SUCCESS ? error : CL_MAP_FAILURE);
@@ -151,18 +166,7 @@ static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
         TN_CL_TRY(operation, "clEnqueueUnmapMemObject",
                   clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer,
                                           c.wait_count, c.wait_list, c.event));
-    tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
-    return TENON_OK;
-}
-
-/* After a failure nothing is left mapped, as far as the driver allows; the first failure is the one
- * to report. */
-static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor, void *pointer)
-{
-    if (tensor->memory.kind == TENON_MEMORY_SVM)
-        clEnqueueSVMUnmap(stream->queue, pointer, 0, NULL, NULL);
-    else
-        clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, 0, NULL, NULL);
+    return tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
 }
 
 /* Copies between a dense array and a view, whichever way. The last dimension is walked innermost.
@@ -244,8 +248,9 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     const tenon_sync after = {.event = tn_sync_event(sync)};
     status = unmap_extent(operation, stream, tensor, mapped, &after);
     if (status != TENON_OK) {
-        /* What failed may have been the event. */
-        unmap_after_failure(stream, tensor, mapped);
+        /* What failed may have been the event, of a command that is not enqueued then. */
+        if (status != TENON_ERROR_INCOMPLETE)
+            unmap_after_failure(stream, tensor, mapped);
         return status;
     }
     tn_sync_flush(stream, sync);

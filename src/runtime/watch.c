@@ -21,7 +21,7 @@ typedef struct watched {
     cl_event event;
     const char *operation;
     bool is_told;
-    char label[];
+    char label[TN_WATCH_LABEL];
 } watched;
 
 struct tn_watch {
@@ -33,7 +33,8 @@ struct tn_watch {
     /* Kept to the end of the stream: PoCL 3.1 is not done with an event when its state says that it
      * has failed (tests/drivers/test_failed_events.c). */
     watched *failed;
-    cl_int error; /* of the first failure that is not taken yet; CL_SUCCESS */
+    watched *spare; /* for the next command; of the stream's thread */
+    cl_int error;   /* of the first failure that is not taken yet; CL_SUCCESS */
     char text[TEXT_SIZE];
 };
 
@@ -87,6 +88,7 @@ void tn_watch_destroy(tn_watch *watch)
     }
     tn_listener_end(watch->listener);
     tn_mutex_destroy(&watch->lock);
+    free(watch->spare);
     free(watch);
 }
 
@@ -147,15 +149,19 @@ static void CL_CALLBACK hear(cl_event event, cl_int state, void *number)
     tn_listener_leave(number);
 }
 
+bool tn_watch_reserve(tn_watch *watch)
+{
+    if (watch->spare == NULL)
+        watch->spare = malloc(sizeof *watch->spare);
+    return watch->spare != NULL;
+}
+
 void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label)
 {
-    const size_t length = label != NULL ? strlen(label) : 0;
-    watched *w = malloc(sizeof *w + length + 1);
-    if (w == NULL)
-        return;
+    watched *w = watch->spare;
+    watch->spare = NULL;
     *w = (watched){.event = event, .operation = operation};
-    memcpy(w->label, label != NULL ? label : "", length + 1);
-    clRetainEvent(event);
+    snprintf(w->label, sizeof w->label, "%s", label != NULL ? label : "");
     tn_mutex_lock(&watch->lock);
     *watch->last = w;
     watch->last = &w->next;

@@ -5,6 +5,8 @@
 
 #include <tenon/context.h>
 
+#include <stdbool.h>
+
 /* What follows the commands of a stream, on its thread; drivers tell on theirs. */
 typedef struct tn_watch tn_watch;
 
@@ -14,8 +16,13 @@ tn_watch *tn_watch_create(tenon_failure_callback callback, void *user);
 /* Tells of nothing any more. NULL is allowed. */
 void tn_watch_destroy(tn_watch *watch);
 
-/* Follows a command, which ends after those before it. Where there is no memory for that its
- * failure is not told. `label`, which is copied, may be NULL. */
+/* Allocates what the next tn_watch_event needs, before the command is enqueued; false without
+ * memory. A reservation that is not used stays for the next command. */
+bool tn_watch_reserve(tn_watch *watch);
+
+/* Follows a command, which ends after those before it, and takes over a reference to its event.
+ * Needs a reservation. `label`, of which TN_WATCH_LABEL - 1 characters are copied, may be NULL. */
+#define TN_WATCH_LABEL 128
 void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label);
 
 /* Fails for the first failure since it was asked the last time; TENON_OK where there is none. The

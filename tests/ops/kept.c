@@ -168,6 +168,23 @@ int kept_count(const char *folder, tn_store_kind kind)
     return temporary_count(folder, ending);
 }
 
+const char *kept_entry(const char *folder, tn_store_kind kind)
+{
+    char ending[32], name[256];
+    snprintf(ending, sizeof ending, ".%s", tn_store_kind_name(kind));
+    assert_true(temporary_find(folder, ending, name));
+    return temporary_path(folder, name);
+}
+
+void kept_write(const char *path, tn_store_kind kind, const char *key, const char *data)
+{
+    size_t size;
+    unsigned char *bytes = tn_entry_make(kind, key, data, strlen(data), &size);
+    assert_non_null(bytes);
+    temporary_write(path, bytes, size);
+    free(bytes);
+}
+
 int kept_begin_anew(const char *variables, const char *what, const char *folder, char line[256])
 {
     char program[1024], command[8192];

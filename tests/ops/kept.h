@@ -42,6 +42,12 @@ uint64_t kept_run(kept_session *s, const tenon_store *store);
 /* How many of the folder's entries are of a kind. */
 int kept_count(const char *folder, tn_store_kind kind);
 
+/* The path of the first entry of a kind, valid as temporary_path's. */
+const char *kept_entry(const char *folder, tn_store_kind kind);
+
+/* Writes other data under an entry's key. */
+void kept_write(const char *path, tn_store_kind kind, const char *key, const char *data);
+
 /* Whether nothing was compiled, tried or checked. */
 #define assert_nothing_new(s)                                                                      \
     do {                                                                                           \

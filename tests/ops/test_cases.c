@@ -382,7 +382,7 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     const bool before = test_context->device.miscompiles_at_random;
     const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
     tn_choice choice = {.solver = family.solvers[0]};
-    bool right;
+    tn_verdict verdict;
     family.name = name;
     family.awkward = NULL;
     family.self_check = check_by_chance;
@@ -390,9 +390,9 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     first_right = which;
     tn_configure(test_context, problem, &choice);
     test_context->device.miscompiles_at_random = by_chance;
-    assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &right, why));
+    assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &verdict, why));
     test_context->device.miscompiles_at_random = before;
-    return right;
+    return verdict == TN_VERDICT_RIGHT;
 }
 
 static void drivers_that_err_by_chance_compile_anew(void **state)

@@ -1,5 +1,5 @@
-/* Streams that follow their commands, where the driver or memory fails them: a call goes on where
- * it can, and what has failed is told as far as it can be known. */
+/* Streams that follow their commands, where the driver or memory fails them: a command is followed
+ * or its call says why not, and what has failed is told as far as it can be known. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -26,6 +26,7 @@ typedef struct setting {
     tenon_context *context;
     tenon_stream *stream;
     tenon_tensor x;
+    void *mapped; /* by call_map, until the call is over */
 } setting;
 
 static tenon_stream *make_stream(tenon_context *context, bool unordered)
@@ -39,11 +40,11 @@ static tenon_stream *make_stream(tenon_context *context, bool unordered)
     return stream;
 }
 
-static void begin(setting *s, bool unordered)
+static void begin_with(setting *s, bool unordered, tenon_failure_callback failure)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     memset(s, 0, sizeof *s);
-    params.failure = tell;
+    params.failure = failure;
     params.failure_user = &s->told;
     params.unchecked = 1;
     assert_ok(tenon_context_create(&params, &s->context));
@@ -52,6 +53,11 @@ static void begin(setting *s, bool unordered)
     assert_ok(tenon_tensor_fill(s->stream, &s->x, -3, NULL));
     assert_ok(relu(s->stream, &s->x, &s->x, NULL));
     assert_ok(tenon_stream_finish(s->stream));
+}
+
+static void begin(setting *s, bool unordered)
+{
+    begin_with(s, unordered, tell);
 }
 
 static void end(setting *s)
@@ -156,20 +162,181 @@ static void lost_devices_are_told(void **state)
     }
 }
 
-/* Where there is no memory to follow a command it runs all the same, unfollowed. */
-static void commands_run_unfollowed_without_memory(void **state)
+typedef tenon_status (*enqueuing_call)(setting *s, const tenon_sync *sync);
+
+static tenon_status call_fill(setting *s, const tenon_sync *sync)
+{
+    return tenon_tensor_fill(s->stream, &s->x, 6, sync);
+}
+
+static tenon_status call_relu(setting *s, const tenon_sync *sync)
+{
+    return relu(s->stream, &s->x, &s->x, sync);
+}
+
+static tenon_status call_relu_of_nothing(setting *s, const tenon_sync *sync)
+{
+    tenon_tensor empty = s->x;
+    empty.shape[0] = 0;
+    return relu(s->stream, &empty, &empty, sync);
+}
+
+static tenon_status upload(setting *s, int64_t stride, bool is_async, const tenon_sync *sync)
+{
+    static const float values[100];
+    tenon_tensor view = s->x;
+    view.stride[0] = stride;
+    view.shape[0] /= stride;
+    const size_t size = (size_t)view.shape[0] * sizeof *values;
+    return (is_async ? tenon_tensor_upload_async : tenon_tensor_upload)(s->stream, values, size,
+                                                                        &view, sync);
+}
+
+static tenon_status call_upload(setting *s, const tenon_sync *sync)
+{
+    return upload(s, 1, false, sync);
+}
+
+static tenon_status call_upload_async(setting *s, const tenon_sync *sync)
+{
+    return upload(s, 1, true, sync);
+}
+
+static tenon_status call_upload_mapped(setting *s, const tenon_sync *sync)
+{
+    return upload(s, 2, false, sync);
+}
+
+static tenon_status call_upload_strided_async(setting *s, const tenon_sync *sync)
+{
+    return upload(s, 2, true, sync);
+}
+
+static tenon_status call_download(setting *s, const tenon_sync *sync)
+{
+    float values[100];
+    return tenon_tensor_download(s->stream, &s->x, values, sizeof values, sync);
+}
+
+static tenon_status call_map(setting *s, const tenon_sync *sync)
+{
+    const tenon_status status =
+        tenon_tensor_map(s->stream, &s->x, TENON_MAP_READ, &s->mapped, sync);
+    assert_int_equal(s->mapped != NULL, status == TENON_OK);
+    return status;
+}
+
+static const enqueuing_call calls[] = {
+    call_fill,         call_relu,          call_relu_of_nothing,      call_upload,
+    call_upload_async, call_upload_mapped, call_upload_strided_async, call_download,
+    call_map};
+#define CALLS (sizeof calls / sizeof *calls)
+
+static void run_all_calls(setting *s)
+{
+    for (size_t i = 0; i < CALLS; i++)
+        assert_ok(calls[i](s, NULL));
+    assert_ok(tenon_tensor_unmap(s->stream, &s->x, s->mapped, NULL));
+    s->mapped = NULL;
+}
+
+/* Makes the nth call of `function` fail during the call; false where there are fewer. */
+static bool fails_at(setting *s, enqueuing_call call, const char *function, cl_int error,
+                     unsigned nth, bool wants_event, tenon_status *status)
+{
+    cl_event event = NULL;
+    const tenon_sync sync = {.event = wants_event ? &event : NULL};
+    faults_fail_next(function, error, nth);
+    *status = call(s, &sync);
+    const bool is_hit = faults_end() > 0;
+    assert_true(event == NULL || *status == TENON_OK);
+    assert_int_equal(event != NULL, wants_event && *status == TENON_OK);
+    if (event != NULL)
+        clReleaseEvent(event);
+    if (s->mapped != NULL)
+        assert_ok(tenon_tensor_unmap(s->stream, &s->x, s->mapped, NULL));
+    s->mapped = NULL;
+    return is_hit;
+}
+
+/* Fails each clRetainEvent of a call; returns how many there are. */
+static unsigned deny_references(setting *s, enqueuing_call call, bool wants_event)
+{
+    tenon_status status;
+    unsigned nth = 1;
+    for (; fails_at(s, call, "clRetainEvent", CL_OUT_OF_RESOURCES, nth, wants_event, &status);
+         nth++) {
+        assert_int_equal(status, TENON_ERROR_INCOMPLETE);
+        assert_int_equal(tenon_last_cl_error(), CL_OUT_OF_RESOURCES);
+        assert_contains(tenon_last_error(), "clRetainEvent");
+        assert_works(s);
+    }
+    assert_ok(status);
+    return nth - 1;
+}
+
+/* A driver that gives no further reference to an event: the call that lacks one says so, and
+ * nobody uses an event that is gone. */
+static void references_that_the_driver_denies_are_told(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool unordered = i & 1, watched = i & 2;
+        setting s;
+        begin_with(&s, unordered, watched ? tell : NULL);
+        run_all_calls(&s);
+        for (size_t c = 0; c < CALLS; c++) {
+            const unsigned with = deny_references(&s, calls[c], true);
+            const unsigned without = deny_references(&s, calls[c], false);
+            /* The stream's chain or report, the watch and the caller share the event. */
+            assert_true(with >= (unordered && watched ? 2 : 1));
+            assert_true(without < with);
+        }
+        assert_works(&s);
+        assert_int_equal(atomic_load(&s.told.count), 0);
+        end(&s);
+    }
+}
+
+/* A call without memory to follow its command does not enqueue it. */
+static void commands_without_memory_to_follow_them_are_not_enqueued(void **state)
+{
+    (void)state;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        setting s;
+        begin(&s, unordered);
+        run_all_calls(&s);
+        for (size_t c = 0; c < CALLS; c++) {
+            tenon_status status;
+            unsigned nth = 1;
+            for (; fails_at(&s, calls[c], "malloc", CL_OUT_OF_HOST_MEMORY, nth, true, &status);
+                 nth++) {
+                assert_true(status == TENON_ERROR_OUT_OF_MEMORY ||
+                            (nth > 1 && status == TENON_ERROR_INCOMPLETE));
+                assert_works(&s);
+            }
+            assert_ok(status);
+            assert_true(nth > 1);
+        }
+        end(&s);
+    }
+}
+
+static void what_is_enqueued_without_memory_is_followed_too(void **state)
 {
     (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         setting s;
         cl_event gate;
         begin(&s, unordered);
-        faults_fail_all("malloc", CL_OUT_OF_HOST_MEMORY);
+        faults_fail_next("malloc", CL_OUT_OF_HOST_MEMORY, 1);
+        assert_int_equal(call_relu(&s, NULL), TENON_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(faults_end(), 1);
+        assert_contains(tenon_last_error(), "no memory to follow");
         cl_event event = enqueue_behind_gate(&s, &gate);
-        assert_true(faults_end() > 0);
         fail_gate(gate, event);
-        assert_ok(tenon_stream_finish(s.stream));
-        assert_int_equal(atomic_load(&s.told.count), 0);
+        assert_int_equal(tenon_stream_finish(s.stream), TENON_ERROR_ASYNCHRONOUS);
+        assert_true(atomic_load(&s.told.count) > 0);
         clReleaseEvent(event);
         end(&s);
     }
@@ -252,7 +419,9 @@ int main(void)
         cmocka_unit_test(failures_are_found_without_the_drivers_callback),
         cmocka_unit_test(states_are_asked_for_again),
         cmocka_unit_test(lost_devices_are_told),
-        cmocka_unit_test(commands_run_unfollowed_without_memory),
+        cmocka_unit_test(references_that_the_driver_denies_are_told),
+        cmocka_unit_test(commands_without_memory_to_follow_them_are_not_enqueued),
+        cmocka_unit_test(what_is_enqueued_without_memory_is_followed_too),
         cmocka_unit_test(streams_need_memory_to_follow),
         cmocka_unit_test(the_chain_outlives_a_call_that_fails),
         cmocka_unit_test(drivers_reports_are_told),

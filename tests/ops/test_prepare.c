@@ -1,6 +1,8 @@
 /* Plans that are made in the background. */
 #include "runtime.h"
 
+#include "dispatch/plan.h"
+
 #include <pthread.h>
 
 enum { SIZE = 1000 };
@@ -185,11 +187,122 @@ static void plans_outlive_their_callers(void **state)
     }
 }
 
+/* Holds the library's thread in the first plan that it makes. */
+typedef struct gate {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool is_reached, is_open, is_freed;
+    int planned;
+} gate;
+
+#define GATE_INIT                                                                                  \
+    {                                                                                              \
+        .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER                     \
+    }
+
+static void set(gate *g, bool *flag)
+{
+    pthread_mutex_lock(&g->lock);
+    *flag = true;
+    pthread_cond_broadcast(&g->changed);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void await(gate *g, const bool *flag)
+{
+    pthread_mutex_lock(&g->lock);
+    while (!*flag)
+        pthread_cond_wait(&g->changed, &g->lock);
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void hold(void *user, const tenon_progress *progress)
+{
+    gate *g = user;
+    (void)progress;
+    set(g, &g->is_reached);
+    await(g, &g->is_open);
+}
+
+static void count_plans(void *user, tenon_log_level level, const char *message)
+{
+    gate *g = user;
+    (void)level;
+    pthread_mutex_lock(&g->lock);
+    g->planned += strstr(message, ": planned ") != NULL;
+    pthread_mutex_unlock(&g->lock);
+}
+
+static void note_freed(void *user)
+{
+    gate *g = user;
+    set(g, &g->is_freed);
+}
+
+enum { PLANS = 5 };
+
+/* Asks for plans, of which the first one is being made; `x` has no memory. */
+static tenon_context *ask_for_plans(gate *g, tenon_plan *plans[PLANS])
+{
+    const int64_t size = SIZE;
+    const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, &size);
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    tenon_context *context;
+    params.progress = hold;
+    params.progress_user = params.log_user = g;
+    params.log = count_plans;
+    params.log_level = TENON_LOG_DEBUG;
+    assert_ok(tenon_context_create(&params, &context));
+    assert_ok(tenon_prepare_begin(context));
+    for (int i = 0; i < PLANS; i++)
+        assert_ok(plan_relu(context, &x, NULL, &plans[i]));
+    assert_ok(tenon_prepare_end(context));
+    await(g, &g->is_reached);
+    return context;
+}
+
+static void plans_that_nobody_holds_are_not_made(void **state)
+{
+    static gate g = GATE_INIT; /* the library's thread may still be leaving it */
+    tenon_plan *plans[PLANS];
+    (void)state;
+    tenon_context *context = ask_for_plans(&g, plans);
+    for (int i = 1; i < PLANS - 1; i++)
+        tenon_plan_release(plans[i]);
+    set(&g, &g.is_open);
+    assert_ok(tenon_plan_wait(plans[PLANS - 1]));
+    assert_progress(context, PLANS, PLANS);
+    assert_int_equal(g.planned, 2);
+    tenon_plan_release(plans[0]);
+    tenon_plan_release(plans[PLANS - 1]);
+    tenon_context_release(context);
+}
+
+/* A program that has released everything does not go on to make plans. */
+static void nothing_is_made_when_all_is_released(void **state)
+{
+    static gate g = GATE_INIT; /* the library's thread may still be leaving it */
+    tenon_plan *plans[PLANS];
+    (void)state;
+    tenon_context *context = ask_for_plans(&g, plans);
+    tn_plan_keep(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
+    for (int i = 0; i < PLANS; i++)
+        tenon_plan_release(plans[i]);
+    tenon_context_release(context);
+    set(&g, &g.is_open);
+    await(&g, &g.is_freed);
+    assert_int_equal(g.planned, 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_made_later),        cmocka_unit_test(failures_are_told),
-        cmocka_unit_test(calls_come_in_pairs),         cmocka_unit_test(others_are_not_touched),
+        cmocka_unit_test(plans_are_made_later),
+        cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(plans_that_nobody_holds_are_not_made),
+        cmocka_unit_test(nothing_is_made_when_all_is_released),
+        cmocka_unit_test(calls_come_in_pairs),
+        cmocka_unit_test(others_are_not_touched),
         cmocka_unit_test(plans_outlive_their_callers),
     };
     return TEST_MAIN(tests);

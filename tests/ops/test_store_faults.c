@@ -1,39 +1,15 @@
-/* What becomes of what the store holds where it is wrong: altered entries, solvers that are wrong,
- * and those that end the process. */
+/* Entries of the store that were altered, and solvers that it says are wrong. */
+#include "fake_solvers.h"
 #include "kept.h"
 
-#include "base/process.h"
-#include "dispatch/plan.h"
 #include "runtime/launch.h"
 #include "runtime/stream.h"
 
-#include <inttypes.h>
-#include <sys/resource.h>
-
-/* The path of the first entry of a kind. */
-static const char *entry_of(const char *folder, tn_store_kind kind)
-{
-    char ending[32], name[256];
-    snprintf(ending, sizeof ending, ".%s", tn_store_kind_name(kind));
-    assert_true(temporary_find(folder, ending, name));
-    return temporary_path(folder, name);
-}
-
 typedef enum damage { CUT, EMPTIED, ALTERED, EXTENDED, RENAMED, SENSELESS, DAMAGES } damage;
-
-/* Writes other data under an entry's key. */
-static void write_data(const char *path, tn_store_kind kind, const char *key, const char *data)
-{
-    size_t size;
-    unsigned char *bytes = tn_entry_make(kind, key, data, strlen(data), &size);
-    assert_non_null(bytes);
-    temporary_write(path, bytes, size);
-    free(bytes);
-}
 
 static void do_damage(const char *folder, tn_store_kind kind, damage how)
 {
-    const char *path = entry_of(folder, kind);
+    const char *path = kept_entry(folder, kind);
     size_t size;
     tn_entry entry;
     unsigned char *bytes = temporary_read(path, &size);
@@ -43,9 +19,9 @@ static void do_damage(const char *folder, tn_store_kind kind, damage how)
     if (how == RENAMED) {
         char key[8192];
         snprintf(key, sizeof key, "%sx", entry.key);
-        write_data(path, kind, key, "right 1 paths ffff\n");
+        kept_write(path, kind, key, "right 1 paths ffff\n");
     } else if (how == SENSELESS) {
-        write_data(path, kind, entry.key, "nothing of sense\n");
+        kept_write(path, kind, entry.key, "nothing of sense\n");
     } else {
         bytes[size / 2] ^= how == ALTERED ? 16 : 0;
         temporary_write(path, bytes,
@@ -91,70 +67,17 @@ static void entries_that_were_damaged_are_made_anew(void **state)
     temporary_remove(folder);
 }
 
-/* A family of two solvers, of which the better one does what a test says. */
-enum { RIGHT, WRONG, FATAL } behaviour;
-static int checks;
-static const tn_solver bad_solver, good_solver;
-
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
-{
-    (void)context;
-    (void)problem;
-    choice->time = choice->solver == &bad_solver ? 1 : 2;
-    return NULL;
-}
-
-static const tn_solver bad_solver = {
-    .name = "bad", .configure = configure, .launch = test_launch_nothing};
-static const tn_solver good_solver = {
-    .name = "good", .configure = configure, .launch = test_launch_nothing};
-static const tn_solver *const both[] = {&bad_solver, &good_solver};
-
-static tenon_status check_as_told(tenon_stream *stream, const tn_problem *problem,
-                                  const tn_choice *choice, bool *right, char why[256])
-{
-    (void)stream;
-    (void)problem;
-    checks++;
-    *right = choice->solver != &bad_solver || behaviour == RIGHT;
-    snprintf(why, 256, "%s", *right ? "" : "element 3 is 7, must be 8");
-    if (choice->solver == &bad_solver && behaviour == FATAL)
-        abort();
-    return TENON_OK;
-}
-
-static const tn_family family = {
-    .name = "fake", .solvers = both, .solver_count = 2, .self_check = check_as_told};
-static const tn_problem open = {.size = sizeof open, .forced = -1};
-static const tn_problem forced = {.size = sizeof forced, .forced = 0};
-
-/* What is chosen in a new context, and how many checks that took. */
-static void assert_chosen(kept_session *s, const char *folder, const tn_solver *solver, int count)
-{
-    const tenon_store store = kept_folder(folder);
-    tn_choice choice;
-    checks = 0;
-    kept_open(s, &store);
-    s->context->device.miscompiles_at_random = false; /* which would be asked for code more often */
-    assert_ok(tn_select("tenon_fake", s->context, &family, &open, &choice));
-    assert_string_equal(choice.solver->name, solver->name);
-    kept_see(s);
-    kept_close(s);
-    assert_int_equal(checks, count);
-    assert_int_equal(temporary_count(folder, ".writing-"), 0);
-}
-
 static void wrong_solvers_are_barred_at_once_in_the_next_context(void **state)
 {
     char *folder = temporary_make();
     kept_session s;
     (void)state;
-    behaviour = WRONG;
-    assert_chosen(&s, folder, &good_solver, 2);
+    fake_behaviour = FAKE_WRONG;
+    fake_assert_chosen(&s, folder, "good", 2);
     assert_int_equal(s.seen.checks, 2);
     assert_int_equal(s.seen.checks_wrong, 1);
     assert_int_equal(s.log.warnings, 1);
-    assert_chosen(&s, folder, &good_solver, 0);
+    fake_assert_chosen(&s, folder, "good", 0);
     assert_int_equal(s.seen.checks_recalled, 2);
     assert_int_equal(s.log.warnings, 1);
     assert_contains(s.log.warning, "solver fake/bad is barred");
@@ -258,229 +181,12 @@ static void a_solver_that_does_nothing_is_found_out_once(void **state)
     temporary_remove(folder);
 }
 
-/* What a process that was begun with "abort" does: it leaves what it has half written, too. */
-static int run_and_abort(const char *folder)
-{
-    const struct rlimit none = {0, 0};
-    char process[TN_PROCESS_SIZE], name[128];
-    kept_session s;
-    setrlimit(RLIMIT_CORE, &none); /* the end is wanted, and need not be told */
-    if (freopen("/dev/null", "w", stderr) == NULL)
-        return 0;
-    tn_process_name(process);
-    snprintf(name, sizeof name, ".writing-%s-abcdef", process);
-    temporary_write(temporary_path(folder, name), "half", 4);
-    behaviour = FATAL;
-    assert_chosen(&s, folder, &good_solver, 2);
-    return 0;
-}
-
-static void abort_once(const char *folder)
-{
-    char line[256];
-    assert_int_not_equal(kept_begin_anew("", "abort", folder, line), 0);
-    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 1);
-    assert_int_equal(temporary_count(folder, ".writing-"), 1);
-}
-
-/* Makes the mark so many seconds older; returns how often it has ended a process. */
-static unsigned age_mark(const char *folder, int64_t seconds)
-{
-    const char *path = entry_of(folder, TN_STORE_RUNNING);
-    char process[64], data[256];
-    unsigned strikes;
-    int64_t since;
-    size_t size;
-    tn_entry entry;
-    unsigned char *bytes = temporary_read(path, &size);
-    assert_true(tn_entry_read(bytes, size, &entry));
-    snprintf(data, sizeof data, "%.*s", (int)entry.data_size, (const char *)entry.data);
-    assert_int_equal(
-        sscanf(data, "process %63s strikes %u since %" SCNd64, process, &strikes, &since), 3);
-    snprintf(data, sizeof data, "process %s strikes %u since %" PRId64, process, strikes,
-             since - seconds);
-    write_data(path, TN_STORE_RUNNING, entry.key, data);
-    free(bytes);
-    return strikes;
-}
-
-#define HOUR 3600
-
-static void what_ends_the_process_is_barred_at_the_second_start(void **state)
-{
-    char *folder = temporary_make();
-    kept_session s;
-    (void)state;
-    behaviour = FATAL;
-    abort_once(folder);
-    for (int i = 0; i < 2; i++) {
-        assert_chosen(&s, folder, &good_solver, i == 0);
-        assert_int_equal(s.log.warnings, 1);
-        assert_contains(s.log.warning, "solver fake/bad is barred");
-        assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
-    }
-    /* After an hour it is tried again, and bars for a day where that ends badly. */
-    assert_int_equal(age_mark(folder, HOUR + 1), 1);
-    abort_once(folder);
-    assert_chosen(&s, folder, &good_solver, 0);
-    assert_contains(s.log.warning, "(2 so far)");
-    age_mark(folder, HOUR + 1);
-    assert_chosen(&s, folder, &good_solver, 0);
-    /* And where it ends well, it is as good as any. */
-    age_mark(folder, 24 * HOUR);
-    behaviour = RIGHT;
-    assert_chosen(&s, folder, &bad_solver, 1);
-    assert_int_equal(s.log.warnings, 0);
-    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
-    assert_chosen(&s, folder, &bad_solver, 0);
-    temporary_remove(folder);
-}
-
-static void what_ended_a_process_cannot_be_forced(void **state)
-{
-    char *folder = temporary_make();
-    const tenon_store store = kept_folder(folder);
-    kept_session s;
-    tn_choice choice;
-    (void)state;
-    behaviour = FATAL;
-    abort_once(folder);
-    kept_open(&s, &store);
-    assert_refused(tn_select("tenon_fake", s.context, &family, &forced, &choice),
-                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
-    assert_contains(tenon_last_error(), "a process ended while it was tried");
-    kept_close(&s);
-    temporary_remove(folder);
-}
-
-/* Marks that make no sense, or are of days to come, bar nothing. */
-static void marks_of_any_text_are_taken(void **state)
-{
-    static const char *const texts[] = {
-        "",
-        "nothing of sense",
-        "process - strikes 1 since 9223372036854775807",
-        "process - strikes 1 since -9223372036854775808",
-        "process - strikes 4294967295 since 99999999999999999999",
-        "process  strikes  since ",
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        char *folder = temporary_make();
-        kept_session s;
-        behaviour = FATAL;
-        abort_once(folder);
-        const char *path = entry_of(folder, TN_STORE_RUNNING);
-        size_t size;
-        tn_entry entry;
-        unsigned char *bytes = temporary_read(path, &size);
-        assert_true(tn_entry_read(bytes, size, &entry));
-        write_data(path, TN_STORE_RUNNING, entry.key, texts[i]);
-        free(bytes);
-        behaviour = RIGHT;
-        assert_chosen(&s, folder, &bad_solver, 1);
-        assert_int_equal(s.log.warnings, 0);
-        assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
-        temporary_remove(folder);
-    }
-}
-
-/* A call that nothing else serves is not refused for what may have been somebody's Ctrl-C: what
- * ended one process is tried again there, and barred when it has ended two. */
-static void what_serves_alone_is_tried_once_more(void **state)
-{
-    const tn_family alone = {
-        .name = "fake", .solvers = both, .solver_count = 1, .self_check = check_as_told};
-    char *folder = temporary_make();
-    const tenon_store store = kept_folder(folder);
-    tn_choice choice;
-    kept_session s;
-    (void)state;
-    abort_once(folder);
-    behaviour = RIGHT;
-    kept_open(&s, &store);
-    assert_ok(tn_select("tenon_fake", s.context, &family, &open, &choice));
-    assert_string_equal(choice.solver->name, "good");
-    assert_ok(tn_select("tenon_fake", s.context, &alone, &open, &choice));
-    assert_string_equal(choice.solver->name, "bad");
-    assert_int_equal(s.log.warnings, 1);
-    kept_close(&s);
-    temporary_remove(folder);
-
-    folder = temporary_make();
-    const tenon_store other = kept_folder(folder);
-    abort_once(folder);
-    assert_chosen(&s, folder, &good_solver, 1);
-    age_mark(folder, HOUR + 1);
-    abort_once(folder);
-    kept_open(&s, &other);
-    assert_refused(tn_select("tenon_fake", s.context, &alone, &open, &choice),
-                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "a process ended");
-    kept_close(&s);
-    temporary_remove(folder);
-}
-
-/* A trial that has ended a process finds the capability absent, and says so. */
-static void trials_that_ended_a_process_are_not_made(void **state)
-{
-    char *folder = temporary_make(), data[128], name[TN_STORE_NAME_SIZE];
-    const tenon_store store = kept_folder(folder);
-    kept_session s;
-    tn_entry entry;
-    size_t size;
-    (void)state;
-    const uint64_t bits = kept_run(&s, &store);
-    const char *path = entry_of(folder, TN_STORE_TRIAL);
-    unsigned char *bytes = temporary_read(path, &size);
-    assert_true(tn_entry_read(bytes, size, &entry));
-    assert_contains(entry.key, "trial hardware_fma");
-    snprintf(data, sizeof data, "process - strikes 2 since %lld", (long long)time(NULL) - 60);
-    tn_store_name(TN_STORE_RUNNING, entry.key, name);
-    write_data(temporary_path(folder, name), TN_STORE_RUNNING, entry.key, data);
-    free(bytes);
-    assert_int_equal(remove(path), 0);
-    assert_true(kept_run(&s, &store) == bits); /* of integers */
-    assert_int_equal(s.seen.trials, 0);
-    assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "hardware_fma is not tried on ");
-    assert_contains(s.log.warning, "a process ended while it was tried (2 so far)");
-    age_mark(folder, 24 * HOUR);
-    assert_true(kept_run(&s, &store) == bits);
-    assert_int_equal(s.seen.trials, 1);
-    assert_int_equal(s.log.warnings, 0);
-    temporary_remove(folder);
-}
-
-/* One line for a mark that was altered. */
-static void marks_that_were_damaged_bar_nothing(void **state)
-{
-    char *folder = temporary_make();
-    kept_session s;
-    (void)state;
-    behaviour = FATAL;
-    abort_once(folder);
-    do_damage(folder, TN_STORE_RUNNING, ALTERED);
-    behaviour = RIGHT;
-    assert_chosen(&s, folder, &bad_solver, 1);
-    assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "was cut or altered");
-    temporary_remove(folder);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(entries_that_were_damaged_are_made_anew),
         cmocka_unit_test(wrong_solvers_are_barred_at_once_in_the_next_context),
         cmocka_unit_test(a_solver_that_does_nothing_is_found_out_once),
-        cmocka_unit_test(what_ends_the_process_is_barred_at_the_second_start),
-        cmocka_unit_test(what_ended_a_process_cannot_be_forced),
-        cmocka_unit_test(marks_of_any_text_are_taken),
-        cmocka_unit_test(what_serves_alone_is_tried_once_more),
-        cmocka_unit_test(trials_that_ended_a_process_are_not_made),
-        cmocka_unit_test(marks_that_were_damaged_bar_nothing),
     };
-    if (argc == 3 && strcmp(argv[1], "abort") == 0)
-        return run_and_abort(argv[2]);
     return TEST_MAIN_ALONE(tests);
 }

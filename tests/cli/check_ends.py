@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Processes that end in the middle of a trial or a self-check: an orderly end leaves nothing that a
+later process goes by, any other counts once.
+
+    check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so
+"""
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+TENON, BACKGROUND, HELD_DRIVER = sys.argv[1:4]
+del sys.argv[1:4]
+LIMIT = 300  # seconds of waiting for what must come
+CALL = ("check", "gemm", "a=f32:64x64", "b=f32:64x64", "d=f32:64x64")
+# Of a process with an empty store: the first launch is of the trial of fma, without which nothing is
+# built; a self-check follows.
+LAUNCHES = (1, 2)
+
+
+class Ends(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.place = Path(place.name)
+        self.use_store("store")
+
+    def use_store(self, name):
+        """An empty store for the processes that follow."""
+        self.store = self.place / name
+        self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
+
+    def start(self, launch, *command, ignored=()):
+        """The process, which a launch of its holds."""
+        for name in ("held", "go"):
+            (self.place / name).unlink(missing_ok=True)
+        environment = dict(self.environment, LD_PRELOAD=HELD_DRIVER, HELD_LAUNCH=str(launch), HELD_FOLDER=str(self.place))
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+                                   preexec_fn=lambda: [signal.signal(number, signal.SIG_IGN) for number in ignored])
+        ends = time.monotonic() + LIMIT
+        while not (self.place / "held").exists():
+            if process.poll() is not None or time.monotonic() > ends:
+                process.kill()
+                self.fail(f"launch {launch} was not reached: {process.communicate()[0]}")
+            time.sleep(0.01)
+        return process
+
+    def end(self, launch, number):
+        """Ends a command at a launch by a signal."""
+        process = self.start(launch, TENON, *CALL)
+        process.send_signal(number)
+        out = process.communicate(timeout=LIMIT)[0]
+        self.assertEqual(process.returncode, -number, out)
+
+    def marks(self):
+        return sorted(path.name for path in self.store.glob("*.running"))
+
+    def check_next(self):
+        """The next process has fma, bars nothing and says nothing of a process that ended."""
+        done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False, env=self.environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("a process ended", done.stdout + done.stderr)
+        called = subprocess.run([TENON, *CALL], capture_output=True, text=True, check=False, env=self.environment)
+        self.assertEqual(called.returncode, 0, called.stdout + called.stderr)
+        self.assertNotIn("a process ended", called.stdout + called.stderr)
+        return done.stdout
+
+    def capability(self, listed, name):
+        return next(line for line in listed.splitlines() if name in line)
+
+    def usual_fma(self):
+        """What is found where nothing has ended."""
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False,
+                                  env=dict(self.environment, TENON_CACHE_DIR=folder))
+        return self.capability(done.stdout, "hardware_fma").split()[:2]
+
+    def test_an_interrupted_command_leaves_nothing(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            for launch in LAUNCHES:
+                self.use_store(f"{number}.{launch}")
+                self.end(launch, number)
+                self.assertEqual(self.marks(), [], (number, launch))
+                self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+
+    def test_three_interrupts_at_once_end_it(self):
+        """Whatever the orderly end waits for; how the process ends is the same."""
+        process = self.start(1, TENON, *CALL)
+        for _ in range(3):
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(process.returncode, -signal.SIGINT)
+
+    def test_an_ignored_interrupt_stays_ignored(self):
+        process = self.start(1, TENON, *CALL, ignored=[signal.SIGINT])
+        process.send_signal(signal.SIGINT)
+        (self.place / "go").touch()
+        out = process.communicate(timeout=LIMIT)[0]
+        self.assertEqual(process.returncode, 0, out)
+
+    def test_a_killed_command_counts_once(self):
+        """One mark each time, and fma stays."""
+        for _ in range(2):
+            self.end(1, signal.SIGKILL)
+            self.assertEqual(len(self.marks()), 1)
+        self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+        self.assertEqual(self.marks(), [])
+
+    def test_plans_in_the_background_may_be_left(self):
+        for launch in LAUNCHES:
+            for way in ("return", "exit", "keep"):
+                self.use_store(f"{way}.{launch}")
+                process = self.start(launch, BACKGROUND, way, str(self.place / "held"), str(self.place / "go"))
+                process.communicate(timeout=LIMIT)
+                self.assertEqual(self.marks(), [], (way, launch))
+                self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+
+    def test_an_end_at_once_counts_once(self):
+        process = self.start(1, BACKGROUND, "_exit", str(self.place / "held"), str(self.place / "go"))
+        process.communicate(timeout=LIMIT)
+        self.assertEqual(len(self.marks()), 1)
+        self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

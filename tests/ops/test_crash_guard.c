@@ -1,0 +1,454 @@
+/* The crash guard: what becomes of a check or trial during which a process ended, and that an
+ * orderly end of a process leaves nothing behind. */
+#include "fake_solvers.h"
+#include "kept.h"
+
+#include "base/process.h"
+#include "runtime/running.h"
+#include "runtime/stream.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* How a child process ends in the middle of a check, which goes on on another thread where that is
+ * how it ends. */
+static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t check_began = PTHREAD_COND_INITIALIZER;
+static bool has_begun;
+
+static void tell(void)
+{
+    pthread_mutex_lock(&check_lock);
+    has_begun = true;
+    pthread_cond_signal(&check_began);
+    pthread_mutex_unlock(&check_lock);
+}
+
+static void tell_and_hang(tenon_context *context)
+{
+    (void)context;
+    tell();
+    for (;;)
+        pause();
+}
+
+static void end_by_exit(tenon_context *context)
+{
+    (void)context;
+    exit(0);
+}
+
+static void end_at_once(tenon_context *context)
+{
+    (void)context;
+    _exit(0);
+}
+
+static void end_by_abort(tenon_context *context)
+{
+    const struct rlimit none = {0, 0};
+    (void)context;
+    setrlimit(RLIMIT_CORE, &none); /* the end is wanted, and need not be told */
+    abort();
+}
+
+static void end_by_signal(tenon_context *context)
+{
+    (void)context;
+    raise(SIGKILL);
+}
+
+/* A child of a fork that ends in an orderly way has not begun what its parent was at. */
+static void end_a_fork_and_by_signal(tenon_context *context)
+{
+    (void)context;
+    const pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    waitpid(child, NULL, 0);
+    raise(SIGKILL);
+}
+
+/* In a trial that a check has asked for. */
+static void end_in_a_trial(tenon_context *context)
+{
+    (void)tn_running_begin(context, "a trial", 1);
+    raise(SIGKILL);
+}
+
+static void end_after_a_trial(tenon_context *context)
+{
+    tn_running_end(tn_running_begin(context, "a trial", 1));
+    raise(SIGKILL);
+}
+
+static void end_orderly_in_a_trial(tenon_context *context)
+{
+    (void)tn_running_begin(context, "a trial", 1);
+    exit(0);
+}
+
+static void *choose(void *data)
+{
+    kept_session *s = data;
+    tn_choice choice;
+    (void)tn_select("tenon_fake", s->context, &fake_family, &fake_problem, &choice);
+    tell(); /* that there was no check */
+    return NULL;
+}
+
+typedef struct way {
+    const char *name;
+    void (*at_check)(tenon_context *context);
+    bool is_orderly;
+} way;
+
+static const way ways[] = {
+    {"return", tell_and_hang, true},
+    {"exit", tell_and_hang, true},
+    {"exit-in-check", end_by_exit, true},
+    {"exit-in-trial", end_orderly_in_a_trial, true},
+    {"abort", end_by_abort, false},
+    {"_exit", end_at_once, false},
+    {"kill", end_by_signal, false},
+    {"kill-after-fork", end_a_fork_and_by_signal, false},
+    {"kill-after-trial", end_after_a_trial, false},
+    {"kill-in-trial", end_in_a_trial, false},
+};
+#define WAYS (sizeof ways / sizeof *ways)
+
+/* What a process that was begun with the name of a way does: it leaves what it has half written,
+ * too. */
+static int run_and_end(const way *w, const char *folder)
+{
+    static kept_session s; /* the thread uses it to the end */
+    const tenon_store store = kept_folder(folder);
+    char process[TN_PROCESS_SIZE], name[128];
+    pthread_t thread;
+    tn_process_name(process);
+    snprintf(name, sizeof name, ".writing-%s-abcdef", process);
+    temporary_write(temporary_path(folder, name), "half", 4);
+    fake_at_check = w->at_check;
+    kept_open(&s, &store);
+    if (pthread_create(&thread, NULL, choose, &s) != 0)
+        return 1;
+    pthread_mutex_lock(&check_lock);
+    while (!has_begun)
+        pthread_cond_wait(&check_began, &check_lock);
+    pthread_mutex_unlock(&check_lock);
+    if (strcmp(w->name, "exit") == 0)
+        exit(0);
+    return 0;
+}
+
+static void end_once(const char *folder, const char *name)
+{
+    char line[256];
+    (void)kept_begin_anew("", name, folder, line);
+    assert_int_equal(temporary_count(folder, ".writing-"), 1);
+}
+
+static void kill_once(const char *folder)
+{
+    end_once(folder, "kill");
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 1);
+}
+
+/* Makes the mark so many seconds older; returns how often it has ended a process. */
+static unsigned age_mark(const char *folder, int64_t seconds)
+{
+    const char *path = kept_entry(folder, TN_STORE_RUNNING);
+    char data[TN_CRASH_MARK_TEXT];
+    tn_crash_mark mark;
+    size_t size;
+    tn_entry entry;
+    unsigned char *bytes = temporary_read(path, &size);
+    assert_true(tn_entry_read(bytes, size, &entry));
+    snprintf(data, sizeof data, "%.*s", (int)entry.data_size, (const char *)entry.data);
+    assert_true(tn_crash_mark_read(data, time(NULL), &mark));
+    mark.since -= seconds;
+    tn_crash_mark_write(&mark, data);
+    kept_write(path, TN_STORE_RUNNING, entry.key, data);
+    free(bytes);
+    return mark.strikes;
+}
+
+#define HOUR 3600
+
+/* However often: nothing is left that a later process goes by. */
+static void an_orderly_end_is_no_crash(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WAYS; i++) {
+        char *folder = temporary_make();
+        kept_session s;
+        for (int times = 0; ways[i].is_orderly && times < 3; times++) {
+            end_once(folder, ways[i].name);
+            if (kept_count(folder, TN_STORE_RUNNING) != 0)
+                fail_msg("%s leaves a mark", ways[i].name);
+        }
+        fake_assert_chosen(&s, folder, "bad", 1);
+        assert_int_equal(s.log.warnings, 0);
+        temporary_remove(folder);
+    }
+}
+
+/* Each bars what was tried last, and nothing else. */
+static void any_other_end_counts_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WAYS; i++) {
+        char *folder = temporary_make();
+        const bool is_in_trial = ways[i].at_check == end_in_a_trial;
+        kept_session s;
+        if (!ways[i].is_orderly) {
+            end_once(folder, ways[i].name);
+            assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 1);
+            fake_assert_chosen(&s, folder, is_in_trial ? "bad" : "good", 1);
+            assert_int_equal(s.log.warnings, !is_in_trial);
+            assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 1);
+            assert_int_equal(age_mark(folder, 0), !is_in_trial);
+        }
+        temporary_remove(folder);
+    }
+}
+
+/* An orderly end takes back what it has set, and no more. */
+static void earlier_strikes_stay(void **state)
+{
+    char *folder = temporary_make();
+    kept_session s;
+    (void)state;
+    kill_once(folder);
+    fake_assert_chosen(&s, folder, "good", 1);
+    assert_int_equal(age_mark(folder, HOUR + 1), 1);
+    end_once(folder, "exit");
+    assert_int_equal(age_mark(folder, 0), 1);
+    kill_once(folder);
+    fake_assert_chosen(&s, folder, "good", 0);
+    assert_contains(s.log.warning, "(2 so far)");
+    temporary_remove(folder);
+}
+
+static void what_ends_the_process_is_barred_at_the_second_start(void **state)
+{
+    char *folder = temporary_make();
+    kept_session s;
+    (void)state;
+    kill_once(folder);
+    for (int i = 0; i < 2; i++) {
+        fake_assert_chosen(&s, folder, "good", i == 0);
+        assert_int_equal(s.log.warnings, 1);
+        assert_contains(s.log.warning, "solver fake/bad is barred");
+        assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
+    }
+    /* After an hour it is tried again, and bars for a day where that ends badly. */
+    assert_int_equal(age_mark(folder, HOUR + 1), 1);
+    kill_once(folder);
+    fake_assert_chosen(&s, folder, "good", 0);
+    assert_contains(s.log.warning, "(2 so far)");
+    age_mark(folder, HOUR + 1);
+    fake_assert_chosen(&s, folder, "good", 0);
+    /* And where it ends well, it is as good as any. */
+    age_mark(folder, 24 * HOUR);
+    fake_assert_chosen(&s, folder, "bad", 1);
+    assert_int_equal(s.log.warnings, 0);
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
+    fake_assert_chosen(&s, folder, "bad", 0);
+    temporary_remove(folder);
+}
+
+static void what_ended_a_process_cannot_be_forced(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    tn_choice choice;
+    (void)state;
+    kill_once(folder);
+    kept_open(&s, &store);
+    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_forced, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
+    assert_contains(tenon_last_error(), "a process ended while it was tried");
+    assert_null(strstr(tenon_last_error(), "wrong results"));
+    kept_close(&s);
+    temporary_remove(folder);
+}
+
+/* Marks that make no sense, or are of days to come, bar nothing. */
+static void marks_of_any_text_are_taken(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "nothing of sense",
+        "process - strikes 1 since 9223372036854775807",
+        "process - strikes 1 since -9223372036854775808",
+        "process - strikes 4294967295 since 99999999999999999999",
+        "process  strikes  since ",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char *folder = temporary_make();
+        kept_session s;
+        kill_once(folder);
+        const char *path = kept_entry(folder, TN_STORE_RUNNING);
+        size_t size;
+        tn_entry entry;
+        unsigned char *bytes = temporary_read(path, &size);
+        assert_true(tn_entry_read(bytes, size, &entry));
+        kept_write(path, TN_STORE_RUNNING, entry.key, texts[i]);
+        free(bytes);
+        fake_assert_chosen(&s, folder, "bad", 1);
+        assert_int_equal(s.log.warnings, 0);
+        assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0);
+        temporary_remove(folder);
+    }
+}
+
+/* A call that nothing else serves is not refused for what may have been somebody's Ctrl-C, however
+ * often that was. */
+static void the_last_resort_is_never_barred(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    tn_choice choice;
+    kept_session s;
+    (void)state;
+    for (unsigned times = 1; times < 5; times++) {
+        kill_once(folder);
+        kept_open(&s, &store);
+        assert_ok(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice));
+        assert_string_equal(choice.solver->name, "good");
+        kept_close(&s);
+        assert_int_equal(age_mark(folder, 31 * 24 * HOUR), times);
+    }
+    age_mark(folder, -31 * 24 * HOUR);
+    kept_open(&s, &store);
+    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_forced, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "(4 so far)");
+    assert_ok(tn_select("tenon_fake", s.context, &fake_family_alone, &fake_problem, &choice));
+    assert_string_equal(choice.solver->name, "bad");
+    kept_close(&s);
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0); /* it is right */
+    temporary_remove(folder);
+}
+
+/* Where the last resort itself is wrong, those that are barred by the guard alone are tried. */
+static void what_is_barred_by_the_guard_serves_where_all_else_is_wrong(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    tn_choice choice;
+    kept_session s;
+    (void)state;
+    kill_once(folder);
+    kept_open(&s, &store);
+    fake_good_is_wrong = true;
+    assert_ok(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice));
+    assert_string_equal(choice.solver->name, "bad");
+    kept_close(&s);
+    temporary_remove(folder);
+
+    folder = temporary_make();
+    const tenon_store other = kept_folder(folder);
+    kill_once(folder);
+    kept_open(&s, &other);
+    fake_behaviour = FAKE_WRONG;
+    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice),
+                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
+    fake_good_is_wrong = false;
+    fake_behaviour = FAKE_RIGHT;
+    kept_close(&s);
+    temporary_remove(folder);
+}
+
+/* Gives the trial of fma a mark of so many processes that have ended, and forgets its outcome. */
+static void mark_fma(const char *folder, int strikes)
+{
+    char data[128], name[TN_STORE_NAME_SIZE];
+    tn_entry entry;
+    size_t size;
+    const char *path = kept_entry(folder, TN_STORE_TRIAL);
+    unsigned char *bytes = temporary_read(path, &size);
+    assert_true(tn_entry_read(bytes, size, &entry));
+    assert_contains(entry.key, "trial hardware_fma");
+    snprintf(data, sizeof data, "process - strikes %d since %lld", strikes,
+             (long long)time(NULL) - 60);
+    tn_store_name(TN_STORE_RUNNING, entry.key, name);
+    kept_write(temporary_path(folder, name), TN_STORE_RUNNING, entry.key, data);
+    free(bytes);
+    assert_int_equal(remove(path), 0);
+}
+
+/* A trial that has ended processes finds the capability absent, and says so: that of fma, by which
+ * results have other bits, only after three, and for an hour. */
+static void trials_that_ended_processes_are_not_made(void **state)
+{
+    char *folder = temporary_make();
+    const tenon_store store = kept_folder(folder);
+    kept_session s;
+    (void)state;
+    const uint64_t bits = kept_run(&s, &store);
+    mark_fma(folder, 2);
+    assert_true(kept_run(&s, &store) == bits);
+    assert_int_equal(s.seen.trials, 1);
+    assert_int_equal(s.log.warnings, 0);
+    mark_fma(folder, 3);
+    assert_true(kept_run(&s, &store) == bits); /* of integers */
+    assert_int_equal(s.seen.trials, 0);
+    assert_int_equal(s.log.warnings, 1);
+    assert_contains(s.log.warning, "hardware_fma is not tried on ");
+    assert_contains(s.log.warning, "a process ended while it was tried (3 so far)");
+    age_mark(folder, HOUR);
+    assert_true(kept_run(&s, &store) == bits);
+    assert_int_equal(s.seen.trials, 1);
+    assert_int_equal(s.log.warnings, 0);
+    temporary_remove(folder);
+}
+
+static void alter(const char *path)
+{
+    size_t size;
+    unsigned char *bytes = temporary_read(path, &size);
+    bytes[size / 2] ^= 16;
+    temporary_write(path, bytes, size);
+    free(bytes);
+}
+
+/* One line for a mark that was altered. */
+static void marks_that_were_damaged_bar_nothing(void **state)
+{
+    char *folder = temporary_make();
+    kept_session s;
+    (void)state;
+    kill_once(folder);
+    alter(kept_entry(folder, TN_STORE_RUNNING));
+    fake_assert_chosen(&s, folder, "bad", 1);
+    assert_int_equal(s.log.warnings, 1);
+    assert_contains(s.log.warning, "was cut or altered");
+    temporary_remove(folder);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_orderly_end_is_no_crash),
+        cmocka_unit_test(any_other_end_counts_once),
+        cmocka_unit_test(earlier_strikes_stay),
+        cmocka_unit_test(what_ends_the_process_is_barred_at_the_second_start),
+        cmocka_unit_test(what_ended_a_process_cannot_be_forced),
+        cmocka_unit_test(marks_of_any_text_are_taken),
+        cmocka_unit_test(the_last_resort_is_never_barred),
+        cmocka_unit_test(what_is_barred_by_the_guard_serves_where_all_else_is_wrong),
+        cmocka_unit_test(trials_that_ended_processes_are_not_made),
+        cmocka_unit_test(marks_that_were_damaged_bar_nothing),
+    };
+    for (size_t i = 0; argc == 3 && i < WAYS; i++)
+        if (strcmp(argv[1], ways[i].name) == 0)
+            return run_and_end(&ways[i], argv[2]);
+    return TEST_MAIN_ALONE(tests);
+}
