@@ -479,6 +479,26 @@ struct operand : ::tenon_operand {
     }
 };
 
+/** A scalar of a plan's run by its name, which must last as long as this: {"learning_rate", 1e-3},
+ * {"step", step}. An integer that is not negative is tenon_scalar_u64, any other number
+ * tenon_scalar_f64. */
+struct scalar : ::tenon_scalar {
+    /** Of any number. */
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    scalar(const char *called, T value) : ::tenon_scalar{made(called, value)}
+    {
+    }
+
+  private:
+    template <class T> static tenon_scalar made(const char *called, T value)
+    {
+        if constexpr (std::is_integral_v<T>)
+            if (!(value < T{}))
+                return tenon_scalar_u64(called, static_cast<std::uint64_t>(value));
+        return tenon_scalar_f64(called, static_cast<double>(value));
+    }
+};
+
 /** tenon_plan, which the functions …_plan make. */
 class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
   public:
@@ -512,16 +532,18 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     }
     /** The same with operands by name, in any order, each at an offset of its own, which takes the
      * place of the plan's (tenon_plan_run_operands): plan.run(stream, {{"a", x}, {"b", y}, …}). One
-     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. */
-    result run(tenon_stream *stream, const std::vector<operand> &named) const
+     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. Scalars
+     * are of this run alone: plan.run(stream, {{"gradient", g}, …}, {{"step", step}}). */
+    result run(tenon_stream *stream, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
     {
-        return run_operands(stream, named, nullptr);
+        return run_operands(stream, named, scalars, nullptr);
     }
     /** The same with what it waits for and signals. */
-    result run(tenon_stream *stream, const tenon_sync &sync,
-               const std::vector<operand> &named) const
+    result run(tenon_stream *stream, const tenon_sync &sync, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
     {
-        return run_operands(stream, named, &sync);
+        return run_operands(stream, named, scalars, &sync);
     }
     /** The names of what a run takes, in order. */
     std::vector<std::string> names() const
@@ -531,14 +553,25 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
             all.emplace_back(tenon_plan_operand_name(get(), i));
         return all;
     }
+    /** The scalars that a run can set, with the plan's values, in order (tenon_plan_scalar). */
+    std::vector<tenon_scalar> scalars() const
+    {
+        std::vector<tenon_scalar> all;
+        tenon_scalar next = tenon_plan_scalar(get(), 0);
+        for (; next.name != nullptr; next = tenon_plan_scalar(get(), index_of(all.size())))
+            all.push_back(next);
+        return all;
+    }
 
   private:
+    static std::uint32_t index_of(std::size_t size) { return static_cast<std::uint32_t>(size); }
     result run_operands(tenon_stream *stream, const std::vector<operand> &named,
-                        const tenon_sync *sync) const
+                        const std::vector<scalar> &numbers, const tenon_sync *sync) const
     {
         const std::vector<tenon_operand> given(named.begin(), named.end());
-        return check(tenon_plan_run_operands(stream, get(), given.data(),
-                                             static_cast<std::uint32_t>(given.size()), sync));
+        const std::vector<tenon_scalar> set(numbers.begin(), numbers.end());
+        return check(tenon_plan_run_operands(stream, get(), given.data(), index_of(given.size()),
+                                             set.data(), index_of(set.size()), sync));
     }
 };
 

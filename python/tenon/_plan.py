@@ -107,7 +107,7 @@ class Plan:
                 given[i].memory, given[i].offset = t._c.memory, t._c.offset
                 t.memory.use(stream)
         with stream.lock:
-            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count, ffi.NULL))
+            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count, ffi.NULL, 0, ffi.NULL))
         made = [operands[o] for o in self._outputs]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 

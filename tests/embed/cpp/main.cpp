@@ -172,6 +172,39 @@ void test_named_operands(const tenon::Context &context, const tenon::Stream &str
     EXPECT(std::strstr(tenon_last_error(), "\"d\" is missing") != nullptr);
 }
 
+/* Scalars of a run: as the immediate call's parameters, and gone with the run. */
+void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Plan plan;
+    tenon::gemm_params params;
+    params.epilogue.alpha = 2;
+    TRY(tenon::gemm_plan(plan, context, params, p.a, p.b, nullptr, nullptr, p.d));
+    const std::vector<tenon::operand> named = {{"a", p.a}, {"b", p.b}, {"d", p.d}};
+    TRY(plan.run(stream, named, {{"alpha", 3}}));
+    EXPECT(p.result(stream) == (Floats{12, 15, 30, 33}));
+    TRY(plan.run(stream, {{"a", p.a}, {"b", p.b}, {"d", p.d}}, {{"alpha", -1}, {"beta", 0.0}}));
+    EXPECT(p.result(stream) == (Floats{-4, -5, -10, -11}));
+    tenon::Event event;
+    TRY(plan.run(stream, event.signal(), named, {{"alpha", 0.5F}}));
+    EXPECT(event.wait() == CL_SUCCESS);
+    EXPECT(p.result(stream) == (Floats{2, 2.5F, 5, 5.5F}));
+    TRY(plan.run(stream, named));
+    EXPECT(p.result(stream) == (Floats{8, 10, 20, 22}));
+    const std::vector<tenon_scalar> all = plan.scalars();
+    EXPECT(all.size() == 2 && std::strcmp(all[0].name, "alpha") == 0 && all[0].real == 2);
+    EXPECT(status_of([&] {
+               return plan.run(stream, named, {{"gamma", 1}});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "whose scalars are alpha, beta") != nullptr);
+    TRY(tenon::random_plan(plan, context, nullptr, p.d));
+    TRY(plan.run(stream, {{"y", p.d}}, {{"seed", std::uint64_t(1) << 63}}));
+    EXPECT(status_of([&] {
+               return plan.run(stream, {{"y", p.d}}, {{"seed", -1}});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "must be an integer of 64 bits") != nullptr);
+}
+
 #if TENON_HPP_EXCEPTIONS
 template <class Make> bool is_refused(Make make)
 {
@@ -275,6 +308,7 @@ int main()
     test_pinned(context, stream);
     test_plans(context, stream);
     test_named_operands(context, stream);
+    test_scalars(context, stream);
     test_views();
     test_failures(context, stream);
     test_owners();
