@@ -157,6 +157,13 @@ template <class T, void (*Release)(T *)> class owner {
     std::unique_ptr<T, release> handle_;
 };
 
+/* The bytes of `count` values. Where they are more than a size_t holds, its largest value, which no
+ * transfer and no allocation accepts. */
+template <class T> std::size_t bytes_of(std::size_t count) {
+    constexpr std::size_t most = static_cast<std::size_t>(-1);
+    return count <= most / sizeof(T) ? count * sizeof(T) : most;
+}
+
 /* Fills an owner by a call that gives a handle. */
 template <class Owner, class T, class Call> result make(Owner &out, T *, Call call) {
     T *made = nullptr;
@@ -303,7 +310,7 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
     static result create(Pinned &out, tenon_context *context, std::size_t count)
     {
         return detail::make(out, out.get(), [&](tenon_pinned **p) {
-            return tenon_pinned_create(context, count * sizeof(T), p);
+            return tenon_pinned_create(context, detail::bytes_of<T>(count), p);
         });
     }
 #if TENON_HPP_EXCEPTIONS
@@ -358,7 +365,7 @@ template <class T> class Tensor {
     /** Copies `count` values, which must be as many as there are elements. */
     result upload(tenon_stream *stream, const T *values, std::size_t count) const
     {
-        return check(tenon_tensor_upload(stream, values, count * sizeof(T), &view_, nullptr));
+        return check(tenon_tensor_upload(stream, values, detail::bytes_of<T>(count), &view_, nullptr));
     }
     /** Copies all of `values`. */
     result upload(tenon_stream *stream, const std::vector<T> &values) const
@@ -368,7 +375,7 @@ template <class T> class Tensor {
     /** Copies all elements to `values`, `count` being their number. */
     result download(tenon_stream *stream, T *values, std::size_t count) const
     {
-        return check(tenon_tensor_download(stream, &view_, values, count * sizeof(T), nullptr));
+        return check(tenon_tensor_download(stream, &view_, values, detail::bytes_of<T>(count), nullptr));
     }
 #if TENON_HPP_EXCEPTIONS
     /** All elements. */
@@ -384,14 +391,14 @@ template <class T> class Tensor {
                         detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
-            tenon_tensor_upload_async(stream, values, count * sizeof(T), &view_, sync));
+            tenon_tensor_upload_async(stream, values, detail::bytes_of<T>(count), &view_, sync));
     }
     /** Without waiting: the values are there when the stream, or what `sync` signals, is done. */
     result download_async(tenon_stream *stream, T *values, std::size_t count,
                           detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
-            tenon_tensor_download_async(stream, &view_, values, count * sizeof(T), sync));
+            tenon_tensor_download_async(stream, &view_, values, detail::bytes_of<T>(count), sync));
     }
     /** tenon_tensor_fill. */
     result fill(tenon_stream *stream, double value) const

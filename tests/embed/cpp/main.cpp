@@ -111,6 +111,29 @@ void test_pinned(const tenon::Context &context, const tenon::Stream &stream)
            TENON_ERROR_INVALID_ARGUMENT);
 }
 
+/* Counts whose bytes overflow: with sizeof(float) these come to 24 bytes, what x has. */
+void test_overflow(const tenon::Context &context, const tenon::Stream &stream)
+{
+    const std::size_t huge = static_cast<std::size_t>(-1) / sizeof(float) + 7;
+    static_assert(huge * sizeof(float) == 24);
+    tenon::Pinned<float> pinned;
+    tenon::Tensor<float> x;
+    float values[6] = {1, 2, 3, 4, 5, 6};
+    TRY(tenon::Tensor<float>::create(x, context, {2, 3}));
+    const auto is_refused = [&](tenon_status status) {
+        EXPECT(std::strstr(tenon_last_error(), "bytes is 18446744073709551615, must be 24"));
+        return status == TENON_ERROR_INVALID_ARGUMENT;
+    };
+    EXPECT(is_refused(status_of([&] { return x.upload(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.download(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.upload_async(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.download_async(stream, values, huge); })));
+    EXPECT(status_of([&] { return tenon::Pinned<float>::create(pinned, context, huge); }) ==
+           TENON_ERROR_OUT_OF_MEMORY);
+    EXPECT(std::strstr(tenon_last_error(), "18446744073709551615 bytes") != nullptr);
+    EXPECT(pinned == nullptr);
+}
+
 void test_plans(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -306,6 +329,7 @@ int main()
     TRY(tenon::Stream::create(stream, context));
     test_calls(context, stream);
     test_pinned(context, stream);
+    test_overflow(context, stream);
     test_plans(context, stream);
     test_named_operands(context, stream);
     test_scalars(context, stream);
