@@ -159,9 +159,9 @@ TENON_CALL tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params
                                    const tenon_tensor *master, const tenon_sync *sync);
 
 /** The plan of tenon_adam; operands gradient, parameter, first, second, master. The
- * views need no memory; where they have it, it is checked. In a training loop each run is given the
- * step, as tenon_scalar_u64("step", step) to tenon_plan_run_operands, and learning_rate, beta1,
- * beta2, epsilon and weight_decay where they change.
+ * views need no memory; where they have it, it is checked. In a training loop each run sets the
+ * step, and learning_rate, beta1, beta2, epsilon and weight_decay where they change
+ * (tenon_plan_run_operands).
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
