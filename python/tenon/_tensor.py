@@ -94,10 +94,18 @@ class Tensor:
     """A view of device memory; the memory lives as long as a view of it.
 
     Make one with tensor, empty, zeros or full. `+ - * /`, `@`, slices with steps, `np.asarray` and
-    DLPack (of the CPU: a copy) do what they do with arrays.
+    DLPack (of the CPU: a copy) do what they do with arrays. NumPy's functions (`np.mean(t)`) raise
+    TypeError, since they would run on the host: `np.mean(t.numpy())` says so. `==` and `!=` raise
+    TypeError too; a tensor's hash is by identity.
     """
 
     __array_ufunc__ = None  # array + tensor is Tensor.__radd__
+    __hash__ = object.__hash__
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
+        raise TypeError(f"{name} does not take a tenon.Tensor: use an operation of tenon, which runs on the "
+                        "device, or copy the tensor to the host with t.numpy()")
 
     def __init__(self, c: Any, memory: Memory):
         self._c = c
@@ -142,6 +150,12 @@ class Tensor:
         if self.ndim == 0:
             raise TypeError("a tensor of rank 0 has no length")
         return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("tensors are not compared by == or !=: numpy.array_equal(t.numpy(), u.numpy()) compares "
+                        "the elements of two, and `t is u` tells whether they are one object")
+
+    __ne__ = __eq__
 
     def __bool__(self) -> bool:
         raise TypeError("a tensor is neither true nor false")
