@@ -29,7 +29,8 @@ def dtype_name(dtype: Any) -> str:
     """Tenon's name of an element type, given that, or NumPy's type or its name."""
     if isinstance(dtype, str) and dtype in DTYPES:
         return dtype
-    if getattr(dtype, "name", dtype) == "bfloat16":  # of the package ml_dtypes
+    named = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if isinstance(named, str) and named == "bfloat16":  # of the package ml_dtypes
         return "bf16"
     try:
         return NAMES[np.dtype(dtype).newbyteorder("=")]
