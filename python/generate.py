@@ -47,6 +47,7 @@ RENAMED = {
     "tenon_context_create": "tenon.Context",
     "tenon_memory_create": "tenon.empty",
     "tenon_plan_run_operands": "tenon.Plan.run",
+    "tenon_plan_scalar": "tenon.Plan.scalars",
     "tenon_stream_create": "tenon.Stream",
     "tenon_tensor_download": "tenon.Tensor.numpy",
     "tenon_tensor_slice_step": "tenon.Tensor.slice",

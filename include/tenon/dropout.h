@@ -59,8 +59,9 @@ TENON_CALL tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_
                                       const tenon_tensor *x, const tenon_tensor *y,
                                       const tenon_sync *sync);
 
-/** The plan of tenon_dropout; operands x, y. It keeps the seed and the sequence, so each run drops
- * the same elements. The views need no memory; where they have it, it is checked.
+/** The plan of tenon_dropout; operands x, y. The views need no memory; where they have it, it is
+ * checked. Each run drops the elements of the plan's seed, sequence and probability, unless it
+ * sets them for itself (tenon_plan_run_operands).
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,

@@ -79,8 +79,9 @@ TENON_CALL tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *
                                   const tenon_tensor *velocity, const tenon_tensor *master,
                                   const tenon_sync *sync);
 
-/** The plan of tenon_sgd; operands gradient, parameter, velocity, master. It keeps the scalars. The
- * views need no memory; where they have it, it is checked.
+/** The plan of tenon_sgd; operands gradient, parameter, velocity, master. The views need no memory;
+ * where they have it, it is checked. Each run can set learning_rate, momentum, dampening and
+ * weight_decay (tenon_plan_run_operands); without a velocity, momentum stays 0.
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
@@ -157,9 +158,10 @@ TENON_CALL tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params
                                    const tenon_tensor *first, const tenon_tensor *second,
                                    const tenon_tensor *master, const tenon_sync *sync);
 
-/** The plan of tenon_adam; operands gradient, parameter, first, second, master. It keeps the
- * scalars, the step among them: for a training loop make the immediate call. The views need no
- * memory; where they have it, it is checked.
+/** The plan of tenon_adam; operands gradient, parameter, first, second, master. The
+ * views need no memory; where they have it, it is checked. In a training loop each run sets the
+ * step, and learning_rate, beta1, beta2, epsilon and weight_decay where they change
+ * (tenon_plan_run_operands).
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,

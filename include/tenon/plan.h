@@ -117,17 +117,65 @@ typedef struct tenon_operand {
  *  @return the name, which lasts as long as the library; NULL past the last one, and for NULL */
 TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t index);
 
+/** Which member of a tenon_scalar holds the value. */
+typedef enum tenon_scalar_kind {
+    TENON_SCALAR_F64 = 1, /**< `real` */
+    TENON_SCALAR_U64 = 2  /**< `integer` */
+} tenon_scalar_kind;
+
+/** A parameter of an operation with a value for one run: a learning rate, a step, a seed.
+ * tenon_scalar_f64 and tenon_scalar_u64 make one. */
+typedef struct tenon_scalar {
+    const char *name;  /**< as tenon_plan_scalar gives it: the member of the operation's parameter
+                          struct ("learning_rate", "seed"). Members of an epilogue are "alpha" and
+                          "beta", constants of an activation "activation.alpha" and
+                          "activation.beta", those of a chain's steps "steps[0].alpha" */
+    uint32_t kind;     /**< tenon_scalar_kind */
+    uint32_t reserved; /**< 0 */
+    double real;       /**< the value of TENON_SCALAR_F64; otherwise ignored */
+    uint64_t integer;  /**< the value of TENON_SCALAR_U64; otherwise ignored */
+} tenon_scalar;
+
+/** A scalar in floating point. Callable from any thread.
+ *  @param name  not copied */
+TENON_API tenon_scalar tenon_scalar_f64(const char *name, double value);
+
+/** A scalar of 64 bits: a seed, a sequence, a step. Up to 2⁵³ it also sets a parameter in floating
+ * point. Callable from any thread.
+ *  @param name  not copied */
+TENON_API tenon_scalar tenon_scalar_u64(const char *name, uint64_t value);
+
+/** Returns one of the scalars that a run can set, with the value that the plan was made with. These
+ * are the members of the parameter struct of type double or uint64_t that the plan's operation uses
+ * with its other parameters: a plan of normal random numbers has mean and deviation, not low and
+ * high. Callable from any thread.
+ *  @param index  from 0 on
+ *  @return the scalar, whose name lasts as long as the library; name NULL past the last one, and
+ *          for a NULL plan */
+TENON_API tenon_scalar tenon_plan_scalar(const tenon_plan *plan, uint32_t index);
+
 /** tenon_plan_run with operands by name, in any order, each at an offset of its own: one plan
  * serves all the places of an arena, and all the parts of a batch. Shapes and strides are the
  * plan's; no offset has to have more alignment than an element.
+ *
+ * Scalars are of this run alone and leave the plan as it is, so threads may run one plan at the
+ * same time with different values. They give the same bits as the immediate call, or another plan,
+ * with these parameters. A scalar can change a value, but not what is computed: where the plan was
+ * made with an alpha or beta of 0 it stays 0, since a product or an operand is left out, and other
+ * values cannot become 0.
  *  @param operands  each operand of the plan once; those that it was made without, or does not read
  *                   (c where beta is 0), are not named, unless their memory is of kind NONE
  *  @param count     of these
+ *  @param scalars   each at most once; parameters that are not named have the values that the plan
+ *                   was made with; NULL with scalar_count 0
+ *  @param sync      or NULL
  *  @return as tenon_plan_run; TENON_ERROR_INVALID_ARGUMENT too where a name is none of the plan's,
- *          is given twice or is missing (the message lists them all), or an offset is no multiple
- *          of the element's size */
+ *          is given twice or is missing (the message lists them all), an offset is no multiple of
+ *          the element's size, or a scalar is of the wrong kind or of a value that changes what is
+ *          computed; as the function that made the plan where that does not allow the value */
 TENON_CALL tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon_plan *plan,
                                                 const tenon_operand *operands, uint32_t count,
+                                                const tenon_scalar *scalars, uint32_t scalar_count,
                                                 const tenon_sync *sync);
 
 #ifdef __cplusplus

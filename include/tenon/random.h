@@ -86,9 +86,9 @@ TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t
 TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
                                      const tenon_tensor *y, const tenon_sync *sync);
 
-/** The plan of tenon_random; operand y. It keeps the seed and the sequence, so each run gives the
- * same numbers; for new ones make the immediate call. The view needs no memory; where it has it, it
- * is checked.
+/** The plan of tenon_random; operand y. The view needs no memory; where it has it, it is checked.
+ * Each run gives the numbers of the plan's seed and sequence, unless it sets them, or the
+ * parameters of the distribution, for itself (tenon_plan_run_operands).
  *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,

@@ -157,6 +157,13 @@ template <class T, void (*Release)(T *)> class owner {
     std::unique_ptr<T, release> handle_;
 };
 
+/* The bytes of `count` values. Where they are more than a size_t holds, its largest value, which no
+ * transfer and no allocation accepts. */
+template <class T> std::size_t bytes_of(std::size_t count) {
+    constexpr std::size_t most = static_cast<std::size_t>(-1);
+    return count <= most / sizeof(T) ? count * sizeof(T) : most;
+}
+
 /* Fills an owner by a call that gives a handle. */
 template <class Owner, class T, class Call> result make(Owner &out, T *, Call call) {
     T *made = nullptr;
@@ -308,7 +315,7 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
     static result create(Pinned &out, tenon_context *context, std::size_t count)
     {
         return detail::make(out, out.get(), [&](tenon_pinned **p) {
-            return tenon_pinned_create(context, count * sizeof(T), p);
+            return tenon_pinned_create(context, detail::bytes_of<T>(count), p);
         });
     }
 #if TENON_HPP_EXCEPTIONS
@@ -363,7 +370,7 @@ template <class T> class Tensor {
     /** Copies `count` values, which must be as many as there are elements. */
     result upload(tenon_stream *stream, const T *values, std::size_t count) const
     {
-        return check(tenon_tensor_upload(stream, values, count * sizeof(T), &view_, nullptr));
+        return check(tenon_tensor_upload(stream, values, detail::bytes_of<T>(count), &view_, nullptr));
     }
     /** Copies all of `values`. */
     result upload(tenon_stream *stream, const std::vector<T> &values) const
@@ -373,7 +380,7 @@ template <class T> class Tensor {
     /** Copies all elements to `values`, `count` being their number. */
     result download(tenon_stream *stream, T *values, std::size_t count) const
     {
-        return check(tenon_tensor_download(stream, &view_, values, count * sizeof(T), nullptr));
+        return check(tenon_tensor_download(stream, &view_, values, detail::bytes_of<T>(count), nullptr));
     }
 #if TENON_HPP_EXCEPTIONS
     /** All elements. */
@@ -389,14 +396,14 @@ template <class T> class Tensor {
                         detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
-            tenon_tensor_upload_async(stream, values, count * sizeof(T), &view_, sync));
+            tenon_tensor_upload_async(stream, values, detail::bytes_of<T>(count), &view_, sync));
     }
     /** Without waiting: the values are there when the stream, or what `sync` signals, is done. */
     result download_async(tenon_stream *stream, T *values, std::size_t count,
                           detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
-            tenon_tensor_download_async(stream, &view_, values, count * sizeof(T), sync));
+            tenon_tensor_download_async(stream, &view_, values, detail::bytes_of<T>(count), sync));
     }
     /** tenon_tensor_fill. */
     result fill(tenon_stream *stream, double value) const
@@ -484,6 +491,26 @@ struct operand : ::tenon_operand {
     }
 };
 
+/** A scalar of a plan's run by its name, which must last as long as this: {"learning_rate", 1e-3},
+ * {"step", step}. An integer that is not negative is tenon_scalar_u64, any other number
+ * tenon_scalar_f64. */
+struct scalar : ::tenon_scalar {
+    /** Of any number. */
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    scalar(const char *called, T value) : ::tenon_scalar{made(called, value)}
+    {
+    }
+
+  private:
+    template <class T> static tenon_scalar made(const char *called, T value)
+    {
+        if constexpr (std::is_integral_v<T>)
+            if (!(value < T{}))
+                return tenon_scalar_u64(called, static_cast<std::uint64_t>(value));
+        return tenon_scalar_f64(called, static_cast<double>(value));
+    }
+};
+
 /** tenon_plan, which the functions …_plan make. */
 class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
   public:
@@ -517,16 +544,18 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     }
     /** The same with operands by name, in any order, each at an offset of its own, which takes the
      * place of the plan's (tenon_plan_run_operands): plan.run(stream, {{"a", x}, {"b", y}, …}). One
-     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. */
-    result run(tenon_stream *stream, const std::vector<operand> &named) const
+     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. Scalars
+     * are of this run alone: plan.run(stream, {{"gradient", g}, …}, {{"step", step}}). */
+    result run(tenon_stream *stream, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
     {
-        return run_operands(stream, named, nullptr);
+        return run_operands(stream, named, scalars, nullptr);
     }
     /** The same with what it waits for and signals. */
-    result run(tenon_stream *stream, const tenon_sync &sync,
-               const std::vector<operand> &named) const
+    result run(tenon_stream *stream, const tenon_sync &sync, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
     {
-        return run_operands(stream, named, &sync);
+        return run_operands(stream, named, scalars, &sync);
     }
     /** The names of what a run takes, in order. */
     std::vector<std::string> names() const
@@ -536,14 +565,25 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
             all.emplace_back(tenon_plan_operand_name(get(), i));
         return all;
     }
+    /** The scalars that a run can set, with the plan's values, in order (tenon_plan_scalar). */
+    std::vector<tenon_scalar> scalars() const
+    {
+        std::vector<tenon_scalar> all;
+        tenon_scalar next = tenon_plan_scalar(get(), 0);
+        for (; next.name != nullptr; next = tenon_plan_scalar(get(), index_of(all.size())))
+            all.push_back(next);
+        return all;
+    }
 
   private:
+    static std::uint32_t index_of(std::size_t size) { return static_cast<std::uint32_t>(size); }
     result run_operands(tenon_stream *stream, const std::vector<operand> &named,
-                        const tenon_sync *sync) const
+                        const std::vector<scalar> &numbers, const tenon_sync *sync) const
     {
         const std::vector<tenon_operand> given(named.begin(), named.end());
-        return check(tenon_plan_run_operands(stream, get(), given.data(),
-                                             static_cast<std::uint32_t>(given.size()), sync));
+        const std::vector<tenon_scalar> set(numbers.begin(), numbers.end());
+        return check(tenon_plan_run_operands(stream, get(), given.data(), index_of(given.size()),
+                                             set.data(), index_of(set.size()), sync));
     }
 };
 

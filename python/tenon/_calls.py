@@ -4,9 +4,10 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 import numpy as np
 
 from . import _shapes as shapes
+from ._arguments import at_most, sequence
 from ._context import Context, Stream, context_of
 from ._loader import check, ffi, lib
-from ._makers import empty, full, tensor, view
+from ._makers import empty, full, host_array, tensor, view
 from ._packed import Packed
 from ._params import Params
 from ._plan import Plan
@@ -56,7 +57,7 @@ def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optio
     if isinstance(value, np.ndarray):
         return tensor(value, context=context, stream=stream)
     if hasattr(value, "__dlpack__"):
-        return tensor(np.from_dlpack(value), context=context, stream=stream)
+        return tensor(host_array(name, value), context=context, stream=stream)
     raise TypeError(f"{name}: a tenon.Tensor or numpy.ndarray is needed, "
                     f"this is a {type(value).__name__}")
 
@@ -81,13 +82,20 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
     """The tensor given for an output, or one of the shape given, or of that which follows."""
     if isinstance(given, Tensor):
         return given
-    if isinstance(given, np.ndarray):
-        raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor or a shape")
-    if given is None or isinstance(given, bool):
+    if given is None:
         dtype, shape = shapes.infer(name, operand, call, params)
     else:
-        dtype, shape = shapes.dtype_of(call), shape_tuple(given)
+        dtype, shape = shapes.dtype_of(call), given
     return make(shape, dtype, context)
+
+
+def _asked(name: str, operand: str, given: Any) -> Any:
+    """What is given for an output that is asked for: a tensor, a shape, or None where that follows."""
+    if isinstance(given, np.ndarray):
+        raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor or a shape")
+    if given is None or isinstance(given, (bool, Tensor)):
+        return given if isinstance(given, Tensor) else None
+    return shape_tuple(given, f"{name}: {operand}", "a tenon.Tensor or a shape")
 
 
 def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
@@ -104,16 +112,17 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
     all_given = dict(zip(names, values))
     operands = _inputs(name, all_given, context, stream)
     for key, scales in _scales(name, given).items():
+        scales = sequence(f"{name}: {key}", "a sequence of up to three operands", scales)
+        at_most(f"{name}: {key}", scales, 3)
         given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
-    asked = [o for o, marks in outputs.items()
-             if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)]
-    for operand in asked:
-        operands[operand] = _output(name, operand, all_given[operand], operands, params.c, make,
-                                    context)
+    asked = {o: _asked(name, o, all_given[o]) for o, marks in outputs.items()
+             if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)}
+    for operand, output in asked.items():
+        operands[operand] = _output(name, operand, output, operands, params.c, make, context)
     is_numpy = not any(isinstance(o, (Tensor, Packed)) for o in values)
     is_numpy = is_numpy and any(isinstance(all_given[o], np.ndarray) for o in inputs)
-    return Call(params, {o: operands.get(o) for o in names}, asked, is_numpy)
+    return Call(params, {o: operands.get(o) for o in names}, list(asked), is_numpy)
 
 
 def pointer(operand: Any) -> Any:

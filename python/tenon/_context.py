@@ -3,6 +3,7 @@ import threading
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional, Tuple
 
+from ._arguments import integer, string, unsigned
 from ._loader import check, defaults, ffi, lib, sized, text
 from ._params import unknown
 
@@ -61,7 +62,7 @@ def device_select(selector: Optional[str] = None) -> SimpleNamespace:
         No device matches; the message lists those there are.
     """
     info = sized("tenon_device_info")
-    check(lib.tenon_device_select(ffi.NULL if selector is None else selector.encode(), info))
+    check(lib.tenon_device_select(ffi.NULL if selector is None else string("selector", selector), info))
     return _device(info[0])
 
 
@@ -95,15 +96,15 @@ class Context:
                  measurements: int = 0, unchecked: bool = False,
                  pool_limit: Optional[int] = None):
         params = defaults("tenon_context_params")
-        name = None if device is None else ffi.new("char[]", device.encode())
+        name = None if device is None else ffi.new("char[]", string("device", device))
         if name is not None:
             params.device = name
         if workspace_limit is not None:
-            params.workspace_limit = workspace_limit
+            params.workspace_limit = unsigned("workspace_limit", workspace_limit)
         # All work on tensors is enqueued in the context's streams.
-        params.pool_limit = _POOL_DEFAULT if pool_limit is None else pool_limit
-        params.measurements = measurements
-        params.unchecked = bool(unchecked)
+        params.pool_limit = _POOL_DEFAULT if pool_limit is None else unsigned("pool_limit", pool_limit)
+        params.measurements = unsigned("measurements", measurements, 32)
+        params.unchecked = integer("unchecked", unchecked, 0, 1)
         out = ffi.new("tenon_context **")
         check(lib.tenon_context_create(params, out))
         self._c = ffi.gc(out[0], lib.tenon_context_release)
@@ -130,6 +131,7 @@ class Context:
         values = ffi.typeof("tenon_capability").elements
         names = {text(lib.tenon_capability_string(v)): v for v in values
                  if lib.tenon_capability_string(v) != ffi.NULL}
+        string("capability", name)
         if name not in names:
             raise unknown("capability", name, names)
         available, reason = ffi.new("uint32_t *"), ffi.new("char[]", 1024)
@@ -145,7 +147,7 @@ class Context:
 
     def trim(self, bytes: int = 0) -> None:
         """Gives memory that is kept for other tensors back, but for so many bytes."""
-        check(lib.tenon_context_trim(self._c, bytes))
+        check(lib.tenon_context_trim(self._c, unsigned("bytes", bytes)))
 
     def keep(self) -> None:
         """Writes to the store what has been built and is not there yet, now; it is done by itself when
@@ -190,7 +192,7 @@ class Stream:
     """An in-order queue of a context. Calls of several threads take their turns on it."""
 
     def __init__(self, context: Optional[Context] = None):
-        self.context = default_context() if context is None else context
+        self.context = context_of(context)
         out = ffi.new("tenon_stream **")
         check(lib.tenon_stream_create(self.context._c, ffi.NULL, out))
         self._c = ffi.gc(out[0], lib.tenon_stream_destroy)
@@ -209,7 +211,7 @@ class Stream:
     def reserve_workspace(self, bytes: int) -> None:
         """Allocates workspace in advance, so that no run of a plan that needs less allocates."""
         with self.lock:
-            check(lib.tenon_stream_reserve_workspace(self._c, bytes))
+            check(lib.tenon_stream_reserve_workspace(self._c, unsigned("bytes", bytes)))
 
 
 _lock = threading.Lock()

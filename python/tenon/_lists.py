@@ -4,6 +4,7 @@ from typing import Any, Optional, Sequence
 import numpy as np
 
 from ._calls import context_among, enqueue, pointer, result, to_tensor
+from ._arguments import sequence
 from ._context import Stream
 from ._loader import defaults, ffi, lib
 from ._makers import empty
@@ -45,6 +46,7 @@ def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = N
     InvalidArgument (ValueError)
         The shapes do not go together. ValueError also where there are no inputs.
     """
+    inputs = sequence("concat: inputs", "a sequence of tenon.Tensor or numpy.ndarray", inputs)
     context = context_among([*inputs, y], getattr(stream, "context", None))
     stream = stream_of(stream, context)
     params = Params("tenon_concat_params", dict(axis=axis, flags=flags, solver=solver))
@@ -55,7 +57,7 @@ def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = N
     if y is None:
         y = _concat_shape(tensors, params.c.axis)
     if not isinstance(y, Tensor):
-        y = empty(shape_tuple(y), tensors[0].dtype, context)
+        y = empty(shape_tuple(y, "concat: y", "a tenon.Tensor or a shape"), tensors[0].dtype, context)
     views = ffi.new("tenon_tensor *[]", [t._c for t in tensors])
     enqueue(stream, [*tensors, y], lib.tenon_concat, params.c, views, len(tensors), y._c)
     return result([y], all(isinstance(x, np.ndarray) for x in inputs))
@@ -105,8 +107,9 @@ def clip_by_norm(gradients: Sequence[Tensor], *, max_norm: float = _CLIP.max_nor
     InvalidArgument (ValueError)
         The types differ, or gradients overlap.
     """
-    if not all(isinstance(g, Tensor) for g in gradients):
-        raise TypeError("clip_by_norm: gradients are written, and must be tenon.Tensor")
+    gradients = sequence("clip_by_norm: gradients", "a sequence of tenon.Tensor", gradients)
+    if not all(isinstance(g, Tensor) for g in [*gradients, *([] if sum is None else [sum])]):
+        raise TypeError("clip_by_norm: gradients and sum are written, and must be tenon.Tensor")
     context = context_among([*gradients, sum], getattr(stream, "context", None))
     stream = stream_of(stream, context)
     params = Params("tenon_clip_params",

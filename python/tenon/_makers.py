@@ -6,7 +6,8 @@ import numpy as np
 from . import _dlpack as dlpack
 from ._context import Context, Stream, context_of
 from ._loader import check, ffi, lib
-from ._tensor import DTYPES, Memory, Shape, TakenMemory, Tensor, checked, dtype_name, shape_tuple
+from ._tensor import (DTYPES, Memory, Shape, TakenMemory, Tensor, checked, context_beside, dtype_name,
+                      shape_tuple)
 
 
 def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
@@ -142,14 +143,22 @@ def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
     OutOfMemory (MemoryError)
         The device's memory does not suffice.
     """
-    if context is None and stream is not None:
-        context = stream.context
+    if context is None:
+        context = context_beside(stream)
     array = np.asarray(array)
     made = empty(array.shape, dtype_name(array.dtype), context).upload(array, stream)
     if dtype is None or dtype_name(dtype) == made.dtype:
         return made
     from ._operations import copy
     return copy(made, y=empty(made.shape, dtype, made.context), stream=stream)
+
+
+def host_array(name: str, x: Any) -> np.ndarray:
+    """What another library has in the host's memory, as an array."""
+    try:
+        return np.from_dlpack(x)
+    except (BufferError, RuntimeError) as error:  # of a type, or on a device, that it cannot hand over
+        raise TypeError(f"{name}: {error}") from error
 
 
 def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
@@ -175,9 +184,9 @@ def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
         Memory of another OpenCL context.
     """
     if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__")
+        raise TypeError(f"from_dlpack: x: a {type(x).__name__} has no __dlpack__")
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] == dlpack.OPENCL:
         context = context_of(context)
         taken = dlpack.take_over(context, x)
         return Tensor(taken, TakenMemory(context, ffi.new("tenon_memory *", taken.memory)))
-    return tensor(np.from_dlpack(x), context=context)
+    return tensor(host_array("from_dlpack: x", x), context=context)

@@ -1,6 +1,9 @@
 """Packed weights: a matrix or filters laid out once as a device's kernels read them."""
 from typing import Any, Optional, Tuple
 
+import numpy as np
+
+from ._arguments import string
 from ._context import Stream
 from ._loader import check, defaults, ffi, lib, text
 from ._makers import empty, tensor
@@ -52,12 +55,15 @@ class Packed:
         return f"<tenon.Packed {self.describe()}>"
 
 
-def _pack(function: Any, weights: Any, layout: Optional[str], stream: Optional[Stream]) -> Packed:
+def _pack(function: Any, name: str, weights: Any, layout: Optional[str], stream: Optional[Stream]) -> Packed:
     if not isinstance(weights, Tensor):
+        weights = np.asarray(weights)
+        if weights.dtype == object:
+            raise TypeError(f"{name}: a tenon.Tensor or numpy.ndarray is needed")
         weights = tensor(weights, stream=stream)
     stream = stream_of(stream, weights.context)
     params = defaults("tenon_pack_params")
-    name = ffi.new("char[]", (layout or "").encode())
+    name = ffi.new("char[]", b"" if layout is None else string("layout", layout))
     params.layout = name if layout is not None else ffi.NULL
     out = ffi.new("tenon_packed **")
     weights.memory.use(stream)
@@ -89,7 +95,7 @@ def gemm_pack(b: Any, *, layout: Optional[str] = None, stream: Optional[Stream] 
     Unsupported (NotImplementedError)
         The type cannot be packed, or not in this layout.
     """
-    return _pack(lib.tenon_gemm_pack, b, layout, stream)
+    return _pack(lib.tenon_gemm_pack, "gemm_pack: b", b, layout, stream)
 
 
 def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
@@ -116,4 +122,4 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
     Unsupported (NotImplementedError)
         The type cannot be packed, or not in this layout.
     """
-    return _pack(lib.tenon_conv_pack_filter, w, layout, stream)
+    return _pack(lib.tenon_conv_pack_filter, "conv_pack_filter: w", w, layout, stream)

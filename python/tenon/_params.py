@@ -2,6 +2,7 @@
 from difflib import get_close_matches
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
+from ._arguments import at_most, integer, real, sequence, string, wrong_type
 from ._loader import defaults, ffi, lib
 from ._words import ACTIVATIONS, FIELDS, WORDS
 
@@ -26,55 +27,72 @@ def unknown(name: str, value: str, known: Iterable[str]) -> ValueError:
     return ValueError(f"{name}: there is no {value!r}; there are {listed}")
 
 
-def word(struct: str, field: str, value: Union[int, str], name: Optional[str] = None) -> int:
-    """The number of an enumeration, which may be given by its name in small letters.
+def number(name: str, kind: Any, value: Any) -> Union[int, float]:
+    """A value for a field of one of C's types of numbers."""
+    if kind.cname == "double":
+        return real(name, value)
+    bits, has_sign = 8 * ffi.sizeof(kind), not kind.cname.startswith("u")
+    low = -2**(bits - 1) if has_sign else 0
+    return integer(name, value, low, low + 2**bits - 1)
+
+
+def word(struct: str, field: str, value: Union[int, str], name: Optional[str] = None) -> Union[int, float]:
+    """The number of a field; that of an enumeration may be given by its name in small letters.
 
     `name` is what the caller of the operation calls the parameter, where that is not the field.
     """
-    if not isinstance(value, str):
-        return value
     name, words = name or field, WORDS.get(FIELDS.get(f"{struct}.{field}", ""))
-    if words is None:
-        raise TypeError(f"{name}: a number is needed, this is {value!r}")
+    if not isinstance(value, str) or words is None:
+        if words is not None and not hasattr(value, "__index__"):
+            raise wrong_type(name, f"an integer, or one of {', '.join(map(repr, words))},", value)
+        kind = next(f.type for n, f in ffi.typeof(struct).fields if n == field)
+        return number(name, kind, value)
     if value.lower() not in words:
         raise unknown(name, value, words)
     return words[value.lower()]
 
 
 def activation(name: str, value: Union[Activation, int, str]) -> Any:
-    given = Activation(value) if isinstance(value, (int, str)) else Activation(*value)
+    is_kind = isinstance(value, str) or hasattr(value, "__index__")
+    parts = [value] if is_kind else sequence(name, "a word, a tenon.Activation or an integer", value)
+    if not 1 <= len(parts) <= 3:
+        raise ValueError(f"{name}: kind, alpha and beta, not {len(parts)} values")
+    given = Activation(*parts)
     kind = word("tenon_activation", "kind", given.kind, name)
     found = ffi.new("tenon_activation *", lib.tenon_activation_default(kind))
     for constant in ("alpha", "beta"):
         if getattr(given, constant) is not None:
-            setattr(found, constant, getattr(given, constant))
+            setattr(found, constant, real(f"{name}.{constant}", getattr(given, constant)))
     return found[0]
 
 
 def _steps(struct: Any, steps: Sequence[Dict[str, Any]]) -> None:
     """The steps of an element-wise chain: a dict for each, with the names of tenon_chain_step."""
-    if len(steps) > len(struct.steps):
-        raise ValueError(f"steps: {len(steps)}, at most {len(struct.steps)} are possible")
+    steps = sequence("steps", "a sequence of dict", steps)
+    at_most("steps", steps, len(struct.steps))
     known = [name for name, _ in ffi.typeof("tenon_chain_step").fields]
     for i, step in enumerate(steps):
+        if not isinstance(step, dict):
+            raise wrong_type(f"steps[{i}]", f"a dict with some of {', '.join(known)}", step)
         for name, value in step.items():
             if name not in known:
-                raise unknown(f"steps[{i}]", name, known)
+                raise unknown(f"steps[{i}]", str(name), known)
             setattr(struct.steps[i], name, word("tenon_chain_step", name, value, f"steps[{i}][{name!r}]"))
     struct.step_count = len(steps)
 
 
 def _array(struct: Any, name: str, value: Any) -> None:
     field = getattr(struct, name)
-    if name != "axes" and not hasattr(value, "__len__"):
-        value = [value] * len(field)  # one for all dimensions
-    values = [value] if not hasattr(value, "__len__") else list(value)
+    wanted, kind = "an integer, or a sequence of integers,", ffi.typeof(field).item
+    if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
+        values = [value] * (1 if name == "axes" else len(field))  # one for all dimensions
+    else:
+        values = sequence(name, wanted, value)
     if name == "axes" and not values:
         raise ValueError("axes: none are named; leave it out for all")
-    if len(values) > len(field):
-        raise ValueError(f"{name}: {len(values)} values, at most {len(field)} are possible")
+    at_most(name, values, len(field))
     for i, item in enumerate(values):
-        field[i] = item
+        field[i] = number(f"{name}[{i}]", kind, item)
     if name == "axes":
         struct.axis_count = len(values)
 
@@ -109,7 +127,7 @@ class Params:
         elif kind.kind == "struct":
             setattr(struct, name, activation(name, value))
         elif kind.kind == "pointer":
-            self.kept.append(ffi.new("char[]", value.encode()))
+            self.kept.append(ffi.new("char[]", string(name, value)))
             setattr(struct, name, self.kept[-1])
         else:
             setattr(struct, name, word(struct_type, name, value))

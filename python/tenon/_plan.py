@@ -3,8 +3,9 @@ from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
 
+from ._arguments import real, unsigned
 from ._context import Context, Stream
-from ._loader import check, ffi, lib
+from ._loader import check, ffi, lib, text
 from ._makers import empty, tensor
 from ._tensor import Tensor, stream_of
 
@@ -14,7 +15,8 @@ class Plan:
 
     `run` takes operands by the operation's names, tensors of the shapes,
     types and strides that the plan was made with, wherever in their memory they begin; outputs that are
-    not given are made.
+    not given are made. `run` also takes scalars, for that run alone: the plan stays as it is, and threads may
+    run it at the same time with different values.
     """
 
     def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
@@ -27,6 +29,16 @@ class Plan:
         self._views = {o: v for o, v in operands.items() if o != "packed"}
         self._unread = unread
         self._scales = list(scales)
+        self._numbers = self._scalars()
+
+    def _scalars(self) -> Dict[str, Any]:
+        """The scalars by name, as the library gives them."""
+        found: Dict[str, Any] = {}
+        scalar = lib.tenon_plan_scalar(self._c, 0)
+        while scalar.name != ffi.NULL:
+            found[text(scalar.name)] = scalar
+            scalar = lib.tenon_plan_scalar(self._c, len(found))
+        return found
 
     @property
     def workspace(self) -> int:
@@ -37,6 +49,12 @@ class Plan:
     def operands(self) -> Dict[str, Any]:
         """The view that each operand was planned with, None where there is none."""
         return dict(self._views)
+
+    @property
+    def scalars(self) -> Dict[str, Any]:
+        """The scalars that a run can set, with the values that the plan was made with."""
+        return {name: s.real if s.kind == lib.TENON_SCALAR_F64 else s.integer
+                for name, s in self._numbers.items()}
 
     def describe(self) -> str:
         """A line: the solver's name, the workspace and the launches."""
@@ -67,6 +85,17 @@ class Plan:
                              f"the plan was made for {forms[0]}")
         return value
 
+    def _number(self, name: str, value: Any) -> Any:
+        """A scalar of a run."""
+        planned, called = self._numbers[name], f"{self.name}: {name}"
+        if planned.kind == lib.TENON_SCALAR_F64:
+            return lib.tenon_scalar_f64(planned.name, real(called, value))
+        return lib.tenon_scalar_u64(planned.name, unsigned(called, value))
+
+    def _unknown(self) -> TypeError:
+        scalars = f", the scalars {', '.join(self._numbers)}" if self._numbers else ""
+        return TypeError(f"{self.name}: the operands are {', '.join(self._views)}{scalars}")
+
     def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
         """Enqueues the plan.
 
@@ -74,8 +103,14 @@ class Plan:
 
         Parameters
         ----------
-        *inputs, **named : Tensor
-            Operands without a name are the inputs in their order.
+        *inputs : Tensor
+            Inputs without a name, in their order.
+        **named : Tensor or number
+            Operands, and scalars: parameters that have a value of their own in this run, as
+            plan.run(..., step=step, learning_rate=rate); Plan.scalars lists them. A name that is no word of
+            Python is given as plan.run(..., **{"activation.alpha": 0.1}). The result has the bits that the
+            operation gives with these parameters. An alpha or beta of 0 cannot become another value, nor
+            another value 0.
         stream : Stream, default None
             The stream that runs it; None: that of the plan's context.
 
@@ -87,12 +122,15 @@ class Plan:
         Raises
         ------
         TypeError, ValueError
-            An operand is not what the plan was made for.
+            An operand is not what the plan was made for; a scalar is unknown (the message lists those there
+            are), of the wrong type, or of a value that the operation does not allow.
         """
         stream = stream_of(stream, self.context)
         names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]
+        numbers = [self._number(n, named.pop(n)) for n in list(named)
+                   if n in self._numbers and n not in self._views]
         if len(inputs) > len(names) or set(named) - set(self._views):
-            raise TypeError(f"{self.name}: the operands are {', '.join(self._views)}")
+            raise self._unknown()
         values = dict(zip(names, inputs))
         if set(values) & set(named):
             raise TypeError(f"{self.name}: {', '.join(set(values) & set(named))} is given twice")
@@ -107,7 +145,8 @@ class Plan:
                 given[i].memory, given[i].offset = t._c.memory, t._c.offset
                 t.memory.use(stream)
         with stream.lock:
-            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count, ffi.NULL))
+            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count,
+                                              ffi.new("tenon_scalar[]", numbers), len(numbers), ffi.NULL))
         made = [operands[o] for o in self._outputs]
         return None if not made else made[0] if len(made) == 1 else tuple(made)
 

@@ -6,6 +6,7 @@ from typing import Any, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _dlpack as dlpack
+from ._arguments import real, sequence, signed
 from ._context import Context, Stream
 from ._loader import check, ffi, lib, text
 
@@ -28,7 +29,8 @@ def dtype_name(dtype: Any) -> str:
     """Tenon's name of an element type, given that, or NumPy's type or its name."""
     if isinstance(dtype, str) and dtype in DTYPES:
         return dtype
-    if getattr(dtype, "name", dtype) == "bfloat16":  # of the package ml_dtypes
+    named = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
+    if isinstance(named, str) and named == "bfloat16":  # of the package ml_dtypes
         return "bf16"
     try:
         return NAMES[np.dtype(dtype).newbyteorder("=")]
@@ -37,10 +39,11 @@ def dtype_name(dtype: Any) -> str:
                         "convert it first, as in array.astype(\"f4\")") from None
 
 
-def shape_tuple(shape: Shape) -> Tuple[int, ...]:
-    if hasattr(shape, "__index__"):
-        return (operator.index(shape),)
-    return tuple(operator.index(n) for n in shape)
+def shape_tuple(shape: Shape, name: str = "shape", wanted: str = "an integer or a sequence of integers"
+                ) -> Tuple[int, ...]:
+    """The sizes, of 64 bits each."""
+    sizes = [shape] if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) else sequence(name, wanted, shape)
+    return tuple(signed(f"{name}[{i}]", n) for i, n in enumerate(sizes))
 
 
 def checked(value: Any) -> Any:
@@ -94,10 +97,18 @@ class Tensor:
     """A view of device memory; the memory lives as long as a view of it.
 
     Make one with tensor, empty, zeros or full. `+ - * /`, `@`, slices with steps, `np.asarray` and
-    DLPack (of the CPU: a copy) do what they do with arrays.
+    DLPack (of the CPU: a copy) do what they do with arrays. NumPy's functions (`np.mean(t)`) raise
+    TypeError, since they would run on the host: `np.mean(t.numpy())` says so. `==` and `!=` raise
+    TypeError too; a tensor's hash is by identity.
     """
 
     __array_ufunc__ = None  # array + tensor is Tensor.__radd__
+    __hash__ = object.__hash__
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
+        raise TypeError(f"{name} does not take a tenon.Tensor: use an operation of tenon, which runs on the "
+                        "device, or copy the tensor to the host with t.numpy()")
 
     def __init__(self, c: Any, memory: Memory):
         self._c = c
@@ -143,6 +154,12 @@ class Tensor:
             raise TypeError("a tensor of rank 0 has no length")
         return self.shape[0]
 
+    def __eq__(self, other: object) -> bool:
+        raise TypeError("tensors are not compared by == or !=: numpy.array_equal(t.numpy(), u.numpy()) compares "
+                        "the elements of two, and `t is u` tells whether they are one object")
+
+    __ne__ = __eq__
+
     def __bool__(self) -> bool:
         raise TypeError("a tensor is neither true nor false")
 
@@ -168,14 +185,15 @@ class Tensor:
 
     def permute(self, order: Sequence[int]) -> "Tensor":
         """Dimension d is dimension order[d] of this tensor."""
-        order = [self._dim(d) for d in order]
+        order = [self._dim(d) for d in sequence("permute: order", "a sequence of integers", order)]
         if len(order) != self.ndim:
             raise ValueError(f"permute: {len(order)} dimensions are named, there are {self.ndim}")
         return self._view(lib.tenon_tensor_permute(self._c[0], order))
 
     def slice(self, dim: int, start: int, size: int, step: int = 1) -> "Tensor":
         """`size` entries of a dimension, every `step` of them from `start`."""
-        value = lib.tenon_tensor_slice_step(self._c[0], self._dim(dim), start, size, step)
+        numbers = (signed(f"slice: {n}", v) for n, v in (("start", start), ("size", size), ("step", step)))
+        value = lib.tenon_tensor_slice_step(self._c[0], self._dim(dim), *numbers)
         return self._view(value)
 
     def squeeze(self, dim: int) -> "Tensor":
@@ -184,7 +202,7 @@ class Tensor:
 
     def unsqueeze(self, dim: int) -> "Tensor":
         """One more dimension, of size 1, before `dim`; ndim puts it last."""
-        if not 0 <= dim <= self.ndim:
+        if not 0 <= signed("dim", dim) <= self.ndim:
             raise IndexError(f"dimension {dim} is not from 0 to {self.ndim}")
         return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim))
 
@@ -206,7 +224,7 @@ class Tensor:
         return self._view(value)
 
     def _dim(self, dim: int) -> int:
-        if not -self.ndim <= dim < self.ndim:
+        if not -self.ndim <= signed("dim", dim) < self.ndim:
             raise IndexError(f"dimension {dim} is not there: the tensor has {self.ndim}")
         return dim % self.ndim
 
@@ -277,10 +295,10 @@ class Tensor:
 
     def fill(self, value: float, stream: Optional[Stream] = None) -> "Tensor":
         """Sets every element, rounded to the tensor's type."""
-        stream = stream_of(stream, self.context)
+        stream, number = stream_of(stream, self.context), real("value", value)
         self.memory.use(stream)
         with stream.lock:
-            check(lib.tenon_tensor_fill(stream._c, self._c, value, ffi.NULL))
+            check(lib.tenon_tensor_fill(stream._c, self._c, number, ffi.NULL))
         return self
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
@@ -351,6 +369,11 @@ class Tensor:
     def __rmatmul__(self, other: Operand) -> "Tensor":
         from ._operations import gemm
         return gemm(other, self)
+
+
+def context_beside(stream: Optional[Stream]) -> Optional[Context]:
+    """The context of a stream, None where none is named."""
+    return None if stream is None else stream_of(stream, getattr(stream, "context", None)).context
 
 
 def stream_of(stream: Optional[Stream], context: Context) -> Stream:

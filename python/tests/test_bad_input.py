@@ -1,4 +1,5 @@
 """Bad input: an exception with a message that names what is wrong, never a crash."""
+import inspect
 import os
 import subprocess
 import sys
@@ -56,7 +57,7 @@ class Refusals(unittest.TestCase):
         self.refused(ValueError, "pass a bias as the argument bias", tenon.gemm, A, A, c=np.ones(3, "f4"))
         self.refused(TypeError, "", tenon.gemm, A, A, alpha="two")
         self.refused(TypeError, "", tenon.gemm, A, A, alhpa=2)
-        self.refused(OverflowError, "", tenon.gemm, A, A, flags=-1)
+        self.refused(ValueError, "flags: -1 is not from 0 to 4294967295", tenon.gemm, A, A, flags=-1)
         self.refused(ValueError, "flags", tenon.gemm, A, A, flags=1 << 31)
         self.refused(ValueError, "at most 3", tenon.im2col, A, filter=(1, 2, 3, 4))
         self.refused(ValueError, "at most 8", tenon.elementwise_chain, A, steps=[{}] * 9)
@@ -105,6 +106,75 @@ class Refusals(unittest.TestCase):
                 if count > 0:
                     with self.subTest(name, value=value):
                         self.refused((TypeError, ValueError), "", function, *[value] * count)
+
+    def test_arguments_of_the_wrong_type_are_named(self):
+        t, x = tenon.tensor(A), np.ones((1, 1, 4, 4), "f4")
+        for error, pattern, call in (
+                (TypeError, "solver: a str is needed, this is a int", lambda: tenon.gemm(A, A, solver=5)),
+                (TypeError, "stream: a tenon.Stream is needed, this is a int", lambda: tenon.tensor(A, stream=5)),
+                (TypeError, "stream: a tenon.Stream", lambda: tenon.gemm_pack(A, stream=5)),
+                (TypeError, r"steps\[0\]: a dict with some of op, .* is needed, this is a int",
+                 lambda: tenon.elementwise_chain(A, steps=[3])),
+                (TypeError, "steps: a sequence of dict", lambda: tenon.elementwise_chain(A, steps=3)),
+                (TypeError, r"steps\[0\]\['alpha'\]: a number",
+                 lambda: tenon.elementwise_chain(A, steps=[{"alpha": []}])),
+                (TypeError, "activation: a word, a tenon.Activation or", lambda: tenon.gemm(A, A, activation=0.5)),
+                (TypeError, "activation.alpha: a number", lambda: tenon.gemm(A, A, activation=("elu", "x"))),
+                (ValueError, "activation: kind, alpha and beta, not 4",
+                 lambda: tenon.gemm(A, A, activation=(1, 2, 3, 4))),
+                (TypeError, "kind: an integer, or one of 'add', ", lambda: tenon.elementwise(A, A, kind=0.5)),
+                (TypeError, "gemm: scale: a sequence of up to three", lambda: tenon.gemm(A, A, scale=5)),
+                (ValueError, "gemm: scale: 4 values, at most 3", lambda: tenon.gemm(A, A, scale=[None] * 4)),
+                (TypeError, r"stride\[1\]: an integer", lambda: tenon.conv_forward(x, x, stride=(1, "2"))),
+                (TypeError, "stride: an integer, or a sequence", lambda: tenon.conv_forward(x, x, stride=1.5)),
+                (TypeError, "gemm: d: a tenon.Tensor or a shape", lambda: tenon.gemm(A, A, d=2.5)),
+                (TypeError, "concat: inputs: a sequence", lambda: tenon.concat(5)),
+                (TypeError, "clip_by_norm: gradients: a sequence", lambda: tenon.clip_by_norm(5)),
+                (TypeError, "clip_by_norm: gradients and sum", lambda: tenon.clip_by_norm([t], sum=A)),
+                (TypeError, "layout: a str", lambda: tenon.gemm_pack(A, layout=5)),
+                (TypeError, "device: a str", lambda: tenon.Context(5)),
+                (TypeError, "selector: a str", lambda: tenon.device_select(5)),
+                (TypeError, "workspace_limit: an integer", lambda: tenon.Context(workspace_limit="1")),
+                (TypeError, "context: a tenon.Context", lambda: tenon.Stream(5)),
+                (TypeError, "capability: a str", lambda: tenon.default_context().capability(5)),
+                (TypeError, "bytes: an integer", lambda: tenon.default_context().trim("1")),
+                (TypeError, "dim: an integer", lambda: t.transpose("0")),
+                (TypeError, "permute: order", lambda: t.permute(5)),
+                (TypeError, "slice: size: an integer", lambda: t.slice(0, 0, 1.5)),
+                (TypeError, "value: a number", lambda: t.fill("1")),
+                (ValueError, r"shape\[0\]: .* is not from", lambda: tenon.empty(2**70))):
+            with self.subTest(pattern):
+                self.refused(error, pattern, call)
+
+    def test_every_argument_of_every_function(self):
+        """Values of wrong types, one argument at a time: only these exceptions, and most name the argument."""
+        t = tenon.tensor(A)
+        values = (object(), 2.5, "text", "nul\0", "\udc80", b"bytes", [3], [object()], [[1]], {"a": 1}, {1: 2},
+                  {3}, 10**30, -10**30, 1j, A, np.ones(2), np.array("x"), t, lambda: 0, type, float("nan"))
+        functions = {**{name: getattr(tenon, name) for name in operations.__all__}, "concat": tenon.concat,
+                     "clip_by_norm": tenon.clip_by_norm, "gemm_pack": tenon.gemm_pack,
+                     "conv_pack_filter": tenon.conv_pack_filter, "tensor": tenon.tensor, "empty": tenon.empty,
+                     "full": tenon.full, "view": tenon.view, "zeros": tenon.zeros, "from_dlpack": tenon.from_dlpack,
+                     "Context": tenon.Context, "Stream": tenon.Stream, "device_select": tenon.device_select}
+        filters = tenon.conv_pack_filter(np.ones((4, 4, 1, 1), "f4"))
+        valid = {"shape": 2, "value": 1}
+        for name, function in functions.items():
+            valid["packed"] = filters if "conv" in name else tenon.gemm_pack(A)
+            parameters = inspect.signature(function).parameters
+            needed = {p: valid.get(p, t) for p, is_of in parameters.items() if is_of.default is inspect.Parameter.empty}
+            for argument in parameters:
+                for value in values:
+                    with self.subTest(name, argument=argument, value=value):
+                        self.call_wrongly(function, argument, {**needed, argument: value})
+
+    def call_wrongly(self, function, argument, given):
+        try:
+            function(**given)
+        except (TypeError, ValueError, tenon.Error) as error:
+            if type(given[argument]) is object:
+                self.assertIn(argument, str(error))
+        else:  # a value that it takes
+            self.assertIsNot(type(given[argument]), object)
 
     def test_without_a_library(self):
         done = subprocess.run([sys.executable, "-c", "import tenon"], capture_output=True,

@@ -3,6 +3,7 @@ import contextlib
 import gc
 import io
 import itertools
+import operator
 import subprocess
 import sys
 import threading
@@ -109,6 +110,42 @@ class Transfers(unittest.TestCase):
         self.assertIn("1.5", repr(t))
         self.assertIn("view", repr(tenon.view((2, 3))))
         self.assertEqual([row.shape for row in t], [(3,), (3,)])
+
+
+class Protocols(unittest.TestCase):
+    """What NumPy and Python do with arrays, and a tensor does not do in silence."""
+
+    def test_equality_is_an_error(self):
+        t, a = tenon.zeros((2, 2)), np.zeros((2, 2), "f4")
+        for other in (t, tenon.zeros((2, 2)), a, 0, np.float32(0), None, "t"):
+            for compare in (operator.eq, operator.ne):
+                for left, right in ((t, other), (other, t)):
+                    with self.subTest(other=other), self.assertRaisesRegex(TypeError, r"array_equal\(t.numpy\(\)"):
+                        compare(left, right)
+
+    def test_the_hash_is_of_the_object(self):
+        t, u = tenon.zeros(2), tenon.zeros(2)
+        self.assertEqual(len({t, u, t}), 2)
+        self.assertEqual({t: 1, u: 2}[u], 2)
+        self.assertIn(t, [t])
+
+    def test_functions_of_numpy_are_an_error(self):
+        t, a = tenon.zeros((2, 2)), np.zeros((2, 2), "f4")
+        for name, call in (("mean", lambda: np.mean(t)), ("sum", lambda: np.sum(t, axis=0)),
+                           ("concatenate", lambda: np.concatenate([a, t])), ("dot", lambda: np.dot(a, t)),
+                           ("where", lambda: np.where(a, t, 1)), ("linalg.norm", lambda: np.linalg.norm(t)),
+                           ("array_equal", lambda: np.array_equal(t, t))):
+            with self.subTest(name), self.assertRaisesRegex(TypeError, rf"numpy.{name} does not.*t\.numpy\(\)"):
+                call()
+        for call in (lambda: np.add(t, 1), lambda: np.add(a, t), lambda: np.exp(t), lambda: np.add.reduce(t)):
+            with self.assertRaisesRegex(TypeError, "Tensor"):
+                call()
+
+    def test_what_asks_for_an_array_has_one(self):
+        t = tenon.tensor(np.arange(4, dtype="f4"))
+        for array in (np.asarray(t), np.array(t), t.numpy(), np.from_dlpack(t), np.array([t, t])[1]):
+            np.testing.assert_array_equal(array, np.arange(4))
+        self.assertIsInstance(np.ones(4, "f4") + t, tenon.Tensor)
 
 
 class Views(unittest.TestCase):

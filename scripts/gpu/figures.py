@@ -7,7 +7,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 # pylint: disable=wrong-import-position,unused-import
 from offline.compilers import MACHINES, Compilers, Failure  # noqa: E402,F401
-from offline.occupancy import LIMITS, occupancy  # noqa: E402
+from offline.machines import BY_NAME  # noqa: E402
+from offline.occupancy import occupancy  # noqa: E402
 
 REGISTERS = re.compile(r"Used (\d+) registers")
 SPILLS = re.compile(r"(\d+) bytes spill stores")
@@ -35,9 +36,9 @@ def stack_of(kernel):
 def room_of(kernel, kind):
     """The part of a compute unit's threads that can be there at once; None where the registers are not known."""
     registers, _ = registers_of(kernel)
-    if registers is None or kind not in LIMITS:
+    if registers is None or kind not in BY_NAME or BY_NAME[kind].limits is None:
         return None
-    return occupancy(kind, registers, kernel.get("local_bytes", 0), kernel["work_group"])
+    return occupancy(BY_NAME[kind].limits, registers, kernel.get("local_bytes", 0), kernel["work_group"])
 
 
 def rank(built):

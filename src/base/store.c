@@ -15,9 +15,10 @@ struct tn_store {
     const tn_log *log;
     tn_mutex lock; /* of what follows */
     bool is_prepared;
-    uint64_t written;    /* bytes since the folder was last trimmed */
-    atomic_bool is_off;  /* it cannot be used at all */
-    atomic_bool is_full; /* nothing can be written */
+    uint64_t written;       /* bytes since the folder was last trimmed */
+    atomic_bool is_off;     /* it cannot be used at all */
+    atomic_bool is_full;    /* nothing can be written */
+    atomic_bool is_blocked; /* an entry could not be, since a directory has its name */
 };
 
 static tenon_status check(const char *operation, const tenon_store *where)
@@ -243,6 +244,14 @@ static void write_file(tn_store *store, const char *name, const void *bytes, siz
         return;
     if (tn_folder_write(store->folder, name, bytes, size, why) == NULL) {
         count_written(store, size);
+        return;
+    }
+    if (tn_folder_is_blocked(store->folder, name)) {
+        if (!atomic_exchange(&store->is_blocked, true))
+            tn_log_send(store->log, TENON_LOG_WARNING,
+                        "entry %s of the store cannot be written, since %s/%s is a directory; "
+                        "remove it",
+                        name, store->folder, name);
         return;
     }
     if (!atomic_exchange(&store->is_full, true))

@@ -113,7 +113,16 @@ unsigned char *tn_folder_use(const char *folder, const char *name, size_t *size)
 bool tn_folder_has(const char *folder, const char *name)
 {
     char path[PATH_SIZE];
-    return join(path, folder, name) && tn_file_is_readable(path);
+    tn_file_facts is;
+    return join(path, folder, name) && tn_file_look(path, &is) == 0 && is.is_file &&
+           tn_file_is_readable(path);
+}
+
+bool tn_folder_is_blocked(const char *folder, const char *name)
+{
+    char path[PATH_SIZE];
+    tn_file_facts is;
+    return join(path, folder, name) && tn_file_look(path, &is) == 0 && is.is_folder;
 }
 
 const char *tn_folder_write(const char *folder, const char *name, const void *bytes, size_t size,

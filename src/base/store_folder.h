@@ -34,6 +34,9 @@ bool tn_folder_has(const char *folder, const char *name);
 const char *tn_folder_write(const char *folder, const char *name, const void *bytes, size_t size,
                             char why[256]);
 
+/* Whether a directory has the file's name, so that the file cannot be written. */
+bool tn_folder_is_blocked(const char *folder, const char *name);
+
 void tn_folder_remove(const char *folder, const char *name);
 
 /* Removes what writers have left that are no more. */

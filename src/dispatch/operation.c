@@ -5,18 +5,6 @@
 
 #include <string.h>
 
-/* Room for the problem of any family. */
-typedef union any_problem {
-    tn_problem head;
-    uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
-} any_problem;
-
-/* Room for the parameters of any operation, as this version has them. */
-typedef union any_params {
-    tn_params_head head;
-    uint64_t words[TN_PARAMS_SIZE / sizeof(uint64_t)];
-} any_params;
-
 static tn_call call_of(const tn_operation *operation, const char *name, tenon_context *context,
                        const void *params, const tenon_tensor *const *given)
 {
@@ -30,6 +18,7 @@ static tn_call call_of(const tn_operation *operation, const char *name, tenon_co
     for (uint32_t i = 0; i < operation->operand_count; i++)
         call.operands[i] =
             (tn_argument){operation->operands[i].name, views[i], operation->operands[i].role};
+    memcpy(call.given, views, sizeof call.given);
     return call;
 }
 
@@ -63,8 +52,8 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
                                  tenon_stream *stream, const void *params,
                                  const tenon_tensor *const *views, const tenon_sync *sync)
 {
-    any_problem problem;
-    any_params room;
+    tn_any_problem problem;
+    tn_any_params room;
     bool empty = false;
     TN_TRY(tn_stream_check(name, stream));
     TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
@@ -77,8 +66,8 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
                                   tenon_context *context, const void *params,
                                   const tenon_tensor *const *views, tenon_plan **plan)
 {
-    any_problem problem;
-    any_params room;
+    tn_any_problem problem;
+    tn_any_params room;
     bool empty = false;
     TN_TRY(tn_plan_check(name, context, plan));
     TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));

@@ -28,28 +28,38 @@ typedef struct tn_field {
     size_t offset;
     size_t step;              /* bytes from one element to the next */
     const char *const *words; /* names of the values 0, 1, …, ended by NULL; or NULL */
+    /* A number in floating point or of 64 bits without a sign may be set for each run of a plan
+     * (plan_scalars.h): the names of an array's elements, and whether a call with these parameters
+     * uses the element at `value`. NULL: the field's own name; it always does. */
+    const char *const *element_names;
+    bool (*is_used)(const void *params, const void *value);
 } tn_field;
 
 #define TN_FIELD(name, type, params, member)                                                       \
     {                                                                                              \
-        name, type, 1, offsetof(params, member), 0, NULL                                           \
+        name, type, 1, offsetof(params, member), 0, NULL, NULL, NULL                               \
+    }
+#define TN_FIELD_IF(name, type, params, member, is_used)                                           \
+    {                                                                                              \
+        name, type, 1, offsetof(params, member), 0, NULL, NULL, is_used                            \
     }
 #define TN_FIELD_WORDS(name, type, params, member, words)                                          \
     {                                                                                              \
-        name, type, 1, offsetof(params, member), 0, words                                          \
+        name, type, 1, offsetof(params, member), 0, words, NULL, NULL                              \
     }
 #define TN_FIELD_ARRAY(name, type, params, member)                                                 \
     {                                                                                              \
         name, type, sizeof(((params *)0)->member) / sizeof(((params *)0)->member[0]),              \
-            offsetof(params, member), sizeof(((params *)0)->member[0]), NULL                       \
+            offsetof(params, member), sizeof(((params *)0)->member[0]), NULL, NULL, NULL           \
     }
 
 /* What several parameter structs have. */
 #define TN_FLAGS_FIELD(params) TN_FIELD("flags", TN_FIELD_U32, params, flags)
 #define TN_ACTIVATION_FIELDS(params, member)                                                       \
     TN_FIELD_WORDS("activation", TN_FIELD_U32, params, member.kind, tn_activation_words),          \
-        TN_FIELD("activation.alpha", TN_FIELD_F64, params, member.alpha),                          \
-        TN_FIELD("activation.beta", TN_FIELD_F64, params, member.beta)
+        TN_FIELD_IF("activation.alpha", TN_FIELD_F64, params, member.alpha,                        \
+                    tn_activation_uses_alpha),                                                     \
+        TN_FIELD_IF("activation.beta", TN_FIELD_F64, params, member.beta, tn_activation_uses_beta)
 #define TN_EPILOGUE_FIELDS(params, member)                                                         \
     TN_FIELD("alpha", TN_FIELD_F64, params, member.alpha),                                         \
         TN_FIELD("beta", TN_FIELD_F64, params, member.beta),                                       \
@@ -246,5 +256,18 @@ tenon_status tn_operation_take_params(const char *name, const tn_operation *oper
                             offsetof(type, epilogue));                                             \
     }
 #define TN_PARAMS_WITH_EPILOGUE(name, type) TN_PARAMS(name), .epilogue_at = offsetof(type, epilogue)
+
+/* Room for the problem of any family. */
+typedef union tn_any_problem {
+    tn_problem head;
+    uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
+} tn_any_problem;
+
+/* Room for the parameters of any operation, as this version has them. */
+typedef union tn_any_params {
+    tn_params_head head;
+    uint64_t words[TN_PARAMS_SIZE / sizeof(uint64_t)];
+    unsigned char bytes[TN_PARAMS_SIZE];
+} tn_any_params;
 
 #endif

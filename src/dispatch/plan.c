@@ -1,6 +1,7 @@
 #include "dispatch/plan.h"
 
 #include "dispatch/nearest.h"
+#include "dispatch/operation.h"
 #include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
 #include "dispatch/verbose.h"
@@ -47,6 +48,7 @@ static void free_plan(tenon_plan *plan)
     if (plan->kept != NULL)
         plan->release_kept(plan->kept);
     free(plan->problem);
+    free(plan->params);
     free(plan->message);
     free(plan);
     tenon_context_release(context);
@@ -269,7 +271,8 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
     tn_verbose_operand named[TN_MAX_OPERANDS];
     for (uint32_t i = 0; i < call->operand_count; i++)
         named[i] = (tn_verbose_operand){call->operands[i].name, call->operands[i].view};
-    return tn_verbose_run(plan, stream, operands, call->scalars, named, call->operand_count, sync);
+    return tn_verbose_run(plan, stream, operands, call->scalars, named, call->operand_count, "",
+                          sync);
 }
 
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
@@ -309,13 +312,34 @@ static void take_operands(tenon_plan *plan, const tn_call *call)
         plan->operands[i] = (tn_planned){.name = operand->name,
                                          .present = operand->view != NULL,
                                          .output = is_output(operand),
+                                         .given = call->given[i] != NULL,
                                          .role = operand->role};
-        if (operand->view != NULL) {
-            plan->operands[i].view = *operand->view;
+        if (call->given[i] != NULL)
+            plan->operands[i].view = *call->given[i];
+        if (operand->view != NULL)
             plan->operands[i].end = tn_tensor_extent(operand->view).end;
-        }
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
     }
+}
+
+static void *copy_of(const void *data, size_t size)
+{
+    void *copy = malloc(size);
+    if (copy != NULL)
+        memcpy(copy, data, size);
+    return copy;
+}
+
+/* Keeps what a run with scalars of its own is prepared from. */
+static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, const tn_call *call)
+{
+    plan->described = call->described;
+    plan->params = copy_of(call->params, call->described->params_size);
+    plan->problem = problem != NULL ? copy_of(problem, problem->size) : NULL;
+    if (plan->params == NULL || (problem != NULL && plan->problem == NULL))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", call->operation);
+    ((tn_params_head *)plan->params)->solver = NULL; /* it is in the problem */
+    return TENON_OK;
 }
 
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
@@ -330,8 +354,10 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     tenon_context_retain(context);
     plan->keeps_context = true;
     take_operands(plan, call);
-    const tenon_status status = tn_prepares(context) ? tn_prepare_later(plan, family, problem, call)
-                                                     : tn_plan_record(plan, family, problem, call);
+    tenon_status status = take_params(plan, problem, call);
+    if (status == TENON_OK)
+        status = tn_prepares(context) ? tn_prepare_later(plan, family, problem, call)
+                                      : tn_plan_record(plan, family, problem, call);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;

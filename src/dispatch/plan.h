@@ -38,6 +38,8 @@ typedef struct tn_call {
     tn_argument operands[TN_MAX_OPERANDS];
     uint32_t operand_count;
     double scalars[TN_MAX_SCALARS];
+    /* The views as given; preparing a call drops those that it does not read from `operands`. */
+    const tenon_tensor *given[TN_MAX_OPERANDS];
 } tn_call;
 
 /* Whether `size` is that of the parameter struct, and no flag is set beyond those known. */
@@ -79,7 +81,8 @@ void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void 
 typedef struct tn_planned {
     const char *name;
     bool present, output;
-    bool kept; /* its memory stays with the plan, and runs are not given it */
+    bool given; /* present, or given to a call that does not read it */
+    bool kept;  /* its memory stays with the plan, and runs are not given it */
     tn_role role;
     tenon_tensor view;
     uint64_t end; /* the byte of its memory that the view ends at */
@@ -102,9 +105,12 @@ struct tenon_plan {
     double scalars[TN_MAX_SCALARS];
     void *kept; /* what the memory of kept operands belongs to */
     void (*release_kept)(void *object);
+    const struct tn_operation *described;
+    void *params; /* a copy of the call's, without a solver */
+    /* Of either; NULL where the output is empty. */
+    tn_problem *problem;
     /* Of a plan in the table: */
     const tn_family *family;
-    tn_problem *problem;
     uint64_t hash;
     tenon_plan *next_in_bucket, *newer, *older;
 };

@@ -1,4 +1,5 @@
 /* Running a plan of the caller's own: what happens most often, and so without a detour. */
+#include "dispatch/plan_scalars.h"
 #include "dispatch/prepare.h"
 #include "dispatch/verbose.h"
 
@@ -159,14 +160,33 @@ static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memo
     return all;
 }
 
+/* The scalars of a run: the plan's own, or those with what the run sets of them. */
+typedef struct run_scalars {
+    const double *values;
+    const tenon_scalar *given;
+    uint32_t given_count;
+} run_scalars;
+
 static tenon_status run_verbosely(tenon_stream *stream, const tenon_plan *plan,
-                                  const tn_operand *operands, const tenon_sync *sync)
+                                  const tn_operand *operands, const run_scalars *scalars,
+                                  const tenon_sync *sync)
 {
+    char text[TN_SCALARS_TEXT_SIZE];
     tn_verbose_operand named[TN_MAX_OPERANDS];
     for (uint32_t i = 0; i < plan->operand_count; i++)
         named[i] = (tn_verbose_operand){plan->operands[i].name,
                                         plan->operands[i].present ? &plan->operands[i].view : NULL};
-    return tn_verbose_run(plan, stream, operands, plan->scalars, named, plan->operand_count, sync);
+    return tn_verbose_run(plan, stream, operands, scalars->values, named, plan->operand_count,
+                          tn_scalars_text(scalars->given, scalars->given_count, text), sync);
+}
+
+static tenon_status run(tenon_stream *stream, const tenon_plan *plan, const tn_operand *operands,
+                        const run_scalars *scalars, const tenon_sync *sync)
+{
+    if (stream->context->is_verbose)
+        return run_verbosely(stream, plan, operands, scalars, sync);
+    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
+                            scalars->values, sync);
 }
 
 TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,
@@ -189,28 +209,29 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
                           : (tn_operand){0};
     if (!is_plain(plan, stream->context, memories))
         TN_TRY(check_operands(plan, stream->context, operands));
-    if (stream->context->is_verbose)
-        return run_verbosely(stream, plan, operands, sync);
-    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
-                            plan->scalars, sync);
+    return run(stream, plan, operands, &(run_scalars){plan->scalars, NULL, 0}, sync);
 }
 
 TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon_plan *plan,
                                                const tenon_operand *given, uint32_t count,
+                                               const tenon_scalar *scalars, uint32_t scalar_count,
                                                const tenon_sync *sync)
 {
     static const char operation[] = "tenon_plan_run_operands";
     tn_operand operands[TN_MAX_OPERANDS] = {{{0}, 0}};
+    double own[TN_MAX_SCALARS];
     TN_TRY(tn_stream_check(operation, stream));
-    if (plan == NULL || (given == NULL && count > 0))
+    if (plan == NULL || (given == NULL && count > 0) || (scalars == NULL && scalar_count > 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
-                       plan == NULL ? "plan" : "operands");
+                       plan == NULL                 ? "plan"
+                       : given == NULL && count > 0 ? "operands"
+                                                    : "scalars");
     TN_TRY(check_stream(operation, stream, plan));
     TN_TRY(take_operands(operation, plan, given, count, operands));
+    if (scalar_count > 0)
+        TN_TRY(tn_scalars_take(operation, plan, scalars, scalar_count, own));
+    const run_scalars taken = {scalar_count > 0 ? own : plan->scalars, scalars, scalar_count};
     TN_TRY(tn_plan_await(plan));
     TN_TRY(check_operands(plan, stream->context, operands));
-    if (stream->context->is_verbose)
-        return run_verbosely(stream, plan, operands, sync);
-    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
-                            plan->scalars, sync);
+    return run(stream, plan, operands, &taken, sync);
 }

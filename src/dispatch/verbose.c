@@ -16,7 +16,8 @@ static void add(char text[TN_REPEAT_SIZE], const char *name, const tenon_tensor 
 
 tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
                             const tn_operand *operands, const double *scalars,
-                            const tn_verbose_operand *named, uint32_t count, const tenon_sync *sync)
+                            const tn_verbose_operand *named, uint32_t count,
+                            const char *scalars_text, const tenon_sync *sync)
 {
     char text[TN_REPEAT_SIZE] = "";
     TN_TRY(tenon_stream_finish(stream)); /* what others have enqueued is not this call's time */
@@ -28,6 +29,7 @@ tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
     for (uint32_t i = 0; i < count; i++)
         if (named[i].view != NULL)
             add(text, named[i].name, named[i].view);
-    fprintf(stderr, "tenon: %.1f us %s %s%s\n", microseconds, plan->operation, plan->name, text);
+    fprintf(stderr, "tenon: %.1f us %s %s%s%s\n", microseconds, plan->operation, plan->name, text,
+            scalars_text);
     return TENON_OK;
 }

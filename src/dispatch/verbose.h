@@ -12,10 +12,10 @@ typedef struct tn_verbose_operand {
 } tn_verbose_operand;
 
 /* tn_recording_run; in a context that says what it does, waits for the call and prints a line:
- * microseconds, operation, solver, operands. */
+ * microseconds, operation, solver, operands, and the text of the scalars that the run sets. */
 tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
                             const tn_operand *operands, const double *scalars,
                             const tn_verbose_operand *named, uint32_t count,
-                            const tenon_sync *sync);
+                            const char *scalars_text, const tenon_sync *sync);
 
 #endif

@@ -201,7 +201,8 @@ static void run_elsewhere(const test_subject *subject, const char *solver)
                 is_shared, &moved[i]);
     }
     const uint32_t count = name_operands(subject, plan, moved, named);
-    const tenon_status status = tenon_plan_run_operands(test_stream, plan, named, count, NULL);
+    const tenon_status status =
+        tenon_plan_run_operands(test_stream, plan, named, count, NULL, 0, NULL);
     test_subject there = *subject;
     there.operands = moved;
     /* A plan knows the context's limit of the workspace, and not what a test gives its stream. */

@@ -296,7 +296,7 @@ static void bad_shapes_and_types(void **state)
         {CALL("41", "f32:4x41", "i32:5"), TENON_ERROR_INVALID_ARGUMENT, "b"},
         {CALL("41", "f32:4x41x37", "i32:4"), TENON_ERROR_INVALID_ARGUMENT, "offsets"},
         {CALL("41", "f32:4x41x37", "i32:5") "bias=f32:3x37", TENON_ERROR_INVALID_ARGUMENT, "bias"},
-        {CALL("41", "f32:4x41x37", "i32:5") "beta=1", TENON_ERROR_INVALID_ARGUMENT, "c"},
+        {CALL("41", "f32:4x41x37", "i32:5") "beta=2", TENON_ERROR_INVALID_ARGUMENT, "c"},
         {CALL("41", "f32:4x41x37", "f32:5"), TENON_ERROR_UNSUPPORTED, "offsets"},
         {CALL("41", "i32:4x41x37", "i32:5"), TENON_ERROR_UNSUPPORTED, "b"},
     };

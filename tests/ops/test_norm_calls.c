@@ -114,7 +114,7 @@ static void wrong_parameters(void **state)
         {"norm x=T:1x6x1 y=T:1x6x1 epsilon=-1e-9", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
         {"norm x=T:1x6x1 y=T:1x6x1 epsilon=inf", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
         {"norm x=T:1x6x1 y=T:1x6x1 epsilon=nan", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=-1", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=4294967295", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
         {"norm x=T:1x6x1 y=T:1x6x1 kind=5", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
         {"norm x=T:1x6x1 y=T:1x6x1 beta=T:1 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "beta"},
         {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "mean"},

@@ -72,25 +72,25 @@ static void operands_are_named(void **state)
     assert_null(tenon_plan_operand_name(plan, 2));
     assert_null(tenon_plan_operand_name(NULL, 0));
     tenon_operand o[] = {{"y", x.memory, 400}, {"x", x.memory, 4}, {"x", x.memory, 4}};
-    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 3, NULL),
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 3, NULL, 0, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "second time");
-    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 1, NULL),
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 1, NULL, 0, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "\"x\" is missing");
     o[1].name = "z";
-    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL, 0, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "x, y");
     o[1] = (tenon_operand){"x", x.memory, 6};
-    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+    assert_refused(tenon_plan_run_operands(test_stream, plan, o, 2, NULL, 0, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, operation, "offset is 6");
     o[1].offset = 396;
-    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL, 0, NULL),
                      TENON_ERROR_INVALID_ARGUMENT);
     assert_contains(tenon_last_error(), "overlap");
     o[1].offset = 804;
-    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL),
+    assert_int_equal(tenon_plan_run_operands(test_stream, plan, o, 2, NULL, 0, NULL),
                      TENON_ERROR_INVALID_ARGUMENT);
     o[1].offset = 0;
-    assert_ok(tenon_plan_run_operands(test_stream, plan, o, 2, NULL));
+    assert_ok(tenon_plan_run_operands(test_stream, plan, o, 2, NULL, 0, NULL));
     tenon_plan_release(plan);
     tenon_memory_destroy(&x.memory);
 }

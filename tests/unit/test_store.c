@@ -196,6 +196,38 @@ static void a_folder_that_goes_is_told_once(void **state)
     temporary_remove(parent);
 }
 
+/* One entry cannot be written, and all others can. */
+static void a_directory_in_place_of_an_entry_is_told_once(void **state)
+{
+    char *folder = temporary_make(), name[256];
+    tn_store *store = open_folder(folder, 0);
+    (void)state;
+    put(store, "a", "1");
+    assert_true(temporary_find(folder, ".trial", name));
+    char *path = strdup(temporary_path(folder, name)), *inside = strdup(temporary_path(path, "x"));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0700), 0);
+    temporary_write(inside, "", 0);
+    for (int i = 0; i < 3; i++) {
+        put(store, "a", "1");
+        assert_has(store, "a", NULL);
+        tn_store_remove(store, TN_STORE_TRIAL, "a");
+    }
+    assert_lines(1, "is a directory; remove it");
+    put(store, "b", "2");
+    assert_has(store, "b", "2");
+    assert_lines(0, "");
+    assert_int_equal(temporary_count(folder, ".writing-"), 0);
+    assert_int_equal(unlink(inside), 0);
+    assert_int_equal(rmdir(path), 0);
+    put(store, "a", "3");
+    assert_has(store, "a", "3");
+    tn_store_destroy(store);
+    free(inside);
+    free(path);
+    temporary_remove(folder);
+}
+
 static void a_full_disk_is_told_once_and_what_is_there_still_read(void **state)
 {
     char *folder = temporary_make(), *large = calloc(1, 100000);
@@ -440,6 +472,7 @@ int main(void)
         cmocka_unit_test(what_is_no_store_is_refused),
         cmocka_unit_test(a_folder_that_cannot_be_used_is_told_once),
         cmocka_unit_test(a_folder_that_goes_is_told_once),
+        cmocka_unit_test(a_directory_in_place_of_an_entry_is_told_once),
         cmocka_unit_test(a_full_disk_is_told_once_and_what_is_there_still_read),
         cmocka_unit_test(altered_entries_are_told_and_made_anew),
         cmocka_unit_test(entries_of_another_key_are_told_and_made_anew),

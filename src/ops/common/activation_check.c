@@ -27,6 +27,34 @@ bool tn_activation_is_build(uint32_t kind)
     return kind < KINDS && is_build[kind];
 }
 
+uint32_t tn_activation_constants(uint32_t kind)
+{
+    static const uint32_t constants[KINDS] = {
+        [TENON_ACTIVATION_LEAKY_RELU] = 1, [TENON_ACTIVATION_CLIPPED_RELU] = 1,
+        [TENON_ACTIVATION_ELU] = 1,        [TENON_ACTIVATION_CELU] = 1,
+        [TENON_ACTIVATION_HARD_TANH] = 2,  [TENON_ACTIVATION_HARD_SIGMOID] = 2,
+    };
+    return kind < KINDS ? constants[kind] : 0;
+}
+
+/* The kind of the activation that has a member at an address. */
+static uint32_t kind_beside(const void *member, size_t offset)
+{
+    return ((const tenon_activation *)(const void *)((const char *)member - offset))->kind;
+}
+
+bool tn_activation_uses_alpha(const void *params, const void *alpha)
+{
+    (void)params;
+    return tn_activation_constants(kind_beside(alpha, offsetof(tenon_activation, alpha))) >= 1;
+}
+
+bool tn_activation_uses_beta(const void *params, const void *beta)
+{
+    (void)params;
+    return tn_activation_constants(kind_beside(beta, offsetof(tenon_activation, beta))) == 2;
+}
+
 TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind)
 {
     tenon_activation activation = {.kind = (uint32_t)kind};
@@ -96,8 +124,7 @@ static const char *wanted_constants(const tenon_activation *activation)
 static tenon_status refuse_constants(const char *operation, const tenon_activation *activation,
                                      const char *wanted)
 {
-    const bool has_beta = activation->kind == TENON_ACTIVATION_HARD_SIGMOID ||
-                          activation->kind == TENON_ACTIVATION_HARD_TANH;
+    const bool has_beta = tn_activation_constants(activation->kind) == 2;
     char beta[64] = "";
     if (has_beta)
         snprintf(beta, sizeof beta, " and beta is %g", activation->beta);

@@ -19,6 +19,13 @@ enum {
 /* The names by tenon_activation_kind, for messages and `tenon check`; NULL ends them. */
 extern const char *const tn_activation_words[];
 
+/* How many constants the formula of a kind has: alpha, alpha and beta, or none. */
+uint32_t tn_activation_constants(uint32_t kind);
+
+/* As tn_field has them, of the members of a tenon_activation. */
+bool tn_activation_uses_alpha(const void *params, const void *alpha);
+bool tn_activation_uses_beta(const void *params, const void *beta);
+
 /* Refuses what is no kind, and constants with which it would be another function. */
 tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
 

@@ -7,28 +7,66 @@
 static const char *const kinds[] = {"add", "subtract", "multiply",  "divide",
                                     "max", "min",      "scale_add", NULL};
 
+static bool is_scale_add(const void *params, const void *value)
+{
+    (void)value;
+    return ((const tenon_elementwise_params *)params)->kind == TENON_ELEMENTWISE_SCALE_ADD;
+}
+
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_elementwise_params),
     TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_elementwise_params, kind, kinds),
-    TN_FIELD("alpha", TN_FIELD_F64, tenon_elementwise_params, alpha),
-    TN_FIELD("beta", TN_FIELD_F64, tenon_elementwise_params, beta)};
+    TN_FIELD_IF("alpha", TN_FIELD_F64, tenon_elementwise_params, alpha, is_scale_add),
+    TN_FIELD_IF("beta", TN_FIELD_F64, tenon_elementwise_params, beta, is_scale_add)};
+
+/* Of a chain's steps: whether alpha and beta are read. */
+static bool uses_alpha(const void *params, const void *alpha)
+{
+    const tenon_elementwise_chain_params *chain = params;
+    const size_t n = (size_t)((const char *)alpha - (const char *)&chain->steps[0].alpha) /
+                     sizeof(tenon_chain_step);
+    const tenon_chain_step *step = &chain->steps[n];
+    return n < chain->step_count &&
+           (step->op == TENON_CHAIN_ACTIVATE ? tn_activation_constants(step->activation) >= 1
+                                             : step->operand == TENON_CHAIN_SCALAR);
+}
+
+static bool uses_beta(const void *params, const void *beta)
+{
+    const tenon_elementwise_chain_params *chain = params;
+    const size_t n = (size_t)((const char *)beta - (const char *)&chain->steps[0].beta) /
+                     sizeof(tenon_chain_step);
+    const tenon_chain_step *step = &chain->steps[n];
+    return n < chain->step_count &&
+           (step->op == TENON_CHAIN_ACTIVATE
+                ? tn_activation_constants(step->activation) == 2
+                : step->op == TENON_CHAIN_FMA && step->addend == TENON_CHAIN_SCALAR);
+}
+
+#define STEP_NAMES(member)                                                                         \
+    {                                                                                              \
+        "steps[0]." member, "steps[1]." member, "steps[2]." member, "steps[3]." member,            \
+            "steps[4]." member, "steps[5]." member, "steps[6]." member, "steps[7]." member         \
+    }
+static const char *const alpha_names[TENON_CHAIN_MAX_STEPS] = STEP_NAMES("alpha"),
+                         *const beta_names[TENON_CHAIN_MAX_STEPS] = STEP_NAMES("beta");
 
 /* The member of every step. */
-#define STEP_FIELD(name, type, member, words)                                                      \
+#define STEP_FIELD(name, type, member, words, element_names, is_used)                              \
     {                                                                                              \
         name, type, TENON_CHAIN_MAX_STEPS,                                                         \
             offsetof(tenon_elementwise_chain_params, steps[0].member), sizeof(tenon_chain_step),   \
-            words                                                                                  \
+            words, element_names, is_used                                                          \
     }
 static const tn_field chain_fields[] = {
     TN_FLAGS_FIELD(tenon_elementwise_chain_params),
     TN_FIELD("step_count", TN_FIELD_U32, tenon_elementwise_chain_params, step_count),
-    STEP_FIELD("op", TN_FIELD_U32, op, tn_chain_words),
-    STEP_FIELD("operand", TN_FIELD_U32, operand, tn_chain_source_words),
-    STEP_FIELD("addend", TN_FIELD_U32, addend, tn_chain_source_words),
-    STEP_FIELD("activation", TN_FIELD_U32, activation, tn_activation_words),
-    STEP_FIELD("alpha", TN_FIELD_F64, alpha, NULL),
-    STEP_FIELD("beta", TN_FIELD_F64, beta, NULL)};
+    STEP_FIELD("op", TN_FIELD_U32, op, tn_chain_words, NULL, NULL),
+    STEP_FIELD("operand", TN_FIELD_U32, operand, tn_chain_source_words, NULL, NULL),
+    STEP_FIELD("addend", TN_FIELD_U32, addend, tn_chain_source_words, NULL, NULL),
+    STEP_FIELD("activation", TN_FIELD_U32, activation, tn_activation_words, NULL, NULL),
+    STEP_FIELD("alpha", TN_FIELD_F64, alpha, NULL, alpha_names, uses_alpha),
+    STEP_FIELD("beta", TN_FIELD_F64, beta, NULL, beta_names, uses_beta)};
 static const tn_field copy_fields[] = {TN_FLAGS_FIELD(tenon_copy_params)};
 
 TN_DEFAULTS(elementwise, tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)

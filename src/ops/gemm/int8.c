@@ -40,11 +40,17 @@ bool tn_gemm_is_int8(const tenon_tensor *a)
 tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *problem,
                                   bool *empty)
 {
-    const tenon_gemm_params *params = given;
+    tenon_gemm_params own = *(const tenon_gemm_params *)given;
+    const tenon_gemm_params *params = &own;
     const char *operation = call->operation;
     int8_views views;
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
         views[i] = call->operands[i].view;
+    /* A run of a plan prepares the call again, when the caller's tensors may be gone. */
+    for (int i = 0; i < 3; i++) {
+        own.epilogue.scale[i] = views[GEMM_OPERANDS + INT8_SCALE_A + i];
+        own.epilogue.zero_point[i] = views[GEMM_OPERANDS + INT8_ZERO_A + i];
+    }
     TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
     TN_TRY(tn_tensor_check(operation, "a", views[GEMM_A]));

@@ -44,6 +44,7 @@ static const tn_operation int8_call = {
                  {.name = "zero point of b"},
                  {.name = "zero point of d"}},
     .operand_count = INT8_OPERANDS,
+    TN_FIELDS(gemm_fields),
     TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,

@@ -82,6 +82,11 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     return TENON_OK;
 }
 
+static const panels_params panels_defaults = {
+    .gemm = {.struct_size = sizeof(panels_params), .epilogue = TENON_EPILOGUE_INIT}};
+static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, panels_params, gemm.flags),
+                                  TN_EPILOGUE_FIELDS(panels_params, gemm.epilogue)};
+
 /* A call by panels, whose elements are its second operand. */
 static const tn_operation by_panels = {
     .name = "tenon_gemm_packed",
@@ -93,7 +98,8 @@ static const tn_operation by_panels = {
                  {.name = "bias"},
                  {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
-    .params_size = sizeof(panels_params),
+    TN_FIELDS(fields),
+    TN_OWN_PARAMS(panels),
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
 };

@@ -5,16 +5,39 @@
 
 static const char *const kinds[] = {"uniform", "normal", "bernoulli", NULL};
 
+static uint32_t kind_of(const void *params)
+{
+    return ((const tenon_random_params *)params)->kind;
+}
+
+static bool is_uniform(const void *params, const void *value)
+{
+    (void)value;
+    return kind_of(params) == TENON_RANDOM_UNIFORM;
+}
+
+static bool is_normal(const void *params, const void *value)
+{
+    (void)value;
+    return kind_of(params) == TENON_RANDOM_NORMAL;
+}
+
+static bool is_bernoulli(const void *params, const void *value)
+{
+    (void)value;
+    return kind_of(params) == TENON_RANDOM_BERNOULLI;
+}
+
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_random_params),
     TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_random_params, kind, kinds),
     TN_FIELD("seed", TN_FIELD_U64, tenon_random_params, seed),
     TN_FIELD("sequence", TN_FIELD_U64, tenon_random_params, sequence),
-    TN_FIELD("low", TN_FIELD_F64, tenon_random_params, low),
-    TN_FIELD("high", TN_FIELD_F64, tenon_random_params, high),
-    TN_FIELD("mean", TN_FIELD_F64, tenon_random_params, mean),
-    TN_FIELD("deviation", TN_FIELD_F64, tenon_random_params, deviation),
-    TN_FIELD("probability", TN_FIELD_F64, tenon_random_params, probability)};
+    TN_FIELD_IF("low", TN_FIELD_F64, tenon_random_params, low, is_uniform),
+    TN_FIELD_IF("high", TN_FIELD_F64, tenon_random_params, high, is_uniform),
+    TN_FIELD_IF("mean", TN_FIELD_F64, tenon_random_params, mean, is_normal),
+    TN_FIELD_IF("deviation", TN_FIELD_F64, tenon_random_params, deviation, is_normal),
+    TN_FIELD_IF("probability", TN_FIELD_F64, tenon_random_params, probability, is_bernoulli)};
 
 TN_DEFAULTS(random, tenon_random_params, TENON_RANDOM_PARAMS_INIT)
 TN_ENTRIES(tenon_random, tn_operation_random, tenon_random_params, y)

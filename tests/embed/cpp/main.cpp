@@ -136,6 +136,29 @@ void test_pinned(const tenon::Context &context, const tenon::Stream &stream)
            TENON_ERROR_INVALID_ARGUMENT);
 }
 
+/* Counts whose bytes overflow: with sizeof(float) these come to 24 bytes, what x has. */
+void test_overflow(const tenon::Context &context, const tenon::Stream &stream)
+{
+    const std::size_t huge = static_cast<std::size_t>(-1) / sizeof(float) + 7;
+    static_assert(huge * sizeof(float) == 24);
+    tenon::Pinned<float> pinned;
+    tenon::Tensor<float> x;
+    float values[6] = {1, 2, 3, 4, 5, 6};
+    TRY(tenon::Tensor<float>::create(x, context, {2, 3}));
+    const auto is_refused = [&](tenon_status status) {
+        EXPECT(std::strstr(tenon_last_error(), "bytes is 18446744073709551615, must be 24"));
+        return status == TENON_ERROR_INVALID_ARGUMENT;
+    };
+    EXPECT(is_refused(status_of([&] { return x.upload(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.download(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.upload_async(stream, values, huge); })));
+    EXPECT(is_refused(status_of([&] { return x.download_async(stream, values, huge); })));
+    EXPECT(status_of([&] { return tenon::Pinned<float>::create(pinned, context, huge); }) ==
+           TENON_ERROR_OUT_OF_MEMORY);
+    EXPECT(std::strstr(tenon_last_error(), "18446744073709551615 bytes") != nullptr);
+    EXPECT(pinned == nullptr);
+}
+
 void test_plans(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -195,6 +218,39 @@ void test_named_operands(const tenon::Context &context, const tenon::Stream &str
                return plan.run(stream, {{"a", p.a}, {"b", p.b}});
            }) == TENON_ERROR_INVALID_ARGUMENT);
     EXPECT(std::strstr(tenon_last_error(), "\"d\" is missing") != nullptr);
+}
+
+/* Scalars of a run: as the immediate call's parameters, and gone with the run. */
+void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Plan plan;
+    tenon::gemm_params params;
+    params.epilogue.alpha = 2;
+    TRY(tenon::gemm_plan(plan, context, params, p.a, p.b, nullptr, nullptr, p.d));
+    const std::vector<tenon::operand> named = {{"a", p.a}, {"b", p.b}, {"d", p.d}};
+    TRY(plan.run(stream, named, {{"alpha", 3}}));
+    EXPECT(p.result(stream) == (Floats{12, 15, 30, 33}));
+    TRY(plan.run(stream, {{"a", p.a}, {"b", p.b}, {"d", p.d}}, {{"alpha", -1}, {"beta", 0.0}}));
+    EXPECT(p.result(stream) == (Floats{-4, -5, -10, -11}));
+    tenon::Event event;
+    TRY(plan.run(stream, event.signal(), named, {{"alpha", 0.5F}}));
+    EXPECT(event.wait() == CL_SUCCESS);
+    EXPECT(p.result(stream) == (Floats{2, 2.5F, 5, 5.5F}));
+    TRY(plan.run(stream, named));
+    EXPECT(p.result(stream) == (Floats{8, 10, 20, 22}));
+    const std::vector<tenon_scalar> all = plan.scalars();
+    EXPECT(all.size() == 2 && std::strcmp(all[0].name, "alpha") == 0 && all[0].real == 2);
+    EXPECT(status_of([&] {
+               return plan.run(stream, named, {{"gamma", 1}});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "whose scalars are alpha, beta") != nullptr);
+    TRY(tenon::random_plan(plan, context, nullptr, p.d));
+    TRY(plan.run(stream, {{"y", p.d}}, {{"seed", std::uint64_t(1) << 63}}));
+    EXPECT(status_of([&] {
+               return plan.run(stream, {{"y", p.d}}, {{"seed", -1}});
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "must be an integer of 64 bits") != nullptr);
 }
 
 #if TENON_HPP_EXCEPTIONS
@@ -299,8 +355,10 @@ int main()
     test_calls(context, stream);
     test_epilogues(context, stream);
     test_pinned(context, stream);
+    test_overflow(context, stream);
     test_plans(context, stream);
     test_named_operands(context, stream);
+    test_scalars(context, stream);
     test_views();
     test_failures(context, stream);
     test_owners();
