@@ -253,11 +253,35 @@ static void threads_have_scalars_of_their_own(void **state)
     tenon_memory_destroy(&y.memory);
 }
 
+static void background_plans_take_scalars(void **state)
+{
+    tenon_tensor y = make_tensor(test_context, SIZE);
+    const tenon_operand o = {"y", y.memory, 0};
+    const tenon_scalar seed = tenon_scalar_u64("seed", 77);
+    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
+    float expected[SIZE], got[SIZE];
+    tenon_plan *plan;
+    (void)state;
+    assert_ok(tenon_prepare_begin(test_context));
+    assert_ok(tenon_random_plan(test_context, NULL, &y, &plan));
+    assert_ok(tenon_prepare_end(test_context));
+    assert_string_equal(tenon_plan_scalar(plan, 0).name, "seed");
+    assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, &seed, 1, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
+    params.seed = 77;
+    assert_ok(tenon_random(test_stream, &params, &y, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, expected, sizeof expected, NULL));
+    assert_memory_equal(got, expected, sizeof got);
+    tenon_plan_release(plan);
+    tenon_memory_destroy(&y.memory);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_train_as_immediate_calls_do),
         cmocka_unit_test(threads_have_scalars_of_their_own),
+        cmocka_unit_test(background_plans_take_scalars),
     };
     return TEST_MAIN(tests);
 }

@@ -339,29 +339,6 @@ static void scalars_keep_the_problem(void **state)
     tenon_tensor_destroy(&x);
 }
 
-static void background_plans_take_scalars(void **state)
-{
-    enum { SIZE = 100 };
-    tenon_tensor y = make_tensor(test_context, SIZE);
-    const tenon_operand o = {"y", y.memory, 0};
-    const tenon_scalar seed = tenon_scalar_u64("seed", 77);
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
-    float expected[SIZE], got[SIZE];
-    (void)state;
-    assert_ok(tenon_prepare_begin(test_context));
-    tenon_plan *plan = plan_random(&y, TENON_RANDOM_UNIFORM);
-    assert_ok(tenon_prepare_end(test_context));
-    assert_string_equal(tenon_plan_scalar(plan, 0).name, "seed");
-    assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, &seed, 1, NULL));
-    assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
-    params.seed = 77;
-    assert_ok(tenon_random(test_stream, &params, &y, NULL));
-    assert_ok(tenon_tensor_download(test_stream, &y, expected, sizeof expected, NULL));
-    assert_memory_equal(got, expected, sizeof got);
-    tenon_plan_release(plan);
-    tenon_memory_destroy(&y.memory);
-}
-
 /* What is printed of a run shows the values that it was given. */
 static void runs_print_their_scalars(void **state)
 {
@@ -399,7 +376,6 @@ int main(void)
         cmocka_unit_test(wrong_scalars_are_refused),
         cmocka_unit_test(scalars_keep_the_problem),
         cmocka_unit_test(parameters_are_the_plans_own),
-        cmocka_unit_test(background_plans_take_scalars),
         cmocka_unit_test(runs_print_their_scalars),
         cmocka_unit_test(scalars_have_the_effect_of_parameters),
     };
