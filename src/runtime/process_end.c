@@ -73,8 +73,7 @@ static void *end(void *data)
 {
     ending *e = data;
     stop();
-    if (tn_gate_is_shut()) /* otherwise calls may follow, which set guards */
-        tn_running_withdraw_all();
+    tn_running_withdraw_all();
     atomic_store(&e->step, DRAIN);
     const bool is_drained = drain(e->depth, tn_now() + most[DRAIN] - MILLISECOND);
     atomic_store(&e->step, FINISH);
