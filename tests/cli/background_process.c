@@ -4,6 +4,7 @@
  * end the driver that holds the plan is let go by the file of the third. */
 #include <tenon/tenon.h>
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,16 @@
 
 static const char *go;
 
-static void let_go(void)
+/* After the end has begun: the library's handlers, which may run before any of this program's, wait
+ * for a launch that is held. */
+static void *let_go(void *nothing)
 {
+    const struct timespec time = {.tv_sec = 1};
+    nanosleep(&time, NULL);
     FILE *file = fopen(go, "wb");
     if (file != NULL)
         fclose(file);
+    return nothing;
 }
 
 static tenon_status ask(tenon_context *context, int64_t size, tenon_plan **plan)
@@ -31,6 +37,7 @@ int main(int argc, char **argv)
     const struct timespec time = {.tv_nsec = 10000000};
     tenon_context *context = NULL;
     tenon_plan *plans[3] = {NULL};
+    pthread_t thread;
     if (argc != 4 || tenon_context_create(NULL, &context) != TENON_OK ||
         tenon_prepare_begin(context) != TENON_OK)
         return 1;
@@ -48,7 +55,8 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "keep") != 0)
         tenon_context_release(context);
     go = argv[3];
-    atexit(let_go); /* before the library's own handlers, which may wait for the plan */
+    if (pthread_create(&thread, NULL, let_go, NULL) != 0)
+        return 1;
     if (strcmp(argv[1], "exit") == 0)
         exit(0);
     return 0;
