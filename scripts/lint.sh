@@ -89,10 +89,10 @@ exported() {
 
 macros() {
     local found
-    # CL_TARGET_OPENCL_VERSION is OpenCL's own, given a default where the application has not; tenon_…_params(…) are
-    # the parameters of that name.
+    # CL_TARGET_OPENCL_VERSION is OpenCL's own, given a default where the application has not; tenon_…_params(…) and
+    # tenon_epilogue(…) initialise the struct of that name.
     found=$(sed -nE 's/^[[:space:]]*#[[:space:]]*define[[:space:]]+([A-Za-z0-9_]+).*/\1/p' \
-        include/tenon/*.h | grep -vE '^(TENON_.*|tenon_[a-z0-9_]*_params|CL_TARGET_OPENCL_VERSION)$' || true)
+        include/tenon/*.h | grep -vE '^(TENON_.*|tenon_[a-z0-9_]*_params|tenon_epilogue|CL_TARGET_OPENCL_VERSION)$' || true)
     [ -z "$found" ] || {
         echo "macros of the public headers without the prefix TENON_:"
         echo "$found"

@@ -75,8 +75,8 @@ TENON_CALL tenon_status tenon_context_keep(tenon_context *context);
  * are dropped (they fail with TENON_ERROR_PROCESS), the build at hand is waited for, then the work
  * of streams on processors for 10 seconds at most, and programs are written to the store for a
  * second or so, under the conditions of tenon_context_keep. Later calls work as before, except that
- * a kernel that crashes the process while it is checked is no longer remembered. Not from a signal's
- * handler. From any thread. */
+ * a kernel that crashes the process while it is checked is no longer remembered. Not from the
+ * handler of a signal. From any thread. */
 TENON_API void tenon_settle(void);
 
 /** Told of a kernel variant that is not used on the device.

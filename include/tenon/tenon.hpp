@@ -211,7 +211,7 @@ TENON_HPP_PARAMS(softmax, SOFTMAX)
 TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
 #undef TENON_HPP_PARAMS
 
-/** A tenon_epilogue that begins with the defaults: tenon::epilogue e; e.beta = 2; p.epilogue = e; */
+/** A tenon_epilogue with the defaults: tenon::epilogue e; e.beta = 2; p.epilogue = e; */
 struct epilogue : ::tenon_epilogue {
     epilogue() : ::tenon_epilogue TENON_EPILOGUE_INIT {}
 };
@@ -370,7 +370,8 @@ template <class T> class Tensor {
     /** Copies `count` values, which must be as many as there are elements. */
     result upload(tenon_stream *stream, const T *values, std::size_t count) const
     {
-        return check(tenon_tensor_upload(stream, values, detail::bytes_of<T>(count), &view_, nullptr));
+        return check(
+            tenon_tensor_upload(stream, values, detail::bytes_of<T>(count), &view_, nullptr));
     }
     /** Copies all of `values`. */
     result upload(tenon_stream *stream, const std::vector<T> &values) const
@@ -380,7 +381,8 @@ template <class T> class Tensor {
     /** Copies all elements to `values`, `count` being their number. */
     result download(tenon_stream *stream, T *values, std::size_t count) const
     {
-        return check(tenon_tensor_download(stream, &view_, values, detail::bytes_of<T>(count), nullptr));
+        return check(
+            tenon_tensor_download(stream, &view_, values, detail::bytes_of<T>(count), nullptr));
     }
 #if TENON_HPP_EXCEPTIONS
     /** All elements. */
