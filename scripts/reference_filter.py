@@ -10,6 +10,7 @@ the tree lead there from build/reference/html.
 import os
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,7 +27,7 @@ def name(page):
 
 
 def anchor(page, heading):
-    """As GitHub makes it of a heading, behind the page's name."""
+    """As GitHub derives it from a heading, behind the page's name; main() numbers repeated ones as GitHub does."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
     return f"{name(page)}-" + re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 
@@ -42,6 +43,7 @@ def followed(page, target):
 def main():
     page = Path(sys.argv[1])
     in_code = titled = False
+    known = Counter()
     for line in page.read_text(encoding="utf-8").splitlines():
         if line.lstrip().startswith("```"):
             in_code = not in_code
@@ -49,7 +51,9 @@ def main():
             line = LINK.sub(lambda found: followed(page, found[1]), line)
             heading = re.fullmatch(r"#+ +(.*)", line)
             if heading:
-                line += f" {{#{anchor(page, heading[1]) if titled else name(page)}}}"
+                own = anchor(page, heading[1]) if titled else name(page)
+                line += f" {{#{own}{f'-{known[own]}' if known[own] else ''}}}"
+                known[own] += 1
                 titled = True
         print(line)
 

@@ -248,7 +248,7 @@ static void try_all_in_child(void)
 /* Ends as its child has, which must be in order. */
 static void await_child(pid_t child)
 {
-    int status;
+    int status = 0;
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
         fprintf(stderr, "the child ended with status %#x\n", (unsigned)status);
         _exit(6);
