@@ -216,9 +216,12 @@ static void the_end_of_a_context_does_not_wait_for_all(void **state)
         clReleaseKernel(made);
     }
     tenon_stream_destroy(s.stream);
+    const unsigned before = (unsigned)own.count; /* what was written while the process was idle */
     tenon_context_release(s.context);
-    /* Counted and not timed: on a busy machine all of this takes longer. */
-    assert_in_range(own.count, 1, PROGRAMS - 1);
+    /* Counted and not timed: on a busy machine all of this takes longer. A second has room for two
+     * or three. */
+    assert_in_range(own.count - before, 0, 4);
+    assert_in_range(own.count, 1, PROGRAMS);
     forget_own();
 }
 

@@ -38,7 +38,8 @@ static bool measured(gpu *g, double units, double *speed)
 static void speeds_come_out_right(void **state)
 {
     (void)state;
-    for (double true_speed = 8; true_speed < 16000; true_speed *= 1.37) {
+    for (int step = 0; step < 25; step++) {
+        const double true_speed = 8 * pow(1.37, step);
         gpu g = {.speed = true_speed, .noise = 0.05};
         double speed;
         if (!measured(&g, 132, &speed) || fabs(speed / true_speed - 1) > 0.08)
