@@ -504,6 +504,7 @@ struct scalar : ::tenon_scalar {
     }
 
   private:
+    /** Of the kind that suits the value's type. */
     template <class T> static tenon_scalar made(const char *called, T value)
     {
         if constexpr (std::is_integral_v<T>)
