@@ -326,6 +326,47 @@ static void rows_that_are_pages_apart_are_packed_where_that_pays(void **state)
     }
 }
 
+/* What every solver of a call's family sets its parameters to can be forced by their names. */
+static void hear_values(void *user, const tn_family *family, const tn_problem *problem,
+                        const tn_call *call, const tn_choice *chosen)
+{
+    (void)call;
+    (void)chosen;
+    for (uint32_t s = 0; s < family->solver_count; s++) {
+        tn_choice set = {.solver = family->solvers[s]};
+        if (tn_configure(user, problem, &set) != NULL || set.misfit != NULL)
+            continue;
+        for (uint32_t i = 0; i < set.solver->parameter_count; i++) {
+            const tn_parameter *x = &set.solver->parameters[i];
+            if (set.values[i] < x->low || set.values[i] > x->high)
+                fail_msg("%s/%s: %s is %d, must be from %d to %d", family->name, set.solver->name,
+                         x->name, set.values[i], x->low, x->high);
+        }
+    }
+}
+
+static void values_are_allowed_with_any_local_memory(void **state)
+{
+    (void)state;
+    for (size_t l = 0; l < COUNT(lanes); l++)
+        for (uint64_t local = 4096; local <= MIB; local *= 2)
+            for (size_t c = 0; c < COUNT(calls); c++) {
+                processor p = processor_usual();
+                tenon_plan *plan = NULL;
+                tn_case parsed;
+                p.lanes = lanes[l];
+                tenon_context *context = context_of(&p, TENON_MEASUREMENTS_NONE);
+                context->device.info.local_memory = local;
+                tn_dispatch_of(context)->listener = hear_values;
+                tn_dispatch_of(context)->listener_user = context;
+                memset(&parsed, 0, sizeof parsed);
+                assert_int_equal(tn_case_parse_line(calls[c], TENON_DTYPE_F32, &parsed), TENON_OK);
+                (void)tn_case_plan(context, &parsed, NULL, &plan); /* none may fit */
+                tenon_plan_release(plan);
+                tenon_context_release(context);
+            }
+}
+
 /* Without measurements nothing is measured, and choices go by the table and the driver's cache. */
 static void without_measurements_the_table_decides(void **state)
 {
@@ -350,6 +391,7 @@ int main(void)
         cmocka_unit_test(faster_processors_take_no_longer),
         cmocka_unit_test(rows_that_are_pages_apart_are_packed_where_that_pays),
         cmocka_unit_test(without_measurements_the_table_decides),
+        cmocka_unit_test(values_are_allowed_with_any_local_memory),
     };
     return cmocka_run_group_tests_name("processors", tests, NULL, NULL);
 }
