@@ -47,10 +47,12 @@ bool tn_copy_speed_of(const double *nanoseconds, int count, double bytes, double
 
 bool tn_copy_speed_measure(const tn_copy_probe *probe, double *speed)
 {
-    double times[TN_COPY_REPEATS], first;
+    double times[TN_COPY_REPEATS], first = 0;
     /* The first run compiles and maps the memory; the second says how long a copy takes. */
-    if (!probe->run(probe->user, 1, &first) || !probe->run(probe->user, 1, &first) ||
-        !(first > 0) || first > MOST_TIME)
+    for (int i = 0; i < 2; i++)
+        if (!probe->run(probe->user, 1, &first))
+            return false;
+    if (!(first > 0) || first > MOST_TIME)
         return false;
     const double copies = fmax(1, fmin(ceil(LEAST_TIME / first), MOST_COPIES));
     for (int i = 0; i < TN_COPY_REPEATS; i++)

@@ -17,9 +17,9 @@ static bool is_place(const tenon_plan *plan, const tn_field *field, uint32_t ele
 {
     if (field->type != TN_FIELD_F64 && field->type != TN_FIELD_U64)
         return false;
-    *out =
-        (place){field, field->element_names != NULL ? field->element_names[element] : field->name,
-                field->offset + element * field->step};
+    out->field = field;
+    out->name = field->element_names != NULL ? field->element_names[element] : field->name;
+    out->offset = field->offset + element * field->step;
     return field->is_used == NULL ||
            field->is_used(plan->params, (const char *)plan->params + out->offset);
 }
@@ -80,7 +80,7 @@ static tenon_scalar value_at(const place *p, const void *params)
 TENON_API tenon_scalar tenon_plan_scalar(const tenon_plan *plan, uint32_t index)
 {
     uint32_t field = 0, element = 0;
-    place p;
+    place p = {0};
     while (plan != NULL && next_place(plan, &field, &element, &p))
         if (index-- == 0)
             return value_at(&p, plan->params);
@@ -130,7 +130,7 @@ static tenon_status take_scalar(const char *operation, const tenon_plan *plan,
                                 const tenon_scalar *given, uint32_t number, unsigned char *params)
 {
     char names[512];
-    place p;
+    place p = {0};
     if (given[number].name == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: name is NULL", operation,
                        number);
@@ -185,11 +185,13 @@ static bool changes_problem(const char *operation, const tenon_plan *plan,
 static tenon_status refuse_problem(const char *operation, const tenon_plan *plan,
                                    const tenon_scalar *given, uint32_t count)
 {
-    place p;
+    place p = {0};
     uint32_t i = 0;
     while (i + 1 < count && !changes_problem(operation, plan, &given[i], &p))
         i++;
-    find_place(plan, given[i].name, &p);
+    if (!find_place(plan, given[i].name, &p))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: \"%s\" is unknown",
+                       operation, i, given[i].name);
     const tenon_scalar planned = value_at(&p, plan->params);
     const double value =
         given[i].kind == TENON_SCALAR_F64 ? given[i].real : (double)given[i].integer;

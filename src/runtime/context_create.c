@@ -342,7 +342,8 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     TN_TRY(tn_device_read(operation, id, &device));
     TN_CL_TRY(operation, "clRetainContext", clRetainContext(cl));
     TN_TRY(make_context(operation, cl, &device, params, NULL, out));
-    (*out)->keeping.is_imported = true;
+    if (*out != NULL)
+        (*out)->keeping.is_imported = true;
     return TENON_OK;
 }
 

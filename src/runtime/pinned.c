@@ -28,6 +28,19 @@ static tenon_status map(const char *operation, tenon_pinned *pinned, uint64_t by
     return TENON_OK;
 }
 
+static void destroy(tenon_pinned *pinned)
+{
+    if (pinned->pointer != NULL) {
+        clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->pointer, 0, NULL, NULL);
+        clFinish(pinned->queue);
+    }
+    if (pinned->queue != NULL)
+        clReleaseCommandQueue(pinned->queue);
+    clReleaseMemObject(pinned->buffer);
+    tenon_context_release(pinned->context);
+    free(pinned);
+}
+
 TENON_API tenon_status tenon_pinned_create(tenon_context *context, uint64_t bytes,
                                            tenon_pinned **out)
 {
@@ -53,7 +66,7 @@ TENON_API tenon_status tenon_pinned_create(tenon_context *context, uint64_t byte
     pinned->buffer = memory.u.buffer;
     tenon_status status = map(operation, pinned, bytes);
     if (status != TENON_OK) {
-        tenon_pinned_destroy(pinned);
+        destroy(pinned);
         return status;
     }
     *out = pinned;
@@ -67,15 +80,6 @@ TENON_API void *tenon_pinned_pointer(const tenon_pinned *pinned)
 
 TENON_API void tenon_pinned_destroy(tenon_pinned *pinned)
 {
-    if (pinned == NULL || tn_gate_is_shut())
-        return;
-    if (pinned->pointer != NULL) {
-        clEnqueueUnmapMemObject(pinned->queue, pinned->buffer, pinned->pointer, 0, NULL, NULL);
-        clFinish(pinned->queue);
-    }
-    if (pinned->queue != NULL)
-        clReleaseCommandQueue(pinned->queue);
-    clReleaseMemObject(pinned->buffer);
-    tenon_context_release(pinned->context);
-    free(pinned);
+    if (pinned != NULL && !tn_gate_is_shut())
+        destroy(pinned);
 }

@@ -34,8 +34,8 @@ void tn_process_watch_builds(void);
 /* The last context has gone: no thread of the library's is left. */
 void tn_process_rest(void);
 
-/* Has layers above stop their background work when the process ends: `stop` must not wait for the
+/* Has layers above stop their background work when the process ends: `hook` must not wait for the
  * driver. Called once each. */
-void tn_process_on_end(void (*stop)(void));
+void tn_process_on_end(void (*hook)(void));
 
 #endif

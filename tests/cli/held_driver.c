@@ -38,9 +38,9 @@ static void hold(const char *folder)
 }
 
 __attribute__((visibility("default"))) cl_int
-clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint work_dim,
                        const size_t *offset, const size_t *global, const size_t *local,
-                       cl_uint wait_count, const cl_event *wait_list, cl_event *event)
+                       cl_uint num_events_in_wait_list, const cl_event *wait_list, cl_event *event)
 {
     void *next = dlsym(dlopen("libOpenCL.so.1", RTLD_NOW), "clEnqueueNDRangeKernel");
     const char *number = getenv("HELD_LAUNCH"), *folder = getenv("HELD_FOLDER");
@@ -48,5 +48,6 @@ clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
     memcpy(&enqueue, &next, sizeof enqueue); /* C has no cast from void * to a function */
     if (number != NULL && folder != NULL && atomic_fetch_add(&launches, 1) + 1 == atoi(number))
         hold(folder);
-    return enqueue(queue, kernel, dimensions, offset, global, local, wait_count, wait_list, event);
+    return enqueue(queue, kernel, work_dim, offset, global, local, num_events_in_wait_list,
+                   wait_list, event);
 }

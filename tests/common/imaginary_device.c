@@ -44,15 +44,16 @@ static const number *number_of(cl_device_info what)
 }
 
 __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id device,
-                                                              cl_device_info what, size_t size,
-                                                              void *value, size_t *size_ret)
+                                                              cl_device_info param_name,
+                                                              size_t size, void *value,
+                                                              size_t *size_ret)
 {
-    const number *mine = number_of(what);
+    const number *mine = number_of(param_name);
     if (mine == NULL) {
         void *found = dlsym(dlopen("libOpenCL.so.1", RTLD_NOW), "clGetDeviceInfo");
         get_info behind;
         memcpy(&behind, &found, sizeof behind); /* C has no cast from void * to a function */
-        return behind(device, what, size, value, size_ret);
+        return behind(device, param_name, size, value, size_ret);
     }
     const unsigned long long large = strtoull(value_of(mine->word), NULL, 0);
     const cl_uint small = (cl_uint)large;

@@ -217,7 +217,8 @@ static void *run_with_seeds(void *user)
         status = tenon_plan_run_operands(stream, w->plan, &operand, 1, scalars, 2, NULL);
         if (status == TENON_OK)
             status = tenon_tensor_download(stream, &y, got, sizeof got, NULL);
-        if (status == TENON_OK && memcmp(got, w->expected, sizeof got) != 0)
+        if (status == TENON_OK &&
+            memcmp((const void *)got, (const void *)w->expected, sizeof got) != 0)
             snprintf(w->wrong, sizeof w->wrong, "run %d has another thread's numbers", run);
     }
     if (status != TENON_OK)

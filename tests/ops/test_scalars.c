@@ -151,17 +151,17 @@ static const char *const lines[] = {
     "gemm a=T:5x7 b=T:7x6 c=T:5x6 d=T:5x6 alpha=0 beta=0.5",
     "gemm_packed a=T:5x70 d=T:5x60 k=70 n=60 alpha=0.5",
     "gemm_packed a=T:1x70 c=T:1x60 d=T:1x60 k=70 n=60 beta=0.5",
-    "gemm_int8 a=i8:4x5 b=i8:5x6 scale_of_a=f32:4 scale_of_b=f32:6 scale_of_d=f32: "
-    "zero_point_of_a=i8: zero_point_of_b=i8:6 zero_point_of_d=u8: d=u8:4x6 alpha=0.5",
+    ("gemm_int8 a=i8:4x5 b=i8:5x6 scale_of_a=f32:4 scale_of_b=f32:6 scale_of_d=f32: "
+     "zero_point_of_a=i8: zero_point_of_b=i8:6 zero_point_of_d=u8: d=u8:4x6 alpha=0.5"),
     "gemm_int8 a=u8:4x5 b=i8:5x6 d=i32:4x6",
-    "conv x=T:1x2x5x5 w=T:3x2x3x3 c=T:1x3x3x3 y=T:1x3x3x3 beta=0.5 activation=clipped_relu "
-    "activation.alpha=1",
+    ("conv x=T:1x2x5x5 w=T:3x2x3x3 c=T:1x3x3x3 y=T:1x3x3x3 beta=0.5 activation=clipped_relu "
+     "activation.alpha=1"),
     "random y=T:40 kind=normal",
     "random y=T:40 kind=bernoulli",
     "random y=T:0",
     "elementwise a=T:40 b=T:40 d=T:40 kind=scale_add alpha=0.5 beta=-2",
-    "elementwise_chain x0=T:33 x1=T: y=T:33 step_count=3 op=fma,activate,max "
-    "operand=x1,scalar,scalar addend=scalar activation=identity,leaky_relu alpha=0,0.5,0.25",
+    ("elementwise_chain x0=T:33 x1=T: y=T:33 step_count=3 op=fma,activate,max "
+     "operand=x1,scalar,scalar addend=scalar activation=identity,leaky_relu alpha=0,0.5,0.25"),
     NULL,
 };
 
