@@ -284,7 +284,7 @@ static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *mo
         times[i][round] = more[i];
 }
 
-/* What the next process finds of one that has ended in this way. */
+/* Measures the first calls of a process whose predecessor ended in this way. */
 static void measure_after(ending end, const char *store, const char *driver, double times[MEASURES])
 {
     empty(store);

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
 CHART = ROOT / "docs" / "images" / "speed.svg"
 
-# What is drawn: a suite, and peers by their names in the files and here.
+# The suites in the chart, with each peer's name in the result files and its label in the chart.
 GROUPS = [
     ("Matrix products", [
         ("gemm-cpu", "openblas", "OpenBLAS"),

@@ -52,7 +52,7 @@ def read_arguments(arguments):
                         help="every kernel for every target, also where one stands for its vendor's others")
     parser.add_argument("--new", action="store_true",
                         help=f"only what is not in the list of what has passed ({passed.FILE}), and a sample of the rest")
-    parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"of --new: so many programs ({SAMPLE})")
+    parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"number of programs in the sample of --new ({SAMPLE})")
     parser.add_argument("--record", action="store_true",
                         help="write that list, after a run of everything that finds nothing wrong")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",

@@ -243,7 +243,7 @@ TENON_CALL tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_
  * first call of its kind compiles; the elements between those of the view are not touched.
  *  @return as tenon_tensor_upload; TENON_ERROR_BUILD_FAILED and the others of tenon_copy where the
  *          tensor is not dense; TENON_ERROR_INCOMPLETE occurs only where the driver gives no event
- * for the copy, which is done then: a tensor is written by one command */
+ *          for the copy, which is done then: a tensor is written by one command */
 TENON_CALL tenon_status tenon_tensor_upload_async(tenon_stream *stream, const void *data,
                                                   size_t bytes, const tenon_tensor *tensor,
                                                   const tenon_sync *sync);
