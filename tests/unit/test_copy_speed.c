@@ -8,10 +8,10 @@
 
 #define BYTES 5e8
 
-/* A GPU of so many bytes a nanosecond, and 20 microseconds of a launch; each run takes up to
- * `noise` times as long more. */
+/* A GPU of so many bytes a nanosecond, and 20 microseconds of a launch. Each run takes up to
+ * `noise` of its time more, at random; every second one takes `shared` of its time more. */
 typedef struct gpu {
-    double speed, noise;
+    double speed, noise, shared;
     unsigned fails_at, runs; /* the run that fails; 0: none */
     double answers;          /* instead of the time, where not 0 */
     test_random random;
@@ -20,9 +20,9 @@ typedef struct gpu {
 static bool run(void *user, uint32_t copies, double *nanoseconds)
 {
     gpu *g = user;
-    const double late = (double)test_between(&g->random, 0, 1000) / 1000;
-    *nanoseconds =
-        g->answers != 0 ? g->answers : (20000 + copies * BYTES / g->speed) * (1 + g->noise * late);
+    const double late = g->noise * (double)test_between(&g->random, 0, 1000) / 1000 +
+                        (g->runs % 2 != 0 ? g->shared : 0);
+    *nanoseconds = g->answers != 0 ? g->answers : (20000 + copies * BYTES / g->speed) * (1 + late);
     return ++g->runs != g->fails_at;
 }
 
@@ -61,8 +61,8 @@ static void failures_and_absurd_times_are_refused(void **state)
         gpu g = {.answers = absurd[i]};
         assert_false(measured(&g, 132, &speed));
     }
-    gpu noisy = {.speed = 1000, .noise = 4}, fast = {.speed = 3000};
-    assert_false(measured(&noisy, 132, &speed));
+    gpu half_shared = {.speed = 1000, .noise = 0.05, .shared = 0.5}, fast = {.speed = 3000};
+    assert_false(measured(&half_shared, 132, &speed));
     assert_false(measured(&fast, 2, &speed)); /* two units cannot load as much */
     assert_true(measured(&fast, 132, &speed));
     assert_false(tn_copy_speed_of((double[]){0}, 1, BYTES, 132, &speed));
