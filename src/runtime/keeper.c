@@ -254,6 +254,8 @@ static void end_thread(void)
     tn_thread_join(thread);
     tn_mutex_lock(&lock);
     has_thread = is_ending = false;
+    if (contexts > 0) /* another thread has created one meanwhile */
+        begin_thread();
 }
 
 static void tell_of_end(tenon_context *context, unsigned count, uint64_t began)
