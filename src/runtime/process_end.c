@@ -59,14 +59,20 @@ static void stop(void)
 }
 
 /* Waits until no thread but the one that ends the process builds or enqueues anything. Where calls
- * may follow, threads that enter meanwhile wait for as long. */
+ * may follow, threads that enter meanwhile wait for as long; a gate that another thread has closed,
+ * to write a program, is that thread's to open. */
 static bool drain(unsigned own, uint64_t until)
 {
-    if (own > 0 || tn_gate_is_shut())
-        return tn_gate_drain(own > 0, until);
-    const bool is_drained = tn_gate_close(until);
-    (void)tn_gate_open();
-    return is_drained;
+    while (own == 0 && !tn_gate_is_shut()) {
+        if (tn_gate_close(until)) {
+            (void)tn_gate_open();
+            return true;
+        }
+        if (tn_now() >= until)
+            return false;
+        tn_sleep(MILLISECOND / 2);
+    }
+    return tn_gate_drain(own > 0, until);
 }
 
 static void *end(void *data)

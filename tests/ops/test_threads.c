@@ -5,6 +5,7 @@
 
 #include "common/temporary.h"
 #include "dispatch/plan.h"
+#include "runtime/gate.h"
 
 #include <tenon/statistics.h>
 
@@ -108,9 +109,37 @@ static void threads_have_a_context_each(void **state)
     temporary_remove(folder);
 }
 
+static void *settle(void *returned)
+{
+    tenon_settle();
+    atomic_store((atomic_bool *)returned, true);
+    return NULL;
+}
+
+/* The gate is closed while a program is read from the driver: kernels that start would end the
+ * process (docs/drivers.md). tenon_settle waits for whoever has closed it. */
+static void settling_leaves_a_closed_gate_closed(void **state)
+{
+    pthread_t thread;
+    atomic_bool returned = false;
+    (void)state;
+    assert_true(tn_gate_close(UINT64_MAX));
+    assert_int_equal(pthread_create(&thread, NULL, settle, &returned), 0);
+    for (int i = 0; i < 100; i++) {
+        tn_sleep(2000000);
+        assert_int_equal(atomic_load(&tn_gate_now), TN_GATE_CLOSED);
+        assert_false(atomic_load(&returned));
+    }
+    tn_gate_open();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(atomic_load(&returned));
+    assert_int_equal(atomic_load(&tn_gate_now), TN_GATE_OPEN);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settling_leaves_a_closed_gate_closed),
         cmocka_unit_test(threads_share_a_context),
         cmocka_unit_test(threads_have_a_context_each),
     };
