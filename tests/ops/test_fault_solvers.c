@@ -11,9 +11,23 @@
 static tenon_status reason;
 static cl_int reason_error;
 static bool no_trial_when_asked, no_trial_when_checked;
-/* Where a check leaves the queue of the context that it has spoilt: that takes no command more. */
-static cl_command_queue *spoilt;
+/* A stream that takes no more commands, and the queue that is given back to it before it is
+ * destroyed. */
+typedef struct spoilt_stream {
+    tenon_stream *stream;
+    cl_command_queue queue;
+} spoilt_stream;
+
+/* The stream that the check of the faster solver spoils, where one is wanted. */
+static spoilt_stream *spoilt;
 static int checks;
+
+static spoilt_stream spoil(tenon_stream *stream)
+{
+    const spoilt_stream spoilt_now = {.stream = stream, .queue = stream->queue};
+    stream->queue = NULL;
+    return spoilt_now;
+}
 
 static bool try_without_memory(tenon_context *context)
 {
@@ -48,10 +62,8 @@ static tenon_status check_fake(tenon_stream *stream, const tn_problem *problem,
     why[0] = '\0';
     if (no_trial_when_checked)
         try_without_memory(stream->context);
-    if (choice->solver == &fast && spoilt != NULL) {
-        *spoilt = stream->queue;
-        stream->queue = NULL;
-    }
+    if (choice->solver == &fast && spoilt != NULL)
+        *spoilt = spoil(stream);
     if (choice->solver == &fast && reason != TENON_OK)
         return tn_fail_cl(reason, reason_error, "fake self-check: does not fit");
     return TENON_OK;
@@ -165,7 +177,7 @@ static void list_barred(void *user, const char *solver, const char *why)
 static void a_spoilt_context_costs_nothing_else(void **state)
 {
     char heard[512] = "";
-    cl_command_queue queue = NULL;
+    spoilt_stream broken = {.stream = NULL};
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_statistics counts = TENON_STATISTICS_INIT;
     tenon_context *context;
@@ -175,7 +187,7 @@ static void a_spoilt_context_costs_nothing_else(void **state)
     assert_ok(tenon_context_create(&params, &context));
     reason = TENON_ERROR_OPENCL;
     reason_error = CL_INVALID_COMMAND_QUEUE;
-    spoilt = &queue;
+    spoilt = &broken;
     assert_plan(context, "fake/slow");
     assert_contains(heard, "solver fake/fast is barred");
     assert_contains(heard, "it spoils its context: fake self-check: does not fit");
@@ -191,9 +203,9 @@ static void a_spoilt_context_costs_nothing_else(void **state)
     assert_ok(tenon_context_barred(context, list_barred, heard));
     assert_contains(heard, "fake/fast");
     assert_contains(heard, ": it spoils its context: fake self-check");
+    assert_non_null(broken.stream);
+    broken.stream->queue = broken.queue;
     tenon_context_release(context);
-    assert_non_null(queue);
-    clReleaseCommandQueue(queue);
 }
 
 /* A trial that its context does not survive has found that the capability is absent, and costs no
@@ -207,8 +219,7 @@ static void a_spoilt_trial_costs_nothing_else(void **state)
     (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tn_validation_enter(context, &stream));
-    const cl_command_queue queue = stream->queue;
-    stream->queue = NULL;
+    const spoilt_stream broken = spoil(stream);
     tn_validation_leave(context);
     assert_ok(tenon_context_capability(context, TENON_CAPABILITY_HARDWARE_FMA, &available, why,
                                        sizeof why));
@@ -217,8 +228,8 @@ static void a_spoilt_trial_costs_nothing_else(void **state)
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE),
                      tn_context_has(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE));
     assert_int_equal(tn_capabilities_unmade(context), 0);
+    broken.stream->queue = broken.queue;
     tenon_context_release(context);
-    clReleaseCommandQueue(queue);
 }
 
 /* Whether the table has the plan of `open`; its name. */
