@@ -3,7 +3,7 @@
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

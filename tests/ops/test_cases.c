@@ -6,7 +6,7 @@
 #include "quick.h"
 
 #include "check/case.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 #include "runtime/validation.h"
 

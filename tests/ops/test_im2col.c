@@ -2,7 +2,7 @@
  * tenon_col2im, its adjoint, against their references. */
 #include "conv_case.h"
 
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 #include "runtime/validation.h"
 

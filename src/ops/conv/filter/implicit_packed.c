@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "base/shape.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/gemm/cpu.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* What tenon_conv_forward refuses, and the family. */
 #include "base/shape.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 static const tn_solver *const solvers[] = {
     &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,

@@ -1,7 +1,7 @@
 /* From the caller's views and geometry to the canonical problems. */
 #include "base/checked.h"
 #include "base/shape.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
  * products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
  * gemm/mma, and whether images and filters whose channels do not lie side by side are copied first,
  * so that they do. */
-#include "ops/conv/implicit_matrix.h"
+#include "ops/conv/implicit/matrix.h"
 
 #include "base/checked.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/problem/product.h"
 #include "runtime/context.h"
 
 #include <math.h>
