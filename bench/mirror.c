@@ -3,6 +3,7 @@
 #include "device.h"
 #include "check/case.h"
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/context_create.h"

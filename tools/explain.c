@@ -4,6 +4,8 @@
 #include "call_words.h"
 #include "options.h"
 #include "check/case.h"
+#include "dispatch/select.h"
+#include "dispatch/state.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
 

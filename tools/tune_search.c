@@ -1,6 +1,8 @@
 #include "tune_search.h"
 
 #include "dispatch/measure.h"
+#include "dispatch/self_check.h"
+#include "dispatch/state.h"
 
 #include <math.h>
 #include <stdio.h>

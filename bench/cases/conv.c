@@ -1,4 +1,5 @@
 /* Convolutions forward, as networks have them. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"

@@ -1,5 +1,6 @@
 /* The gradients of convolutions, ResNet-50's and depthwise ones: of the images (dx) and of the
  * filters (dw). */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"

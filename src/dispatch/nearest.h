@@ -6,6 +6,7 @@
 #ifndef TN_DISPATCH_NEAREST_H
 #define TN_DISPATCH_NEAREST_H
 
+#include "dispatch/state.h"
 #include "dispatch/tuning.h"
 
 /* How far two calls are apart, in the words of `tenon check`: the sum of |log2| of the ratios of

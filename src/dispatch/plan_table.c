@@ -1,5 +1,8 @@
 /* The bounded table of plans behind the immediate calls. */
+#include "dispatch/plan_table.h"
+
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #include "dispatch/prepare.h"
 
 #include "dispatch/operation.h"
+#include "dispatch/state.h"
 #include "runtime/gate.h"
 #include "runtime/process_end.h"
 

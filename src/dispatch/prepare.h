@@ -15,6 +15,9 @@ tenon_status tn_prepare_later(tenon_plan *plan, const tn_family *family, const t
 /* Waits until the plan has been made; fails as that did. */
 tenon_status tn_plan_await(const tenon_plan *plan);
 
+/* The thread of a context and its queue. */
+typedef struct tn_preparer tn_preparer;
+
 /* Ends the thread of a context; nothing is left for it to do, since plans hold their context. */
 void tn_preparer_end(tn_preparer *preparer);
 

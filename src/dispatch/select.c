@@ -1,6 +1,9 @@
 /* Choosing a solver. */
+#include "dispatch/select.h"
+
 #include "dispatch/nearest.h"
 #include "dispatch/operation.h"
+#include "dispatch/self_check.h"
 
 #include "runtime/cl_error.h"
 #include "runtime/constants.h"

@@ -1,4 +1,6 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
+#include "dispatch/self_check.h"
+
 #include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
 #include "runtime/cl_error.h"

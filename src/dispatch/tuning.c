@@ -2,6 +2,7 @@
 
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
+#include "dispatch/state.h"
 #include "runtime/identity.h"
 
 #define XXH_INLINE_ALL

@@ -5,7 +5,7 @@
 #ifndef TN_DISPATCH_TUNING_H
 #define TN_DISPATCH_TUNING_H
 
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 
 /* An outcome. */
 typedef struct tn_tuned {

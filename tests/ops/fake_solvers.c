@@ -1,3 +1,4 @@
+#include "dispatch/select.h"
 #include "fake_solvers.h"
 
 fake_outcome fake_behaviour;

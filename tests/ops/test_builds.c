@@ -1,7 +1,7 @@
 /* The log, builds that fail, solvers that are wrong. */
 #include "runtime.h"
 
-#include "dispatch/plan.h"
+#include "dispatch/select.h"
 
 typedef struct logged {
     tenon_context *context;

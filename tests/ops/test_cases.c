@@ -6,6 +6,8 @@
 #include "quick.h"
 
 #include "check/case.h"
+#include "dispatch/self_check.h"
+#include "dispatch/state.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 #include "runtime/validation.h"

@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/dtype.h"
+#include "dispatch/plan.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
 

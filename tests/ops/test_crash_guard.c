@@ -4,6 +4,7 @@
 #include "kept.h"
 
 #include "base/process.h"
+#include "dispatch/select.h"
 #include "runtime/running.h"
 #include "runtime/stream.h"
 

@@ -3,6 +3,7 @@
 #include "runtime.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 #include "runtime/stream.h"
 #include "runtime/validation.h"
 

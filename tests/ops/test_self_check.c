@@ -8,6 +8,8 @@
 #include "quick.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/select.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 
 /* A solver of some family that does nothing where a problem takes one of the `spoiled` paths. */

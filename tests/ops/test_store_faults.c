@@ -1,4 +1,5 @@
 /* Entries of the store that were altered, and solvers that it says are wrong. */
+#include "dispatch/state.h"
 #include "fake_solvers.h"
 #include "kept.h"
 

@@ -5,6 +5,7 @@
 #include "runtime.h"
 
 #include "dispatch/nearest.h"
+#include "dispatch/select.h"
 #include "ops/registry.h"
 
 #include <math.h>

@@ -6,6 +6,7 @@
 #include "common/testing.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 typedef struct fake_problem {
     tn_problem head;

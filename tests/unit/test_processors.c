@@ -5,7 +5,9 @@
 
 #include "check/case.h"
 #include "dispatch/plan.h"
+#include "dispatch/select.h"
 #include "dispatch/solver.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
