@@ -15,8 +15,7 @@
 double tn_call_distance(const char *a, const char *b);
 
 /* The outcome of the nearest call of the family, where one is near enough. */
-bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_call *call,
-                     tn_tuned *tuned);
+bool tn_nearest_find(const tn_request *request, tn_tuned *tuned);
 
 /* Frees what a context has read of the store. */
 void tn_nearest_forget(tn_dispatch *dispatch);

@@ -26,36 +26,31 @@ static void free_plan(tenon_plan *plan)
     tenon_context_release(context);
 }
 
-static tenon_status record(const tn_family *family, const tn_problem *problem, const tn_call *call,
-                           tenon_plan *plan)
+static tenon_status record(const tn_request *r, tenon_plan *plan)
 {
     tn_choice choice;
-    const char *operation = plan->operation;
-    tenon_context *context = plan->recording.context;
-    if (problem == NULL) {
-        snprintf(plan->name, sizeof plan->name, "%s/nothing", family->name);
+    if (r->problem == NULL) {
+        snprintf(plan->name, sizeof plan->name, "%s/nothing", r->family->name);
         return TENON_OK;
     }
-    TN_TRY(tn_select_for(operation, context, family, problem, call, &choice));
-    tn_solver_name(family, &choice, plan->name);
-    TN_TRY(tn_choice_record(operation, &plan->recording, problem, &choice));
-    tn_log_send(&context->log, TENON_LOG_DEBUG, "%s: planned %s", operation, plan->name);
+    TN_TRY(tn_select(r, &choice));
+    tn_solver_name(r->family, &choice, plan->name);
+    TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
+    tn_log_send(&r->context->log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
     return TENON_OK;
 }
 
-tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
-                            const tn_call *call)
+tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
 {
-    tenon_context *context = plan->recording.context;
     const uint64_t began = tn_now();
     tn_kept_message kept;
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", plan->operation);
-    const tenon_status status = record(family, problem, call, plan);
-    if (status == TENON_OK && context->owner == NULL) {
-        tn_count(context, TN_PLANS_MADE, began);
-        tn_call_record(context, call);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
+    const tenon_status status = record(r, plan);
+    if (status == TENON_OK && r->context->owner == NULL) {
+        tn_count(r->context, TN_PLANS_MADE, began);
+        tn_call_record(r->context, r->call);
     }
     return tn_message_end(&kept, status);
 }
@@ -74,13 +69,12 @@ static tenon_plan *new_plan(const char *operation, tenon_context *context)
     return plan;
 }
 
-tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, const tn_call *call, tenon_plan **out)
+tenon_status tn_plan_create(const tn_request *request, tenon_plan **out)
 {
-    tenon_plan *plan = new_plan(operation, context);
+    tenon_plan *plan = new_plan(request->caller, request->context);
     if (plan == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;
-    const tenon_status status = tn_plan_record(plan, family, problem, call);
+    const tenon_status status = tn_plan_record(plan, request);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;
@@ -163,7 +157,8 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
         return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
     }
     problem->workspace_limit = stream->arena.limit;
-    TN_TRY(tn_plan_table_get(call->operation, stream->context, family, problem, call, &plan));
+    const tn_request request = {call->operation, stream->context, family, problem, call};
+    TN_TRY(tn_plan_table_get(&request, &plan));
     tenon_status status = enqueue(stream, plan, call, sync);
     tenon_plan_release(plan);
     return status;
@@ -232,9 +227,10 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     plan->keeps_context = true;
     take_operands(plan, call);
     tenon_status status = take_params(plan, problem, call);
+    const tn_request request = {call->operation, context, family, problem, call};
     if (status == TENON_OK)
-        status = tn_prepares(context) ? tn_prepare_later(plan, family, problem, call)
-                                      : tn_plan_record(plan, family, problem, call);
+        status = tn_prepares(context) ? tn_prepare_later(plan, &request)
+                                      : tn_plan_record(plan, &request);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;

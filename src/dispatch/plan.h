@@ -2,7 +2,7 @@
 #ifndef TN_DISPATCH_PLAN_H
 #define TN_DISPATCH_PLAN_H
 
-#include "dispatch/call.h"
+#include "dispatch/request.h"
 
 #include <stdatomic.h>
 
@@ -61,13 +61,10 @@ struct tenon_plan {
     tenon_plan *next_in_bucket, *newer, *older;
 };
 
-/* Selects and records. The result has one reference. A NULL problem gives a plan that does nothing.
- * The call is what measuring needs, where it is asked for; NULL: nothing is measured. */
-tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, const tn_call *call, tenon_plan **out);
+/* Selects and records. The result has one reference. Without a problem the plan does nothing. */
+tenon_status tn_plan_create(const tn_request *request, tenon_plan **out);
 
 /* The second half of it, for a plan that is there. */
-tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
-                            const tn_call *call);
+tenon_status tn_plan_record(tenon_plan *plan, const tn_request *request);
 
 #endif

@@ -17,8 +17,6 @@ void tn_plan_table_init(tn_plan_table *table);
 void tn_plan_table_destroy(tn_plan_table *table);
 
 /* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
-tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
-                               const tn_family *family, const tn_problem *problem,
-                               const tn_call *call, tenon_plan **out);
+tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out);
 
 #endif

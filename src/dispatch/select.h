@@ -2,7 +2,7 @@
 #ifndef TN_DISPATCH_SELECT_H
 #define TN_DISPATCH_SELECT_H
 
-#include "dispatch/call.h"
+#include "dispatch/request.h"
 
 /* A solver for a problem: its time by estimate, or why it is not chosen. */
 typedef struct tn_candidate {
@@ -21,11 +21,6 @@ uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn
 
 /* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks
  * it once for this device, and takes the next where it is found wrong. */
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice);
-
-/* tn_select, which may measure for the call (NULL: it does not). */
-tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_call *call, tn_choice *choice);
+tenon_status tn_select(const tn_request *request, tn_choice *choice);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef TN_DISPATCH_SELF_CHECK_H
 #define TN_DISPATCH_SELF_CHECK_H
 
-#include "dispatch/solver.h"
+#include "dispatch/request.h"
 
 /* What is known of a choice. */
 typedef enum tn_verdict {
@@ -15,8 +15,7 @@ typedef enum tn_verdict {
  * done. A validation context may use any. Fails where the check itself cannot be made. `why` says
  * what was found wrong, or until when it is not checked.
  */
-tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, tn_verdict *verdict,
+tenon_status tn_self_check(const tn_request *request, const tn_choice *choice, tn_verdict *verdict,
                            char why[256]);
 
 /* Checks a choice in the validation context that `validation` is of, whatever is known of it, and
@@ -27,8 +26,6 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
 
 /* In the context of a self-check of the family: the choice that it checks, configured for one of
  * its awkward cases. */
-tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  tn_choice *choice, bool *chosen);
+tenon_status tn_self_check_choose(const tn_request *request, tn_choice *choice, bool *chosen);
 
 #endif

@@ -5,9 +5,8 @@
 #include "dispatch/plan_table.h"
 
 /* Is told of each choice before it is recorded, the outermost operation's first; NULL where none
- * serves. The call is NULL where an operation asks for another. */
-typedef void (*tn_choice_listener)(void *user, const tn_family *family, const tn_problem *problem,
-                                   const tn_call *call, const tn_choice *choice);
+ * serves. A request of one operation to another has no call. */
+typedef void (*tn_choice_listener)(void *user, const tn_request *request, const tn_choice *choice);
 
 typedef struct tn_checked_variant {
     char *key;

@@ -68,7 +68,8 @@ static tenon_status select_mutant(tenon_context *context, const tenon_plan *plan
     assert_non_null(problem);
     memcpy(problem, plan->problem, plan->problem->size);
     assert_ok(tn_solver_force("tenon_mutant", &mutant.family, plan->name, problem));
-    tenon_status status = tn_select("tenon_mutant", context, &mutant.family, problem, &choice);
+    tenon_status status =
+        tn_select(&(tn_request){"tenon_mutant", context, &mutant.family, problem, NULL}, &choice);
     free(problem);
     return status;
 }
