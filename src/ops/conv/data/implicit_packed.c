@@ -17,7 +17,7 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
                                                     [TILE_VECTORS] = {"nv", 1, 4},
                                                     [DEPTH] = {"kc", 64, 512},
                                                     [ROWS] = {"rb", 8, 192},
-                                                    [SUMS] = {"kb", 1, 64}};
+                                                    [SUMS] = {"lm", 1, 64}};
 
 #define SUMS_UNIT 1024
 /* Pixels from which on a work-group needs no further images. */

@@ -245,7 +245,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
  * most. */
 const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
-    [CONV_MATRIX_PACK] = {"pb", 1, 2},
+    [CONV_MATRIX_PACK] = {"cp", 1, 2},
     [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 
