@@ -3,6 +3,7 @@
 #include "device.h"
 #include "check/case.h"
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 #include "runtime/context.h"
 #include "runtime/context_create.h"
@@ -79,13 +80,11 @@ static void hear(void *user, const char *source, const char *options, const char
 }
 
 /* Of the call itself: what it asks of other operations is part of its time. */
-static void hear_choice(void *user, const tn_family *family, const tn_problem *problem,
-                        const tn_call *call, const tn_choice *choice)
+static void hear_choice(void *user, const tn_request *request, const tn_choice *choice)
 {
     bench_mirror *h = user;
-    (void)family;
-    (void)problem;
-    if (call != NULL && choice != NULL && h->predicted < 0 && choice->time < TN_NO_ESTIMATE)
+    if (request->call != NULL && choice != NULL && h->predicted < 0 &&
+        choice->time < TN_NO_ESTIMATE)
         h->predicted = choice->time;
 }
 

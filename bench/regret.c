@@ -11,6 +11,7 @@
 #include "timing.h"
 
 #include "check/search_space.h"
+#include "dispatch/plan.h"
 #include "ops/registry.h"
 
 #include <math.h>

@@ -4,6 +4,8 @@
 #include "call_words.h"
 #include "options.h"
 #include "check/case.h"
+#include "dispatch/select.h"
+#include "dispatch/state.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
 
@@ -93,13 +95,13 @@ static void print_conclusion(const tn_problem *problem, const tn_candidate *firs
                                                     : "the least estimate of those not barred");
 }
 
-static void explain(void *user, const tn_family *family, const tn_problem *problem,
-                    const tn_call *call, const tn_choice *choice)
+static void explain(void *user, const tn_request *request, const tn_choice *choice)
 {
     explanation *e = user;
+    const tn_family *family = request->family;
+    const tn_problem *problem = request->problem;
     tn_candidate list[TN_MOST_SOLVERS];
     char chosen[TN_SOLVER_NAME_SIZE] = "";
-    (void)call;
     if (e->is_done)
         return;
     e->is_done = true;

@@ -5,6 +5,7 @@
 #include "kernel_shapes.h"
 #include "options.h"
 #include "check/case.h"
+#include "dispatch/plan.h"
 #include "runtime/capability.h"
 #include "runtime/capability_trials.h"
 #include "runtime/copy_bandwidth.h"

@@ -1,6 +1,8 @@
 #include "tune_search.h"
 
 #include "dispatch/measure.h"
+#include "dispatch/self_check.h"
+#include "dispatch/state.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,8 +68,8 @@ static bool is_right(const hunt *h, const tn_choice *choice)
 {
     tn_verdict verdict;
     char why[256];
-    return tn_self_check("tenon tune", h->search->context, h->family, h->problem, choice, &verdict,
-                         why) == TENON_OK &&
+    const tn_request request = {"tenon tune", h->search->context, h->family, h->problem, h->call};
+    return tn_self_check(&request, choice, &verdict, why) == TENON_OK &&
            verdict == TN_VERDICT_RIGHT;
 }
 
@@ -287,22 +289,21 @@ static void say_why(tune_result *result)
 }
 
 /* The plan of the call is being made: its problem is at hand. */
-static void hear(void *user, const tn_family *family, const tn_problem *problem,
-                 const tn_call *call, const tn_choice *choice)
+static void hear(void *user, const tn_request *r, const tn_choice *choice)
 {
     hunt *h = user;
-    if (h->is_heard || call == NULL || choice == NULL)
+    if (h->is_heard || r->call == NULL || choice == NULL)
         return;
     h->is_heard = true;
-    h->family = family;
-    h->problem = problem;
-    h->call = call;
-    if (!tn_tuning_name(family, problem, h->key))
+    h->family = r->family;
+    h->problem = r->problem;
+    h->call = r->call;
+    if (!tn_tuning_name(r->family, r->problem, h->key))
         return;
-    h->result->end = was_tuned(h)            ? TUNE_BEFORE
-                     : !tn_can_measure(call) ? TUNE_BY_VALUE
-                     : is_over(h)            ? TUNE_LEFT
-                                             : search_all(h, choice);
+    h->result->end = was_tuned(h)               ? TUNE_BEFORE
+                     : !tn_can_measure(r->call) ? TUNE_BY_VALUE
+                     : is_over(h)               ? TUNE_LEFT
+                                                : search_all(h, choice);
     if (h->result->end == TUNE_DONE || h->result->end == TUNE_CUT)
         keep(h);
     else if (h->result->end == TUNE_FAILED)
@@ -329,16 +330,14 @@ void tune_call(const tune_search *search, const tn_case *c, tune_result *result)
     tenon_plan_release(plan);
 }
 
-static void build(void *user, const tn_family *family, const tn_problem *problem,
-                  const tn_call *call, const tn_choice *choice)
+static void build(void *user, const tn_request *r, const tn_choice *choice)
 {
     tenon_context *context = user;
     double nanoseconds;
-    (void)family;
-    if (call == NULL || choice == NULL)
+    if (r->call == NULL || choice == NULL)
         return;
     tn_choice copy = *choice, *const one = &copy;
-    (void)tn_measure(context, problem, call, &one, 1, &nanoseconds);
+    (void)tn_measure(context, r->problem, r->call, &one, 1, &nanoseconds);
 }
 
 tenon_status tune_build(tenon_context *context, const tn_case *c, const char *names)

@@ -1,4 +1,5 @@
 /* Activations on vectors within the caches and beyond them. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
 #include "peers/peers.h"

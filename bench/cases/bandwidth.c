@@ -1,5 +1,6 @@
 /* Operations that memory limits, on arrays of rows × 1024: within the nearer caches, within the
  * last one, and beyond it. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
 #include "peers/peers.h"

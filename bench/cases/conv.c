@@ -1,9 +1,10 @@
 /* Convolutions forward, as networks have them. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* The gradients of convolutions, ResNet-50's and depthwise ones: of the images (dx) and of the
  * filters (dw). */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"
 
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 
 #include <stdio.h>

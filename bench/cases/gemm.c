@@ -1,4 +1,5 @@
 /* Matrix products: squares, odd sizes, thin ones, and those of networks. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"

@@ -1,4 +1,5 @@
 /* Products with packed weights, for as many rows as a service meets: from one to a batch. */
+#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 

@@ -4,6 +4,7 @@
 #include "base/shape.h"
 #include "check/case.h"
 #include "check/host.h"
+#include "dispatch/plan.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #define TN_CHECK_HOST_H
 
 #include "check/bounds.h"
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 
 /* The elements of a view read as one of `rank` and `shape` (aligned at the right, repeated where it
  * broadcasts), as doubles in row-major order, which the caller frees. NULL without memory. The view

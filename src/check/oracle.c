@@ -1,5 +1,6 @@
 /* The check of a solver: the awkward cases of its family, in the validation context. */
 #include "check/awkward.h"
+#include "dispatch/state.h"
 
 #include <ctype.h>
 #include <stdio.h>

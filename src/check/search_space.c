@@ -1,5 +1,6 @@
 #include "check/search_space.h"
 
+#include "dispatch/plan.h"
 #include "runtime/target.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #ifndef TN_DISPATCH_MEASURE_H
 #define TN_DISPATCH_MEASURE_H
 
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 
 /* Nanoseconds of each of `count` choices for the problem of a call: medians of runs
  * that take turns. A choice that proves twice as slow as the best is left out of further turns; one

@@ -137,17 +137,16 @@ static const tn_tuned *nearest_of(const tn_searched *searched, const tn_family *
     return nearest;
 }
 
-bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_call *call,
-                     tn_tuned *tuned)
+bool tn_nearest_find(const tn_request *request, tn_tuned *tuned)
 {
-    tn_dispatch *dispatch = tn_dispatch_of(context);
+    tn_dispatch *dispatch = tn_dispatch_of(request->context);
     char text[TN_REPEAT_SIZE];
-    if (!tn_can_measure(call) || !tn_tuning_has_any(context))
+    if (!tn_can_measure(request->call) || !tn_tuning_has_any(request->context))
         return false;
-    tn_call_text(call, text);
-    read_searched(context, dispatch);
+    tn_call_text(request->call, text);
+    read_searched(request->context, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
-    const tn_tuned *nearest = nearest_of(&dispatch->searched, family, text);
+    const tn_tuned *nearest = nearest_of(&dispatch->searched, request->family, text);
     if (nearest != NULL)
         *tuned = *nearest;
     tn_mutex_unlock(&dispatch->checked_lock);

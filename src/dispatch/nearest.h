@@ -6,6 +6,7 @@
 #ifndef TN_DISPATCH_NEAREST_H
 #define TN_DISPATCH_NEAREST_H
 
+#include "dispatch/state.h"
 #include "dispatch/tuning.h"
 
 /* How far two calls are apart, in the words of `tenon check`: the sum of |log2| of the ratios of
@@ -14,8 +15,7 @@
 double tn_call_distance(const char *a, const char *b);
 
 /* The outcome of the nearest call of the family, where one is near enough. */
-bool tn_nearest_find(tenon_context *context, const tn_family *family, const tn_call *call,
-                     tn_tuned *tuned);
+bool tn_nearest_find(const tn_request *request, tn_tuned *tuned);
 
 /* Frees what a context has read of the store. */
 void tn_nearest_forget(tn_dispatch *dispatch);

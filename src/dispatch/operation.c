@@ -2,6 +2,7 @@
 #include "dispatch/operation.h"
 
 #include "dispatch/channels_last.h"
+#include "dispatch/plan.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #define TN_DISPATCH_OPERATION_H
 
 #include "base/sized.h"
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 #include "dispatch/tensor_list.h"
 
 #include <stddef.h>

@@ -1,9 +1,10 @@
 #include "dispatch/plan.h"
 
-#include "dispatch/nearest.h"
 #include "dispatch/operation.h"
+#include "dispatch/plan_table.h"
 #include "dispatch/prepare.h"
 #include "dispatch/record_calls.h"
+#include "dispatch/select.h"
 #include "dispatch/verbose.h"
 #include "runtime/gate.h"
 
@@ -11,35 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *create_dispatch(void)
-{
-    tn_dispatch *dispatch = calloc(1, sizeof *dispatch);
-    if (dispatch == NULL)
-        return NULL;
-    tn_plan_table_init(&dispatch->plans);
-    tn_mutex_init(&dispatch->checked_lock);
-    return dispatch;
-}
-
-static void destroy_dispatch(void *data)
-{
-    tn_dispatch *dispatch = data;
-    tn_preparer_end(dispatch->preparer);
-    tn_plan_table_destroy(&dispatch->plans);
-    for (uint32_t i = 0; i < dispatch->checked_count; i++)
-        free(dispatch->checked[i].key);
-    free(dispatch->checked);
-    free(dispatch->tuned);
-    tn_nearest_forget(dispatch);
-    tn_mutex_destroy(&dispatch->checked_lock);
-    free(dispatch);
-}
-
-tn_dispatch *tn_dispatch_of(tenon_context *context)
-{
-    return tn_context_slot(context, TN_SLOT_DISPATCH, create_dispatch, destroy_dispatch);
-}
 
 static void free_plan(tenon_plan *plan)
 {
@@ -54,36 +26,31 @@ static void free_plan(tenon_plan *plan)
     tenon_context_release(context);
 }
 
-static tenon_status record(const tn_family *family, const tn_problem *problem, const tn_call *call,
-                           tenon_plan *plan)
+static tenon_status record(const tn_request *r, tenon_plan *plan)
 {
     tn_choice choice;
-    const char *operation = plan->operation;
-    tenon_context *context = plan->recording.context;
-    if (problem == NULL) {
-        snprintf(plan->name, sizeof plan->name, "%s/nothing", family->name);
+    if (r->problem == NULL) {
+        snprintf(plan->name, sizeof plan->name, "%s/nothing", r->family->name);
         return TENON_OK;
     }
-    TN_TRY(tn_select_for(operation, context, family, problem, call, &choice));
-    tn_solver_name(family, &choice, plan->name);
-    TN_TRY(tn_choice_record(operation, &plan->recording, problem, &choice));
-    tn_log_send(&context->log, TENON_LOG_DEBUG, "%s: planned %s", operation, plan->name);
+    TN_TRY(tn_select(r, &choice));
+    tn_solver_name(r->family, &choice, plan->name);
+    TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
+    tn_log_send(&r->context->log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
     return TENON_OK;
 }
 
-tenon_status tn_plan_record(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
-                            const tn_call *call)
+tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
 {
-    tenon_context *context = plan->recording.context;
     const uint64_t began = tn_now();
     tn_kept_message kept;
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", plan->operation);
-    const tenon_status status = record(family, problem, call, plan);
-    if (status == TENON_OK && context->owner == NULL) {
-        tn_count(context, TN_PLANS_MADE, began);
-        tn_call_record(context, call);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
+    const tenon_status status = record(r, plan);
+    if (status == TENON_OK && r->context->owner == NULL) {
+        tn_count(r->context, TN_PLANS_MADE, began);
+        tn_call_record(r->context, r->call);
     }
     return tn_message_end(&kept, status);
 }
@@ -102,13 +69,12 @@ static tenon_plan *new_plan(const char *operation, tenon_context *context)
     return plan;
 }
 
-tenon_status tn_plan_create(const char *operation, tenon_context *context, const tn_family *family,
-                            const tn_problem *problem, const tn_call *call, tenon_plan **out)
+tenon_status tn_plan_create(const tn_request *request, tenon_plan **out)
 {
-    tenon_plan *plan = new_plan(operation, context);
+    tenon_plan *plan = new_plan(request->caller, request->context);
     if (plan == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;
-    const tenon_status status = tn_plan_record(plan, family, problem, call);
+    const tenon_status status = tn_plan_record(plan, request);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;
@@ -152,35 +118,6 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
                                         used < size ? size - used : 0);
 }
 
-tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
-                             uint32_t flags, uint32_t known_flags)
-{
-    if (size != known_size)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
-                       operation, size, known_size);
-    if ((flags & ~known_flags) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x",
-                       operation, flags, known_flags);
-    return TENON_OK;
-}
-
-tenon_status tn_reserved_check(const char *operation, uint32_t reserved)
-{
-    if (reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, reserved);
-    return TENON_OK;
-}
-
-tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
-                           uint32_t last, const char *type)
-{
-    if (kind > last)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s",
-                       operation, parameter, kind, type);
-    return TENON_OK;
-}
-
 tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan)
 {
     if (plan != NULL)
@@ -189,72 +126,6 @@ tenon_status tn_plan_check(const char *operation, const tenon_context *context, 
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
                        plan == NULL ? "plan" : "context");
     return tn_gate_check(operation);
-}
-
-bool tn_is_output(tn_role role)
-{
-    return role == TN_OUTPUT || role == TN_OPTIONAL_OUTPUT || role == TN_OWN_OUTPUT;
-}
-
-static bool is_output(const tn_argument *operand)
-{
-    return tn_is_output(operand->role);
-}
-
-tenon_status tn_call_check_views(const tn_call *call)
-{
-    for (uint32_t i = 0; i < call->operand_count; i++) {
-        const tn_argument *operand = &call->operands[i];
-        if (operand->view != NULL || operand->role == TN_OUTPUT)
-            TN_TRY(tn_tensor_check(call->operation, operand->name, operand->view));
-        if (operand->view != NULL && is_output(operand))
-            TN_TRY(tn_output_check(call->operation, operand->name, operand->view));
-    }
-    return TENON_OK;
-}
-
-/* No input may overlap an output, and no two outputs each other. */
-static tenon_status check_apart(const tn_call *call, const tn_argument *output)
-{
-    for (const tn_argument *other = call->operands; other < call->operands + call->operand_count;
-         other++) {
-        if (other->view == NULL || other == output || (is_output(other) && other > output))
-            continue; /* two outputs are compared once */
-        TN_TRY(tn_memory_check_apart(
-            call->operation, other->name, other->view, output->name, output->view,
-            other->role == TN_INPUT_OR_SAME && output->role != TN_OWN_OUTPUT));
-    }
-    return TENON_OK;
-}
-
-/* Whether buffers are such that nothing can be wrong: what nearly every call has. */
-static bool is_plain(const tn_call *call, const tenon_context *context)
-{
-    for (const tn_argument *x = call->operands; x < call->operands + call->operand_count; x++) {
-        if (x->view == NULL)
-            continue;
-        if (!tn_memory_is_plain(context, &x->view->memory, tn_tensor_extent(x->view).end))
-            return false;
-        for (const tn_argument *y = call->operands; y < x; y++)
-            if (y->view != NULL && y->view->memory.u.buffer == x->view->memory.u.buffer &&
-                (is_output(x) || is_output(y)))
-                return false;
-    }
-    return true;
-}
-
-tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
-{
-    if (is_plain(call, context))
-        return TENON_OK;
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        if (call->operands[i].view != NULL)
-            TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context,
-                                   call->operands[i].view));
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        if (call->operands[i].view != NULL && is_output(&call->operands[i]))
-            TN_TRY(check_apart(call, &call->operands[i]));
-    return TENON_OK;
 }
 
 static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const tn_call *call,
@@ -286,7 +157,8 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
         return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
     }
     problem->workspace_limit = stream->arena.limit;
-    TN_TRY(tn_plan_table_get(call->operation, stream->context, family, problem, call, &plan));
+    const tn_request request = {call->operation, stream->context, family, problem, call};
+    TN_TRY(tn_plan_table_get(&request, &plan));
     tenon_status status = enqueue(stream, plan, call, sync);
     tenon_plan_release(plan);
     return status;
@@ -311,7 +183,7 @@ static void take_operands(tenon_plan *plan, const tn_call *call)
         const tn_argument *operand = &call->operands[i];
         plan->operands[i] = (tn_planned){.name = operand->name,
                                          .present = operand->view != NULL,
-                                         .output = is_output(operand),
+                                         .output = tn_is_output(operand->role),
                                          .given = call->given[i] != NULL,
                                          .role = operand->role};
         if (call->given[i] != NULL)
@@ -355,9 +227,10 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     plan->keeps_context = true;
     take_operands(plan, call);
     tenon_status status = take_params(plan, problem, call);
+    const tn_request request = {call->operation, context, family, problem, call};
     if (status == TENON_OK)
-        status = tn_prepares(context) ? tn_prepare_later(plan, family, problem, call)
-                                      : tn_plan_record(plan, family, problem, call);
+        status = tn_prepares(context) ? tn_prepare_later(plan, &request)
+                                      : tn_plan_record(plan, &request);
     if (status != TENON_OK) {
         free_plan(plan);
         return status;

@@ -1,5 +1,8 @@
 /* The bounded table of plans behind the immediate calls. */
+#include "dispatch/plan_table.h"
+
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -85,31 +88,30 @@ static tenon_plan *use(tn_plan_table *table, tenon_plan *plan)
     return plan;
 }
 
-static tenon_status make(const char *operation, tenon_context *context, const tn_family *family,
-                         const tn_problem *problem, const tn_call *call, uint64_t hash,
-                         tenon_plan **out)
+static tenon_status make(const tn_request *r, uint64_t hash, tenon_plan **out)
 {
-    TN_TRY(tn_plan_create(operation, context, family, problem, call, out));
+    TN_TRY(tn_plan_create(r, out));
     tenon_plan *plan = *out;
-    plan->family = family;
+    plan->family = r->family;
     plan->hash = hash;
-    plan->problem = malloc(problem->size);
+    plan->problem = malloc(r->problem->size);
     if (plan->problem == NULL) {
         tenon_plan_release(plan);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
     }
-    memcpy(plan->problem, problem, problem->size);
+    memcpy(plan->problem, r->problem, r->problem->size);
     return TENON_OK;
 }
 
-tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
-                               const tn_family *family, const tn_problem *problem,
-                               const tn_call *call, tenon_plan **out)
+tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out)
 {
+    tenon_context *context = request->context;
+    const tn_family *family = request->family;
+    const tn_problem *problem = request->problem;
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the table of plans",
-                       operation);
+                       request->caller);
     tn_plan_table *table = &dispatch->plans;
     uint64_t hash = XXH3_64bits(problem, problem->size);
     tn_mutex_lock(&table->lock);
@@ -124,7 +126,7 @@ tenon_status tn_plan_table_get(const char *operation, tenon_context *context,
      * to come stays. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;
     const unsigned unmade = tn_capabilities_unmade(context);
-    TN_TRY(make(operation, context, family, problem, call, hash, &made));
+    TN_TRY(make(request, hash, &made));
     /* Chosen without knowing all that the device can do: it serves this call alone. */
     if (tn_capabilities_unmade(context) != unmade) {
         *out = made;

@@ -1,6 +1,7 @@
 #include "dispatch/prepare.h"
 
 #include "dispatch/operation.h"
+#include "dispatch/state.h"
 #include "runtime/gate.h"
 #include "runtime/process_end.h"
 
@@ -11,8 +12,7 @@
 typedef struct later {
     struct later *next;
     tenon_plan *plan;
-    const tn_family *family;
-    bool is_empty;
+    tn_request request;
     uint64_t problem[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_call call;
     tenon_tensor views[TN_MAX_OPERANDS];
@@ -73,9 +73,7 @@ static bool is_dropped(const later *l)
 
 static tenon_status record(const later *l)
 {
-    return is_dropped(l) ? TENON_OK
-                         : tn_plan_record(l->plan, l->family,
-                                          l->is_empty ? NULL : (tn_problem *)l->problem, &l->call);
+    return is_dropped(l) ? TENON_OK : tn_plan_record(l->plan, &l->request);
 }
 
 static void make(tn_preparer *p, later *l)
@@ -221,16 +219,19 @@ static tn_preparer *preparer_of(tenon_context *context)
     return p;
 }
 
-static later *copy(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
-                   const tn_call *call)
+static later *copy(tenon_plan *plan, const tn_request *request)
 {
+    const tn_call *call = request->call;
     const size_t size = call->described->params_size;
     later *l = malloc(sizeof *l + size);
     if (l == NULL)
         return NULL;
-    *l = (later){.plan = plan, .family = family, .is_empty = problem == NULL, .call = *call};
-    if (problem != NULL)
-        memcpy(l->problem, problem, problem->size);
+    *l = (later){.plan = plan, .request = *request, .call = *call};
+    l->request.call = &l->call;
+    if (request->problem != NULL) {
+        memcpy(l->problem, request->problem, request->problem->size);
+        l->request.problem = (const tn_problem *)l->problem;
+    }
     memcpy(l->params, call->params, size);
     ((tn_params_head *)l->params)->solver = NULL; /* it is in the problem */
     l->call.params = l->params;
@@ -241,14 +242,13 @@ static later *copy(tenon_plan *plan, const tn_family *family, const tn_problem *
     return l;
 }
 
-tenon_status tn_prepare_later(tenon_plan *plan, const tn_family *family, const tn_problem *problem,
-                              const tn_call *call)
+tenon_status tn_prepare_later(tenon_plan *plan, const tn_request *request)
 {
     tn_preparer *p = preparer_of(plan->recording.context);
-    later *l = p != NULL ? copy(plan, family, problem, call) : NULL;
+    later *l = p != NULL ? copy(plan, request) : NULL;
     if (l == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to make a plan later",
-                       call->operation);
+                       request->caller);
     atomic_store(&plan->is_pending, true);
     tenon_plan_retain(plan);
     tn_mutex_lock(&p->lock);

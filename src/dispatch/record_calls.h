@@ -2,7 +2,7 @@
 #ifndef TN_DISPATCH_RECORD_CALLS_H
 #define TN_DISPATCH_RECORD_CALLS_H
 
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 
 /* Appends the call in the words of `tenon check`, a line in one write, so that several processes
  * may share the file. Does nothing where the context records nothing. */

@@ -1,6 +1,9 @@
 /* Choosing a solver. */
+#include "dispatch/select.h"
+
 #include "dispatch/nearest.h"
 #include "dispatch/operation.h"
+#include "dispatch/self_check.h"
 
 #include "runtime/cl_error.h"
 #include "runtime/constants.h"
@@ -72,35 +75,34 @@ static void renew(tenon_context *context, const tn_problem *problem, tn_choice *
         tn_configure(context, problem, choice);
 }
 
-static tenon_status select_forced(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  tn_choice *choice)
+static tenon_status select_forced(const tn_request *r, tn_choice *choice)
 {
+    const tn_problem *problem = r->problem;
     char name[TN_SOLVER_NAME_SIZE], wrong[256];
     tn_verdict verdict;
-    *choice = (tn_choice){.solver = family->solvers[problem->forced]};
+    *choice = (tn_choice){.solver = r->family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
-    const char *why = tn_configure(context, problem, choice);
-    if (why == NULL && context->only_chosen) /* which asks what is built for a kind of device */
+    const char *why = tn_configure(r->context, problem, choice);
+    if (why == NULL && r->context->only_chosen) /* which asks what is built for a kind of device */
         why = choice->never_chosen;
     if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
-                       family->name, choice->solver->name, why);
-    tn_solver_name(family, choice, name);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
+                       r->family->name, choice->solver->name, why);
+    tn_solver_name(r->family, choice, name);
     if (choice->misfit != NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: %s: %s", operation, name,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: %s: %s", r->caller, name,
                        choice->misfit);
     if (choice->workspace > problem->workspace_limit)
         return tn_fail(TENON_ERROR_WORKSPACE_TOO_SMALL,
                        "%s: solver %s needs a workspace of %" PRIu64
                        " bytes, the limit is %" PRIu64,
-                       operation, name, choice->workspace, problem->workspace_limit);
-    TN_TRY(tn_self_check(operation, context, family, problem, choice, &verdict, wrong));
+                       r->caller, name, choice->workspace, problem->workspace_limit);
+    TN_TRY(tn_self_check(r, choice, &verdict, wrong));
     if (verdict != TN_VERDICT_RIGHT)
-        return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", operation,
+        return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", r->caller,
                        name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is not tried",
                        wrong);
-    renew(context, problem, choice);
+    renew(r->context, problem, choice);
     return TENON_OK;
 }
 
@@ -166,7 +168,7 @@ tenon_status tn_problem_record(const char *operation, tn_recording *recording,
                                const tn_family *family, const tn_problem *problem)
 {
     tn_choice choice;
-    TN_TRY(tn_select(operation, recording->context, family, problem, &choice));
+    TN_TRY(tn_select(&(tn_request){operation, recording->context, family, problem, NULL}, &choice));
     return tn_choice_record(operation, recording, problem, &choice);
 }
 
@@ -180,20 +182,17 @@ typedef struct tn_tally {
 /* Configures a candidate and checks it. Where `*passes` is false the next one is to be tried; a
  * failure that would not come again is returned, since a plan without this solver would be kept
  * though it may serve the next time. */
-static tenon_status try_candidate(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  const tn_candidate *c, bool is_last_resort, tn_choice *choice,
-                                  bool *passes, tn_tally *tally)
+static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bool is_last_resort,
+                                  tn_choice *choice, bool *passes, tn_tally *tally)
 {
     tn_verdict verdict;
     *choice = (tn_choice){.solver = c->solver};
-    tn_configure(context, problem, choice);
+    tn_configure(r->context, r->problem, choice);
     choice->is_last_resort = is_last_resort;
-    const tenon_status status =
-        tn_self_check(operation, context, family, problem, choice, &verdict, tally->why);
+    const tenon_status status = tn_self_check(r, choice, &verdict, tally->why);
     *passes = status == TENON_OK && verdict == TN_VERDICT_RIGHT;
     if (*passes)
-        renew(context, problem, choice);
+        renew(r->context, r->problem, choice);
     else if (status != TENON_OK)
         tally->failed++;
     else
@@ -219,16 +218,14 @@ static tenon_status fail_with_tally(const char *operation, const tn_tally *tally
 
 /* The first of them that is right on this device. Those that the crash guard bars are left out, but
  * where no other is right they are tried all the same, the plainest first. */
-static tenon_status take_first(const char *operation, tenon_context *context,
-                               const tn_family *family, const tn_problem *problem,
-                               const tn_candidate *candidates, uint32_t count, tn_choice *choice)
+static tenon_status take_first(const tn_request *r, const tn_candidate *candidates, uint32_t count,
+                               tn_choice *choice)
 {
     tn_tally tally = {.last = TENON_OK};
     bool is_guarded[TN_MOST_SOLVERS] = {false}, passes = false;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t guarded = tally.guarded;
-        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], i + 1 == count,
-                             choice, &passes, &tally));
+        TN_TRY(try_candidate(r, &candidates[i], i + 1 == count, choice, &passes, &tally));
         if (passes)
             return TENON_OK;
         is_guarded[i] = tally.guarded > guarded;
@@ -236,24 +233,22 @@ static tenon_status take_first(const char *operation, tenon_context *context,
     for (uint32_t i = count; i-- > 0;) {
         if (!is_guarded[i])
             continue;
-        TN_TRY(try_candidate(operation, context, family, problem, &candidates[i], true, choice,
-                             &passes, &tally));
+        TN_TRY(try_candidate(r, &candidates[i], true, choice, &passes, &tally));
         if (passes)
             return TENON_OK;
     }
-    return fail_with_tally(operation, &tally);
+    return fail_with_tally(r->caller, &tally);
 }
 
 /* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
  * order of estimates: false. */
-static bool measure(const char *operation, tenon_context *context, const tn_family *family,
-                    const tn_problem *problem, const tn_call *call, tn_candidate *candidates,
-                    uint32_t count)
+static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t count)
 {
     tn_choice *choices[TN_TUNING_MOST] = {NULL};
     uint32_t numbers[TN_TUNING_MOST], right = 0;
     tn_tally tally = {.last = TENON_OK};
-    if (context->measurements != TENON_MEASUREMENTS_MADE || context->owner != NULL || call == NULL)
+    if (r->context->measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
+        r->call == NULL)
         return false;
     for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
                          candidates[i].time <= TN_TUNING_RATIO * candidates[0].time;
@@ -261,15 +256,13 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
         bool passes = false;
         if (choices[right] == NULL && (choices[right] = malloc(sizeof **choices)) == NULL)
             break;
-        if (try_candidate(operation, context, family, problem, &candidates[i], false,
-                          choices[right], &passes, &tally) != TENON_OK)
+        if (try_candidate(r, &candidates[i], false, choices[right], &passes, &tally) != TENON_OK)
             break;
         if (passes)
             numbers[right++] = i;
     }
     uint32_t best = 0;
-    const bool measured =
-        right > 1 && tn_tuning_choose(context, family, problem, call, choices, right, &best);
+    const bool measured = right > 1 && tn_tuning_choose(r, choices, right, &best);
     if (measured) {
         const tn_candidate fastest = candidates[numbers[best]];
         memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
@@ -282,18 +275,18 @@ static bool measure(const char *operation, tenon_context *context, const tn_fami
 
 /* The solver of an outcome, where it can still be had. A failure that would not come again is
  * returned, so that the outcome is not decided anew for it. */
-static tenon_status take(const char *operation, tenon_context *context, const tn_family *family,
-                         const tn_problem *problem, const tn_tuned *tuned, tn_basis basis,
+static tenon_status take(const tn_request *r, const tn_tuned *tuned, tn_basis basis,
                          tn_choice *choice)
 {
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
-    if (problem->size > sizeof words)
+    tn_request forced = *r;
+    if (r->problem->size > sizeof words)
         return TENON_OK;
-    memcpy(words, problem, problem->size);
-    if (tn_solver_force(operation, family, tuned->solver, (tn_problem *)words) != TENON_OK)
+    memcpy(words, r->problem, r->problem->size);
+    forced.problem = (const tn_problem *)words;
+    if (tn_solver_force(r->caller, r->family, tuned->solver, (tn_problem *)words) != TENON_OK)
         return TENON_OK;
-    const tenon_status status =
-        select_forced(operation, context, family, (const tn_problem *)words, choice);
+    const tenon_status status = select_forced(&forced, choice);
     if (status == TENON_OK && choice->never_chosen == NULL)
         choice->basis = basis;
     return status == TENON_OK || status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status)
@@ -305,59 +298,46 @@ static tenon_status take(const char *operation, tenon_context *context, const tn
  * one operation asks of another goes by estimates: so it was when the asking one was measured, and
  * a product that is measured later must not change the bits of a convolution. The choice's basis
  * stays an estimate where nothing is taken. */
-static tenon_status take_measured(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  const tn_call *call, tn_choice *choice)
+static tenon_status take_measured(const tn_request *r, tn_choice *choice)
 {
     tn_tuned tuned;
     choice->basis = TN_BY_ESTIMATE;
-    if (call == NULL)
+    if (r->call == NULL)
         return TENON_OK;
-    if (tn_tuning_find(context, family, problem, &tuned))
-        return take(operation, context, family, problem, &tuned, TN_BY_MEASUREMENT, choice);
-    if (context->measurements != TENON_MEASUREMENTS_MADE &&
-        tn_nearest_find(context, family, call, &tuned))
-        return take(operation, context, family, problem, &tuned, TN_BY_NEAREST, choice);
+    if (tn_tuning_find(r, &tuned))
+        return take(r, &tuned, TN_BY_MEASUREMENT, choice);
+    if (r->context->measurements != TENON_MEASUREMENTS_MADE && tn_nearest_find(r, &tuned))
+        return take(r, &tuned, TN_BY_NEAREST, choice);
     return TENON_OK;
 }
 
-static tenon_status select_one(const char *operation, tenon_context *context,
-                               const tn_family *family, const tn_problem *problem,
-                               const tn_call *call, tn_choice *choice)
+static tenon_status select_one(const tn_request *r, tn_choice *choice)
 {
     tn_candidate candidates[TN_MOST_SOLVERS];
     bool chosen;
-    TN_TRY(tn_self_check_choose(operation, context, family, problem, choice, &chosen));
+    TN_TRY(tn_self_check_choose(r, choice, &chosen));
     if (chosen)
         return TENON_OK;
-    if (problem->forced >= 0)
-        return select_forced(operation, context, family, problem, choice);
-    TN_TRY(take_measured(operation, context, family, problem, call, choice));
+    if (r->problem->forced >= 0)
+        return select_forced(r, choice);
+    TN_TRY(take_measured(r, choice));
     if (choice->basis != TN_BY_ESTIMATE)
         return TENON_OK;
-    const uint32_t count = tn_candidates(context, family, problem, candidates);
+    const uint32_t count = tn_candidates(r->context, r->family, r->problem, candidates);
     if (count == 0)
-        return fail_with_reasons(operation, family, candidates);
-    const bool measured = measure(operation, context, family, problem, call, candidates, count);
-    TN_TRY(take_first(operation, context, family, problem, candidates, count, choice));
+        return fail_with_reasons(r->caller, r->family, candidates);
+    const bool measured = measure(r, candidates, count);
+    TN_TRY(take_first(r, candidates, count, choice));
     choice->basis = measured ? TN_BY_MEASUREMENT : TN_BY_ESTIMATE;
     return TENON_OK;
 }
 
-tenon_status tn_select_for(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_call *call, tn_choice *choice)
+tenon_status tn_select(const tn_request *request, tn_choice *choice)
 {
-    tn_constants_need(context);
-    const tenon_status status = select_one(operation, context, family, problem, call, choice);
-    const tn_dispatch *dispatch = tn_dispatch_of(context);
+    tn_constants_need(request->context);
+    const tenon_status status = select_one(request, choice);
+    const tn_dispatch *dispatch = tn_dispatch_of(request->context);
     if (dispatch != NULL && dispatch->listener != NULL)
-        dispatch->listener(dispatch->listener_user, family, problem, call,
-                           status == TENON_OK ? choice : NULL);
+        dispatch->listener(dispatch->listener_user, request, status == TENON_OK ? choice : NULL);
     return status;
-}
-
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice)
-{
-    return tn_select_for(operation, context, family, problem, NULL, choice);
 }

@@ -1,4 +1,6 @@
 /* Checking kernel variants against the reference, once for a device, in the validation context. */
+#include "dispatch/self_check.h"
+
 #include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
 #include "runtime/cl_error.h"
@@ -83,22 +85,21 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
     return status;
 }
 
-tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  tn_choice *choice, bool *chosen)
+tenon_status tn_self_check_choose(const tn_request *r, tn_choice *choice, bool *chosen)
 {
+    tenon_context *context = r->context;
     tn_dispatch *validation = context->owner != NULL ? tn_dispatch_of(context) : NULL;
     *chosen = validation != NULL && validation->choice != NULL &&
-              strcmp(validation->checking->name, family->name) == 0;
+              strcmp(validation->checking->name, r->family->name) == 0;
     if (!*chosen)
         return TENON_OK;
     *choice = *validation->choice;
-    const char *why = tn_configure(context, problem, choice); /* with the same values */
+    const char *why = tn_configure(context, r->problem, choice); /* with the same values */
     why = why != NULL ? why : choice->misfit;
     if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", operation,
-                       family->name, choice->solver->name, why);
-    validation->paths |= paths_of(validation->checking, problem);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
+                       r->family->name, choice->solver->name, why);
+    validation->paths |= paths_of(validation->checking, r->problem);
     return TENON_OK;
 }
 
@@ -215,12 +216,12 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
         tn_log_send(&context->log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
 }
 
-static tenon_status check_variant(const char *operation, tenon_context *context, variant *v,
+static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,
                                   bool *right, char why[256])
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     if (dispatch == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", caller);
     name_variant(v->choice, v);
     v->paths = paths_of(v->family, v->problem);
     if (tn_verdict_recall(dispatch, v->key, v->paths, right, why))
@@ -237,10 +238,10 @@ static tenon_status check_variant(const char *operation, tenon_context *context,
     return status;
 }
 
-tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, tn_verdict *verdict,
+tenon_status tn_self_check(const tn_request *r, const tn_choice *choice, tn_verdict *verdict,
                            char why[256])
 {
+    const tenon_context *context = r->context;
     bool right = true;
     *verdict = TN_VERDICT_RIGHT;
     why[0] = '\0';
@@ -248,11 +249,11 @@ tenon_status tn_self_check(const char *operation, tenon_context *context, const 
         return TENON_OK;
     variant *v = calloc(1, sizeof *v);
     if (v == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", operation);
-    v->family = family;
-    v->problem = problem;
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", r->caller);
+    v->family = r->family;
+    v->problem = r->problem;
     v->choice = choice;
-    tenon_status status = check_variant(operation, context, v, &right, why);
+    tenon_status status = check_variant(r->caller, r->context, v, &right, why);
     *verdict = right ? TN_VERDICT_RIGHT : v->is_guarded ? TN_VERDICT_GUARDED : TN_VERDICT_WRONG;
     free(v);
     return status;

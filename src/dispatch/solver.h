@@ -196,57 +196,10 @@ tenon_status tn_solver_force(const char *operation, const tn_family *family, con
 /* The solver of such a name, with parameters or without; NULL where it is none of the family's. */
 const tn_solver *tn_solver_named(const tn_family *family, const char *name);
 
-/* A solver for a problem: its time by estimate, or why it is not chosen. */
-typedef struct tn_candidate {
-    const tn_solver *solver;
-    double time;
-    const char *why_not; /* NULL where it may be chosen */
-} tn_candidate;
-
-/* More than any family has. */
-#define TN_MOST_SOLVERS 24
-
-/* Lists all solvers of the family: those that may be chosen, the fastest by estimate first, and
- * behind them the others. Returns how many may be chosen. */
-uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       tn_candidate list[TN_MOST_SOLVERS]);
-
-/* Chooses among the family's solvers: the forced one, else the one with the least estimate; checks
- * it once for this device, and takes the next where it is found wrong. */
-tenon_status tn_select(const char *operation, tenon_context *context, const tn_family *family,
-                       const tn_problem *problem, tn_choice *choice);
-
 /* What one operation asks of another, by the rules of choosing: the time that a problem should
  * take (infinite where no solver may be chosen), and its launches. */
 double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem);
 tenon_status tn_problem_record(const char *operation, tn_recording *recording,
                                const tn_family *family, const tn_problem *problem);
-
-/* What is known of a choice. */
-typedef enum tn_verdict {
-    TN_VERDICT_RIGHT,
-    TN_VERDICT_WRONG,
-    TN_VERDICT_GUARDED /* not checked, since a process ended while it was: runtime/running.h */
-} tn_verdict;
-
-/* Whether a choice may be used: checks the variant in the validation context unless that has been
- * done. A validation context may use any. Fails where the check itself cannot be made. `why` says
- * what was found wrong, or until when it is not checked.
- */
-tenon_status tn_self_check(const char *operation, tenon_context *context, const tn_family *family,
-                           const tn_problem *problem, const tn_choice *choice, tn_verdict *verdict,
-                           char why[256]);
-
-/* Checks a choice in the validation context that `validation` is of, whatever is known of it, and
- * keeps no verdict. */
-tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
-                                const tn_problem *problem, const tn_choice *choice, bool *right,
-                                char why[256]);
-
-/* In the context of a self-check of the family: the choice that it checks, configured for one of
- * its awkward cases. */
-tenon_status tn_self_check_choose(const char *operation, tenon_context *context,
-                                  const tn_family *family, const tn_problem *problem,
-                                  tn_choice *choice, bool *chosen);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
+#include "dispatch/state.h"
 #include "runtime/identity.h"
 
 #define XXH_INLINE_ALL
@@ -151,11 +152,11 @@ bool tn_tuning_get(tenon_context *context, const char *problem, tn_tuned *tuned)
     return found;
 }
 
-bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                    tn_tuned *tuned)
+bool tn_tuning_find(const tn_request *request, tn_tuned *tuned)
 {
+    tenon_context *context = request->context;
     char name[TN_TUNING_KEY_SIZE];
-    if (!tn_tuning_has_any(context) || !tn_tuning_name(family, problem, name))
+    if (!tn_tuning_has_any(context) || !tn_tuning_name(request->family, request->problem, name))
         return false;
     char *key = key_of(context, name);
     const bool found = key != NULL && may_be_there(context, key) && read_entry(context, key, tuned);
@@ -235,24 +236,23 @@ bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user
            tn_store_each_entry(context->store, TN_STORE_TUNING, visit_entry, &l);
 }
 
-bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                      const tn_call *call, tn_choice *const *choices, uint32_t count, uint32_t *out)
+bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t count, uint32_t *out)
 {
     double times[TN_TUNING_MOST];
     uint32_t best = 0;
     tn_tuned tuned;
-    if (!tn_can_measure(call) ||
-        tn_measure(context, problem, call, choices, count, times) != TENON_OK)
+    if (!tn_can_measure(r->call) ||
+        tn_measure(r->context, r->problem, r->call, choices, count, times) != TENON_OK)
         return false;
     for (uint32_t i = 1; i < count; i++)
         best = times[i] < times[best] ? i : best;
     if (!(times[best] < (double)INFINITY))
         return false;
     tuned = (tn_tuned){.nanoseconds = times[best], .candidates = count};
-    tn_solver_name(family, choices[best], tuned.solver);
-    tn_call_text(call, tuned.call);
-    tn_tuning_keep(context, family, problem, &tuned);
-    tn_log_send(&context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
+    tn_solver_name(r->family, choices[best], tuned.solver);
+    tn_call_text(r->call, tuned.call);
+    tn_tuning_keep(r->context, r->family, r->problem, &tuned);
+    tn_log_send(&r->context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
                 tuned.solver, tuned.nanoseconds, count, tuned.call);
     *out = best;
     return true;

@@ -5,7 +5,7 @@
 #ifndef TN_DISPATCH_TUNING_H
 #define TN_DISPATCH_TUNING_H
 
-#include "dispatch/plan.h"
+#include "dispatch/request.h"
 
 /* An outcome. */
 typedef struct tn_tuned {
@@ -20,8 +20,7 @@ typedef struct tn_tuned {
 bool tn_tuning_has_any(tenon_context *context);
 
 /* False where the problem was not measured, or the context leaves measurements out. */
-bool tn_tuning_find(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                    tn_tuned *tuned);
+bool tn_tuning_find(const tn_request *request, tn_tuned *tuned);
 
 void tn_tuning_keep(tenon_context *context, const tn_family *family, const tn_problem *problem,
                     const tn_tuned *tuned);
@@ -37,8 +36,7 @@ bool tn_tuned_parse(const char *text, tn_tuned *tuned);
 
 /* Measures choices, which have been checked, against each other, and keeps the outcome: the number
  * of the fastest in `best`. False where nothing could be measured. */
-bool tn_tuning_choose(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                      const tn_call *call, tn_choice *const *choices, uint32_t count,
+bool tn_tuning_choose(const tn_request *request, tn_choice *const *choices, uint32_t count,
                       uint32_t *best);
 
 /* The part of an outcome's key that names the problem, "gemm " and 32 digits, whatever solver was

@@ -3,7 +3,7 @@
 #ifndef TN_DISPATCH_VERDICTS_H
 #define TN_DISPATCH_VERDICTS_H
 
-#include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 /* Whether it is known that a variant is wrong, or right on all of these paths (tn_family). */
 bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,

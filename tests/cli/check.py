@@ -225,6 +225,14 @@ class Solvers(unittest.TestCase):
             self.assertIn("serves", facts, name)
             self.assertNotIn("|", "".join(facts.values()), name)
 
+    def test_every_parameter_has_one_row_in_the_table_of_meanings(self):
+        text = (solvers.DOCUMENT.parent / "architecture.md").read_text(encoding="utf-8")
+        table = text.partition("| Parameter | Meaning |\n|---|---|\n")[2].partition("\n\n")[0]
+        explained = sum((re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()), [])
+        used = {word.split()[0] for _, facts in solvers.read(tenon("solvers").stdout)
+                for word in facts.get("parameters", "").split(",") if word}
+        self.assertEqual(sorted(explained), sorted(used))
+
     def test_one_operation(self):
         done = tenon("solvers", "pool")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -285,7 +293,7 @@ class Explain(unittest.TestCase):
 
     def test_what_is_barred_is_passed_over(self):
         call = ("explain", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")
-        self.assertIn("chosen: activation/dense:st1: the least estimate\n", tenon(*call).stdout)
+        self.assertIn("chosen: activation/dense:nt1: the least estimate\n", tenon(*call).stdout)
         done = tenon(*call, LD_PRELOAD=SPOILED_DRIVER, SPOILED_KERNEL="forward_dense")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^solver activation/dense.* is barred on .*: element ")

@@ -311,7 +311,7 @@ class Regret(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         self.assertIn(result["best"], names)
         # The shipped one, another solver, and a neighbour in a parameter.
-        self.assertLessEqual({"activation/dense:st1", "activation/dense:st2", "activation/strided"},
+        self.assertLessEqual({"activation/dense:nt1", "activation/dense:nt2", "activation/strided"},
                              set(names))
         self.assertAlmostEqual(result["ratio"], result["chosen_ns"] / result["best_ns"], places=5)
         self.assertEqual(found["summary"], {"cases": 1, "median": result["ratio"],

@@ -140,7 +140,7 @@ class Calls(WithFolder):
             self.assertIn(why, self.tune(*args, status=2))
 
     def test_a_candidate_is_built_ahead(self):
-        self.tune("--build", "prelu/rows:st1 prelu/rows:st2", *PRELU)
+        self.tune("--build", "prelu/rows:nt1 prelu/rows:nt2", *PRELU)
         kept = sorted(path.suffix for path in self.store.iterdir())
         self.assertIn(".check", kept)
         self.assertNotIn(".tuning", kept)

@@ -5,7 +5,7 @@
 
 #include "fixture.h"
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 /* Of any rank: channels before or after the spatial dimensions, N innermost, or W outermost with
  * gaps. */

@@ -1,3 +1,4 @@
+#include "dispatch/select.h"
 #include "fake_solvers.h"
 
 fake_outcome fake_behaviour;
@@ -47,7 +48,8 @@ void fake_assert_chosen(kept_session *s, const char *folder, const char *solver,
     fake_checks = 0;
     kept_open(s, &store);
     s->context->device.miscompiles_at_random = false; /* which would be asked for code more often */
-    assert_ok(tn_select("tenon_fake", s->context, &fake_family, &fake_problem, &choice));
+    assert_ok(tn_select(&(tn_request){"tenon_fake", s->context, &fake_family, &fake_problem, NULL},
+                        &choice));
     assert_string_equal(choice.solver->name, solver);
     kept_see(s);
     kept_close(s);

@@ -5,7 +5,7 @@
 
 #include "kept.h"
 
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 
 typedef enum fake_outcome { FAKE_RIGHT, FAKE_WRONG } fake_outcome;
 extern fake_outcome fake_behaviour;

@@ -1,3 +1,4 @@
+#include "dispatch/plan.h"
 #include "fixture.h"
 
 #include "ops/registry.h"

@@ -1,6 +1,6 @@
 #include "lines_case.h"
 
-#include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 void lines_begin(test_fixture *f, const tn_operation *operation, const void *params,
                  const tenon_dtype *types)

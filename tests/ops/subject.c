@@ -285,7 +285,7 @@ static void run_nontemporal(const test_subject *subject, const tn_solver *solver
     assert_int_equal(tenon_context_capability(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE,
                                               &available, NULL, 0),
                      TENON_OK);
-    snprintf(name, sizeof name, "%s/%s:st%d", subject->family->name, solver->name,
+    snprintf(name, sizeof name, "%s/%s:nt%d", subject->family->name, solver->name,
              TN_STORES_NONTEMPORAL);
     if (available)
         try_solver(subject, name);

@@ -1,5 +1,6 @@
 /* tenon_activation_forward: formulas at special values and along the numbers. Its shapes are in
  * test_pointwise.c. */
+#include "dispatch/plan.h"
 #include "fixture.h"
 
 #include "ops/activation/internal.h"

@@ -1,7 +1,7 @@
 /* The log, builds that fail, solvers that are wrong. */
 #include "runtime.h"
 
-#include "dispatch/plan.h"
+#include "dispatch/select.h"
 
 typedef struct logged {
     tenon_context *context;
@@ -128,7 +128,7 @@ static void wrong_solvers_are_barred(void **state)
     (void)state;
     checks = 0;
     context->device.miscompiles_at_random = false; /* which would be asked for code more often */
-    assert_ok(tn_select("tenon_fake", context, &mixed, &open, &choice));
+    assert_ok(tn_select(&(tn_request){"tenon_fake", context, &mixed, &open, NULL}, &choice));
     assert_ptr_equal(choice.solver, &right_solver);
     assert_int_equal(checks, 2);
     assert_int_equal(log.count, 1);
@@ -136,10 +136,10 @@ static void wrong_solvers_are_barred(void **state)
     assert_contains(log.text, "fake/wrong");
     assert_contains(log.text, "barred");
     assert_contains(log.text, "element 3");
-    assert_refused(tn_select("tenon_fake", context, &mixed, &forced, &choice),
+    assert_refused(tn_select(&(tn_request){"tenon_fake", context, &mixed, &forced, NULL}, &choice),
                    TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/wrong");
     assert_contains(tenon_last_error(), "element 3 is 7");
-    assert_refused(tn_select("tenon_fake", context, &hopeless, &open, &choice),
+    assert_refused(tn_select(&(tn_request){"tenon_fake", context, &hopeless, &open, NULL}, &choice),
                    TENON_ERROR_SOLVER_BARRED, "tenon_fake", "element 3");
     assert_int_equal(checks, 2); /* remembered */
     tenon_context_release(context);

@@ -6,7 +6,9 @@
 #include "quick.h"
 
 #include "check/case.h"
-#include "ops/conv/gradient.h"
+#include "dispatch/self_check.h"
+#include "dispatch/state.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 #include "runtime/validation.h"
 
@@ -390,7 +392,8 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     first_right = which;
     tn_configure(test_context, problem, &choice);
     test_context->device.miscompiles_at_random = by_chance;
-    assert_ok(tn_self_check("test", test_context, &family, problem, &choice, &verdict, why));
+    assert_ok(tn_self_check(&(tn_request){"test", test_context, &family, problem, NULL}, &choice,
+                            &verdict, why));
     test_context->device.miscompiles_at_random = before;
     return verdict == TN_VERDICT_RIGHT;
 }

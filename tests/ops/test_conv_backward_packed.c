@@ -7,13 +7,13 @@
  * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
 static void packed_blocks(void **state)
 {
-    static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+    static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,lm4",
                                            "implicit_packed:mr14,nv1,kc64", NULL};
-    static const char *const transposed[] = {"implicit_packed", "implicit_packed:kc64,rb24,kb4",
+    static const char *const transposed[] = {"implicit_packed", "implicit_packed:kc64,rb24,lm4",
                                              NULL};
     /* The first needs more local memory than the least that OpenCL allows. */
     static const char *const of_filter[] = {"implicit_packed:mr14,nv1", "implicit_packed",
-                                            "implicit_packed:mr2,nv2,kb2", NULL};
+                                            "implicit_packed:mr2,nv2,lm2", NULL};
     const bool has_room = test_context->device.info.local_memory >= 48 << 10;
     /* n, c, size, k, filter, stride, dilation, padding, groups */
     static const int64_t cases[][10] = {

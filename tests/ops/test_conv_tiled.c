@@ -14,7 +14,7 @@
 #define MFMA  "implicit_matrix:em2,mb32,nb32,kb32,wm1,wn1"
 /* As MMA, with images and filters copied to N H W C first; and with blocks on their way past the
  * registers, as that is served where channels lie side by side. */
-#define COPIED "implicit_matrix:em1,mb32,nb16,kb16,pb2"
+#define COPIED "implicit_matrix:em1,mb32,nb16,kb16,cp2"
 
 /* n, c, image, k, filter, stride, dilation, padding, groups. */
 typedef struct shape {
@@ -139,7 +139,7 @@ static void vectors_of_channels(void **state)
 static void vectors_by_wgmma(void **state)
 {
     static const char *const solvers[] = {WGMMA ",kb16,st2", WGMMA ",kb32,st3", WGMMA ",kb16,st4",
-                                          WGMMA ",kb64,st2,pb2"};
+                                          WGMMA ",kb64,st2,cp2"};
     test_random random = test_random_for(868);
     (void)state;
     for (size_t i = 0; i < sizeof vector_shapes / sizeof *vector_shapes; i++)
@@ -222,7 +222,7 @@ static void what_cannot_be_served(void **state)
          TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs vectors of 8 channels"},
         {"conv/implicit_matrix:em2,st2 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
          TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs cp.async"},
-        {"conv/implicit_wgmma:em1,pb1 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
+        {"conv/implicit_wgmma:em1,cp1 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
          TENON_ERROR_INVALID_ARGUMENT, "wgmma needs vectors of 8 channels"},
         {"conv/implicit_wgmma:em1,st1 x=f16:2x8x9x11/792,1,88,8 w=f16:8x8x3x3/72,1,24,8 "
          "y=f16:2x8x7x9",

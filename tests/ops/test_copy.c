@@ -2,6 +2,7 @@
 #include "fixture.h"
 
 #include "base/dtype.h"
+#include "dispatch/plan.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
 
@@ -289,8 +290,8 @@ static bool streams(uint64_t bytes)
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, elements);
     tenon_plan *plan;
     assert_ok(tenon_copy_plan(test_context, NULL, &view, &view, &plan));
-    const bool past = strstr(plan->name, ":st2") != NULL;
-    assert_true(past || strstr(plan->name, ":st1") != NULL);
+    const bool past = strstr(plan->name, ":nt2") != NULL;
+    assert_true(past || strstr(plan->name, ":nt1") != NULL);
     tenon_plan_release(plan);
     return past;
 }

@@ -4,6 +4,7 @@
 #include "kept.h"
 
 #include "base/process.h"
+#include "dispatch/select.h"
 #include "runtime/running.h"
 #include "runtime/stream.h"
 
@@ -96,7 +97,8 @@ static void *choose(void *data)
 {
     kept_session *s = data;
     tn_choice choice;
-    (void)tn_select("tenon_fake", s->context, &fake_family, &fake_problem, &choice);
+    (void)tn_select(&(tn_request){"tenon_fake", s->context, &fake_family, &fake_problem, NULL},
+                    &choice);
     tell(); /* that there was no check */
     return NULL;
 }
@@ -271,8 +273,10 @@ static void what_ended_a_process_cannot_be_forced(void **state)
     (void)state;
     kill_once(folder);
     kept_open(&s, &store);
-    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_forced, &choice),
-                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
+    assert_refused(
+        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
+                  &choice),
+        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
     assert_contains(tenon_last_error(), "a process ended while it was tried");
     assert_null(strstr(tenon_last_error(), "wrong results"));
     kept_close(&s);
@@ -321,16 +325,20 @@ static void the_last_resort_is_never_barred(void **state)
     for (unsigned times = 1; times < 5; times++) {
         kill_once(folder);
         kept_open(&s, &store);
-        assert_ok(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice));
+        assert_ok(tn_select(
+            &(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL}, &choice));
         assert_string_equal(choice.solver->name, "good");
         kept_close(&s);
         assert_int_equal(age_mark(folder, 31 * 24 * HOUR), times);
     }
     age_mark(folder, -31 * 24 * HOUR);
     kept_open(&s, &store);
-    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_forced, &choice),
-                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "(4 so far)");
-    assert_ok(tn_select("tenon_fake", s.context, &fake_family_alone, &fake_problem, &choice));
+    assert_refused(
+        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
+                  &choice),
+        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "(4 so far)");
+    assert_ok(tn_select(
+        &(tn_request){"tenon_fake", s.context, &fake_family_alone, &fake_problem, NULL}, &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
     assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0); /* it is right */
@@ -348,7 +356,8 @@ static void what_is_barred_by_the_guard_serves_where_all_else_is_wrong(void **st
     kill_once(folder);
     kept_open(&s, &store);
     fake_good_is_wrong = true;
-    assert_ok(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice));
+    assert_ok(tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
+                        &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
     temporary_remove(folder);
@@ -358,8 +367,10 @@ static void what_is_barred_by_the_guard_serves_where_all_else_is_wrong(void **st
     kill_once(folder);
     kept_open(&s, &other);
     fake_behaviour = FAKE_WRONG;
-    assert_refused(tn_select("tenon_fake", s.context, &fake_family, &fake_problem, &choice),
-                   TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
+    assert_refused(
+        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
+                  &choice),
+        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
     fake_good_is_wrong = false;
     fake_behaviour = FAKE_RIGHT;
     kept_close(&s);

@@ -3,6 +3,7 @@
 #include "runtime.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 #include "runtime/stream.h"
 #include "runtime/validation.h"
 
@@ -79,7 +80,7 @@ static void assert_plan(tenon_context *context, const char *name)
 {
     tenon_plan *plan;
     fail_before();
-    assert_ok(tn_plan_create("tenon_fake", context, &family, &open, NULL, &plan));
+    assert_ok(tn_plan_create(&(tn_request){"tenon_fake", context, &family, &open, NULL}, &plan));
     assert_as_before();
     assert_string_equal(plan->name, name);
     tenon_plan_release(plan);
@@ -88,7 +89,9 @@ static void assert_plan(tenon_context *context, const char *name)
 static void assert_no_plan(tenon_context *context, const tn_problem *problem)
 {
     tenon_plan *plan;
-    assert_int_equal(tn_plan_create("tenon_fake", context, &family, problem, NULL, &plan), reason);
+    assert_int_equal(
+        tn_plan_create(&(tn_request){"tenon_fake", context, &family, problem, NULL}, &plan),
+        reason);
     assert_contains(tenon_last_error(), "fake self-check: does not fit");
     assert_int_equal(tenon_last_cl_error(), reason_error);
 }
@@ -236,7 +239,7 @@ static void a_spoilt_trial_costs_nothing_else(void **state)
 static uint32_t use_table(tenon_context *context, const char *name)
 {
     tenon_plan *plan;
-    assert_ok(tn_plan_table_get("tenon_fake", context, &family, &open, NULL, &plan));
+    assert_ok(tn_plan_table_get(&(tn_request){"tenon_fake", context, &family, &open, NULL}, &plan));
     assert_string_equal(plan->name, name);
     tenon_plan_release(plan);
     return tn_dispatch_of(context)->plans.count;

@@ -1,8 +1,10 @@
 /* tenon_im2col, which moves elements and computes nothing, so that every bit counts, and
  * tenon_col2im, its adjoint, against their references. */
 #include "conv_case.h"
+#include "dispatch/self_check.h"
+#include "dispatch/state.h"
 
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
 #include "runtime/validation.h"
 

@@ -2,6 +2,7 @@
  * Walks the registry: a family that lacks what "Adding an operation" asks for fails here. The tree
  * is found through TENON_SOURCE_ROOT, which the build sets.
  */
+#include "dispatch/select.h"
 #include "support.h"
 
 #include "ops/registry.h"

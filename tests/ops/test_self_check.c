@@ -8,6 +8,8 @@
 #include "quick.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/select.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 
 /* A solver of some family that does nothing where a problem takes one of the `spoiled` paths. */
@@ -66,7 +68,8 @@ static tenon_status select_mutant(tenon_context *context, const tenon_plan *plan
     assert_non_null(problem);
     memcpy(problem, plan->problem, plan->problem->size);
     assert_ok(tn_solver_force("tenon_mutant", &mutant.family, plan->name, problem));
-    tenon_status status = tn_select("tenon_mutant", context, &mutant.family, problem, &choice);
+    tenon_status status =
+        tn_select(&(tn_request){"tenon_mutant", context, &mutant.family, problem, NULL}, &choice);
     free(problem);
     return status;
 }

@@ -1,4 +1,5 @@
 /* Entries of the store that were altered, and solvers that it says are wrong. */
+#include "dispatch/state.h"
 #include "fake_solvers.h"
 #include "kept.h"
 
@@ -164,8 +165,8 @@ static void a_solver_that_does_nothing_is_found_out_once(void **state)
         spoilt.configure = configure_as_the_best;
         with_spoilt.solvers = solvers;
         with_spoilt.solver_count++;
-        assert_ok(
-            tn_plan_create("tenon_test", s.context, &with_spoilt, usual->problem, NULL, &plan));
+        assert_ok(tn_plan_create(
+            &(tn_request){"tenon_test", s.context, &with_spoilt, usual->problem, NULL}, &plan));
         assert_string_equal(plan->name, usual->name);
         assert_relu(&s, plan);
         tenon_plan_release(plan);

@@ -4,7 +4,7 @@
 #include "random_calls.h"
 
 #include "common/temporary.h"
-#include "dispatch/plan.h"
+#include "dispatch/call.h"
 #include "runtime/gate.h"
 
 #include <tenon/statistics.h>

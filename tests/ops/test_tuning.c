@@ -5,6 +5,7 @@
 #include "runtime.h"
 
 #include "dispatch/nearest.h"
+#include "dispatch/select.h"
 #include "ops/registry.h"
 
 #include <math.h>
@@ -89,13 +90,10 @@ static int reset(void **state)
     return 0;
 }
 
-static void hear_choice(void *user, const tn_family *of, const tn_problem *problem,
-                        const tn_call *call, const tn_choice *choice)
+static void hear_choice(void *user, const tn_request *request, const tn_choice *choice)
 {
     (void)user;
-    (void)of;
-    (void)problem;
-    (void)call;
+    (void)request;
     was_measured = choice != NULL && choice->basis == TN_BY_MEASUREMENT;
     was_nearest = choice != NULL && choice->basis == TN_BY_NEAREST;
 }
@@ -123,7 +121,8 @@ static tenon_status plan_for(tenon_context *context, const tn_operation *operati
     for (uint32_t i = 0; i < 2; i++)
         call.operands[i] =
             (tn_argument){operation->operands[i].name, &view, operation->operands[i].role};
-    const tenon_status status = tn_plan_create("tenon_fake", context, &family, &open, &call, &plan);
+    const tenon_status status =
+        tn_plan_create(&(tn_request){"tenon_fake", context, &family, &open, &call}, &plan);
     if (status != TENON_OK)
         return status;
     snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
@@ -184,7 +183,7 @@ static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
     tn_choice choice;
     (void)state;
     keep(context, "fake/third");
-    assert_ok(tn_select("tenon_fake", context, &family, &open, &choice));
+    assert_ok(tn_select(&(tn_request){"tenon_fake", context, &family, &open, NULL}, &choice));
     assert_ptr_equal(choice.solver, &first);
     assert_plan(context, "fake/third");
     assert_int_equal(total_runs(), 0);

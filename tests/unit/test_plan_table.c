@@ -6,6 +6,7 @@
 #include "common/testing.h"
 
 #include "dispatch/plan.h"
+#include "dispatch/state.h"
 
 typedef struct fake_problem {
     tn_problem head;
@@ -69,8 +70,9 @@ static tenon_plan *get_from(tenon_context *context, const tn_family *of, uint64_
 {
     const fake_problem problem = {{.size = sizeof problem, .forced = -1}, number};
     tenon_plan *plan = NULL;
-    assert_int_equal(tn_plan_table_get("tenon_fake", context, of, &problem.head, NULL, &plan),
-                     TENON_OK);
+    assert_int_equal(
+        tn_plan_table_get(&(tn_request){"tenon_fake", context, of, &problem.head, NULL}, &plan),
+        TENON_OK);
     assert_non_null(plan);
     return plan;
 }
@@ -170,7 +172,8 @@ static void a_failure_leaves_nothing_behind(void **state)
     tenon_plan *plan = NULL;
     next_status = TENON_ERROR_BUILD_FAILED;
     assert_int_equal(
-        tn_plan_table_get("tenon_fake", context_of(state), &family, &problem.head, NULL, &plan),
+        tn_plan_table_get(
+            &(tn_request){"tenon_fake", context_of(state), &family, &problem.head, NULL}, &plan),
         TENON_ERROR_BUILD_FAILED);
     assert_string_equal(tenon_last_error(), "tenon_fake: as told");
     assert_int_equal(count_of(context_of(state)), 0);

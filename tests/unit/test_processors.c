@@ -5,7 +5,9 @@
 
 #include "check/case.h"
 #include "dispatch/plan.h"
+#include "dispatch/select.h"
 #include "dispatch/solver.h"
+#include "dispatch/state.h"
 #include "ops/registry.h"
 #include "runtime/constants.h"
 #include "runtime/target.h"
@@ -162,21 +164,19 @@ typedef struct listener {
     choice found;
 } listener;
 
-static void hear(void *user, const tn_family *family, const tn_problem *problem,
-                 const tn_call *call, const tn_choice *chosen)
+static void hear(void *user, const tn_request *request, const tn_choice *chosen)
 {
     listener *l = user;
     tn_candidate list[TN_MOST_SOLVERS];
-    (void)call;
     assert_non_null(chosen);
     if (l->found.family != NULL)
         return;
-    const uint32_t count = tn_candidates(l->context, family, problem, list);
+    const uint32_t count = tn_candidates(l->context, request->family, request->problem, list);
     assert_true(count > 0);
     l->found = (choice){.solver = l->asked != NULL ? l->asked : chosen->solver,
                         .time = INFINITY,
                         .least = list[0].time,
-                        .family = family->name};
+                        .family = request->family->name};
     for (uint32_t i = 0; i < count; i++)
         if (list[i].solver == l->found.solver)
             l->found.time = list[i].time;
@@ -327,14 +327,13 @@ static void rows_that_are_pages_apart_are_packed_where_that_pays(void **state)
 }
 
 /* What every solver of a call's family sets its parameters to can be forced by their names. */
-static void hear_values(void *user, const tn_family *family, const tn_problem *problem,
-                        const tn_call *call, const tn_choice *chosen)
+static void hear_values(void *user, const tn_request *request, const tn_choice *chosen)
 {
-    (void)call;
+    const tn_family *family = request->family;
     (void)chosen;
     for (uint32_t s = 0; s < family->solver_count; s++) {
         tn_choice set = {.solver = family->solvers[s]};
-        if (tn_configure(user, problem, &set) != NULL || set.misfit != NULL)
+        if (tn_configure(user, request->problem, &set) != NULL || set.misfit != NULL)
             continue;
         for (uint32_t i = 0; i < set.solver->parameter_count; i++) {
             const tn_parameter *x = &set.solver->parameters[i];

@@ -1,6 +1,6 @@
 #include "ops/common/stores.h"
 
-const tn_parameter tn_stores_parameter[1] = {{"st", TN_STORES_CACHED, TN_STORES_NONTEMPORAL}};
+const tn_parameter tn_stores_parameter[1] = {{"nt", TN_STORES_CACHED, TN_STORES_NONTEMPORAL}};
 
 int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
 {

@@ -1,4 +1,4 @@
-/* The parameter `st` of solvers that write a tensor once: whether its elements pass through the
+/* The parameter `nt` of solvers that write a tensor once: whether its elements pass through the
  * caches. A CPU that stores into a line first reads it; where the caches would keep little of what
  * is written, the read can be saved. */
 #ifndef TN_OPS_COMMON_STORES_H

@@ -4,10 +4,10 @@
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/conv/forward/cpu_direct.h"
-#include "ops/conv/depthwise.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/implicit.h"
-#include "ops/conv/implicit_tiled.h"
+#include "ops/conv/depthwise/depthwise.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/implicit/implicit.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/registry.h"
 
 #include <stddef.h>

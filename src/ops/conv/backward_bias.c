@@ -5,7 +5,7 @@
 #include "base/shape.h"
 #include "ops/common/gpu.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The gradients of convolutions and of transposed ones: their families, and what they refuse. */
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 #include "base/shape.h"
 

@@ -1,6 +1,6 @@
 /* The descriptions of the transposed convolution and of gradients, which dispatch/operation.h
  * explains. */
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
 

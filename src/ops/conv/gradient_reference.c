@@ -2,7 +2,7 @@
  * C and double precision. They go through the convolution's products one by one. */
 #include "base/checked.h"
 #include "check/host.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <math.h>
 #include <stdlib.h>

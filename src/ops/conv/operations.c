@@ -1,5 +1,5 @@
 /* The descriptions of convolution, im2col and col2im, which dispatch/operation.h explains. */
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
 

@@ -1,6 +1,7 @@
 /* tenon_concat: a copy for each input, into its slice of the output. */
 #include "base/checked.h"
 #include "base/shape.h"
+#include "dispatch/plan.h"
 #include "ops/common/rows.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"

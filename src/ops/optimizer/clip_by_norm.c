@@ -1,5 +1,6 @@
 /* tenon_clip_by_norm: a square_sum for each gradient, then a clip for each. */
 #include "base/shape.h"
+#include "dispatch/plan.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 

@@ -1,6 +1,7 @@
 /* tenon_conv_forward_packed: the convolution of filters that are packed. */
 #include "dispatch/operation.h"
-#include "ops/conv/internal.h"
+#include "dispatch/plan.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 

@@ -1,6 +1,7 @@
 /* tenon_gemm_packed: the public entries, the canonical problem, and the family that multiplies
  * panels. A matrix that is packed as rows is GEMM's. */
 #include "base/shape.h"
+#include "dispatch/plan.h"
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 

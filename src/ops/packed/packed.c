@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/shape.h"
+#include "dispatch/plan.h"
 #include "ops/gemm/cpu.h"
 
 #include <inttypes.h>

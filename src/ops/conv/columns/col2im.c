@@ -4,8 +4,8 @@
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/problem/product.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * and channels, which writes them along the channels. */
 #include "base/checked.h"
 #include "base/shape.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/product.h"
 
 #include <stddef.h>
 #include <string.h>

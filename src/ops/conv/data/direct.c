@@ -2,7 +2,7 @@
  * device, without workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/gemm/cpu.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
                                                     [TILE_VECTORS] = {"nv", 1, 4},
                                                     [DEPTH] = {"kc", 64, 512},
                                                     [ROWS] = {"rb", 8, 192},
-                                                    [SUMS] = {"kb", 1, 64}};
+                                                    [SUMS] = {"lm", 1, 64}};
 
 #define SUMS_UNIT 1024
 /* Pixels from which on a work-group needs no further images. */

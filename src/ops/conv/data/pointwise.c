@@ -1,7 +1,7 @@
 /* conv_backward_data/pointwise: a filter of one element that visits every pixel of the image once
  * is a matrix product, with the roles of x and y exchanged. */
-#include "ops/conv/product.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/product.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* The transposed convolution: its sizes, its problem, and what it refuses. */
 #include "base/checked.h"
 #include "base/shape.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <inttypes.h>
 #include <string.h>

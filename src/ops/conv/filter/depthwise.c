@@ -2,7 +2,7 @@
  * there are too few of them for the device, the outputs are cut into parts, whose sums are added at
  * the end. */
 #include "base/checked.h"
-#include "ops/conv/depthwise.h"
+#include "ops/conv/depthwise/depthwise.h"
 
 #include <stddef.h>
 #include <string.h>

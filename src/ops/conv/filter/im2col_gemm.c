@@ -13,8 +13,8 @@
 #include "base/shape.h"
 #include "ops/common/gpu.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/product.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/product.h"
+#include "ops/conv/problem/gradient.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "base/shape.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 #include "ops/gemm/cpu.h"
 
 #include <stddef.h>
@@ -15,7 +15,7 @@
 /* Tuning parameters: the register tile, and the blocks of local memory, in 1024 elements. */
 enum { TILE_ROWS, TILE_VECTORS, BLOCK, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {
-    [TILE_ROWS] = {"mr", 2, 14}, [TILE_VECTORS] = {"nv", 1, 4}, [BLOCK] = {"kb", 1, 64}};
+    [TILE_ROWS] = {"mr", 2, 14}, [TILE_VECTORS] = {"nv", 1, 4}, [BLOCK] = {"lm", 1, 64}};
 
 #define BLOCK_UNIT 1024
 /* As TENON_PIXELS: the most pixels of a band. */

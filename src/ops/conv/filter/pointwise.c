@@ -1,8 +1,8 @@
 /* conv_backward_filter/pointwise: with a filter of one element that visits every pixel of the image
  * once, the image is its own columns. One product for all images where their pixels can be stepped
  * through as one, otherwise one for each, added in order. */
-#include "ops/conv/gradient.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/problem/product.h"
 
 #include <string.h>
 

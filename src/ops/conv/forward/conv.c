@@ -1,6 +1,6 @@
 /* What tenon_conv_forward refuses, and the family. */
 #include "base/shape.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 static const tn_solver *const solvers[] = {
     &tn_conv_pointwise,      &tn_conv_depthwise,       &tn_conv_implicit_packed,
@@ -9,28 +9,8 @@ static const tn_solver *const solvers[] = {
     &tn_conv_winograd4_gemm, &tn_conv_im2col_gemm,     &tn_conv_cpu_direct,
     &tn_conv_direct};
 
-uint64_t tn_conv_paths(const tn_problem *problem)
-{
-    const conv_problem *p = (const conv_problem *)problem;
-    return tn_epilogue_paths(p->flags, p->activation);
-}
-
 const tn_family tn_conv_family = {
     .name = "conv", TN_SOLVERS(solvers), .awkward = tn_conv_awkward, .paths = tn_conv_paths};
-
-tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
-{
-    const tn_argument *o = call->operands;
-    const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
-    TN_TRY(tn_tensor_check(call->operation, "x", o[CONV_X].view));
-    TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
-    TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
-    TN_TRY(tn_float_check(call->operation, "x", call->context, dtype));
-    for (int i = CONV_W; i < CONV_OPERANDS; i++)
-        TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
-    return TENON_OK;
-}
 
 tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {

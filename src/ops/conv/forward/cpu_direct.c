@@ -9,8 +9,8 @@
 #include "base/shape.h"
 #include "conv/forward/cpu_direct_args.h"
 #include "ops/conv/forward/cpu_direct.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/implicit.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/implicit/implicit.h"
 #include "ops/gemm/cpu.h"
 
 #include <stddef.h>

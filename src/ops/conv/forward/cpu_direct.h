@@ -2,7 +2,7 @@
 #ifndef TN_OPS_CONV_FORWARD_CPU_DIRECT_H
 #define TN_OPS_CONV_FORWARD_CPU_DIRECT_H
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 /* How many filters of a group make more than one work-group of two panels, and the last panel a
  * ragged one. */

@@ -2,7 +2,7 @@
  * without workspace. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  * of its planes, rows or pixels at a time.
  */
 #include "base/checked.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/product.h"
 
 #include <math.h>
 #include <stddef.h>

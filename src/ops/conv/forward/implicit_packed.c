@@ -1,7 +1,7 @@
 /* conv/implicit_packed: gemm/cpu_packed with its blocks of b packed straight from the image. */
 #include "base/checked.h"
-#include "ops/conv/implicit.h"
-#include "ops/conv/implicit_tiled.h"
+#include "ops/conv/implicit/implicit.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/gemm/cpu.h"
 
 /* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */

@@ -1,6 +1,6 @@
 /* conv/pointwise: a filter of one element that stays within the image is a matrix product over the
  * image as it lies. */
-#include "ops/conv/product.h"
+#include "ops/conv/problem/product.h"
 
 static const char *refuses(const conv_problem *p)
 {

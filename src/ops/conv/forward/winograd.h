@@ -4,7 +4,7 @@
 #ifndef TN_OPS_CONV_FORWARD_WINOGRAD_H
 #define TN_OPS_CONV_FORWARD_WINOGRAD_H
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 /* A convolution, in the way a solver does it. */
 typedef struct winograd {

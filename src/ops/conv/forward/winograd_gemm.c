@@ -9,8 +9,8 @@
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "conv/forward/winograd_gemm_args.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/problem/product.h"
 #include "ops/conv/forward/winograd.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
  */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/depthwise.h"
+#include "ops/conv/depthwise/depthwise.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * (N H W C), by the kernel of copy/transpose_local. */
 #include "base/checked.h"
 #include "ops/common/walk.h"
-#include "ops/conv/implicit_matrix.h"
+#include "ops/conv/implicit/matrix.h"
 #include "runtime/context.h"
 
 #include <stddef.h>

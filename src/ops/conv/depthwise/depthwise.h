@@ -1,9 +1,9 @@
 /* What the depthwise solvers share: how a filter's tiles lie in local memory. */
-#ifndef TN_OPS_CONV_DEPTHWISE_H
-#define TN_OPS_CONV_DEPTHWISE_H
+#ifndef TN_OPS_CONV_DEPTHWISE_DEPTHWISE_H
+#define TN_OPS_CONV_DEPTHWISE_DEPTHWISE_H
 
 #include "conv/depthwise_args.h"
-#include "ops/conv/gradient.h"
+#include "ops/conv/problem/gradient.h"
 
 /* Local memory for tiles: with the results that are written, half of a small first-level cache. */
 #define TN_DEPTHWISE_TILE_BYTES 16384

@@ -1,7 +1,7 @@
 /* What the depthwise solvers share. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
-#include "ops/conv/depthwise.h"
+#include "ops/conv/depthwise/depthwise.h"
 
 /* Windows within these overflow nothing here; no tile has room for others. */
 #define MOST_STRIDE 4096

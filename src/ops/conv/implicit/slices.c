@@ -1,8 +1,9 @@
 /* The gradient of filters on GPUs in slices of the pixels, whose sums wait in the workspace and are
  * added in order. */
+#include "ops/conv/implicit/slices.h"
+
 #include "base/checked.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/implicit_tiled.h"
+#include "ops/conv/problem/gradient.h"
 
 /* Slices begin at a vector's boundary. */
 #define SLICE_UNIT  8
@@ -39,11 +40,6 @@ int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *p, int64
            tn_conv_pixels(p) / (2 * (int64_t)slices) >= least)
         slices *= 2;
     return slices;
-}
-
-bool tn_conv_sums_channels_last(const conv_problem *p)
-{
-    return !tn_conv_gathers_along_k(p, CONV_GRADIENT_OF_FILTER);
 }
 
 uint64_t tn_conv_slices_size(const conv_problem *p, int64_t slices)

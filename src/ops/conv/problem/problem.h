@@ -1,7 +1,7 @@
-/* The convolution family within the library. im2col is a family of its own in dispatch, and part of
- * this one in the tree. */
-#ifndef TN_OPS_CONV_INTERNAL_H
-#define TN_OPS_CONV_INTERNAL_H
+/* Canonical problems of convolution and im2col, with the solvers and families of both. im2col is a
+ * family of its own in dispatch. */
+#ifndef TN_OPS_CONV_PROBLEM_PROBLEM_H
+#define TN_OPS_CONV_PROBLEM_PROBLEM_H
 
 #include "conv/args.h"
 #include "ops/common/epilogue.h"

@@ -2,11 +2,11 @@
  * products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
  * gemm/mma, and whether images and filters whose channels do not lie side by side are copied first,
  * so that they do. */
-#include "ops/conv/implicit_matrix.h"
+#include "ops/conv/implicit/matrix.h"
 
 #include "base/checked.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/product.h"
+#include "ops/conv/problem/gradient.h"
+#include "ops/conv/problem/product.h"
 #include "runtime/context.h"
 
 #include <math.h>
@@ -245,7 +245,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
  * most. */
 const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
-    [CONV_MATRIX_PACK] = {"pb", 1, 2},
+    [CONV_MATRIX_PACK] = {"cp", 1, 2},
     [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 

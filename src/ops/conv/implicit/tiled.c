@@ -1,11 +1,10 @@
 /* implicit_tiled of conv, conv_backward_data and conv_backward_filter: gemm/tiled with its blocks
  * of b gathered from an image. */
-#include "ops/conv/implicit_tiled.h"
+#include "ops/conv/implicit/tiled.h"
 
 #include "base/checked.h"
 #include "ops/common/gpu.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/implicit.h"
+#include "ops/conv/problem/gradient.h"
 #include "runtime/local_memory.h"
 
 #include <math.h>
@@ -70,11 +69,6 @@ static bool counts_fit(const conv_problem *p)
            tn_conv_positions_fit(v);
 }
 
-int64_t tn_conv_phases(const conv_window *window, int d)
-{
-    return tn_max_i64(1, tn_min_i64(window->stride[d], window->size[d]));
-}
-
 static int64_t subfilters(const conv_window *v)
 {
     int64_t count = 1;
@@ -94,11 +88,6 @@ const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction directio
     if (direction == CONV_GRADIENT_OF_IMAGE && subfilters(v) > MOST_SUBFILTERS)
         return "the strides are too long";
     return NULL;
-}
-
-int64_t tn_conv_pixels(const conv_problem *p)
-{
-    return p->n * tn_window_pixels(&p->window);
 }
 
 /* Elements of the image that the largest sub-filter writes. */

@@ -1,20 +1,8 @@
 /* The arguments of conv/implicit_tiled.clh and conv/implicit_matrix.clh. */
+#include "ops/conv/implicit/arguments.h"
+
 #include "base/checked.h"
-#include "ops/conv/gradient.h"
-#include "ops/conv/implicit_tiled.h"
-
-/* Strides of the gathered image. */
-static const int64_t *gathered(const conv_problem *p, conv_direction direction)
-{
-    return direction == CONV_GRADIENT_OF_IMAGE ? p->y : p->x;
-}
-
-bool tn_conv_gathers_along_k(const conv_problem *p, conv_direction direction)
-{
-    const int64_t *image = gathered(p, direction);
-    bool channels_last = image[1] == 1 && image[4] != 1;
-    return channels_last != (direction == CONV_GRADIENT_OF_FILTER);
-}
+#include "ops/conv/problem/gradient.h"
 
 /* Whether k counts channels (or filters) fastest. */
 static bool channels_first(const conv_problem *p, conv_direction direction)
@@ -147,7 +135,7 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
 {
     const conv_direction direction = l->direction;
     const conv_window *v = &p->window;
-    const int64_t *image = gathered(p, direction),
+    const int64_t *image = tn_conv_gathered(p, direction),
                   *size = direction == CONV_GRADIENT_OF_IMAGE ? v->out : v->size;
     const int64_t vector = tn_conv_is_converted(p->dtype) ? CONV_VECTOR : 4;
     for (int d = 0; d < 4; d++)

@@ -1,5 +1,5 @@
 /* What solvers by a matrix product share: pointwise, im2col_gemm, col2im_gemm and winograd_gemm. */
-#include "ops/conv/product.h"
+#include "ops/conv/problem/product.h"
 
 #include "base/checked.h"
 #include "base/shape.h"

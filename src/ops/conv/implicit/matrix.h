@@ -4,7 +4,7 @@
 #define TN_OPS_CONV_IMPLICIT_MATRIX_H
 
 #include "elementwise/transpose_args.h"
-#include "ops/conv/implicit_tiled.h"
+#include "ops/conv/implicit/tiled.h"
 #include "ops/gemm/matrix.h"
 
 /* Tuning parameters: those of gemm/mma but for the slices, the copies, and the filters' gradient's

@@ -7,12 +7,12 @@
  * whose direction is reversed, with the same names: x is the image, y what the convolution makes of
  * it. Which of x, y and w is written is the family's; the residual and the bias are shaped like it.
  */
-#ifndef TN_OPS_CONV_GRADIENT_H
-#define TN_OPS_CONV_GRADIENT_H
+#ifndef TN_OPS_CONV_PROBLEM_GRADIENT_H
+#define TN_OPS_CONV_PROBLEM_GRADIENT_H
 
 #include "conv/gradient_args.h"
 #include "dispatch/operation.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/gemm/internal.h"
 
 #include <tenon/conv_backward.h>

@@ -1,7 +1,7 @@
-/* From the caller's views and geometry to the canonical problems. */
+/* From the caller's views and geometry to the canonical problems; the checks that these need. */
 #include "base/checked.h"
 #include "base/shape.h"
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -242,6 +242,20 @@ tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *
     return TENON_OK;
 }
 
+tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
+{
+    const tn_argument *o = call->operands;
+    const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
+    TN_TRY(tn_tensor_check(call->operation, "x", o[CONV_X].view));
+    TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
+    TN_TRY(tn_call_check_views(call));
+    TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
+    TN_TRY(tn_float_check(call->operation, "x", call->context, dtype));
+    for (int i = CONV_W; i < CONV_OPERANDS; i++)
+        TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
+    return TENON_OK;
+}
+
 tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *p)
@@ -323,6 +337,12 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     for (int d = 6; d > 4; d--) /* q, p to p, o */
         p->col[d] = p->col[d + 1] * v->out[d - 4];
     return TENON_OK;
+}
+
+uint64_t tn_conv_paths(const tn_problem *problem)
+{
+    const conv_problem *p = (const conv_problem *)problem;
+    return tn_epilogue_paths(p->flags, p->activation);
 }
 
 int64_t tn_window_taps(const conv_window *window)

@@ -1,5 +1,6 @@
-/* What the solvers of implicit GEMM share: conv/implicit_packed and conv/cpu_direct. */
-#include "ops/conv/implicit.h"
+/* Shared by all solvers of implicit GEMM: conv/implicit_packed, conv/cpu_direct, and on GPUs
+ * implicit_tiled and implicit_matrix of all directions. */
+#include "ops/conv/implicit/implicit.h"
 
 #include "base/checked.h"
 #include "base/shape.h"
@@ -135,4 +136,31 @@ tenon_status tn_conv_implicit_record(const char *operation, tn_recording *record
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
     return tn_record(operation, recording, launch);
+}
+
+const int64_t *tn_conv_gathered(const conv_problem *p, conv_direction direction)
+{
+    return direction == CONV_GRADIENT_OF_IMAGE ? p->y : p->x;
+}
+
+bool tn_conv_gathers_along_k(const conv_problem *p, conv_direction direction)
+{
+    const int64_t *image = tn_conv_gathered(p, direction);
+    bool channels_last = image[1] == 1 && image[4] != 1;
+    return channels_last != (direction == CONV_GRADIENT_OF_FILTER);
+}
+
+bool tn_conv_sums_channels_last(const conv_problem *p)
+{
+    return !tn_conv_gathers_along_k(p, CONV_GRADIENT_OF_FILTER);
+}
+
+int64_t tn_conv_pixels(const conv_problem *p)
+{
+    return p->n * tn_window_pixels(&p->window);
+}
+
+int64_t tn_conv_phases(const conv_window *window, int d)
+{
+    return tn_max_i64(1, tn_min_i64(window->stride[d], window->size[d]));
 }

@@ -1,8 +1,8 @@
 /* Convolution as a matrix product: filters times columns, for a block of the output. */
-#ifndef TN_OPS_CONV_PRODUCT_H
-#define TN_OPS_CONV_PRODUCT_H
+#ifndef TN_OPS_CONV_PROBLEM_PRODUCT_H
+#define TN_OPS_CONV_PROBLEM_PRODUCT_H
 
-#include "ops/conv/internal.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/gemm/internal.h"
 
 /* A box of the output: pixels [first, first + count) in each dimension, of images

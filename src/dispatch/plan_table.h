@@ -1,0 +1,22 @@
+/* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
+#ifndef TN_DISPATCH_PLAN_TABLE_H
+#define TN_DISPATCH_PLAN_TABLE_H
+
+#include "dispatch/plan.h"
+
+#define TN_PLAN_TABLE_CAPACITY 4096
+#define TN_PLAN_TABLE_BUCKETS  8192
+typedef struct tn_plan_table {
+    tn_mutex lock;
+    uint32_t count;
+    tenon_plan *newest, *oldest;
+    tenon_plan *buckets[TN_PLAN_TABLE_BUCKETS];
+} tn_plan_table;
+
+void tn_plan_table_init(tn_plan_table *table);
+void tn_plan_table_destroy(tn_plan_table *table);
+
+/* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
+tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out);
+
+#endif
