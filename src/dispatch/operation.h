@@ -7,8 +7,7 @@
 #define TN_DISPATCH_OPERATION_H
 
 #include "base/sized.h"
-#include "dispatch/call.h"
-#include "dispatch/tensor_list.h"
+#include "dispatch/plan.h"
 
 #include <stddef.h>
 
@@ -117,7 +116,8 @@ struct tn_operation {
      * that the parameters name is forced afterwards. */
     tn_prepare_function *prepare;
     size_t problem_size;
-    /* The public calls; views are in the order of `operands`, NULL where absent. */
+    /* Call the public functions where those take the operands in another form; NULL elsewhere.
+     * Views are in the order of `operands`, NULL where absent. */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
                         const tenon_sync *sync);
     tenon_status (*plan)(tenon_context *context, const void *params,
@@ -191,71 +191,22 @@ void tn_operation_defaults(const tn_operation *operation, void *params);
 tenon_status tn_operation_take_params(const char *name, const tn_operation *operation,
                                       const void *given, void *room, const void **params);
 
-/* The two public functions of an operation whose tensors, in the order of its operands, are the
- * further arguments, and what its description says of them (TN_CALLS). */
-#define TN_ENTRIES(name, operation, type, ...)                                                     \
-    TENON_API tenon_status name(tenon_stream *stream, const type *params, TN_TENSORS(__VA_ARGS__), \
-                                const tenon_sync *sync)                                            \
-    {                                                                                              \
-        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
-        return tn_operation_run(&operation, stream, params, views, sync);                          \
-    }                                                                                              \
-    TENON_API tenon_status name##_plan(tenon_context *context, const type *params,                 \
-                                       TN_TENSORS(__VA_ARGS__), tenon_plan **plan)                 \
-    {                                                                                              \
-        const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
-        return tn_operation_plan(&operation, context, params, views, plan);                        \
-    }                                                                                              \
-    static tenon_status name##_of_views(tenon_stream *stream, const void *params,                  \
-                                        const tenon_tensor *const *v, const tenon_sync *sync)      \
-    {                                                                                              \
-        return name(stream, params, TN_VIEWS(__VA_ARGS__), sync);                                  \
-    }                                                                                              \
-    static tenon_status name##_plan_of_views(tenon_context *context, const void *params,           \
-                                             const tenon_tensor *const *v, tenon_plan **plan)      \
-    {                                                                                              \
-        return name##_plan(context, params, TN_VIEWS(__VA_ARGS__), plan);                          \
-    }
-#define TN_CALLS(function)                                                                         \
-    .name = #function, .plan_name = #function "_plan", .run = function##_of_views,                 \
-    .plan = function##_plan_of_views
-
-/* The public function of a parameter struct's defaults; NAME_defaults and NAME_initialiser for
- * descriptions. */
-#define TN_DEFAULTS(name, type, initialiser)                                                       \
-    static const type name##_defaults = initialiser;                                               \
-    static const char name##_initialiser[] = #initialiser;                                         \
-    TENON_API void type##_default(type *params, uint32_t size)                                     \
-    {                                                                                              \
-        tn_params_give(params, size, &name##_defaults, sizeof name##_defaults);                    \
-    }
+/* The names of the two public functions of an operation. */
+#define TN_NAMES(function) .name = function, .plan_name = function "_plan"
 
 /* The parameters of a description: of which tn_operation_run has room for others' versions. */
-#define TN_PARAMS_SIZE  1024
-#define TN_PARAMS(name) TN_OWN_PARAMS(name), .initialiser = name##_initialiser
+#define TN_PARAMS_SIZE           1024
+#define TN_PARAMS(values, macro) TN_OWN_PARAMS(values), .initialiser = #macro
 /* The same where they are no public struct. */
-#define TN_OWN_PARAMS(name)                                                                        \
-    .defaults = &name##_defaults,                                                                  \
-    .params_size = sizeof name##_defaults +                                                        \
-                   0 * sizeof(char[sizeof name##_defaults <= TN_PARAMS_SIZE ? 1 : -1])
+#define TN_OWN_PARAMS(values)                                                                      \
+    .defaults = &(values),                                                                         \
+    .params_size = sizeof(values) + 0 * sizeof(char[sizeof(values) <= TN_PARAMS_SIZE ? 1 : -1])
 
 /* The problem of a description: one that tn_operation_run has room for. */
 #define TN_PROBLEM_SIZE 1536
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
 #define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
-
-/* For parameters that end with an epilogue, whose size is what the caller's struct has for it:
- * TN_DEFAULTS and TN_PARAMS. */
-#define TN_DEFAULTS_WITH_EPILOGUE(name, type, initialiser)                                         \
-    static const type name##_defaults = initialiser;                                               \
-    static const char name##_initialiser[] = #initialiser;                                         \
-    TENON_API void type##_default(type *params, uint32_t size)                                     \
-    {                                                                                              \
-        tn_params_give_with(params, size, &name##_defaults, sizeof name##_defaults,                \
-                            offsetof(type, epilogue));                                             \
-    }
-#define TN_PARAMS_WITH_EPILOGUE(name, type) TN_PARAMS(name), .epilogue_at = offsetof(type, epilogue)
 
 /* Room for the problem of any family. */
 typedef union tn_any_problem {

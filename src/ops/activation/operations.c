@@ -8,10 +8,48 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_activation_params),
                                   TN_ACTIVATION_FIELDS(tenon_activation_params, activation)};
 
-TN_DEFAULTS(activation, tenon_activation_params, TENON_ACTIVATION_PARAMS_INIT)
-TN_ENTRIES(tenon_activation_forward, tn_operation_activation, tenon_activation_params, x, y)
-TN_ENTRIES(tenon_activation_backward, tn_operation_activation_backward, tenon_activation_params, x,
-           dy, dx)
+static const tenon_activation_params activation_defaults = TENON_ACTIVATION_PARAMS_INIT;
+
+TENON_API void tenon_activation_params_default(tenon_activation_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &activation_defaults, sizeof activation_defaults);
+}
+
+TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
+                                                const tenon_activation_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *y,
+                                                const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_activation, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
+                                                     const tenon_activation_params *params,
+                                                     const tenon_tensor *x, const tenon_tensor *y,
+                                                     tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_activation, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,
+                                                 const tenon_activation_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *dy,
+                                                 const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, dx};
+    return tn_operation_run(&tn_operation_activation_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
+                                                      const tenon_activation_params *params,
+                                                      const tenon_tensor *x, const tenon_tensor *dy,
+                                                      const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, dx};
+    return tn_operation_plan(&tn_operation_activation_backward, context, params, views, plan);
+}
 
 /* Where the functions fall off, an error of exp() shows that is none around zero. */
 static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -39,13 +77,13 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_activation = {
-    TN_CALLS(tenon_activation_forward),
+    TN_NAMES("tenon_activation_forward"),
     .family = &tn_activation_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = ACTIVATION_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(activation),
+    TN_PARAMS(activation_defaults, TENON_ACTIVATION_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_forward_reference,
@@ -54,7 +92,7 @@ const tn_operation tn_operation_activation = {
 };
 
 const tn_operation tn_operation_activation_backward = {
-    TN_CALLS(tenon_activation_backward),
+    TN_NAMES("tenon_activation_backward"),
     .family = &tn_activation_backward_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
@@ -62,7 +100,7 @@ const tn_operation tn_operation_activation_backward = {
     .operand_count = ACTIVATION_VIEWS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(activation),
+    TN_PARAMS(activation_defaults, TENON_ACTIVATION_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_activation_prepare,
     .reference = tn_activation_backward_reference,

@@ -16,21 +16,130 @@ static const tn_field transpose_fields[] = {
     TN_FIELD_ARRAY("output_padding", TN_FIELD_I64, tenon_conv_transpose_params, output_padding),
     TN_EPILOGUE_FIELDS(tenon_conv_transpose_params, epilogue)};
 
-TN_DEFAULTS(conv_backward, tenon_conv_backward_params, TENON_CONV_BACKWARD_PARAMS_INIT)
-TN_DEFAULTS_WITH_EPILOGUE(conv_transpose, tenon_conv_transpose_params,
-                          TENON_CONV_TRANSPOSE_PARAMS_INIT)
-TN_ENTRIES(tenon_conv_backward_data, tn_operation_conv_backward_data, tenon_conv_backward_params,
-           dy, w, dx)
-TN_ENTRIES(tenon_conv_backward_filter, tn_operation_conv_backward_filter,
-           tenon_conv_backward_params, x, dy, dw)
-TN_ENTRIES(tenon_conv_backward_bias, tn_operation_conv_backward_bias, tenon_conv_backward_params,
-           dy, db)
-TN_ENTRIES(tenon_conv_transpose_forward, tn_operation_conv_transpose, tenon_conv_transpose_params,
-           x, w, c, bias, y)
-TN_ENTRIES(tenon_conv_transpose_backward_data, tn_operation_conv_transpose_backward_data,
-           tenon_conv_backward_params, dy, w, dx)
-TN_ENTRIES(tenon_conv_transpose_backward_filter, tn_operation_conv_transpose_backward_filter,
-           tenon_conv_backward_params, x, dy, dw)
+static const tenon_conv_backward_params conv_backward_defaults = TENON_CONV_BACKWARD_PARAMS_INIT;
+
+TENON_API void tenon_conv_backward_params_default(tenon_conv_backward_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &conv_backward_defaults, sizeof conv_backward_defaults);
+}
+static const tenon_conv_transpose_params conv_transpose_defaults = TENON_CONV_TRANSPOSE_PARAMS_INIT;
+
+TENON_API void tenon_conv_transpose_params_default(tenon_conv_transpose_params *params,
+                                                   uint32_t size)
+{
+    tn_params_give_with(params, size, &conv_transpose_defaults, sizeof conv_transpose_defaults,
+                        offsetof(tenon_conv_transpose_params, epilogue));
+}
+
+TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
+                                                const tenon_conv_backward_params *params,
+                                                const tenon_tensor *dy, const tenon_tensor *w,
+                                                const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_operation_run(&tn_operation_conv_backward_data, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
+                                                     const tenon_conv_backward_params *params,
+                                                     const tenon_tensor *dy, const tenon_tensor *w,
+                                                     const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_operation_plan(&tn_operation_conv_backward_data, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
+                                                  const tenon_conv_backward_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *dy,
+                                                  const tenon_tensor *dw, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_operation_run(&tn_operation_conv_backward_filter, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
+                                                       const tenon_conv_backward_params *params,
+                                                       const tenon_tensor *x,
+                                                       const tenon_tensor *dy,
+                                                       const tenon_tensor *dw, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_operation_plan(&tn_operation_conv_backward_filter, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
+                                                const tenon_conv_backward_params *params,
+                                                const tenon_tensor *dy, const tenon_tensor *db,
+                                                const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, db};
+    return tn_operation_run(&tn_operation_conv_backward_bias, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
+                                                     const tenon_conv_backward_params *params,
+                                                     const tenon_tensor *dy, const tenon_tensor *db,
+                                                     tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, db};
+    return tn_operation_plan(&tn_operation_conv_backward_bias, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
+                                                    const tenon_conv_transpose_params *params,
+                                                    const tenon_tensor *x, const tenon_tensor *w,
+                                                    const tenon_tensor *c, const tenon_tensor *bias,
+                                                    const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, w, c, bias, y};
+    return tn_operation_run(&tn_operation_conv_transpose, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_forward_plan(
+    tenon_context *context, const tenon_conv_transpose_params *params, const tenon_tensor *x,
+    const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
+    tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, w, c, bias, y};
+    return tn_operation_plan(&tn_operation_conv_transpose, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_data(
+    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
+    const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_operation_run(&tn_operation_conv_transpose_backward_data, stream, params, views,
+                            sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
+    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *dy,
+    const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, w, dx};
+    return tn_operation_plan(&tn_operation_conv_transpose_backward_data, context, params, views,
+                             plan);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_filter(
+    tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_operation_run(&tn_operation_conv_transpose_backward_filter, stream, params, views,
+                            sync);
+}
+
+TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
+    tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, dw};
+    return tn_operation_plan(&tn_operation_conv_transpose_backward_filter, context, params, views,
+                             plan);
+}
 
 static const char *const data_examples[] = {
     "conv_backward_data dy=T:2x4x4x4 w=T:4x3x2x3 dx=T:2x3x5x6",
@@ -102,11 +211,11 @@ static const char *const transpose_filter_examples[] = {
     .operands = {{.name = first, .image = true},                                                   \
                  {.name = second, .image = true},                                                  \
                  {.name = result, .image = true, .read = true, .role = TN_OUTPUT}},                \
-    .operand_count = 3, .output_count = 1, TN_FIELDS(fields), TN_PARAMS(conv_backward),            \
-    TN_PROBLEM(conv_problem)
+    .operand_count = 3, .output_count = 1, TN_FIELDS(fields),                                      \
+    TN_PARAMS(conv_backward_defaults, TENON_CONV_BACKWARD_PARAMS_INIT), TN_PROBLEM(conv_problem)
 
 const tn_operation tn_operation_conv_backward_data = {
-    TN_CALLS(tenon_conv_backward_data),
+    TN_NAMES("tenon_conv_backward_data"),
     .family = &tn_conv_backward_data_family,
     GRADIENT("dy", "w", "dx"),
     .prepare = tn_conv_backward_data_prepare,
@@ -115,7 +224,7 @@ const tn_operation tn_operation_conv_backward_data = {
 };
 
 const tn_operation tn_operation_conv_backward_filter = {
-    TN_CALLS(tenon_conv_backward_filter),
+    TN_NAMES("tenon_conv_backward_filter"),
     .family = &tn_conv_backward_filter_family,
     GRADIENT("x", "dy", "dw"),
     .prepare = tn_conv_backward_filter_prepare,
@@ -124,7 +233,7 @@ const tn_operation tn_operation_conv_backward_filter = {
 };
 
 const tn_operation tn_operation_conv_transpose_backward_data = {
-    TN_CALLS(tenon_conv_transpose_backward_data),
+    TN_NAMES("tenon_conv_transpose_backward_data"),
     .family = &tn_conv_family,
     GRADIENT("dy", "w", "dx"),
     .prepare = tn_conv_transpose_backward_data_prepare,
@@ -133,7 +242,7 @@ const tn_operation tn_operation_conv_transpose_backward_data = {
 };
 
 const tn_operation tn_operation_conv_transpose_backward_filter = {
-    TN_CALLS(tenon_conv_transpose_backward_filter),
+    TN_NAMES("tenon_conv_transpose_backward_filter"),
     .family = &tn_conv_backward_filter_family,
     GRADIENT("x", "dy", "dw"),
     .prepare = tn_conv_transpose_backward_filter_prepare,
@@ -142,13 +251,13 @@ const tn_operation tn_operation_conv_transpose_backward_filter = {
 };
 
 const tn_operation tn_operation_conv_backward_bias = {
-    TN_CALLS(tenon_conv_backward_bias),
+    TN_NAMES("tenon_conv_backward_bias"),
     .family = &tn_conv_backward_bias_family,
     .operands = {{.name = "dy", .image = true}, {.name = "db", .read = true, .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(conv_backward),
+    TN_PARAMS(conv_backward_defaults, TENON_CONV_BACKWARD_PARAMS_INIT),
     TN_PROBLEM(conv_bias_problem),
     .prepare = tn_conv_backward_bias_prepare,
     .reference = tn_conv_backward_bias_reference,
@@ -156,7 +265,7 @@ const tn_operation tn_operation_conv_backward_bias = {
 };
 
 const tn_operation tn_operation_conv_transpose = {
-    TN_CALLS(tenon_conv_transpose_forward),
+    TN_NAMES("tenon_conv_transpose_forward"),
     .family = &tn_conv_transpose_family,
     .operands = {{.name = "x", .image = true},
                  {.name = "w", .image = true},
@@ -166,7 +275,8 @@ const tn_operation tn_operation_conv_transpose = {
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(transpose_fields),
-    TN_PARAMS_WITH_EPILOGUE(conv_transpose, tenon_conv_transpose_params),
+    TN_PARAMS(conv_transpose_defaults, TENON_CONV_TRANSPOSE_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_conv_transpose_params, epilogue),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_transpose_prepare,
     .reference = tn_conv_transpose_reference,

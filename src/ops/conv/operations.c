@@ -12,11 +12,70 @@ static const tn_field columns_fields[] = {
     TN_FIELD_ARRAY("filter", TN_FIELD_I64, tenon_im2col_params, filter),
     TN_GEOMETRY_FIELDS(tenon_im2col_params, geometry)};
 
-TN_DEFAULTS_WITH_EPILOGUE(conv, tenon_conv_params, TENON_CONV_PARAMS_INIT)
-TN_DEFAULTS(im2col, tenon_im2col_params, TENON_IM2COL_PARAMS_INIT)
-TN_ENTRIES(tenon_conv_forward, tn_operation_conv, tenon_conv_params, x, w, c, bias, y)
-TN_ENTRIES(tenon_im2col, tn_operation_im2col, tenon_im2col_params, x, col)
-TN_ENTRIES(tenon_col2im, tn_operation_col2im, tenon_im2col_params, col, x)
+static const tenon_conv_params conv_defaults = TENON_CONV_PARAMS_INIT;
+
+TENON_API void tenon_conv_params_default(tenon_conv_params *params, uint32_t size)
+{
+    tn_params_give_with(params, size, &conv_defaults, sizeof conv_defaults,
+                        offsetof(tenon_conv_params, epilogue));
+}
+static const tenon_im2col_params im2col_defaults = TENON_IM2COL_PARAMS_INIT;
+
+TENON_API void tenon_im2col_params_default(tenon_im2col_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &im2col_defaults, sizeof im2col_defaults);
+}
+
+TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *w,
+                                          const tenon_tensor *c, const tenon_tensor *bias,
+                                          const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, w, c, bias, y};
+    return tn_operation_run(&tn_operation_conv, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
+                                               const tenon_conv_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *w,
+                                               const tenon_tensor *c, const tenon_tensor *bias,
+                                               const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, w, c, bias, y};
+    return tn_operation_plan(&tn_operation_conv, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,
+                                    const tenon_tensor *x, const tenon_tensor *col,
+                                    const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, col};
+    return tn_operation_run(&tn_operation_im2col, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *col,
+                                         tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, col};
+    return tn_operation_plan(&tn_operation_im2col, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
+                                    const tenon_tensor *col, const tenon_tensor *x,
+                                    const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {col, x};
+    return tn_operation_run(&tn_operation_col2im, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
+                                         const tenon_tensor *col, const tenon_tensor *x,
+                                         tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {col, x};
+    return tn_operation_plan(&tn_operation_col2im, context, params, views, plan);
+}
 
 static const char *const conv_examples[] = {
     "conv x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 beta=1",
@@ -59,7 +118,7 @@ static uint32_t channels_last(const void *params, const tn_call *call)
 }
 
 const tn_operation tn_operation_conv = {
-    TN_CALLS(tenon_conv_forward),
+    TN_NAMES("tenon_conv_forward"),
     .family = &tn_conv_family,
     .operands = {{.name = "x", .image = true},
                  {.name = "w", .image = true},
@@ -69,7 +128,8 @@ const tn_operation tn_operation_conv = {
     .operand_count = CONV_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS_WITH_EPILOGUE(conv, tenon_conv_params),
+    TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_conv_params, epilogue),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,
     .reference = tn_conv_reference,
@@ -78,13 +138,13 @@ const tn_operation tn_operation_conv = {
 };
 
 const tn_operation tn_operation_im2col = {
-    TN_CALLS(tenon_im2col),
+    TN_NAMES("tenon_im2col"),
     .family = &tn_im2col_family,
     .operands = {{.name = "x", .image = true}, {.name = "col", .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(columns_fields),
-    TN_PARAMS(im2col),
+    TN_PARAMS(im2col_defaults, TENON_IM2COL_PARAMS_INIT),
     TN_PROBLEM(im2col_problem),
     .prepare = tn_im2col_prepare,
     .reference = tn_im2col_reference,
@@ -92,13 +152,13 @@ const tn_operation tn_operation_im2col = {
 };
 
 const tn_operation tn_operation_col2im = {
-    TN_CALLS(tenon_col2im),
+    TN_NAMES("tenon_col2im"),
     .family = &tn_col2im_family,
     .operands = {{.name = "col"}, {.name = "x", .image = true, .role = TN_OUTPUT}},
     .operand_count = 2,
     .output_count = 1,
     TN_FIELDS(columns_fields),
-    TN_PARAMS(im2col),
+    TN_PARAMS(im2col_defaults, TENON_IM2COL_PARAMS_INIT),
     TN_PROBLEM(col2im_problem),
     .prepare = tn_col2im_prepare,
     .reference = tn_col2im_reference,

@@ -9,8 +9,28 @@ static const tn_field fields[] = {
     TN_FIELD("sequence", TN_FIELD_U64, tenon_dropout_params, sequence),
     TN_FIELD("probability", TN_FIELD_F64, tenon_dropout_params, probability)};
 
-TN_DEFAULTS(dropout, tenon_dropout_params, TENON_DROPOUT_PARAMS_INIT)
-TN_ENTRIES(tenon_dropout, tn_operation_dropout, tenon_dropout_params, x, y)
+static const tenon_dropout_params dropout_defaults = TENON_DROPOUT_PARAMS_INIT;
+
+TENON_API void tenon_dropout_params_default(tenon_dropout_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &dropout_defaults, sizeof dropout_defaults);
+}
+
+TENON_API tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *y,
+                                     const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_dropout, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_dropout_plan(tenon_context *context,
+                                          const tenon_dropout_params *params, const tenon_tensor *x,
+                                          const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_dropout, context, params, views, plan);
+}
 
 static const char *const examples[] = {
     "dropout x=T:4x5 y=T:4x5 probability=0.5",
@@ -20,13 +40,13 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_dropout = {
-    TN_CALLS(tenon_dropout),
+    TN_NAMES("tenon_dropout"),
     .family = &tn_dropout_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = DROPOUT_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(dropout),
+    TN_PARAMS(dropout_defaults, TENON_DROPOUT_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_dropout_prepare,
     .reference = tn_dropout_reference,

@@ -12,7 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-TN_DEFAULTS(concat, tenon_concat_params, TENON_CONCAT_PARAMS_INIT)
+static const tenon_concat_params concat_defaults = TENON_CONCAT_PARAMS_INIT;
+
+TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &concat_defaults, sizeof concat_defaults);
+}
 
 static const char operation[] = "tenon_concat";
 
@@ -134,8 +139,8 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
     tenon_concat_params room;
     const void *taken;
     TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room, concat_initialiser,
-                          &room, &taken));
+    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room,
+                          "TENON_CONCAT_PARAMS_INIT", &room, &taken));
     params = taken;
     TN_TRY(check_params(params));
     TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));

@@ -69,13 +69,79 @@ static const tn_field chain_fields[] = {
     STEP_FIELD("beta", TN_FIELD_F64, beta, NULL, beta_names, uses_beta)};
 static const tn_field copy_fields[] = {TN_FLAGS_FIELD(tenon_copy_params)};
 
-TN_DEFAULTS(elementwise, tenon_elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)
-TN_ENTRIES(tenon_elementwise, tn_operation_elementwise, tenon_elementwise_params, a, b, d)
-TN_DEFAULTS(chain, tenon_elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT)
-TN_ENTRIES(tenon_elementwise_chain, tn_operation_elementwise_chain, tenon_elementwise_chain_params,
-           x0, x1, x2, x3, y)
-TN_DEFAULTS(copy, tenon_copy_params, TENON_COPY_PARAMS_INIT)
-TN_ENTRIES(tenon_copy, tn_operation_copy, tenon_copy_params, x, y)
+static const tenon_elementwise_params elementwise_defaults = TENON_ELEMENTWISE_PARAMS_INIT;
+
+TENON_API void tenon_elementwise_params_default(tenon_elementwise_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &elementwise_defaults, sizeof elementwise_defaults);
+}
+
+TENON_API tenon_status tenon_elementwise(tenon_stream *stream,
+                                         const tenon_elementwise_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *d, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {a, b, d};
+    return tn_operation_run(&tn_operation_elementwise, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
+                                              const tenon_elementwise_params *params,
+                                              const tenon_tensor *a, const tenon_tensor *b,
+                                              const tenon_tensor *d, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {a, b, d};
+    return tn_operation_plan(&tn_operation_elementwise, context, params, views, plan);
+}
+static const tenon_elementwise_chain_params chain_defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
+
+TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_params *params,
+                                                      uint32_t size)
+{
+    tn_params_give(params, size, &chain_defaults, sizeof chain_defaults);
+}
+
+TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
+                                               const tenon_elementwise_chain_params *params,
+                                               const tenon_tensor *x0, const tenon_tensor *x1,
+                                               const tenon_tensor *x2, const tenon_tensor *x3,
+                                               const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x0, x1, x2, x3, y};
+    return tn_operation_run(&tn_operation_elementwise_chain, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
+                                                    const tenon_elementwise_chain_params *params,
+                                                    const tenon_tensor *x0, const tenon_tensor *x1,
+                                                    const tenon_tensor *x2, const tenon_tensor *x3,
+                                                    const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x0, x1, x2, x3, y};
+    return tn_operation_plan(&tn_operation_elementwise_chain, context, params, views, plan);
+}
+static const tenon_copy_params copy_defaults = TENON_COPY_PARAMS_INIT;
+
+TENON_API void tenon_copy_params_default(tenon_copy_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &copy_defaults, sizeof copy_defaults);
+}
+
+TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params *params,
+                                  const tenon_tensor *x, const tenon_tensor *y,
+                                  const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_copy, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
+                                       const tenon_tensor *x, const tenon_tensor *y,
+                                       tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_copy, context, params, views, plan);
+}
 
 static const char *const binary_examples[] = {
     "elementwise a=T:4x5 b=T:4x5 d=T:4x5",
@@ -110,7 +176,7 @@ static const char *const copy_examples[] = {
 };
 
 const tn_operation tn_operation_elementwise = {
-    TN_CALLS(tenon_elementwise),
+    TN_NAMES("tenon_elementwise"),
     .family = &tn_elementwise_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
@@ -118,7 +184,7 @@ const tn_operation tn_operation_elementwise = {
     .operand_count = ELEMENTWISE_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(elementwise),
+    TN_PARAMS(elementwise_defaults, TENON_ELEMENTWISE_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_elementwise_prepare,
     .reference = tn_elementwise_reference,
@@ -126,7 +192,7 @@ const tn_operation tn_operation_elementwise = {
 };
 
 const tn_operation tn_operation_elementwise_chain = {
-    TN_CALLS(tenon_elementwise_chain),
+    TN_NAMES("tenon_elementwise_chain"),
     .family = &tn_elementwise_chain_family,
     .operands = {{.name = "x0", .role = TN_INPUT_OR_SAME},
                  {.name = "x1", .optional = true, .role = TN_INPUT_OR_SAME},
@@ -136,7 +202,7 @@ const tn_operation tn_operation_elementwise_chain = {
     .operand_count = CHAIN_OPERANDS,
     .output_count = 1,
     TN_FIELDS(chain_fields),
-    TN_PARAMS(chain),
+    TN_PARAMS(chain_defaults, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT),
     TN_PROBLEM(elementwise_chain_problem),
     .prepare = tn_elementwise_chain_prepare,
     .reference = tn_elementwise_chain_reference,
@@ -144,13 +210,13 @@ const tn_operation tn_operation_elementwise_chain = {
 };
 
 const tn_operation tn_operation_copy = {
-    TN_CALLS(tenon_copy),
+    TN_NAMES("tenon_copy"),
     .family = &tn_copy_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = COPY_OPERANDS,
     .output_count = 1,
     TN_FIELDS(copy_fields),
-    TN_PARAMS(copy),
+    TN_PARAMS(copy_defaults, TENON_COPY_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_copy_prepare,
     .reference = tn_copy_reference,

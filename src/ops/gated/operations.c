@@ -8,9 +8,48 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gated_params),
                                   TN_ACTIVATION_FIELDS(tenon_gated_params, activation)};
 
-TN_DEFAULTS(gated, tenon_gated_params, TENON_GATED_PARAMS_INIT)
-TN_ENTRIES(tenon_gated_forward, tn_operation_gated, tenon_gated_params, a, b, y)
-TN_ENTRIES(tenon_gated_backward, tn_operation_gated_backward, tenon_gated_params, a, b, dy, da, db)
+static const tenon_gated_params gated_defaults = TENON_GATED_PARAMS_INIT;
+
+TENON_API void tenon_gated_params_default(tenon_gated_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &gated_defaults, sizeof gated_defaults);
+}
+
+TENON_API tenon_status tenon_gated_forward(tenon_stream *stream, const tenon_gated_params *params,
+                                           const tenon_tensor *a, const tenon_tensor *b,
+                                           const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {a, b, y};
+    return tn_operation_run(&tn_operation_gated, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gated_forward_plan(tenon_context *context,
+                                                const tenon_gated_params *params,
+                                                const tenon_tensor *a, const tenon_tensor *b,
+                                                const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {a, b, y};
+    return tn_operation_plan(&tn_operation_gated, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_gated_params *params,
+                                            const tenon_tensor *a, const tenon_tensor *b,
+                                            const tenon_tensor *dy, const tenon_tensor *da,
+                                            const tenon_tensor *db, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {a, b, dy, da, db};
+    return tn_operation_run(&tn_operation_gated_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gated_backward_plan(tenon_context *context,
+                                                 const tenon_gated_params *params,
+                                                 const tenon_tensor *a, const tenon_tensor *b,
+                                                 const tenon_tensor *dy, const tenon_tensor *da,
+                                                 const tenon_tensor *db, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {a, b, dy, da, db};
+    return tn_operation_plan(&tn_operation_gated_backward, context, params, views, plan);
+}
 
 /* Activations have tails. */
 static void fill_valid_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -35,7 +74,7 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_gated = {
-    TN_CALLS(tenon_gated_forward),
+    TN_NAMES("tenon_gated_forward"),
     .family = &tn_gated_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
@@ -43,7 +82,7 @@ const tn_operation tn_operation_gated = {
     .operand_count = GATED_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(gated),
+    TN_PARAMS(gated_defaults, TENON_GATED_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_gated_prepare,
     .reference = tn_gated_reference,
@@ -52,7 +91,7 @@ const tn_operation tn_operation_gated = {
 };
 
 const tn_operation tn_operation_gated_backward = {
-    TN_CALLS(tenon_gated_backward),
+    TN_NAMES("tenon_gated_backward"),
     .family = &tn_gated_backward_family,
     .operands = {{.name = "a", .role = TN_INPUT_OR_SAME},
                  {.name = "b", .role = TN_INPUT_OR_SAME},
@@ -62,7 +101,7 @@ const tn_operation tn_operation_gated_backward = {
     .operand_count = GATED_BACKWARD_OPERANDS,
     .output_count = GATED_GRADIENTS,
     TN_FIELDS(fields),
-    TN_PARAMS(gated),
+    TN_PARAMS(gated_defaults, TENON_GATED_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_gated_prepare,
     .reference = tn_gated_backward_reference,

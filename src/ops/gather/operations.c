@@ -6,10 +6,48 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_gather_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_gather_params, axis)};
 
-TN_DEFAULTS(gather, tenon_gather_params, TENON_GATHER_PARAMS_INIT)
-TN_ENTRIES(tenon_gather_forward, tn_operation_gather, tenon_gather_params, x, indices, y)
-TN_ENTRIES(tenon_gather_backward, tn_operation_gather_backward, tenon_gather_params, dy, indices,
-           dx)
+static const tenon_gather_params gather_defaults = TENON_GATHER_PARAMS_INIT;
+
+TENON_API void tenon_gather_params_default(tenon_gather_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &gather_defaults, sizeof gather_defaults);
+}
+
+TENON_API tenon_status tenon_gather_forward(tenon_stream *stream, const tenon_gather_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *indices,
+                                            const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, indices, y};
+    return tn_operation_run(&tn_operation_gather, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
+                                                 const tenon_gather_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *indices,
+                                                 const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, indices, y};
+    return tn_operation_plan(&tn_operation_gather, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
+                                             const tenon_gather_params *params,
+                                             const tenon_tensor *dy, const tenon_tensor *indices,
+                                             const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {dy, indices, dx};
+    return tn_operation_run(&tn_operation_gather_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
+                                                  const tenon_gather_params *params,
+                                                  const tenon_tensor *dy,
+                                                  const tenon_tensor *indices,
+                                                  const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {dy, indices, dx};
+    return tn_operation_plan(&tn_operation_gather_backward, context, params, views, plan);
+}
 
 static const char *const forward_examples[] = {
     "gather x=T:4x5 indices=i32:7 y=T:7x5",
@@ -28,13 +66,13 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_gather = {
-    TN_CALLS(tenon_gather_forward),
+    TN_NAMES("tenon_gather_forward"),
     .family = &tn_gather_family,
     .operands = {{.name = "x"}, {.name = "indices"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = GATHER_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(gather),
+    TN_PARAMS(gather_defaults, TENON_GATHER_PARAMS_INIT),
     TN_PROBLEM(gather_problem),
     .prepare = tn_gather_prepare,
     .reference = tn_gather_reference,
@@ -44,13 +82,13 @@ const tn_operation tn_operation_gather = {
 };
 
 const tn_operation tn_operation_gather_backward = {
-    TN_CALLS(tenon_gather_backward),
+    TN_NAMES("tenon_gather_backward"),
     .family = &tn_gather_backward_family,
     .operands = {{.name = "dy"}, {.name = "indices"}, {.name = "dx", .role = TN_OUTPUT}},
     .operand_count = GATHER_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(gather),
+    TN_PARAMS(gather_defaults, TENON_GATHER_PARAMS_INIT),
     TN_PROBLEM(gather_backward_problem),
     .prepare = tn_gather_backward_prepare,
     .reference = tn_gather_backward_reference,

@@ -8,8 +8,31 @@
 static const tn_field gemm_fields[] = {TN_FLAGS_FIELD(tenon_gemm_params),
                                        TN_EPILOGUE_FIELDS(tenon_gemm_params, epilogue)};
 
-TN_DEFAULTS_WITH_EPILOGUE(gemm, tenon_gemm_params, TENON_GEMM_PARAMS_INIT)
-TN_ENTRIES(tenon_gemm, tn_operation_gemm, tenon_gemm_params, a, b, c, bias, d)
+static const tenon_gemm_params gemm_defaults = TENON_GEMM_PARAMS_INIT;
+
+TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t size)
+{
+    tn_params_give_with(params, size, &gemm_defaults, sizeof gemm_defaults,
+                        offsetof(tenon_gemm_params, epilogue));
+}
+
+TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params *params,
+                                  const tenon_tensor *a, const tenon_tensor *b,
+                                  const tenon_tensor *c, const tenon_tensor *bias,
+                                  const tenon_tensor *d, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {a, b, c, bias, d};
+    return tn_operation_run(&tn_operation_gemm, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
+                                       const tenon_tensor *a, const tenon_tensor *b,
+                                       const tenon_tensor *c, const tenon_tensor *bias,
+                                       const tenon_tensor *d, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {a, b, c, bias, d};
+    return tn_operation_plan(&tn_operation_gemm, context, params, views, plan);
+}
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
@@ -45,7 +68,8 @@ static const tn_operation int8_call = {
                  {.name = "zero point of d"}},
     .operand_count = INT8_OPERANDS,
     TN_FIELDS(gemm_fields),
-    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
+    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
 };
@@ -63,7 +87,7 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 }
 
 const tn_operation tn_operation_gemm = {
-    TN_CALLS(tenon_gemm),
+    TN_NAMES("tenon_gemm"),
     .family = &tn_gemm_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
@@ -73,7 +97,8 @@ const tn_operation tn_operation_gemm = {
     .operand_count = GEMM_OPERANDS,
     .output_count = 1,
     TN_FIELDS(gemm_fields),
-    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
+    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(gemm_problem),
     .served_as = served_as,
     .prepare = tn_gemm_prepare,
@@ -156,7 +181,8 @@ const tn_operation tn_operation_gemm_int8 = {
     .operand_count = INT8_OPERANDS,
     .output_count = 1,
     TN_FIELDS(gemm_fields),
-    TN_PARAMS_WITH_EPILOGUE(gemm, tenon_gemm_params),
+    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
     .examples = int8_examples,
@@ -165,9 +191,35 @@ const tn_operation tn_operation_gemm_int8 = {
 static const tn_field ragged_fields[] = {TN_FLAGS_FIELD(tenon_gemm_ragged_params),
                                          TN_EPILOGUE_FIELDS(tenon_gemm_ragged_params, epilogue)};
 
-TN_DEFAULTS_WITH_EPILOGUE(ragged, tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)
-TN_ENTRIES(tenon_gemm_ragged, tn_operation_gemm_ragged, tenon_gemm_ragged_params, a, b, offsets, c,
-           bias, d)
+static const tenon_gemm_ragged_params ragged_defaults = TENON_GEMM_RAGGED_PARAMS_INIT;
+
+TENON_API void tenon_gemm_ragged_params_default(tenon_gemm_ragged_params *params, uint32_t size)
+{
+    tn_params_give_with(params, size, &ragged_defaults, sizeof ragged_defaults,
+                        offsetof(tenon_gemm_ragged_params, epilogue));
+}
+
+TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
+                                         const tenon_gemm_ragged_params *params,
+                                         const tenon_tensor *a, const tenon_tensor *b,
+                                         const tenon_tensor *offsets, const tenon_tensor *c,
+                                         const tenon_tensor *bias, const tenon_tensor *d,
+                                         const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
+    return tn_operation_run(&tn_operation_gemm_ragged, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
+                                              const tenon_gemm_ragged_params *params,
+                                              const tenon_tensor *a, const tenon_tensor *b,
+                                              const tenon_tensor *offsets, const tenon_tensor *c,
+                                              const tenon_tensor *bias, const tenon_tensor *d,
+                                              tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
+    return tn_operation_plan(&tn_operation_gemm_ragged, context, params, views, plan);
+}
 
 static const char *const ragged_examples[] = {
     "gemm_ragged a=T:4x5 b=T:2x5x6 offsets=i32:3 c=T:4x6 bias=T:2x6 d=T:4x6 beta=1",
@@ -178,7 +230,7 @@ static const char *const ragged_examples[] = {
 };
 
 const tn_operation tn_operation_gemm_ragged = {
-    TN_CALLS(tenon_gemm_ragged),
+    TN_NAMES("tenon_gemm_ragged"),
     .family = &tn_gemm_ragged_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
@@ -189,7 +241,8 @@ const tn_operation tn_operation_gemm_ragged = {
     .operand_count = RAGGED_OPERANDS,
     .output_count = 1,
     TN_FIELDS(ragged_fields),
-    TN_PARAMS_WITH_EPILOGUE(ragged, tenon_gemm_ragged_params),
+    TN_PARAMS(ragged_defaults, TENON_GEMM_RAGGED_PARAMS_INIT),
+    .epilogue_at = offsetof(tenon_gemm_ragged_params, epilogue),
     TN_PROBLEM(ragged_problem),
     .prepare = tn_ragged_prepare,
     .reference = tn_gemm_ragged_reference,

@@ -14,14 +14,92 @@ static const tn_field mse_fields[] = {
     TN_FIELD_ARRAY("axes", TN_FIELD_I32, tenon_mse_params, axes),
     TN_FIELD("scale", TN_FIELD_F64, tenon_mse_params, scale)};
 
-TN_DEFAULTS(cross_entropy, tenon_cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_INIT)
-TN_DEFAULTS(mse, tenon_mse_params, TENON_MSE_PARAMS_INIT)
-TN_ENTRIES(tenon_cross_entropy_forward, tn_operation_cross_entropy, tenon_cross_entropy_params,
-           logits, labels, loss)
-TN_ENTRIES(tenon_cross_entropy_backward, tn_operation_cross_entropy_backward,
-           tenon_cross_entropy_params, logits, labels, dloss, dlogits)
-TN_ENTRIES(tenon_mse_forward, tn_operation_mse, tenon_mse_params, x, t, loss)
-TN_ENTRIES(tenon_mse_backward, tn_operation_mse_backward, tenon_mse_params, x, t, dloss, dx)
+static const tenon_cross_entropy_params cross_entropy_defaults = TENON_CROSS_ENTROPY_PARAMS_INIT;
+
+TENON_API void tenon_cross_entropy_params_default(tenon_cross_entropy_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &cross_entropy_defaults, sizeof cross_entropy_defaults);
+}
+static const tenon_mse_params mse_defaults = TENON_MSE_PARAMS_INIT;
+
+TENON_API void tenon_mse_params_default(tenon_mse_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &mse_defaults, sizeof mse_defaults);
+}
+
+TENON_API tenon_status tenon_cross_entropy_forward(tenon_stream *stream,
+                                                   const tenon_cross_entropy_params *params,
+                                                   const tenon_tensor *logits,
+                                                   const tenon_tensor *labels,
+                                                   const tenon_tensor *loss, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {logits, labels, loss};
+    return tn_operation_run(&tn_operation_cross_entropy, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_cross_entropy_forward_plan(tenon_context *context,
+                                                        const tenon_cross_entropy_params *params,
+                                                        const tenon_tensor *logits,
+                                                        const tenon_tensor *labels,
+                                                        const tenon_tensor *loss, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {logits, labels, loss};
+    return tn_operation_plan(&tn_operation_cross_entropy, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_cross_entropy_backward(
+    tenon_stream *stream, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
+    const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {logits, labels, dloss, dlogits};
+    return tn_operation_run(&tn_operation_cross_entropy_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_cross_entropy_backward_plan(
+    tenon_context *context, const tenon_cross_entropy_params *params, const tenon_tensor *logits,
+    const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
+    tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {logits, labels, dloss, dlogits};
+    return tn_operation_plan(&tn_operation_cross_entropy_backward, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *t,
+                                         const tenon_tensor *loss, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, t, loss};
+    return tn_operation_run(&tn_operation_mse, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
+                                              const tenon_mse_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *t, const tenon_tensor *loss,
+                                              tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, t, loss};
+    return tn_operation_plan(&tn_operation_mse, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *t,
+                                          const tenon_tensor *dloss, const tenon_tensor *dx,
+                                          const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, t, dloss, dx};
+    return tn_operation_run(&tn_operation_mse_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
+                                               const tenon_mse_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *t,
+                                               const tenon_tensor *dloss, const tenon_tensor *dx,
+                                               tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, t, dloss, dx};
+    return tn_operation_plan(&tn_operation_mse_backward, context, params, views, plan);
+}
 
 /* Classes, and now and then a number that is none. */
 static void fill_valid_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -63,13 +141,13 @@ static const char *const mse_backward_examples[] = {
 };
 
 const tn_operation tn_operation_cross_entropy = {
-    TN_CALLS(tenon_cross_entropy_forward),
+    TN_NAMES("tenon_cross_entropy_forward"),
     .family = &tn_cross_entropy_family,
     .operands = {{.name = "logits"}, {.name = "labels"}, {.name = "loss", .role = TN_OUTPUT}},
     .operand_count = CROSS_ENTROPY_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(cross_entropy),
+    TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_forward_reference,
@@ -78,7 +156,7 @@ const tn_operation tn_operation_cross_entropy = {
 };
 
 const tn_operation tn_operation_cross_entropy_backward = {
-    TN_CALLS(tenon_cross_entropy_backward),
+    TN_NAMES("tenon_cross_entropy_backward"),
     .family = &tn_cross_entropy_backward_family,
     .operands = {{.name = "logits", .role = TN_INPUT_OR_SAME},
                  {.name = "labels"},
@@ -87,7 +165,7 @@ const tn_operation tn_operation_cross_entropy_backward = {
     .operand_count = CROSS_ENTROPY_BACKWARD_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(cross_entropy),
+    TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_backward_reference,
@@ -96,13 +174,13 @@ const tn_operation tn_operation_cross_entropy_backward = {
 };
 
 const tn_operation tn_operation_mse = {
-    TN_CALLS(tenon_mse_forward),
+    TN_NAMES("tenon_mse_forward"),
     .family = &tn_mse_family,
     .operands = {{.name = "x"}, {.name = "t"}, {.name = "loss", .role = TN_OUTPUT}},
     .operand_count = MSE_OPERANDS,
     .output_count = 1,
     TN_FIELDS(mse_fields),
-    TN_PARAMS(mse),
+    TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_mse_prepare,
     .reference = tn_mse_forward_reference,
@@ -110,7 +188,7 @@ const tn_operation tn_operation_mse = {
 };
 
 const tn_operation tn_operation_mse_backward = {
-    TN_CALLS(tenon_mse_backward),
+    TN_NAMES("tenon_mse_backward"),
     .family = &tn_mse_backward_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "t", .role = TN_INPUT_OR_SAME},
@@ -119,7 +197,7 @@ const tn_operation tn_operation_mse_backward = {
     .operand_count = MSE_BACKWARD_OPERANDS,
     .output_count = 1,
     TN_FIELDS(mse_fields),
-    TN_PARAMS(mse),
+    TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_mse_backward_prepare,
     .reference = tn_mse_backward_reference,

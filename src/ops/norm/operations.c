@@ -11,15 +11,100 @@ static const tn_field fields[] = {
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_norm_params, epsilon),
     TN_FIELD("momentum", TN_FIELD_F64, tenon_norm_params, momentum)};
 
-TN_DEFAULTS(norm, tenon_norm_params, TENON_NORM_PARAMS_INIT)
-TN_ENTRIES(tenon_norm_forward, tn_operation_norm, tenon_norm_params, x, gamma, beta, y, mean, rstd,
-           running_mean, running_variance)
-TN_ENTRIES(tenon_norm_inference, tn_operation_norm_inference, tenon_norm_params, x, gamma, beta,
-           mean, variance, y)
-TN_ENTRIES(tenon_norm_backward, tn_operation_norm_backward, tenon_norm_params, x, dy, gamma, mean,
-           rstd, dx, dgamma, dbeta)
-TN_ENTRIES(tenon_norm_inference_backward, tn_operation_norm_inference_backward, tenon_norm_params,
-           x, dy, gamma, mean, variance, dx, dgamma, dbeta)
+static const tenon_norm_params norm_defaults = TENON_NORM_PARAMS_INIT;
+
+TENON_API void tenon_norm_params_default(tenon_norm_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &norm_defaults, sizeof norm_defaults);
+}
+
+TENON_API tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_norm_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *gamma,
+                                          const tenon_tensor *beta, const tenon_tensor *y,
+                                          const tenon_tensor *mean, const tenon_tensor *rstd,
+                                          const tenon_tensor *running_mean,
+                                          const tenon_tensor *running_variance,
+                                          const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x,    gamma, beta,         y,
+                                         mean, rstd,  running_mean, running_variance};
+    return tn_operation_run(&tn_operation_norm, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_norm_forward_plan(
+    tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
+    const tenon_tensor *gamma, const tenon_tensor *beta, const tenon_tensor *y,
+    const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *running_mean,
+    const tenon_tensor *running_variance, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x,    gamma, beta,         y,
+                                         mean, rstd,  running_mean, running_variance};
+    return tn_operation_plan(&tn_operation_norm, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_norm_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *gamma,
+                                            const tenon_tensor *beta, const tenon_tensor *mean,
+                                            const tenon_tensor *variance, const tenon_tensor *y,
+                                            const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, gamma, beta, mean, variance, y};
+    return tn_operation_run(&tn_operation_norm_inference, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_norm_inference_plan(tenon_context *context,
+                                                 const tenon_norm_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *gamma,
+                                                 const tenon_tensor *beta, const tenon_tensor *mean,
+                                                 const tenon_tensor *variance,
+                                                 const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, gamma, beta, mean, variance, y};
+    return tn_operation_plan(&tn_operation_norm_inference, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_norm_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *dy,
+                                           const tenon_tensor *gamma, const tenon_tensor *mean,
+                                           const tenon_tensor *rstd, const tenon_tensor *dx,
+                                           const tenon_tensor *dgamma, const tenon_tensor *dbeta,
+                                           const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, gamma, mean, rstd, dx, dgamma, dbeta};
+    return tn_operation_run(&tn_operation_norm_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_norm_backward_plan(tenon_context *context,
+                                                const tenon_norm_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *dy,
+                                                const tenon_tensor *gamma, const tenon_tensor *mean,
+                                                const tenon_tensor *rstd, const tenon_tensor *dx,
+                                                const tenon_tensor *dgamma,
+                                                const tenon_tensor *dbeta, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, gamma, mean, rstd, dx, dgamma, dbeta};
+    return tn_operation_plan(&tn_operation_norm_backward, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_norm_inference_backward(
+    tenon_stream *stream, const tenon_norm_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,
+    const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
+    const tenon_tensor *dbeta, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, gamma, mean, variance, dx, dgamma, dbeta};
+    return tn_operation_run(&tn_operation_norm_inference_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_norm_inference_backward_plan(
+    tenon_context *context, const tenon_norm_params *params, const tenon_tensor *x,
+    const tenon_tensor *dy, const tenon_tensor *gamma, const tenon_tensor *mean,
+    const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
+    const tenon_tensor *dbeta, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, gamma, mean, variance, dx, dgamma, dbeta};
+    return tn_operation_plan(&tn_operation_norm_inference_backward, context, params, views, plan);
+}
 
 static bool forward_reference(const void *params, const tenon_tensor *const *v,
                               tn_bounded *expected)
@@ -100,7 +185,7 @@ static const char *const inference_backward_examples[] = {
 };
 
 const tn_operation tn_operation_norm = {
-    TN_CALLS(tenon_norm_forward),
+    TN_NAMES("tenon_norm_forward"),
     .family = &tn_norm_family,
     .operands =
         {{.name = "x", .image = true, .role = TN_INPUT_OR_SAME},
@@ -114,7 +199,7 @@ const tn_operation tn_operation_norm = {
     .operand_count = NORM_FORWARD_OPERANDS,
     .output_count = 5,
     TN_FIELDS(fields),
-    TN_PARAMS(norm),
+    TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = forward_reference,
@@ -123,7 +208,7 @@ const tn_operation tn_operation_norm = {
 };
 
 const tn_operation tn_operation_norm_inference = {
-    TN_CALLS(tenon_norm_inference),
+    TN_NAMES("tenon_norm_inference"),
     .family = &tn_norm_family,
     .operands = {{.name = "x", .image = true, .role = TN_INPUT_OR_SAME},
                  {.name = "gamma", .optional = true},
@@ -134,7 +219,7 @@ const tn_operation tn_operation_norm_inference = {
     .operand_count = NORM_INFERENCE_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(norm),
+    TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_reference,
@@ -143,7 +228,7 @@ const tn_operation tn_operation_norm_inference = {
 };
 
 const tn_operation tn_operation_norm_backward = {
-    TN_CALLS(tenon_norm_backward),
+    TN_NAMES("tenon_norm_backward"),
     .family = &tn_norm_backward_family,
     .operands = {{.name = "x", .image = true, .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .image = true, .role = TN_INPUT_OR_SAME},
@@ -156,7 +241,7 @@ const tn_operation tn_operation_norm_backward = {
     .operand_count = NORM_BACKWARD_OPERANDS,
     .output_count = 3,
     TN_FIELDS(fields),
-    TN_PARAMS(norm),
+    TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = backward_reference,
@@ -165,7 +250,7 @@ const tn_operation tn_operation_norm_backward = {
 };
 
 const tn_operation tn_operation_norm_inference_backward = {
-    TN_CALLS(tenon_norm_inference_backward),
+    TN_NAMES("tenon_norm_inference_backward"),
     .family = &tn_norm_backward_family,
     .operands = {{.name = "x", .image = true, .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .image = true, .role = TN_INPUT_OR_SAME},
@@ -178,7 +263,7 @@ const tn_operation tn_operation_norm_inference_backward = {
     .operand_count = NORM_BACKWARD_OPERANDS,
     .output_count = 3,
     TN_FIELDS(fields),
-    TN_PARAMS(norm),
+    TN_PARAMS(norm_defaults, TENON_NORM_PARAMS_INIT),
     TN_PROBLEM(norm_problem),
     .prepare = tn_norm_prepare,
     .reference = inference_backward_reference,

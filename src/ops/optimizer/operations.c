@@ -24,15 +24,99 @@ static const tn_field clip_fields[] = {
     TN_FIELD("max_norm", TN_FIELD_F64, tenon_clip_params, max_norm),
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_clip_params, epsilon)};
 
-TN_DEFAULTS(sgd, tenon_sgd_params, TENON_SGD_PARAMS_INIT)
-TN_DEFAULTS(adam, tenon_adam_params, TENON_ADAM_PARAMS_INIT)
-TN_DEFAULTS(square_sum, tenon_square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
-TN_DEFAULTS(clip, tenon_clip_params, TENON_CLIP_PARAMS_INIT)
-TN_ENTRIES(tenon_sgd, tn_operation_sgd, tenon_sgd_params, gradient, parameter, velocity, master)
-TN_ENTRIES(tenon_adam, tn_operation_adam, tenon_adam_params, gradient, parameter, first, second,
-           master)
-TN_ENTRIES(tenon_square_sum, tn_operation_square_sum, tenon_square_sum_params, x, sum)
-TN_ENTRIES(tenon_clip, tn_operation_clip, tenon_clip_params, sum, x)
+static const tenon_sgd_params sgd_defaults = TENON_SGD_PARAMS_INIT;
+
+TENON_API void tenon_sgd_params_default(tenon_sgd_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &sgd_defaults, sizeof sgd_defaults);
+}
+static const tenon_adam_params adam_defaults = TENON_ADAM_PARAMS_INIT;
+
+TENON_API void tenon_adam_params_default(tenon_adam_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &adam_defaults, sizeof adam_defaults);
+}
+static const tenon_square_sum_params square_sum_defaults = TENON_SQUARE_SUM_PARAMS_INIT;
+
+TENON_API void tenon_square_sum_params_default(tenon_square_sum_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &square_sum_defaults, sizeof square_sum_defaults);
+}
+static const tenon_clip_params clip_defaults = TENON_CLIP_PARAMS_INIT;
+
+TENON_API void tenon_clip_params_default(tenon_clip_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &clip_defaults, sizeof clip_defaults);
+}
+
+TENON_API tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *params,
+                                 const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                 const tenon_tensor *velocity, const tenon_tensor *master,
+                                 const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
+    return tn_operation_run(&tn_operation_sgd, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
+                                      const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                      const tenon_tensor *velocity, const tenon_tensor *master,
+                                      tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
+    return tn_operation_plan(&tn_operation_sgd, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params *params,
+                                  const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                  const tenon_tensor *first, const tenon_tensor *second,
+                                  const tenon_tensor *master, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
+    return tn_operation_run(&tn_operation_adam, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
+                                       const tenon_tensor *gradient, const tenon_tensor *parameter,
+                                       const tenon_tensor *first, const tenon_tensor *second,
+                                       const tenon_tensor *master, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
+    return tn_operation_plan(&tn_operation_adam, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_square_sum(tenon_stream *stream, const tenon_square_sum_params *params,
+                                        const tenon_tensor *x, const tenon_tensor *sum,
+                                        const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, sum};
+    return tn_operation_run(&tn_operation_square_sum, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
+                                             const tenon_square_sum_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *sum,
+                                             tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, sum};
+    return tn_operation_plan(&tn_operation_square_sum, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params *params,
+                                  const tenon_tensor *sum, const tenon_tensor *x,
+                                  const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {sum, x};
+    return tn_operation_run(&tn_operation_clip, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
+                                       const tenon_tensor *sum, const tenon_tensor *x,
+                                       tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {sum, x};
+    return tn_operation_plan(&tn_operation_clip, context, params, views, plan);
+}
 
 /* A mean of squares. */
 static void fill_valid_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
@@ -84,7 +168,7 @@ static const char *const clip_examples[] = {
 };
 
 const tn_operation tn_operation_sgd = {
-    TN_CALLS(tenon_sgd),
+    TN_NAMES("tenon_sgd"),
     .family = &tn_sgd_family,
     .operands = {{.name = "gradient"},
                  {.name = "parameter", .read = true, .role = TN_OUTPUT},
@@ -93,7 +177,7 @@ const tn_operation tn_operation_sgd = {
     .operand_count = SGD_OPERANDS,
     .output_count = 3,
     TN_FIELDS(sgd_fields),
-    TN_PARAMS(sgd),
+    TN_PARAMS(sgd_defaults, TENON_SGD_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_sgd_prepare,
     .reference = tn_sgd_reference,
@@ -101,7 +185,7 @@ const tn_operation tn_operation_sgd = {
 };
 
 const tn_operation tn_operation_adam = {
-    TN_CALLS(tenon_adam),
+    TN_NAMES("tenon_adam"),
     .family = &tn_adam_family,
     .operands = {{.name = "gradient"},
                  {.name = "parameter", .read = true, .role = TN_OUTPUT},
@@ -111,7 +195,7 @@ const tn_operation tn_operation_adam = {
     .operand_count = ADAM_OPERANDS,
     .output_count = 4,
     TN_FIELDS(adam_fields),
-    TN_PARAMS(adam),
+    TN_PARAMS(adam_defaults, TENON_ADAM_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_adam_prepare,
     .reference = tn_adam_reference,
@@ -120,13 +204,13 @@ const tn_operation tn_operation_adam = {
 };
 
 const tn_operation tn_operation_square_sum = {
-    TN_CALLS(tenon_square_sum),
+    TN_NAMES("tenon_square_sum"),
     .family = &tn_square_sum_family,
     .operands = {{.name = "x"}, {.name = "sum", .read = true, .role = TN_OUTPUT}},
     .operand_count = SQUARE_SUM_OPERANDS,
     .output_count = 1,
     TN_FIELDS(square_sum_fields),
-    TN_PARAMS(square_sum),
+    TN_PARAMS(square_sum_defaults, TENON_SQUARE_SUM_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_square_sum_prepare,
     .reference = tn_square_sum_reference,
@@ -134,13 +218,13 @@ const tn_operation tn_operation_square_sum = {
 };
 
 const tn_operation tn_operation_clip = {
-    TN_CALLS(tenon_clip),
+    TN_NAMES("tenon_clip"),
     .family = &tn_clip_family,
     .operands = {{.name = "sum"}, {.name = "x", .read = true, .role = TN_OUTPUT}},
     .operand_count = CLIP_OPERANDS,
     .output_count = 1,
     TN_FIELDS(clip_fields),
-    TN_PARAMS(clip),
+    TN_PARAMS(clip_defaults, TENON_CLIP_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_clip_prepare,
     .reference = tn_clip_reference,

@@ -100,7 +100,7 @@ static const tn_operation by_panels = {
                  {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
     TN_FIELDS(fields),
-    TN_OWN_PARAMS(panels),
+    TN_OWN_PARAMS(panels_defaults),
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
 };

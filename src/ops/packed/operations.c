@@ -197,7 +197,7 @@ const tn_operation tn_operation_gemm_packed = {
     .operand_count = X_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_OWN_PARAMS(packed),
+    TN_OWN_PARAMS(packed_defaults),
     .epilogue_at = offsetof(pattern_params, gemm.epilogue),
     .reference = packed_reference,
     .examples = examples,

@@ -12,8 +12,28 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("begin", TN_FIELD_I64, tenon_pad_params, begin),
     TN_FIELD_ARRAY("end", TN_FIELD_I64, tenon_pad_params, end)};
 
-TN_DEFAULTS(pad, tenon_pad_params, TENON_PAD_PARAMS_INIT)
-TN_ENTRIES(tenon_pad_forward, tn_operation_pad, tenon_pad_params, x, y)
+static const tenon_pad_params pad_defaults = TENON_PAD_PARAMS_INIT;
+
+TENON_API void tenon_pad_params_default(tenon_pad_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &pad_defaults, sizeof pad_defaults);
+}
+
+TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *y,
+                                         const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_pad, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
+                                              const tenon_pad_params *params, const tenon_tensor *x,
+                                              const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_pad, context, params, views, plan);
+}
 
 static const char *const examples[] = {
     "pad x=T:4x5 y=T:5x7 begin=1 end=0,2",
@@ -26,13 +46,13 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_pad = {
-    TN_CALLS(tenon_pad_forward),
+    TN_NAMES("tenon_pad_forward"),
     .family = &tn_pad_family,
     .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = PAD_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(pad),
+    TN_PARAMS(pad_defaults, TENON_PAD_PARAMS_INIT),
     TN_PROBLEM(pad_problem),
     .prepare = tn_pad_prepare,
     .reference = tn_pad_reference,

@@ -11,9 +11,48 @@ static const tn_field fields[] = {
     TN_FIELD_ARRAY("window", TN_FIELD_I64, tenon_pool_params, window),
     TN_GEOMETRY_FIELDS(tenon_pool_params, geometry)};
 
-TN_DEFAULTS(pool, tenon_pool_params, TENON_POOL_PARAMS_INIT)
-TN_ENTRIES(tenon_pool_forward, tn_operation_pool, tenon_pool_params, x, y, indices)
-TN_ENTRIES(tenon_pool_backward, tn_operation_pool_backward, tenon_pool_params, x, dy, indices, dx)
+static const tenon_pool_params pool_defaults = TENON_POOL_PARAMS_INIT;
+
+TENON_API void tenon_pool_params_default(tenon_pool_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &pool_defaults, sizeof pool_defaults);
+}
+
+TENON_API tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_pool_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *y,
+                                          const tenon_tensor *indices, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y, indices};
+    return tn_operation_run(&tn_operation_pool, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
+                                               const tenon_pool_params *params,
+                                               const tenon_tensor *x, const tenon_tensor *y,
+                                               const tenon_tensor *indices, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y, indices};
+    return tn_operation_plan(&tn_operation_pool, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_pool_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *dy,
+                                           const tenon_tensor *indices, const tenon_tensor *dx,
+                                           const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, dy, indices, dx};
+    return tn_operation_run(&tn_operation_pool_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_pool_backward_plan(tenon_context *context,
+                                                const tenon_pool_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *dy,
+                                                const tenon_tensor *indices, const tenon_tensor *dx,
+                                                tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, dy, indices, dx};
+    return tn_operation_plan(&tn_operation_pool_backward, context, params, views, plan);
+}
 
 static const char *const forward_examples[] = {
     "pool x=T:2x3x5x6 y=T:2x3x5x5 indices=i32:2x3x5x5 window=1,2",
@@ -28,7 +67,7 @@ static const char *const forward_examples[] = {
 };
 
 const tn_operation tn_operation_pool = {
-    TN_CALLS(tenon_pool_forward),
+    TN_NAMES("tenon_pool_forward"),
     .family = &tn_pool_family,
     .operands = {{.name = "x", .image = true},
                  {.name = "y", .image = true, .role = TN_OUTPUT},
@@ -36,7 +75,7 @@ const tn_operation tn_operation_pool = {
     .operand_count = POOL_OPERANDS,
     .output_count = 2,
     TN_FIELDS(fields),
-    TN_PARAMS(pool),
+    TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_prepare,
     .reference = tn_pool_reference,
@@ -56,7 +95,7 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_pool_backward = {
-    TN_CALLS(tenon_pool_backward),
+    TN_NAMES("tenon_pool_backward"),
     .family = &tn_pool_backward_family,
     .operands = {{.name = "x", .image = true, .optional = true},
                  {.name = "dy", .image = true},
@@ -65,7 +104,7 @@ const tn_operation tn_operation_pool_backward = {
     .operand_count = POOL_BACKWARD_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(pool),
+    TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_backward_prepare,
     .reference = tn_pool_backward_reference,

@@ -6,10 +6,48 @@
 
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_prelu_params)};
 
-TN_DEFAULTS(prelu, tenon_prelu_params, TENON_PRELU_PARAMS_INIT)
-TN_ENTRIES(tenon_prelu_forward, tn_operation_prelu, tenon_prelu_params, x, slope, y)
-TN_ENTRIES(tenon_prelu_backward, tn_operation_prelu_backward, tenon_prelu_params, x, slope, dy, dx,
-           dslope)
+static const tenon_prelu_params prelu_defaults = TENON_PRELU_PARAMS_INIT;
+
+TENON_API void tenon_prelu_params_default(tenon_prelu_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &prelu_defaults, sizeof prelu_defaults);
+}
+
+TENON_API tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_prelu_params *params,
+                                           const tenon_tensor *x, const tenon_tensor *slope,
+                                           const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, slope, y};
+    return tn_operation_run(&tn_operation_prelu, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
+                                                const tenon_prelu_params *params,
+                                                const tenon_tensor *x, const tenon_tensor *slope,
+                                                const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, slope, y};
+    return tn_operation_plan(&tn_operation_prelu, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
+                                            const tenon_tensor *x, const tenon_tensor *slope,
+                                            const tenon_tensor *dy, const tenon_tensor *dx,
+                                            const tenon_tensor *dslope, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, slope, dy, dx, dslope};
+    return tn_operation_run(&tn_operation_prelu_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_prelu_backward_plan(tenon_context *context,
+                                                 const tenon_prelu_params *params,
+                                                 const tenon_tensor *x, const tenon_tensor *slope,
+                                                 const tenon_tensor *dy, const tenon_tensor *dx,
+                                                 const tenon_tensor *dslope, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, slope, dy, dx, dslope};
+    return tn_operation_plan(&tn_operation_prelu_backward, context, params, views, plan);
+}
 
 static const char *const forward_examples[] = {
     "prelu x=T:4x2x5 slope=T:2x5 y=T:4x2x5",
@@ -28,7 +66,7 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_prelu = {
-    TN_CALLS(tenon_prelu_forward),
+    TN_NAMES("tenon_prelu_forward"),
     .family = &tn_prelu_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "slope", .role = TN_INPUT_OR_SAME},
@@ -36,7 +74,7 @@ const tn_operation tn_operation_prelu = {
     .operand_count = PRELU_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(prelu),
+    TN_PARAMS(prelu_defaults, TENON_PRELU_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
     .prepare = tn_prelu_prepare,
     .reference = tn_prelu_reference,
@@ -44,7 +82,7 @@ const tn_operation tn_operation_prelu = {
 };
 
 const tn_operation tn_operation_prelu_backward = {
-    TN_CALLS(tenon_prelu_backward),
+    TN_NAMES("tenon_prelu_backward"),
     .family = &tn_prelu_backward_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME},
                  {.name = "slope", .role = TN_INPUT_OR_SAME},
@@ -54,7 +92,7 @@ const tn_operation tn_operation_prelu_backward = {
     .operand_count = PRELU_BACKWARD_OPERANDS,
     .output_count = 2,
     TN_FIELDS(fields),
-    TN_PARAMS(prelu),
+    TN_PARAMS(prelu_defaults, TENON_PRELU_PARAMS_INIT),
     TN_PROBLEM(prelu_backward_problem),
     .prepare = tn_prelu_backward_prepare,
     .reference = tn_prelu_backward_reference,

@@ -39,8 +39,26 @@ static const tn_field fields[] = {
     TN_FIELD_IF("deviation", TN_FIELD_F64, tenon_random_params, deviation, is_normal),
     TN_FIELD_IF("probability", TN_FIELD_F64, tenon_random_params, probability, is_bernoulli)};
 
-TN_DEFAULTS(random, tenon_random_params, TENON_RANDOM_PARAMS_INIT)
-TN_ENTRIES(tenon_random, tn_operation_random, tenon_random_params, y)
+static const tenon_random_params random_defaults = TENON_RANDOM_PARAMS_INIT;
+
+TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &random_defaults, sizeof random_defaults);
+}
+
+TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
+                                    const tenon_tensor *y, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {y};
+    return tn_operation_run(&tn_operation_random, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
+                                         const tenon_tensor *y, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {y};
+    return tn_operation_plan(&tn_operation_random, context, params, views, plan);
+}
 
 static const char *const examples[] = {
     "random y=T:4x5",
@@ -51,13 +69,13 @@ static const char *const examples[] = {
 };
 
 const tn_operation tn_operation_random = {
-    TN_CALLS(tenon_random),
+    TN_NAMES("tenon_random"),
     .family = &tn_random_family,
     .operands = {{.name = "y", .role = TN_OUTPUT}},
     .operand_count = RANDOM_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(random),
+    TN_PARAMS(random_defaults, TENON_RANDOM_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_random_prepare,
     .reference = tn_random_reference,

@@ -12,9 +12,44 @@ static const tn_field fields[] = {
 
 static const tenon_reduce_params moments_defaults = {.struct_size = sizeof moments_defaults,
                                                      .kind = TENON_REDUCE_VARIANCE};
-TN_DEFAULTS(reduce, tenon_reduce_params, TENON_REDUCE_PARAMS_INIT)
-TN_ENTRIES(tenon_reduce, tn_operation_reduce, tenon_reduce_params, x, y)
-TN_ENTRIES(tenon_moments, tn_operation_moments, tenon_reduce_params, x, mean, variance)
+static const tenon_reduce_params reduce_defaults = TENON_REDUCE_PARAMS_INIT;
+
+TENON_API void tenon_reduce_params_default(tenon_reduce_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &reduce_defaults, sizeof reduce_defaults);
+}
+
+TENON_API tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
+                                    const tenon_tensor *x, const tenon_tensor *y,
+                                    const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_reduce, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
+                                         const tenon_tensor *x, const tenon_tensor *y,
+                                         tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_reduce, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
+                                     const tenon_tensor *x, const tenon_tensor *mean,
+                                     const tenon_tensor *variance, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, mean, variance};
+    return tn_operation_run(&tn_operation_moments, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_moments_plan(tenon_context *context, const tenon_reduce_params *params,
+                                          const tenon_tensor *x, const tenon_tensor *mean,
+                                          const tenon_tensor *variance, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, mean, variance};
+    return tn_operation_plan(&tn_operation_moments, context, params, views, plan);
+}
 
 static const char *const reduce_examples[] = {
     "reduce x=T:3x4x5 y=T:3x5 axis_count=1 axes=1",
@@ -37,13 +72,13 @@ static const char *const moments_examples[] = {
 };
 
 const tn_operation tn_operation_reduce = {
-    TN_CALLS(tenon_reduce),
+    TN_NAMES("tenon_reduce"),
     .family = &tn_reduce_family,
     .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = REDUCE_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(reduce),
+    TN_PARAMS(reduce_defaults, TENON_REDUCE_PARAMS_INIT),
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_reduce_prepare,
     .reference = tn_reduce_reference,
@@ -51,7 +86,7 @@ const tn_operation tn_operation_reduce = {
 };
 
 const tn_operation tn_operation_moments = {
-    TN_CALLS(tenon_moments),
+    TN_NAMES("tenon_moments"),
     .family = &tn_reduce_family,
     .operands = {{.name = "x"},
                  {.name = "mean", .role = TN_OUTPUT},
@@ -59,7 +94,7 @@ const tn_operation tn_operation_moments = {
     .operand_count = MOMENTS_OPERANDS,
     .output_count = 2,
     TN_FIELDS(fields),
-    TN_OWN_PARAMS(moments),
+    TN_OWN_PARAMS(moments_defaults),
     .initialiser = reduce_initialiser,
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_reduce_prepare,

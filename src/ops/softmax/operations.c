@@ -7,9 +7,48 @@
 static const tn_field fields[] = {TN_FLAGS_FIELD(tenon_softmax_params),
                                   TN_FIELD("axis", TN_FIELD_I32, tenon_softmax_params, axis)};
 
-TN_DEFAULTS(softmax, tenon_softmax_params, TENON_SOFTMAX_PARAMS_INIT)
-TN_ENTRIES(tenon_softmax_forward, tn_operation_softmax, tenon_softmax_params, x, y)
-TN_ENTRIES(tenon_softmax_backward, tn_operation_softmax_backward, tenon_softmax_params, y, dy, dx)
+static const tenon_softmax_params softmax_defaults = TENON_SOFTMAX_PARAMS_INIT;
+
+TENON_API void tenon_softmax_params_default(tenon_softmax_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &softmax_defaults, sizeof softmax_defaults);
+}
+
+TENON_API tenon_status tenon_softmax_forward(tenon_stream *stream,
+                                             const tenon_softmax_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *y,
+                                             const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_run(&tn_operation_softmax, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
+                                                  const tenon_softmax_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *y,
+                                                  tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {x, y};
+    return tn_operation_plan(&tn_operation_softmax, context, params, views, plan);
+}
+
+TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
+                                              const tenon_softmax_params *params,
+                                              const tenon_tensor *y, const tenon_tensor *dy,
+                                              const tenon_tensor *dx, const tenon_sync *sync)
+{
+    const tenon_tensor *const views[] = {y, dy, dx};
+    return tn_operation_run(&tn_operation_softmax_backward, stream, params, views, sync);
+}
+
+TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
+                                                   const tenon_softmax_params *params,
+                                                   const tenon_tensor *y, const tenon_tensor *dy,
+                                                   const tenon_tensor *dx, tenon_plan **plan)
+{
+    const tenon_tensor *const views[] = {y, dy, dx};
+    return tn_operation_plan(&tn_operation_softmax_backward, context, params, views, plan);
+}
 
 static const char *const forward_examples[] = {
     "softmax x=T:4x5 y=T:4x5",
@@ -29,13 +68,13 @@ static const char *const backward_examples[] = {
 };
 
 const tn_operation tn_operation_softmax = {
-    TN_CALLS(tenon_softmax_forward),
+    TN_NAMES("tenon_softmax_forward"),
     .family = &tn_softmax_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = SOFTMAX_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(softmax),
+    TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_softmax_prepare,
     .reference = tn_softmax_forward_reference,
@@ -43,7 +82,7 @@ const tn_operation tn_operation_softmax = {
 };
 
 const tn_operation tn_operation_softmax_backward = {
-    TN_CALLS(tenon_softmax_backward),
+    TN_NAMES("tenon_softmax_backward"),
     .family = &tn_softmax_backward_family,
     .operands = {{.name = "y", .role = TN_INPUT_OR_SAME},
                  {.name = "dy", .role = TN_INPUT_OR_SAME},
@@ -51,7 +90,7 @@ const tn_operation tn_operation_softmax_backward = {
     .operand_count = SOFTMAX_BACKWARD_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_PARAMS(softmax),
+    TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_softmax_prepare,
     .reference = tn_softmax_backward_reference,

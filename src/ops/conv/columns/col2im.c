@@ -276,7 +276,7 @@ const tn_operation tn_conv_folding = {
     .operand_count = COL2IM_OPERANDS,
     .output_count = 1,
     TN_FIELDS(fields),
-    TN_OWN_PARAMS(folding),
+    TN_OWN_PARAMS(folding_defaults),
     TN_PROBLEM(col2im_problem),
     .prepare = prepare_folding,
     .plan = plan_folding,
