@@ -187,7 +187,7 @@ class Interrupted(WithFolder):
             out = process.communicate()[0]
         self.assertEqual(process.returncode, 1, out)
         self.assertIn("interrupted: 2 of 3 calls are left", out)
-        out = self.tune("--calls", path, "--time", "1")
+        out = self.tune("--calls", path, "--time", "0.001")
         self.assertEqual(tuned_before(out), 1)
         self.assertIn("the time is over: 2 of 3 calls are left", out)
         path = self.write("calls", lines_of(PRELU, COPY))
