@@ -95,7 +95,7 @@ const tn_operation tn_operation_moments = {
     .output_count = 2,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(moments_defaults),
-    .initialiser = reduce_initialiser,
+    .initialiser = "TENON_REDUCE_PARAMS_INIT",
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_reduce_prepare,
     .reference = tn_moments_reference,
