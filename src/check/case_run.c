@@ -262,7 +262,8 @@ static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *resu
 static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_case_result *result)
 {
     static const char refusal[] = "cannot serve: ";
-    tenon_status status = t->c->operation->plan(stream->context, params, t->device, &t->plan);
+    tenon_status status =
+        tn_operation_call_plan(t->c->operation, stream->context, params, t->device, &t->plan);
     const char *reason = strstr(tenon_last_error(), refusal);
     if (status == TENON_ERROR_UNSUPPORTED && strchr(t->c->solver, '/') != NULL && reason != NULL) {
         result->served = false;
@@ -290,7 +291,7 @@ static tenon_status call(tenon_stream *stream, const trial *t, const void *param
     tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
     uint32_t count = 0;
     if (stream->context->owner == NULL)
-        return t->c->operation->run(stream, params, t->device, NULL);
+        return tn_operation_call(t->c->operation, stream, params, t->device, NULL);
     for (uint32_t i = 0; i < t->plan->operand_count; i++)
         if (!t->plan->operands[i].kept)
             memories[count++] = memory_of(t, t->plan->operands[i].name);

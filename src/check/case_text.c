@@ -189,5 +189,5 @@ tenon_status tn_case_plan(tenon_context *context, const tn_case *c, const char *
     for (uint32_t i = 0; i < c->operation->operand_count; i++)
         if (c->views[i].dtype != TENON_DTYPE_INVALID)
             views[i] = &c->views[c->same[i] != 0 ? c->same[i] - 1 : i];
-    return c->operation->plan(context, params.bytes, views, plan);
+    return tn_operation_call_plan(c->operation, context, params.bytes, views, plan);
 }

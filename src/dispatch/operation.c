@@ -91,6 +91,22 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
     return tn_operation_plan_as(operation->plan_name, operation, context, params, views, plan);
 }
 
+tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,
+                               const void *params, const tenon_tensor *const *views,
+                               const tenon_sync *sync)
+{
+    return operation->run != NULL ? operation->run(stream, params, views, sync)
+                                  : tn_operation_run(operation, stream, params, views, sync);
+}
+
+tenon_status tn_operation_call_plan(const tn_operation *operation, tenon_context *context,
+                                    const void *params, const tenon_tensor *const *views,
+                                    tenon_plan **plan)
+{
+    return operation->plan != NULL ? operation->plan(context, params, views, plan)
+                                   : tn_operation_plan(operation, context, params, views, plan);
+}
+
 void tn_operation_defaults(const tn_operation *operation, void *params)
 {
     memcpy(params, operation->defaults, operation->params_size);

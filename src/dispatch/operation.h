@@ -167,13 +167,21 @@ const tn_operation *tn_operation_of_family(const tn_family *family);
 tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
                                   bool *empty);
 
-/* The calls of any operation: its preparation, then its plan. */
+/* The bodies of the public functions: preparation, then the plan. */
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
                               const void *params, const tenon_tensor *const *views,
                               const tenon_sync *sync);
 tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
+
+/* The public call of an operation by its description. */
+tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,
+                               const void *params, const tenon_tensor *const *views,
+                               const tenon_sync *sync);
+tenon_status tn_operation_call_plan(const tn_operation *operation, tenon_context *context,
+                                    const void *params, const tenon_tensor *const *views,
+                                    tenon_plan **plan);
 
 /* The same under another name, for messages: of a public function that is not the operation's own.
  * A plan keeps it. */

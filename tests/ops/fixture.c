@@ -158,7 +158,8 @@ static tenon_plan *make_plan(const void *user, const char *solver)
     tenon_plan *plan;
     gather_views(f, false, views);
     params.head.solver = solver;
-    assert_ok(f->call == NULL ? f->c.operation->plan(test_stream->context, &params, views, &plan)
+    assert_ok(f->call == NULL ? tn_operation_call_plan(f->c.operation, test_stream->context,
+                                                       &params, views, &plan)
                               : f->plan(&params, views, &plan));
     return plan;
 }
@@ -190,7 +191,7 @@ void test_name_solver(const test_fixture *f, const char *solver, char name[TN_SO
     tenon_plan *plan;
     gather_views(f, false, views);
     params.head.solver = solver;
-    assert_ok(f->c.operation->plan(test_stream->context, &params, views, &plan));
+    assert_ok(tn_operation_call_plan(f->c.operation, test_stream->context, &params, views, &plan));
     snprintf(name, TN_SOLVER_NAME_SIZE, "%s", plan->name);
     tenon_plan_release(plan);
 }
@@ -349,7 +350,7 @@ uint32_t test_plan(test_fixture *f, tenon_plan **plan, tenon_memory memories[TN_
             bare[i].memory = (tenon_memory){.kind = TENON_MEMORY_NONE};
             views[i] = &bare[i];
         }
-    assert_ok(f->c.operation->plan(test_context, f->c.params.bytes, views, plan));
+    assert_ok(tn_operation_call_plan(f->c.operation, test_context, f->c.params.bytes, views, plan));
     test_upload_all(f);
     for (uint32_t i = 0; i < (*plan)->operand_count; i++)
         memories[i] = memory_of(f, (*plan)->operands[i].name);

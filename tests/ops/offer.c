@@ -67,11 +67,11 @@ void refuse(offer *o, tenon_status status, const char *argument)
     tenon_plan *plan = (tenon_plan *)(uintptr_t)1;
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
-    assert_refused(o->op->run(test_stream, &o->params, o->arguments, &sync), status, o->op->name,
-                   argument);
+    assert_refused(tn_operation_call(o->op, test_stream, &o->params, o->arguments, &sync), status,
+                   o->op->name, argument);
     assert_null(event);
-    assert_refused(o->op->plan(test_context, &o->params, o->arguments, &plan), status,
-                   plan_name(o->op), argument);
+    assert_refused(tn_operation_call_plan(o->op, test_context, &o->params, o->arguments, &plan),
+                   status, plan_name(o->op), argument);
     assert_null(plan);
 }
 

@@ -138,7 +138,7 @@ bool quick_admits(const tn_operation *operation, const void *params,
     tenon_context *context = planning_context();
     tn_kept_message kept;
     assert_true(tn_message_keep(&kept));
-    const tenon_status status = operation->plan(context, params, bare, &plan);
+    const tenon_status status = tn_operation_call_plan(operation, context, params, bare, &plan);
     tn_message_restore(&kept);
     if (status != TENON_OK)
         return true;

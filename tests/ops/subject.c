@@ -19,7 +19,7 @@ tenon_status test_call_views(const tn_operation *operation, const void *params,
     is_left_out = may_leave_out && !quick_admits(operation, params, views);
     if (is_left_out)
         return TENON_OK;
-    return operation->run(test_stream, params, views, NULL);
+    return tn_operation_call(operation, test_stream, params, views, NULL);
 }
 
 bool test_left_out(void)

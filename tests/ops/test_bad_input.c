@@ -16,12 +16,13 @@ static void sound_calls_are_accepted(void **state)
         offer o;
         tenon_plan *plan;
         prepare(&o, tn_operations[i]);
-        assert_ok(tn_operations[i]->plan(test_context, &o.params, o.arguments, &plan));
+        assert_ok(
+            tn_operation_call_plan(tn_operations[i], test_context, &o.params, o.arguments, &plan));
         assert_int_equal(tenon_plan_operands(plan), tn_operations[i]->operand_count);
         tenon_plan_release(plan);
         dismiss(&o);
         prepare(&o, tn_operations[i]);
-        assert_ok(tn_operations[i]->run(test_stream, &o.params, o.arguments, NULL));
+        assert_ok(tn_operation_call(tn_operations[i], test_stream, &o.params, o.arguments, NULL));
         for (uint32_t a = output_of(tn_operations[i]); a < tn_operations[i]->operand_count; a++) {
             if (o.arguments[a] == NULL)
                 continue;
@@ -47,11 +48,11 @@ static void null_arguments(void **state)
             o.arguments[a] = &o.views[a];
         }
         tenon_plan *plan = NULL;
-        assert_refused(op->run(NULL, &o.params, o.arguments, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                       op->name, "stream");
-        assert_refused(op->plan(NULL, &o.params, o.arguments, &plan), TENON_ERROR_INVALID_ARGUMENT,
-                       plan_name(op), "context");
-        assert_refused(op->plan(test_context, &o.params, o.arguments, NULL),
+        assert_refused(tn_operation_call(op, NULL, &o.params, o.arguments, NULL),
+                       TENON_ERROR_INVALID_ARGUMENT, op->name, "stream");
+        assert_refused(tn_operation_call_plan(op, NULL, &o.params, o.arguments, &plan),
+                       TENON_ERROR_INVALID_ARGUMENT, plan_name(op), "context");
+        assert_refused(tn_operation_call_plan(op, test_context, &o.params, o.arguments, NULL),
                        TENON_ERROR_INVALID_ARGUMENT, plan_name(op), "plan");
         dismiss(&o);
     }
@@ -82,7 +83,7 @@ static void impossible_struct_sizes(void **state)
 static void accept_plan(offer *o)
 {
     tenon_plan *plan;
-    assert_ok(o->op->plan(test_context, &o->params, o->arguments, &plan));
+    assert_ok(tn_operation_call_plan(o->op, test_context, &o->params, o->arguments, &plan));
     tenon_plan_release(plan);
 }
 
@@ -109,11 +110,13 @@ static void structs_of_other_versions(void **state)
         prepare(&o, op);
         memcpy(o.params.bytes, op->defaults, known);
         tenon_plan *plan;
-        tenon_status expected = op->plan(test_context, &o.params, o.arguments, &plan);
+        tenon_status expected =
+            tn_operation_call_plan(op, test_context, &o.params, o.arguments, &plan);
         tenon_plan_release(plan);
         o.params.head.struct_size = known - 8;
         memset(o.params.bytes + known - 8, 0xFF, 8);
-        assert_int_equal(op->plan(test_context, &o.params, o.arguments, &plan), expected);
+        assert_int_equal(tn_operation_call_plan(op, test_context, &o.params, o.arguments, &plan),
+                         expected);
         tenon_plan_release(plan);
         dismiss(&o);
     }
@@ -329,7 +332,7 @@ static void offer_number(const tn_operation *op, const tn_field *field, double v
         refuse(&o, TENON_ERROR_INVALID_ARGUMENT, dot != NULL ? dot + 1 : field->name);
         assert_contains(tenon_last_error(), isnan(value) ? "nan" : "inf");
     } else if (op != &tn_operation_gemm_int8) { /* whose sums are exact */
-        assert_ok(op->plan(test_context, &o.params, o.arguments, &plan));
+        assert_ok(tn_operation_call_plan(op, test_context, &o.params, o.arguments, &plan));
         tenon_plan_release(plan);
     }
     dismiss(&o);
@@ -380,7 +383,8 @@ static void activations_without_constants(void **state)
                 *alpha = usual.alpha;
                 *beta = usual.beta;
                 if (!tn_activation_is_build(*kind)) { /* the others would be compiled */
-                    assert_ok(tn_operations[i]->plan(test_context, &o.params, o.arguments, &plan));
+                    assert_ok(tn_operation_call_plan(tn_operations[i], test_context, &o.params,
+                                                     o.arguments, &plan));
                     tenon_plan_release(plan);
                 }
             }
@@ -401,8 +405,9 @@ static void wait_lists(void **state)
         for (int s = 0; s < 3; s++) {
             offer o;
             prepare(&o, tn_operations[i]);
-            assert_refused(tn_operations[i]->run(test_stream, &o.params, o.arguments, &wrong[s]),
-                           TENON_ERROR_INVALID_ARGUMENT, tn_operations[i]->name, "wait_list");
+            assert_refused(
+                tn_operation_call(tn_operations[i], test_stream, &o.params, o.arguments, &wrong[s]),
+                TENON_ERROR_INVALID_ARGUMENT, tn_operations[i]->name, "wait_list");
             dismiss(&o);
         }
 }
@@ -415,9 +420,9 @@ static void reserved_members_of_sync(void **state)
     for (size_t i = 0; i < tn_operation_count; i++) {
         offer o;
         prepare(&o, tn_operations[i]);
-        assert_refused(tn_operations[i]->run(test_stream, &o.params, o.arguments, &wrong),
-                       TENON_ERROR_INVALID_ARGUMENT, tn_operations[i]->name,
-                       "sync: reserved is 3, must be 0");
+        assert_refused(
+            tn_operation_call(tn_operations[i], test_stream, &o.params, o.arguments, &wrong),
+            TENON_ERROR_INVALID_ARGUMENT, tn_operations[i]->name, "sync: reserved is 3, must be 0");
         dismiss(&o);
     }
     test_tensor x;

@@ -142,15 +142,18 @@ static tenon_status write_beyond(tenon_stream *stream, const void *params,
         wide[i].shape[1] += 1;
         views[i] = &wide[i];
     }
-    return tn_operation_elementwise.run(stream, params, views, sync);
+    return tn_operation_call(&tn_operation_elementwise, stream, params, views, sync);
 }
 
 static tenon_status write_input(tenon_stream *stream, const void *params,
                                 const tenon_tensor *const *v, const tenon_sync *sync)
 {
     const tenon_tensor *views[] = {v[1], v[1], v[0]};
-    const tenon_status status = tn_operation_elementwise.run(stream, params, v, sync);
-    return status == TENON_OK ? tn_operation_elementwise.run(stream, params, views, sync) : status;
+    const tenon_status status =
+        tn_operation_call(&tn_operation_elementwise, stream, params, v, sync);
+    return status == TENON_OK
+               ? tn_operation_call(&tn_operation_elementwise, stream, params, views, sync)
+               : status;
 }
 
 static void wrong_results(void **state)
@@ -254,7 +257,7 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     for (uint32_t i = 0; i < c.operation->operand_count; i++)
         views[i] = c.views[i].dtype != TENON_DTYPE_INVALID ? &c.views[i] : NULL;
     c.params.head.solver = c.solver;
-    if (c.operation->plan(test_context, &c.params, views, &plan) != TENON_OK)
+    if (tn_operation_call_plan(c.operation, test_context, &c.params, views, &plan) != TENON_OK)
         fail_msg("%s: %s", repeat, tenon_last_error());
     tenon_plan_release(plan);
     return true;
