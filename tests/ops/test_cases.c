@@ -45,7 +45,7 @@ static void every_family_has_an_operation(void **state)
     }
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
-        assert_true(op->run != NULL && op->plan != NULL && op->reference != NULL &&
+        assert_true((op->run != NULL) == (op->plan != NULL) && op->reference != NULL &&
                     op->defaults != NULL && op->examples != NULL && op->examples[0] != NULL);
         assert_true(op->params_size <= TN_PARAMS_SIZE && op->output_count > 0 &&
                     op->output_count <= op->operand_count);
