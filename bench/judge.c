@@ -15,7 +15,8 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
                 const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan)
 {
     tn_case c;
-    if (!bench_went_well(operation->plan(session->context, params, views, plan), operation->name))
+    if (!bench_went_well(tn_operation_call_plan(operation, session->context, params, views, plan),
+                         operation->name))
         return false;
     if (bench == NULL)
         return true;
