@@ -89,14 +89,13 @@ bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t sh
     return true;
 }
 
-tenon_status tn_output_check(const char *operation, const char *argument,
-                             const tenon_tensor *tensor)
+tenon_status tn_output_check(const char *caller, const char *argument, const tenon_tensor *tensor)
 {
     char shape[160], stride[160];
     if (!tn_tensor_self_overlaps(tensor))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: %s: an output's elements must not overlap: shape %s, strides %s", operation,
+                   "%s: %s: an output's elements must not overlap: shape %s, strides %s", caller,
                    argument, tn_shape_text(tensor->rank, tensor->shape, shape),
                    tn_shape_text(tensor->rank, tensor->stride, stride));
 }

@@ -8,18 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static tenon_status check_dimensions(const char *operation, const char *argument,
+static tenon_status check_dimensions(const char *caller, const char *argument,
                                      const tenon_tensor *t)
 {
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->shape[d] < 0)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: %s: size of dimension %u is %" PRId64 ", must not be negative",
-                           operation, argument, d, t->shape[d]);
+                           caller, argument, d, t->shape[d]);
         if (t->stride[d] < 0)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: %s: stride of dimension %u is %" PRId64 ", must not be negative",
-                           operation, argument, d, t->stride[d]);
+                           caller, argument, d, t->stride[d]);
     }
     return TENON_OK;
 }
@@ -42,46 +42,44 @@ static bool extent_fits(const tenon_tensor *t)
            tn_add_i64(bytes, (int64_t)t->offset, &bytes);
 }
 
-tenon_status tn_handle_check(const char *operation, const char *argument,
-                             const tenon_memory *memory)
+tenon_status tn_handle_check(const char *caller, const char *argument, const tenon_memory *memory)
 {
     if (memory->kind > TENON_MEMORY_USM)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: memory kind is %u, which is no tenon_memory_kind", operation,
-                       argument, memory->kind);
+                       "%s: %s: memory kind is %u, which is no tenon_memory_kind", caller, argument,
+                       memory->kind);
     if (memory->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory: reserved is %u, must be 0",
-                       operation, argument, memory->reserved);
+                       caller, argument, memory->reserved);
     return TENON_OK;
 }
 
-tenon_status tn_tensor_check(const char *operation, const char *argument,
-                             const tenon_tensor *tensor)
+tenon_status tn_tensor_check(const char *caller, const char *argument, const tenon_tensor *tensor)
 {
     if (tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller, argument);
     if (tensor->dtype == TENON_DTYPE_INVALID) {
         char text[TN_INVALID_VIEW_TEXT];
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is an invalid view: %s", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is an invalid view: %s", caller,
                        argument, tn_invalid_view_text(tensor, text));
     }
     if (!tn_dtype_valid(tensor->dtype))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no tenon_dtype",
-                       operation, argument, (int)tensor->dtype);
+                       caller, argument, (int)tensor->dtype);
     if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",
-                       operation, argument, tensor->rank, TENON_MAX_RANK);
-    TN_TRY(tn_handle_check(operation, argument, &tensor->memory));
-    TN_TRY(check_dimensions(operation, argument, tensor));
+                       caller, argument, tensor->rank, TENON_MAX_RANK);
+    TN_TRY(tn_handle_check(caller, argument, &tensor->memory));
+    TN_TRY(check_dimensions(caller, argument, tensor));
     if (tensor->offset % tenon_dtype_size(tensor->dtype) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: offset is %" PRIu64
                        " bytes, must be a multiple of the element size %zu",
-                       operation, argument, tensor->offset, tenon_dtype_size(tensor->dtype));
+                       caller, argument, tensor->offset, tenon_dtype_size(tensor->dtype));
     if (!extent_fits(tensor)) {
         char text[160];
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: the size of shape %s overflows",
-                       operation, argument, tn_shape_text(tensor->rank, tensor->shape, text));
+                       caller, argument, tn_shape_text(tensor->rank, tensor->shape, text));
     }
     return TENON_OK;
 }
@@ -135,13 +133,13 @@ bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b)
     return a->rank == b->rank && memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
-tenon_status tn_shape_check(const char *operation, const char *argument, const tenon_tensor *tensor,
+tenon_status tn_shape_check(const char *caller, const char *argument, const tenon_tensor *tensor,
                             uint32_t rank, const int64_t *shape)
 {
     char got[160], wanted[160];
     if (tensor->rank == rank && memcmp(tensor->shape, shape, rank * sizeof *shape) == 0)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", operation,
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s", caller,
                    argument, tn_shape_text(tensor->rank, tensor->shape, got),
                    tn_shape_text(rank, shape, wanted));
 }
@@ -156,7 +154,7 @@ bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b)
     return true;
 }
 
-tenon_status tn_broadcast(const char *operation, const char *argument, const tenon_tensor *tensor,
+tenon_status tn_broadcast(const char *caller, const char *argument, const tenon_tensor *tensor,
                           uint32_t rank, const int64_t *shape, int64_t *stride)
 {
     char from[160], to[160];
@@ -169,7 +167,7 @@ tenon_status tn_broadcast(const char *operation, const char *argument, const ten
     }
     if (!fits)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape %s does not broadcast to %s",
-                       operation, argument, tn_shape_text(tensor->rank, tensor->shape, from),
+                       caller, argument, tn_shape_text(tensor->rank, tensor->shape, from),
                        tn_shape_text(rank, shape, to));
     return TENON_OK;
 }

@@ -15,14 +15,12 @@ typedef struct tn_extent {
 } tn_extent;
 
 /* Refuses a handle to memory of no kind, or whose reserved member is set. */
-tenon_status tn_handle_check(const char *operation, const char *argument,
-                             const tenon_memory *memory);
+tenon_status tn_handle_check(const char *caller, const char *argument, const tenon_memory *memory);
 
 /* Refuses a NULL or malformed view: type, rank, negative sizes and strides, an offset off the
  * element's grid, an element count or extent that overflows. `operation` and `argument` name it in
  * the message. */
-tenon_status tn_tensor_check(const char *operation, const char *argument,
-                             const tenon_tensor *tensor);
+tenon_status tn_tensor_check(const char *caller, const char *argument, const tenon_tensor *tensor);
 
 /* The remaining functions take views that tn_tensor_check accepted. */
 
@@ -35,7 +33,7 @@ bool tn_tensor_dense(const tenon_tensor *tensor);
 bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b);
 
 /* Refuses another shape than `shape`. */
-tenon_status tn_shape_check(const char *operation, const char *argument, const tenon_tensor *tensor,
+tenon_status tn_shape_check(const char *caller, const char *argument, const tenon_tensor *tensor,
                             uint32_t rank, const int64_t *shape);
 
 /* Whether the view addresses the same elements in the same order: offset, type, and shape and
@@ -52,12 +50,11 @@ bool tn_tensor_self_overlaps(const tenon_tensor *tensor);
 bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t shift);
 
 /* Refuses an output whose elements overlap. */
-tenon_status tn_output_check(const char *operation, const char *argument,
-                             const tenon_tensor *tensor);
+tenon_status tn_output_check(const char *caller, const char *argument, const tenon_tensor *tensor);
 
 /* Writes to `stride` those with which `tensor` is read as one of `rank` and `shape`, aligned at the
  * right, 0 where it repeats. Refuses a shape that does not broadcast. */
-tenon_status tn_broadcast(const char *operation, const char *argument, const tenon_tensor *tensor,
+tenon_status tn_broadcast(const char *caller, const char *argument, const tenon_tensor *tensor,
                           uint32_t rank, const int64_t *shape, int64_t *stride);
 
 /* Steps an index over a shape, the last dimension fastest; false, and all zeros, after the last. */

@@ -23,12 +23,12 @@ static void copy(void *to, uint32_t to_size, const void *from, size_t from_size)
     memcpy(to, &to_size, sizeof to_size);
 }
 
-static tenon_status refuse_size(const char *operation, uint32_t given, size_t size,
+static tenon_status refuse_size(const char *caller, uint32_t given, size_t size,
                                 const char *initialiser)
 {
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: params: struct_size is %u, must be the size of the struct, here %zu%s%s",
-                   operation, given, size, initialiser != NULL ? "; start from " : "",
+                   caller, given, size, initialiser != NULL ? "; start from " : "",
                    initialiser != NULL ? initialiser : "");
 }
 
@@ -38,7 +38,7 @@ static void set_size(void *sized, size_t size)
 }
 
 /* Makes parameters of the caller's first `known` bytes; the caller's others must be 0. */
-static tenon_status fill_room(const char *operation, const char *given, size_t known,
+static tenon_status fill_room(const char *caller, const char *given, size_t known,
                               const void *defaults, size_t size, void *room)
 {
     const uint32_t given_size = size_of(given);
@@ -47,14 +47,14 @@ static tenon_status fill_room(const char *operation, const char *given, size_t k
             return tn_fail(TENON_ERROR_UNSUPPORTED,
                            "%s: params: struct_size is %u, and byte %zu is not 0: this version of "
                            "the library knows %zu bytes",
-                           operation, given_size, i, known);
+                           caller, given_size, i, known);
     memcpy(room, defaults, size);
     memcpy(room, given, known);
     set_size(room, size);
     return TENON_OK;
 }
 
-tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
+tenon_status tn_params_take(const char *caller, const void *given, const void *defaults,
                             size_t size, const char *initialiser, void *room, const void **params)
 {
     *params = given != NULL ? given : defaults;
@@ -62,16 +62,15 @@ tenon_status tn_params_take(const char *operation, const void *given, const void
     if (given_size == size)
         return TENON_OK;
     if (!is_size(given_size))
-        return refuse_size(operation, given_size, size, initialiser);
-    TN_TRY(
-        fill_room(operation, *params, given_size < size ? given_size : size, defaults, size, room));
+        return refuse_size(caller, given_size, size, initialiser);
+    TN_TRY(fill_room(caller, *params, given_size < size ? given_size : size, defaults, size, room));
     *params = room;
     return TENON_OK;
 }
 
 /* Reads the size of the caller's last member, for which the caller's struct has `available` bytes.
  */
-static tenon_status take_member_size(const char *operation, const char *given, size_t available,
+static tenon_status take_member_size(const char *caller, const char *given, size_t available,
                                      size_t known, const tn_last_member *last, uint32_t *size)
 {
     *size = available >= sizeof *size ? size_of(given + last->offset) : 0;
@@ -79,16 +78,16 @@ static tenon_status take_member_size(const char *operation, const char *given, s
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: %s: struct_size is %u, must be the size of the struct, here "
                        "%zu; start from %s",
-                       operation, last->name, *size, known, last->initialiser);
+                       caller, last->name, *size, known, last->initialiser);
     if (*size > available)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: %s: struct_size is %u, but params end %zu bytes after it "
                        "begins: their struct_size is %u",
-                       operation, last->name, *size, available, size_of(given));
+                       caller, last->name, *size, available, size_of(given));
     return TENON_OK;
 }
 
-tenon_status tn_params_take_with(const char *operation, const void *given, const void *defaults,
+tenon_status tn_params_take_with(const char *caller, const void *given, const void *defaults,
                                  size_t size, const char *initialiser, const tn_last_member *last,
                                  void *room, const void **params)
 {
@@ -96,14 +95,14 @@ tenon_status tn_params_take_with(const char *operation, const void *given, const
     const uint32_t given_size = size_of(bytes);
     uint32_t member_size;
     if (!is_size(given_size) || given_size <= last->offset)
-        return tn_params_take(operation, bytes, defaults, size, initialiser, room, params);
+        return tn_params_take(caller, bytes, defaults, size, initialiser, room, params);
     *params = bytes;
-    TN_TRY(take_member_size(operation, bytes, given_size - last->offset, size - last->offset, last,
+    TN_TRY(take_member_size(caller, bytes, given_size - last->offset, size - last->offset, last,
                             &member_size));
     if (given_size == size && member_size == size - last->offset)
         return TENON_OK;
     const size_t end = last->offset + member_size;
-    TN_TRY(fill_room(operation, bytes, end < size ? end : size, defaults, size, room));
+    TN_TRY(fill_room(caller, bytes, end < size ? end : size, defaults, size, room));
     set_size((char *)room + last->offset, size - last->offset);
     *params = room;
     return TENON_OK;
@@ -123,13 +122,13 @@ void tn_params_give_with(void *params, uint32_t given_size, const void *defaults
         set_size((char *)params + last, given_size - last);
 }
 
-tenon_status tn_sized_check(const char *operation, const char *argument, const void *out)
+tenon_status tn_sized_check(const char *caller, const char *argument, const void *out)
 {
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller, argument);
     if (!is_size(size_of(out)))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: struct_size is %u, must be the size of the struct", operation,
+                       "%s: %s: struct_size is %u, must be the size of the struct", caller,
                        argument, size_of(out));
     return TENON_OK;
 }

@@ -17,7 +17,7 @@
  * defaults where it is NULL, else made in `room`. What an older caller does not know has its
  * default; what this version does not know must be 0. `initialiser` is the name of the macro that
  * callers begin with, for the message of a size that cannot be; NULL where they have none. */
-tenon_status tn_params_take(const char *operation, const void *given, const void *defaults,
+tenon_status tn_params_take(const char *caller, const void *given, const void *defaults,
                             size_t size, const char *initialiser, void *room, const void **params);
 
 /* A member that begins with a size of its own and is the last one of its struct. */
@@ -30,7 +30,7 @@ typedef struct tn_last_member {
 /* tn_params_take for parameters that end with such a member: the caller's version of the member may
  * be shorter or longer, too. It must lie within the caller's struct, and what follows it there must
  * be 0. */
-tenon_status tn_params_take_with(const char *operation, const void *given, const void *defaults,
+tenon_status tn_params_take_with(const char *caller, const void *given, const void *defaults,
                                  size_t size, const char *initialiser, const tn_last_member *last,
                                  void *room, const void **params);
 
@@ -42,7 +42,7 @@ void tn_params_give_with(void *params, uint32_t given_size, const void *defaults
                          size_t last);
 
 /* Refuses a struct that is to be filled in, where its size cannot be meant. */
-tenon_status tn_sized_check(const char *operation, const char *argument, const void *out);
+tenon_status tn_sized_check(const char *caller, const char *argument, const void *out);
 
 /* Fills it in with `made`, as far as the caller's goes, and zeros beyond what this version knows;
  * the size stays the caller's. */

@@ -21,46 +21,46 @@ struct tn_store {
     atomic_bool is_blocked; /* an entry could not be, since a directory has its name */
 };
 
-static tenon_status check(const char *operation, const tenon_store *where)
+static tenon_status check(const char *caller, const tenon_store *where)
 {
     if (where->kind > TENON_STORE_FUNCTIONS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: store.kind is %u, which is no tenon_store_kind", operation,
+                       "%s: params: store.kind is %u, which is no tenon_store_kind", caller,
                        where->kind);
     if (where->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.reserved is %u, must be 0",
-                       operation, where->reserved);
+                       caller, where->reserved);
     if (where->kind == TENON_STORE_FOLDER && (where->folder == NULL || where->folder[0] == '\0'))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.folder is %s", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.folder is %s", caller,
                        where->folder == NULL ? "NULL" : "empty");
     if (where->kind == TENON_STORE_FUNCTIONS && (where->get == NULL || where->set == NULL))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.%s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.%s is NULL", caller,
                        where->get == NULL ? "get" : "set");
     return TENON_OK;
 }
 
-static tenon_status no_memory(const char *operation)
+static tenon_status no_memory(const char *caller)
 {
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the store", operation);
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the store", caller);
 }
 
-tenon_status tn_store_create(const char *operation, const tenon_store *where, const tn_log *log,
+tenon_status tn_store_create(const char *caller, const tenon_store *where, const tn_log *log,
                              tn_store **out)
 {
     char *folder = NULL;
     *out = NULL;
-    TN_TRY(check(operation, where));
+    TN_TRY(check(caller, where));
     if (where->kind == TENON_STORE_USUAL && (folder = tn_folder_usual()) == NULL)
         return TENON_OK;
     if (where->kind == TENON_STORE_NONE)
         return TENON_OK;
     if (where->kind == TENON_STORE_FOLDER && (folder = tn_text_copy(where->folder)) == NULL)
-        return no_memory(operation);
+        return no_memory(caller);
     tn_store *store = calloc(1, sizeof *store);
     if (store == NULL || !tn_mutex_init(&store->lock)) {
         free(folder);
         free(store);
-        return no_memory(operation);
+        return no_memory(caller);
     }
     store->where = *where;
     store->where.folder = NULL;

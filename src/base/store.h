@@ -35,7 +35,7 @@ const char *tn_store_kind_name(tn_store_kind kind);
 
 /* Makes a store from what the application says, NULL included where nothing is to be kept. Refuses
  * what is wrong with it; whether a folder works is found at the first use. */
-tenon_status tn_store_create(const char *operation, const tenon_store *where, const tn_log *log,
+tenon_status tn_store_create(const char *caller, const tenon_store *where, const tn_log *log,
                              tn_store **out);
 void tn_store_destroy(tn_store *store);
 

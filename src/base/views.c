@@ -191,7 +191,7 @@ TENON_API tenon_tensor tenon_tensor_nhwc(tenon_tensor tensor)
 }
 
 /* The sizes asked for, with what one of -1 stands for, as a dense view. */
-static tenon_status resolve(const char *operation, const tenon_tensor *tensor, uint32_t rank,
+static tenon_status resolve(const char *caller, const tenon_tensor *tensor, uint32_t rank,
                             const int64_t *shape, tenon_tensor *dense)
 {
     char wanted[160], has[160];
@@ -213,7 +213,7 @@ static tenon_status resolve(const char *operation, const tenon_tensor *tensor, u
     if (fits && dense->dtype == tensor->dtype && tenon_tensor_elements(dense) == count)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: shape: %s cannot have the %" PRId64 " elements of %s", operation,
+                   "%s: shape: %s cannot have the %" PRId64 " elements of %s", caller,
                    tn_shape_text(rank, shape, wanted), count,
                    tn_shape_text(tensor->rank, tensor->shape, has));
 }
@@ -248,21 +248,21 @@ static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
 TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t rank,
                                             const int64_t *shape, tenon_tensor *view)
 {
-    static const char operation[] = "tenon_tensor_reshape";
+    static const char caller[] = "tenon_tensor_reshape";
     char s[160], strides[160], wanted[160];
     tenon_tensor result;
-    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
+    TN_TRY(tn_tensor_check(caller, "tensor", tensor));
     if (view == NULL || (rank > 0 && shape == NULL))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        view == NULL ? "view" : "shape");
     if (rank > TENON_MAX_RANK)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: rank is %u, must be at most %d",
-                       operation, rank, TENON_MAX_RANK);
-    TN_TRY(resolve(operation, tensor, rank, shape, &result));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: rank is %u, must be at most %d", caller,
+                       rank, TENON_MAX_RANK);
+    TN_TRY(resolve(caller, tensor, rank, shape, &result));
     if (!tn_tensor_empty(tensor) && !cut(tensor, &result))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: tensor: shape %s with strides %s is no view of shape %s: copy it first",
-                       operation, tn_shape_text(tensor->rank, tensor->shape, s),
+                       caller, tn_shape_text(tensor->rank, tensor->shape, s),
                        tn_shape_text(tensor->rank, tensor->stride, strides),
                        tn_shape_text(rank, result.shape, wanted));
     result.memory = tensor->memory;

@@ -298,7 +298,7 @@ static tenon_status call(tenon_stream *stream, const trial *t, const void *param
     return tenon_plan_run(stream, t->plan, memories, count, NULL);
 }
 
-static tenon_status run(tenon_stream *stream, trial *t, tn_case_result *result)
+static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result *result)
 {
     const bool chosen = stream->context->owner != NULL; /* by the self-check */
     const char *forced = strchr(t->c->solver, '/') != NULL && !chosen ? t->c->solver : NULL;
@@ -326,7 +326,7 @@ tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result 
     if (t == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->operation->name);
     t->c = c;
-    tenon_status status = run(stream, t, result);
+    tenon_status status = case_run_run(stream, t, result);
     for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
         tn_mirror_destroy(&t->mirrors[i]);
         free(t->before[i]);

@@ -330,7 +330,7 @@ static void gather(const team *t, const member *members, tn_host_times *out)
 }
 
 /* Where threads are short fewer measure; the caller is the first. */
-static void run(team *t, member *members, uint32_t count, uint64_t bytes)
+static void host_speed_run(team *t, member *members, uint32_t count, uint64_t bytes)
 {
     tn_mutex_lock(&t->gate);
     t->threads = 1;
@@ -374,7 +374,7 @@ bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, t
         members[i].number = i;
     }
     if (well) {
-        run(&t, members, count, TN_HOST_LEAST_SET << (t.sets - 1));
+        host_speed_run(&t, members, count, TN_HOST_LEAST_SET << (t.sets - 1));
         gather(&t, members, out);
     }
     free(t.memory);

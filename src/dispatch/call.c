@@ -1,32 +1,32 @@
 /* The checks of a call that need no knowledge of the operation. */
 #include "dispatch/call.h"
 
-tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
-                             uint32_t flags, uint32_t known_flags)
+tenon_status tn_params_check(const char *caller, uint32_t size, size_t known_size, uint32_t flags,
+                             uint32_t known_flags)
 {
     if (size != known_size)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
-                       operation, size, known_size);
+                       caller, size, known_size);
     if ((flags & ~known_flags) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x",
-                       operation, flags, known_flags);
+                       caller, flags, known_flags);
     return TENON_OK;
 }
 
-tenon_status tn_reserved_check(const char *operation, uint32_t reserved)
+tenon_status tn_reserved_check(const char *caller, uint32_t reserved)
 {
     if (reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, reserved);
+                       caller, reserved);
     return TENON_OK;
 }
 
-tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
-                           uint32_t last, const char *type)
+tenon_status tn_kind_check(const char *caller, const char *parameter, uint32_t kind, uint32_t last,
+                           const char *type)
 {
     if (kind > last)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s",
-                       operation, parameter, kind, type);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s", caller,
+                       parameter, kind, type);
     return TENON_OK;
 }
 
@@ -45,9 +45,9 @@ tenon_status tn_call_check_views(const tn_call *call)
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
         if (operand->view != NULL || operand->role == TN_OUTPUT)
-            TN_TRY(tn_tensor_check(call->operation, operand->name, operand->view));
+            TN_TRY(tn_tensor_check(call->caller, operand->name, operand->view));
         if (operand->view != NULL && is_output(operand))
-            TN_TRY(tn_output_check(call->operation, operand->name, operand->view));
+            TN_TRY(tn_output_check(call->caller, operand->name, operand->view));
     }
     return TENON_OK;
 }
@@ -60,7 +60,7 @@ static tenon_status check_apart(const tn_call *call, const tn_argument *output)
         if (other->view == NULL || other == output || (is_output(other) && other > output))
             continue; /* two outputs are compared once */
         TN_TRY(tn_memory_check_apart(
-            call->operation, other->name, other->view, output->name, output->view,
+            call->caller, other->name, other->view, output->name, output->view,
             other->role == TN_INPUT_OR_SAME && output->role != TN_OWN_OUTPUT));
     }
     return TENON_OK;
@@ -88,7 +88,7 @@ tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
         return TENON_OK;
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL)
-            TN_TRY(tn_memory_check(call->operation, call->operands[i].name, context,
+            TN_TRY(tn_memory_check(call->caller, call->operands[i].name, context,
                                    call->operands[i].view));
     for (uint32_t i = 0; i < call->operand_count; i++)
         if (call->operands[i].view != NULL && is_output(&call->operands[i]))

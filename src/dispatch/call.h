@@ -29,8 +29,8 @@ struct tn_operation;
 
 /* A call of an operation. */
 typedef struct tn_call {
-    const char *operation; /* "tenon_gemm" */
-    const struct tn_operation *described;
+    const char *caller; /* "tenon_gemm" */
+    const struct tn_operation *operation;
     tenon_context *context;
     const void *params; /* the parameters, or the defaults */
     tn_argument operands[TN_MAX_OPERANDS];
@@ -41,13 +41,13 @@ typedef struct tn_call {
 } tn_call;
 
 /* Whether `size` is that of the parameter struct, and no flag is set beyond those known. */
-tenon_status tn_params_check(const char *operation, uint32_t size, size_t known_size,
-                             uint32_t flags, uint32_t known_flags);
+tenon_status tn_params_check(const char *caller, uint32_t size, size_t known_size, uint32_t flags,
+                             uint32_t known_flags);
 
 /* Refuses a reserved parameter that is set, and a value beyond the last one of an enumeration. */
-tenon_status tn_reserved_check(const char *operation, uint32_t reserved);
-tenon_status tn_kind_check(const char *operation, const char *parameter, uint32_t kind,
-                           uint32_t last, const char *type);
+tenon_status tn_reserved_check(const char *caller, uint32_t reserved);
+tenon_status tn_kind_check(const char *caller, const char *parameter, uint32_t kind, uint32_t last,
+                           const char *type);
 
 /* Refuses malformed views, an output that is absent, and one that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);

@@ -12,7 +12,7 @@ typedef struct reading {
 static uint32_t image_bit(const tn_call *call, uint32_t i)
 {
     const tenon_tensor *view = call->operands[i].view;
-    return (uint32_t)(call->described->operands[i].image && view != NULL &&
+    return (uint32_t)(call->operation->operands[i].image && view != NULL &&
                       tenon_dtype_size(view->dtype) != 0 && view->rank >= 3 && view->rank <= 5)
            << i;
 }
@@ -29,8 +29,8 @@ static bool would_fit(const void *params, const tn_call *call, uint32_t bits)
             r.views[i] = tenon_tensor_nhwc(*call->operands[i].view);
             r.call.operands[i].view = &r.views[i];
         }
-    *problem = (tn_problem){.size = call->described->problem_size, .forced = -1};
-    return call->described->prepare(params, &r.call, problem, &empty) == TENON_OK;
+    *problem = (tn_problem){.size = call->operation->problem_size, .forced = -1};
+    return call->operation->prepare(params, &r.call, problem, &empty) == TENON_OK;
 }
 
 static int count_bits(uint32_t bits)
@@ -82,8 +82,8 @@ tenon_status tn_channels_last_hint(const void *params, const tn_call *call, teno
         return status;
     uint32_t found = find_images(params, call, images);
     tn_message_restore(&kept);
-    if (found == 0 && call->described->channels_last != NULL)
-        found = call->described->channels_last(params, call) & images;
+    if (found == 0 && call->operation->channels_last != NULL)
+        found = call->operation->channels_last(params, call) & images;
     if (found != 0)
         append_hint(call, found);
     return status;

@@ -30,7 +30,7 @@ typedef struct bench {
 
 bool tn_can_measure(const tn_call *call)
 {
-    return call != NULL && call->described != NULL && call->described->fill_valid == NULL;
+    return call != NULL && call->operation != NULL && call->operation->fill_valid == NULL;
 }
 
 static tenon_status make_operand(bench *b, const tenon_tensor *view, tn_operand *operand)
@@ -79,8 +79,8 @@ static void release(bench *b)
         tenon_memory_destroy(&b->made[i]);
 }
 
-static tenon_status run(const bench *b, const tn_recording *recording, unsigned runs,
-                        double *nanoseconds)
+static tenon_status measure_run(const bench *b, const tn_recording *recording, unsigned runs,
+                                double *nanoseconds)
 {
     const uint64_t began = tn_now();
     for (unsigned i = 0; i < runs; i++)
@@ -123,7 +123,8 @@ static void prepare(const bench *b, const tn_problem *problem, const tn_choice *
     *r = (runner){.recording = {.context = b->stream->context}, .is_out = true};
     if (tn_configure(b->stream->context, problem, &choice) != NULL || choice.misfit != NULL ||
         tn_choice_record("measuring", &r->recording, problem, &choice) != TENON_OK ||
-        run(b, &r->recording, 1, &once) != TENON_OK || run(b, &r->recording, 1, &once) != TENON_OK)
+        measure_run(b, &r->recording, 1, &once) != TENON_OK ||
+        measure_run(b, &r->recording, 1, &once) != TENON_OK)
         return;
     r->is_out = false;
     r->runs = once * MOST_RUNS < LEAST_TURN ? MOST_RUNS
@@ -139,7 +140,7 @@ static void take_turns(const bench *b, runner *runners, uint32_t count)
             runner *r = &runners[i];
             if (r->is_out)
                 continue;
-            if (run(b, &r->recording, r->runs, &r->times[r->turns]) != TENON_OK) {
+            if (measure_run(b, &r->recording, r->runs, &r->times[r->turns]) != TENON_OK) {
                 r->is_out = true;
                 r->turns = 0;
                 continue;

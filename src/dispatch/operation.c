@@ -26,13 +26,13 @@ static tn_call call_of(const tn_operation *operation, const char *name, tenon_co
 tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
                                   bool *empty)
 {
-    const tn_operation *operation = call->described;
+    const tn_operation *operation = call->operation;
     params = params != NULL ? params : operation->defaults;
     *problem = (tn_problem){.size = operation->problem_size, .forced = -1};
     const tenon_status status = operation->prepare(params, call, problem, empty);
     if (status != TENON_OK)
         return tn_channels_last_hint(params, call, status);
-    return tn_solver_force(call->operation, operation->family,
+    return tn_solver_force(call->caller, operation->family,
                            ((const tn_params_head *)params)->solver, problem);
 }
 
@@ -60,7 +60,7 @@ tenon_status tn_operation_run_as(const char *name, const tn_operation *operation
     TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
     tn_call call = call_of(operation, name, stream->context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
-    return tn_call_run(stream, call.described->family, empty ? NULL : &problem.head, &call, sync);
+    return tn_call_run(stream, call.operation->family, empty ? NULL : &problem.head, &call, sync);
 }
 
 tenon_status tn_operation_plan_as(const char *name, const tn_operation *operation,
@@ -74,7 +74,7 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
     TN_TRY(tn_operation_take_params(name, operation, params, &room, &params));
     tn_call call = call_of(operation, name, context, params, views);
     TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
-    return tn_call_plan(context, call.described->family, empty ? NULL : &problem.head, &call, plan);
+    return tn_call_plan(context, call.operation->family, empty ? NULL : &problem.head, &call, plan);
 }
 
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
@@ -136,5 +136,5 @@ const tn_operation *tn_operation_of_family(const tn_family *family)
 
 void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE])
 {
-    call->described->family->registry->call_text(call, text);
+    call->operation->family->registry->call_text(call, text);
 }

@@ -26,7 +26,7 @@ static void free_plan(tenon_plan *plan)
     tenon_context_release(context);
 }
 
-static tenon_status record(const tn_request *r, tenon_plan *plan)
+static tenon_status plan_record(const tn_request *r, tenon_plan *plan)
 {
     tn_choice choice;
     if (r->problem == NULL) {
@@ -47,7 +47,7 @@ tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
     /* Solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
-    const tenon_status status = record(r, plan);
+    const tenon_status status = plan_record(r, plan);
     if (status == TENON_OK && r->context->owner == NULL) {
         tn_count(r->context, TN_PLANS_MADE, began);
         tn_call_record(r->context, r->call);
@@ -55,16 +55,16 @@ tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
     return tn_message_end(&kept, status);
 }
 
-static tenon_plan *new_plan(const char *operation, tenon_context *context)
+static tenon_plan *new_plan(const char *caller, tenon_context *context)
 {
     tenon_plan *plan = calloc(1, sizeof *plan);
     if (plan == NULL) {
-        tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", operation);
+        tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", caller);
         return NULL;
     }
     atomic_init(&plan->references, 1);
     atomic_init(&plan->is_pending, false);
-    plan->operation = operation;
+    plan->caller = caller;
     plan->recording.context = context;
     return plan;
 }
@@ -118,14 +118,14 @@ TENON_API size_t tenon_plan_describe(const tenon_plan *plan, char *text, size_t 
                                         used < size ? size - used : 0);
 }
 
-tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan)
+tenon_status tn_plan_check(const char *caller, const tenon_context *context, tenon_plan **plan)
 {
     if (plan != NULL)
         *plan = NULL;
     if (context == NULL || plan == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        plan == NULL ? "plan" : "context");
-    return tn_gate_check(operation);
+    return tn_gate_check(caller);
 }
 
 static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const tn_call *call,
@@ -137,7 +137,7 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
     }
     if (!stream->context->is_verbose)
-        return tn_recording_run(call->operation, plan->name, stream, &plan->recording, operands,
+        return tn_recording_run(call->caller, plan->name, stream, &plan->recording, operands,
                                 call->scalars, sync);
     tn_verbose_operand named[TN_MAX_OPERANDS];
     for (uint32_t i = 0; i < call->operand_count; i++)
@@ -150,14 +150,14 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
                          const tn_call *call, const tenon_sync *sync)
 {
     tenon_plan *plan;
-    TN_TRY(tn_sync_check(call->operation, sync));
+    TN_TRY(tn_sync_check(call->caller, sync));
     TN_TRY(tn_call_check_memory(call, stream->context));
     if (problem == NULL) {
         const tn_recording nothing = {.context = stream->context};
-        return tn_recording_run(call->operation, "", stream, &nothing, NULL, NULL, sync);
+        return tn_recording_run(call->caller, "", stream, &nothing, NULL, NULL, sync);
     }
     problem->workspace_limit = stream->arena.limit;
-    const tn_request request = {call->operation, stream->context, family, problem, call};
+    const tn_request request = {call->caller, stream->context, family, problem, call};
     TN_TRY(tn_plan_table_get(&request, &plan));
     tenon_status status = enqueue(stream, plan, call, sync);
     tenon_plan_release(plan);
@@ -205,11 +205,11 @@ static void *copy_of(const void *data, size_t size)
 /* Keeps what a run with scalars of its own is prepared from. */
 static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, const tn_call *call)
 {
-    plan->described = call->described;
-    plan->params = copy_of(call->params, call->described->params_size);
+    plan->operation = call->operation;
+    plan->params = copy_of(call->params, call->operation->params_size);
     plan->problem = problem != NULL ? copy_of(problem, problem->size) : NULL;
     if (plan->params == NULL || (problem != NULL && plan->problem == NULL))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", call->operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", call->caller);
     ((tn_params_head *)plan->params)->solver = NULL; /* it is in the problem */
     return TENON_OK;
 }
@@ -220,14 +220,14 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     TN_TRY(check_some_memory(call, context));
     if (problem != NULL)
         problem->workspace_limit = context->workspace_limit;
-    tenon_plan *plan = new_plan(call->operation, context);
+    tenon_plan *plan = new_plan(call->caller, context);
     if (plan == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;
     tenon_context_retain(context);
     plan->keeps_context = true;
     take_operands(plan, call);
     tenon_status status = take_params(plan, problem, call);
-    const tn_request request = {call->operation, context, family, problem, call};
+    const tn_request request = {call->caller, context, family, problem, call};
     if (status == TENON_OK)
         status = tn_prepares(context) ? tn_prepare_later(plan, &request)
                                       : tn_plan_record(plan, &request);

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 /* The arguments of every call that makes a plan; sets *plan to NULL. */
-tenon_status tn_plan_check(const char *operation, const tenon_context *context, tenon_plan **plan);
+tenon_status tn_plan_check(const char *caller, const tenon_context *context, tenon_plan **plan);
 
 /* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
  * output. The problem's workspace limit is set to the stream's. */
@@ -42,7 +42,7 @@ struct tenon_plan {
     cl_int failure_cl;
     char *message;
     bool keeps_context; /* a plan in the context's own table must not keep the context alive */
-    const char *operation;
+    const char *caller;
     char name[TN_SOLVER_NAME_SIZE];
     tn_recording recording;
     /* Of a plan of the caller's own: */
@@ -51,7 +51,7 @@ struct tenon_plan {
     double scalars[TN_MAX_SCALARS];
     void *kept; /* what the memory of kept operands belongs to */
     void (*release_kept)(void *object);
-    const struct tn_operation *described;
+    const struct tn_operation *operation;
     void *params; /* a copy of the call's, without a solver */
     /* Of either; NULL where the output is empty. */
     tn_problem *problem;

@@ -6,28 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static tenon_status check_stream(const char *operation, const tenon_stream *stream,
+static tenon_status check_stream(const char *caller, const tenon_stream *stream,
                                  const tenon_plan *plan)
 {
     if (stream->context == plan->recording.context)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: stream %p is of another context than the plan", operation,
+                   "%s: stream %p is of another context than the plan", caller,
                    (const void *)stream);
 }
 
-static tenon_status check_run(const char *operation, tenon_stream *stream, const tenon_plan *plan,
+static tenon_status check_run(const char *caller, tenon_stream *stream, const tenon_plan *plan,
                               const tenon_memory *memories, uint32_t count)
 {
     if (count != tenon_plan_operands(plan))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands",
-                       operation, count, plan->operation, tenon_plan_operands(plan));
-    TN_TRY(check_stream(operation, stream, plan));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u operands", caller,
+                       count, plan->caller, tenon_plan_operands(plan));
+    TN_TRY(check_stream(caller, stream, plan));
     for (uint32_t i = 0; i < count; i++)
         if (memories[i].kind > TENON_MEMORY_USM || memories[i].reserved != 0) {
             char name[24];
             snprintf(name, sizeof name, "memories[%u]", i);
-            return tn_handle_check(operation, name, &memories[i]);
+            return tn_handle_check(caller, name, &memories[i]);
         }
     return TENON_OK;
 }
@@ -59,48 +59,48 @@ static uint32_t number_of(const tenon_plan *plan, const char *name)
 }
 
 /* Puts an operand in its place among all. */
-static tenon_status take_operand(const char *operation, const tenon_plan *plan, uint32_t at,
+static tenon_status take_operand(const char *caller, const tenon_plan *plan, uint32_t at,
                                  const tenon_operand *given, bool *is_given, tn_operand *operands)
 {
     char names[512], argument[32];
     snprintf(argument, sizeof argument, "operands[%u]", at);
     if (given->name == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: name is NULL", operation, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: name is NULL", caller, argument);
     const uint32_t i = number_of(plan, given->name);
     if (i == plan->operand_count ||
         (!plan->operands[i].present && given->memory.kind != TENON_MEMORY_NONE))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: \"%s\" is none of what %s takes: %s",
-                       operation, argument, given->name, plan->operation, list_names(plan, names));
+                       caller, argument, given->name, plan->caller, list_names(plan, names));
     if (is_given[i])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: \"%s\" is there a second time; %s takes %s", operation, argument,
-                       given->name, plan->operation, list_names(plan, names));
-    TN_TRY(tn_handle_check(operation, argument, &given->memory));
+                       "%s: %s: \"%s\" is there a second time; %s takes %s", caller, argument,
+                       given->name, plan->caller, list_names(plan, names));
+    TN_TRY(tn_handle_check(caller, argument, &given->memory));
     is_given[i] = true;
     if (!plan->operands[i].present)
         return TENON_OK;
     tenon_tensor view = plan->operands[i].view;
     view.offset = given->offset;
-    TN_TRY(tn_tensor_check(operation, given->name, &view)); /* its offset alone is new */
+    TN_TRY(tn_tensor_check(caller, given->name, &view)); /* its offset alone is new */
     operands[i] = (tn_operand){given->memory, given->offset};
     return TENON_OK;
 }
 
-static tenon_status take_operands(const char *operation, const tenon_plan *plan,
+static tenon_status take_operands(const char *caller, const tenon_plan *plan,
                                   const tenon_operand *given, uint32_t count,
                                   tn_operand operands[TN_MAX_OPERANDS])
 {
     bool is_given[TN_MAX_OPERANDS] = {false};
     char names[512];
     for (uint32_t i = 0; i < count; i++)
-        TN_TRY(take_operand(operation, plan, i, &given[i], is_given, operands));
+        TN_TRY(take_operand(caller, plan, i, &given[i], is_given, operands));
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         const tn_planned *x = &plan->operands[i];
         if (x->kept)
             operands[i] = (tn_operand){x->view.memory, x->view.offset};
         else if (x->present && !is_given[i])
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is missing; %s takes %s",
-                           operation, x->name, plan->operation, list_names(plan, names));
+                           caller, x->name, plan->caller, list_names(plan, names));
     }
     return TENON_OK;
 }
@@ -137,7 +137,7 @@ static tenon_status check_operands(const tenon_plan *plan, tenon_context *contex
                                    const tn_operand *operands)
 {
     tenon_tensor views[TN_MAX_OPERANDS];
-    tn_call call = {.operation = plan->operation, .operand_count = plan->operand_count};
+    tn_call call = {.caller = plan->caller, .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         const tn_planned *planned = &plan->operands[i];
         views[i] = planned->view;
@@ -180,12 +180,13 @@ static tenon_status run_verbosely(tenon_stream *stream, const tenon_plan *plan,
                           tn_scalars_text(scalars->given, scalars->given_count, text), sync);
 }
 
-static tenon_status run(tenon_stream *stream, const tenon_plan *plan, const tn_operand *operands,
-                        const run_scalars *scalars, const tenon_sync *sync)
+static tenon_status plan_run_run(tenon_stream *stream, const tenon_plan *plan,
+                                 const tn_operand *operands, const run_scalars *scalars,
+                                 const tenon_sync *sync)
 {
     if (stream->context->is_verbose)
         return run_verbosely(stream, plan, operands, scalars, sync);
-    return tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
+    return tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands,
                             scalars->values, sync);
 }
 
@@ -195,12 +196,12 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
 {
     tn_operand operands[TN_MAX_OPERANDS];
     tenon_memory all[TN_MAX_OPERANDS];
-    static const char operation[] = "tenon_plan_run";
-    TN_TRY(tn_stream_check(operation, stream));
+    static const char caller[] = "tenon_plan_run";
+    TN_TRY(tn_stream_check(caller, stream));
     if (plan == NULL || memories == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        plan == NULL ? "plan" : "memories");
-    TN_TRY(check_run(operation, stream, plan, memories, count));
+    TN_TRY(check_run(caller, stream, plan, memories, count));
     TN_TRY(tn_plan_await(plan));
     memories = all_memories(plan, memories, all);
     for (uint32_t i = 0; i < plan->operand_count; i++)
@@ -209,7 +210,7 @@ TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *pl
                           : (tn_operand){0};
     if (!is_plain(plan, stream->context, memories))
         TN_TRY(check_operands(plan, stream->context, operands));
-    return run(stream, plan, operands, &(run_scalars){plan->scalars, NULL, 0}, sync);
+    return plan_run_run(stream, plan, operands, &(run_scalars){plan->scalars, NULL, 0}, sync);
 }
 
 TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon_plan *plan,
@@ -217,21 +218,21 @@ TENON_API tenon_status tenon_plan_run_operands(tenon_stream *stream, const tenon
                                                const tenon_scalar *scalars, uint32_t scalar_count,
                                                const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_plan_run_operands";
+    static const char caller[] = "tenon_plan_run_operands";
     tn_operand operands[TN_MAX_OPERANDS] = {{{0}, 0}};
     double own[TN_MAX_SCALARS];
-    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_stream_check(caller, stream));
     if (plan == NULL || (given == NULL && count > 0) || (scalars == NULL && scalar_count > 0))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        plan == NULL                 ? "plan"
                        : given == NULL && count > 0 ? "operands"
                                                     : "scalars");
-    TN_TRY(check_stream(operation, stream, plan));
-    TN_TRY(take_operands(operation, plan, given, count, operands));
+    TN_TRY(check_stream(caller, stream, plan));
+    TN_TRY(take_operands(caller, plan, given, count, operands));
     if (scalar_count > 0)
-        TN_TRY(tn_scalars_take(operation, plan, scalars, scalar_count, own));
+        TN_TRY(tn_scalars_take(caller, plan, scalars, scalar_count, own));
     const run_scalars taken = {scalar_count > 0 ? own : plan->scalars, scalars, scalar_count};
     TN_TRY(tn_plan_await(plan));
     TN_TRY(check_operands(plan, stream->context, operands));
-    return run(stream, plan, operands, &taken, sync);
+    return plan_run_run(stream, plan, operands, &taken, sync);
 }

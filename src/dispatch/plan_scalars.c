@@ -27,7 +27,7 @@ static bool is_place(const tenon_plan *plan, const tn_field *field, uint32_t ele
 /* The next one from a field's element on, which are those to look at then; false past the last. */
 static bool next_place(const tenon_plan *plan, uint32_t *field, uint32_t *element, place *out)
 {
-    const tn_operation *operation = plan->described;
+    const tn_operation *operation = plan->operation;
     for (; *field < operation->field_count; (*field)++, *element = 0)
         while (*element < operation->fields[*field].count)
             if (is_place(plan, &operation->fields[*field], (*element)++, out))
@@ -91,7 +91,7 @@ TENON_API tenon_scalar tenon_plan_scalar(const tenon_plan *plan, uint32_t index)
 #define MOST_EXACT (UINT64_C(1) << 53)
 
 /* Writes a value in its place. */
-static tenon_status put(const char *operation, uint32_t number, const tenon_scalar *given,
+static tenon_status put(const char *caller, uint32_t number, const tenon_scalar *given,
                         const place *p, unsigned char *params)
 {
     const bool is_real = given->kind == TENON_SCALAR_F64;
@@ -99,18 +99,18 @@ static tenon_status put(const char *operation, uint32_t number, const tenon_scal
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: scalars[%u]: \"%s\": kind is %u and reserved is %u; make it by "
                        "tenon_scalar_f64 or tenon_scalar_u64",
-                       operation, number, given->name, given->kind, given->reserved);
+                       caller, number, given->name, given->kind, given->reserved);
     if (p->field->type == TN_FIELD_U64 && is_real)
         return tn_fail(
             TENON_ERROR_INVALID_ARGUMENT,
             "%s: scalars[%u]: \"%s\" is the double %.17g, must be an integer of 64 bits: "
             "tenon_scalar_u64",
-            operation, number, given->name, given->real);
+            caller, number, given->name, given->real);
     if (p->field->type == TN_FIELD_F64 && !is_real && given->integer > MOST_EXACT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: scalars[%u]: \"%s\" is the integer %" PRIu64 ", must be a double "
                        "(tenon_scalar_f64), or at most 2^53",
-                       operation, number, given->name, given->integer);
+                       caller, number, given->name, given->integer);
     const double real = is_real ? given->real : (double)given->integer;
     memcpy(params + p->offset,
            p->field->type == TN_FIELD_F64 ? (const void *)&real : &given->integer, sizeof real);
@@ -126,24 +126,24 @@ static bool is_repeated(const tenon_scalar *given, uint32_t number)
 }
 
 /* Puts a scalar into a copy of the plan's parameters. */
-static tenon_status take_scalar(const char *operation, const tenon_plan *plan,
+static tenon_status take_scalar(const char *caller, const tenon_plan *plan,
                                 const tenon_scalar *given, uint32_t number, unsigned char *params)
 {
     char names[512];
     place p = {0};
     if (given[number].name == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: name is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: name is NULL", caller,
                        number);
     if (!find_place(plan, given[number].name, &p))
         return tn_fail(
             TENON_ERROR_INVALID_ARGUMENT,
             "%s: scalars[%u]: \"%s\" is not a scalar of this plan of %s, whose scalars are %s",
-            operation, number, given[number].name, plan->operation, list_names(plan, names));
+            caller, number, given[number].name, plan->caller, list_names(plan, names));
     if (is_repeated(given, number))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: scalars[%u]: \"%s\" is given a second time", operation, number,
+                       "%s: scalars[%u]: \"%s\" is given a second time", caller, number,
                        given[number].name);
-    return put(operation, number, &given[number], &p, params);
+    return put(caller, number, &given[number], &p, params);
 }
 
 /* Prepares the plan's call again with other parameters. */
@@ -152,14 +152,14 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
 {
     tn_any_problem problem;
     bool empty = false;
-    *call = (tn_call){plan->operation, plan->described, plan->recording.context, params,
+    *call = (tn_call){plan->caller, plan->operation, plan->recording.context, params,
                       .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         const tn_planned *x = &plan->operands[i];
         call->operands[i] = (tn_argument){x->name, x->given ? &x->view : NULL, x->role};
     }
-    problem.head = (tn_problem){.size = plan->described->problem_size, .forced = -1};
-    TN_TRY(plan->described->prepare(params, call, &problem.head, &empty));
+    problem.head = (tn_problem){.size = plan->operation->problem_size, .forced = -1};
+    TN_TRY(plan->operation->prepare(params, call, &problem.head, &empty));
     /* The head has what selects a solver, which is done. */
     *is_same_problem = empty || plan->problem == NULL
                            ? empty && plan->problem == NULL
@@ -170,54 +170,53 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
 }
 
 /* Whether a scalar by itself makes another problem. */
-static bool changes_problem(const char *operation, const tenon_plan *plan,
-                            const tenon_scalar *given, place *p)
+static bool changes_problem(const char *caller, const tenon_plan *plan, const tenon_scalar *given,
+                            place *p)
 {
     tn_any_params params;
     tn_call call;
     bool is_same = true;
-    memcpy(&params, plan->params, plan->described->params_size);
-    return take_scalar(operation, plan, given, 0, params.bytes) == TENON_OK &&
+    memcpy(&params, plan->params, plan->operation->params_size);
+    return take_scalar(caller, plan, given, 0, params.bytes) == TENON_OK &&
            find_place(plan, given->name, p) &&
            prepare(plan, &params, &call, &is_same) == TENON_OK && !is_same;
 }
 
-static tenon_status refuse_problem(const char *operation, const tenon_plan *plan,
+static tenon_status refuse_problem(const char *caller, const tenon_plan *plan,
                                    const tenon_scalar *given, uint32_t count)
 {
     place p = {0};
     uint32_t i = 0;
-    while (i + 1 < count && !changes_problem(operation, plan, &given[i], &p))
+    while (i + 1 < count && !changes_problem(caller, plan, &given[i], &p))
         i++;
     if (!find_place(plan, given[i].name, &p))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: \"%s\" is unknown",
-                       operation, i, given[i].name);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: \"%s\" is unknown", caller,
+                       i, given[i].name);
     const tenon_scalar planned = value_at(&p, plan->params);
     const double value =
         given[i].kind == TENON_SCALAR_F64 ? given[i].real : (double)given[i].integer;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: scalars[%u]: \"%s\" is %g, must %s: the plan of %s was made with %g, and "
                    "other kernels serve this value; make another plan",
-                   operation, i, p.name, value,
+                   caller, i, p.name, value,
                    planned.real == 0 ? "be 0"
                    : value == 0      ? "not be 0"
                                      : "need the same kernels",
-                   plan->operation, planned.real);
+                   plan->caller, planned.real);
 }
 
-tenon_status tn_scalars_take(const char *operation, const tenon_plan *plan,
-                             const tenon_scalar *given, uint32_t count,
-                             double scalars[TN_MAX_SCALARS])
+tenon_status tn_scalars_take(const char *caller, const tenon_plan *plan, const tenon_scalar *given,
+                             uint32_t count, double scalars[TN_MAX_SCALARS])
 {
     tn_any_params params;
     tn_call call;
     bool is_same;
-    memcpy(&params, plan->params, plan->described->params_size);
+    memcpy(&params, plan->params, plan->operation->params_size);
     for (uint32_t i = 0; i < count; i++)
-        TN_TRY(take_scalar(operation, plan, given, i, params.bytes));
+        TN_TRY(take_scalar(caller, plan, given, i, params.bytes));
     TN_TRY(prepare(plan, &params, &call, &is_same));
     if (!is_same)
-        return refuse_problem(operation, plan, given, count);
+        return refuse_problem(caller, plan, given, count);
     memcpy(scalars, call.scalars, sizeof call.scalars);
     return TENON_OK;
 }

@@ -33,8 +33,8 @@ static tenon_plan **bucket_of(tn_plan_table *table, uint64_t hash)
     return &table->buckets[hash % TN_PLAN_TABLE_BUCKETS];
 }
 
-static tenon_plan *find(tn_plan_table *table, const tn_family *family, const tn_problem *problem,
-                        uint64_t hash)
+static tenon_plan *plan_table_find(tn_plan_table *table, const tn_family *family,
+                                   const tn_problem *problem, uint64_t hash)
 {
     for (tenon_plan *plan = *bucket_of(table, hash); plan != NULL; plan = plan->next_in_bucket)
         if (plan->hash == hash && plan->family == family && plan->problem->size == problem->size &&
@@ -115,7 +115,7 @@ tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out)
     tn_plan_table *table = &dispatch->plans;
     uint64_t hash = XXH3_64bits(problem, problem->size);
     tn_mutex_lock(&table->lock);
-    tenon_plan *plan = find(table, family, problem, hash);
+    tenon_plan *plan = plan_table_find(table, family, problem, hash);
     *out = plan != NULL ? use(table, plan) : NULL;
     tn_mutex_unlock(&table->lock);
     if (*out != NULL) {
@@ -133,7 +133,7 @@ tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out)
         return TENON_OK;
     }
     tn_mutex_lock(&table->lock);
-    if ((plan = find(table, family, problem, hash)) != NULL) {
+    if ((plan = plan_table_find(table, family, problem, hash)) != NULL) {
         spare = made;
     } else {
         evicted = table->count == TN_PLAN_TABLE_CAPACITY ? take_oldest(table) : NULL;

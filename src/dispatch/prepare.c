@@ -71,7 +71,7 @@ static bool is_dropped(const later *l)
     return atomic_load(&l->plan->references) == 1;
 }
 
-static tenon_status record(const later *l)
+static tenon_status prepare_record(const later *l)
 {
     return is_dropped(l) ? TENON_OK : tn_plan_record(l->plan, &l->request);
 }
@@ -79,7 +79,7 @@ static tenon_status record(const later *l)
 static void make(tn_preparer *p, later *l)
 {
     tenon_plan *plan = l->plan;
-    const tenon_status status = record(l);
+    const tenon_status status = prepare_record(l);
     char *message = status != TENON_OK ? tn_text_copy(tenon_last_error()) : NULL;
     tn_mutex_lock(&p->lock);
     plan->failure = status;
@@ -222,7 +222,7 @@ static tn_preparer *preparer_of(tenon_context *context)
 static later *copy(tenon_plan *plan, const tn_request *request)
 {
     const tn_call *call = request->call;
-    const size_t size = call->described->params_size;
+    const size_t size = call->operation->params_size;
     later *l = malloc(sizeof *l + size);
     if (l == NULL)
         return NULL;
@@ -263,7 +263,7 @@ tenon_status tn_prepare_later(tenon_plan *plan, const tn_request *request)
 tenon_status tn_plan_await(const tenon_plan *plan)
 {
     if (atomic_load_explicit(&plan->is_pending, memory_order_acquire)) {
-        TN_TRY(tn_gate_check(plan->operation));
+        TN_TRY(tn_gate_check(plan->caller));
         tn_preparer *p = preparer_of(plan->recording.context);
         tn_mutex_lock(&p->lock);
         while (atomic_load(&plan->is_pending))
@@ -278,16 +278,16 @@ tenon_status tn_plan_await(const tenon_plan *plan)
 
 TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
 {
-    static const char operation[] = "tenon_prepare_begin";
+    static const char caller[] = "tenon_prepare_begin";
     if (context == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
     if (preparing != NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: this thread has begun already, for context %p", operation,
+                       "%s: this thread has begun already, for context %p", caller,
                        (void *)preparing);
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     if (preparer_of(context) == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", caller);
     tenon_context_retain(context);
     tn_process_know_thread();
     preparing = context;
@@ -308,16 +308,16 @@ TENON_API tenon_status tenon_prepare_end(tenon_context *context)
 TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *made,
                                               uint64_t *asked)
 {
-    static const char operation[] = "tenon_prepare_progress";
+    static const char caller[] = "tenon_prepare_progress";
     if (context == NULL || made == NULL || asked == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context"
                        : made == NULL  ? "made"
                                        : "asked");
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     tn_preparer *p = preparer_of(context);
     if (p == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", caller);
     tn_mutex_lock(&p->lock);
     *made = p->made_count;
     *asked = p->asked_count;

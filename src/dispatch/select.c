@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *configure(tenon_context *context, const tn_problem *problem, bool is_estimate,
-                             tn_choice *choice)
+static const char *select_configure(tenon_context *context, const tn_problem *problem,
+                                    bool is_estimate, tn_choice *choice)
 {
     const tn_solver *solver = choice->solver;
     int32_t values[TN_MAX_PARAMETERS];
@@ -31,7 +31,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 
 const char *tn_configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
-    return configure(context, problem, false, choice);
+    return select_configure(context, problem, false, choice);
 }
 
 void tn_choice_options(tenon_context *context, tn_choice *choice, const char *format, ...)
@@ -45,7 +45,7 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
 }
 
 /* What the launches ask for is known before any of it is built. */
-static void build_ahead(const char *operation, tenon_context *context, const tn_problem *problem,
+static void build_ahead(const char *caller, tenon_context *context, const tn_problem *problem,
                         const tn_choice *choice)
 {
     tn_build_list asks = {.count = 0};
@@ -53,19 +53,19 @@ static void build_ahead(const char *operation, tenon_context *context, const tn_
     tn_kept_message kept;
     if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
         return;
-    (void)choice->solver->launch(operation, &listing, problem, choice);
+    (void)choice->solver->launch(caller, &listing, problem, choice);
     tn_build_list_run(context, &asks);
     tn_message_restore(&kept);
 }
 
-tenon_status tn_choice_record(const char *operation, tn_recording *recording,
+tenon_status tn_choice_record(const char *caller, tn_recording *recording,
                               const tn_problem *problem, const tn_choice *choice)
 {
     if (recording->asks == NULL)
-        build_ahead(operation, recording->context, problem, choice);
+        build_ahead(caller, recording->context, problem, choice);
     if (choice->workspace > recording->workspace)
         recording->workspace = choice->workspace;
-    return choice->solver->launch(operation, recording, problem, choice);
+    return choice->solver->launch(caller, recording, problem, choice);
 }
 
 /* A check by which a driver compiled a variant anew has changed its options. */
@@ -107,13 +107,13 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
 }
 
 /* Why a solver is not chosen for a problem; NULL where it may be, and then its time is known. */
-static const char *refuses(tenon_context *context, const tn_problem *problem,
-                           const tn_solver *solver, double *time)
+static const char *select_refuses(tenon_context *context, const tn_problem *problem,
+                                  const tn_solver *solver, double *time)
 {
     tn_choice choice;
     choice.solver = solver;
     memset(choice.values, 0, sizeof choice.values);
-    const char *why = configure(context, problem, true, &choice);
+    const char *why = select_configure(context, problem, true, &choice);
     *time = choice.time;
     return why != NULL                                   ? why
            : choice.never_chosen != NULL                 ? choice.never_chosen
@@ -130,7 +130,7 @@ uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn
     tn_constants_need(context);
     for (uint32_t i = 0; i < family->solver_count; i++) {
         tn_candidate c = {.solver = family->solvers[i]};
-        c.why_not = refuses(context, problem, c.solver, &c.time);
+        c.why_not = select_refuses(context, problem, c.solver, &c.time);
         if (c.why_not != NULL) {
             refused[refused_count++] = c;
             continue;
@@ -144,7 +144,7 @@ uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn
     return serving;
 }
 
-static tenon_status fail_with_reasons(const char *operation, const tn_family *family,
+static tenon_status fail_with_reasons(const char *caller, const tn_family *family,
                                       const tn_candidate *refused)
 {
     char reasons[1024] = "";
@@ -152,24 +152,24 @@ static tenon_status fail_with_reasons(const char *operation, const tn_family *fa
     for (uint32_t i = 0; i < family->solver_count && used < sizeof reasons - 1; i++)
         used += (size_t)snprintf(reasons + used, sizeof reasons - used, "\n  %s/%s: %s",
                                  family->name, refused[i].solver->name, refused[i].why_not);
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", operation, reasons);
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: no solver can serve:%s", caller, reasons);
 }
 
 double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem)
 {
     double least = (double)INFINITY, time;
     for (uint32_t i = 0; i < family->solver_count; i++)
-        if (refuses(context, problem, family->solvers[i], &time) == NULL && time < least)
+        if (select_refuses(context, problem, family->solvers[i], &time) == NULL && time < least)
             least = time;
     return least;
 }
 
-tenon_status tn_problem_record(const char *operation, tn_recording *recording,
-                               const tn_family *family, const tn_problem *problem)
+tenon_status tn_problem_record(const char *caller, tn_recording *recording, const tn_family *family,
+                               const tn_problem *problem)
 {
     tn_choice choice;
-    TN_TRY(tn_select(&(tn_request){operation, recording->context, family, problem, NULL}, &choice));
-    return tn_choice_record(operation, recording, problem, &choice);
+    TN_TRY(tn_select(&(tn_request){caller, recording->context, family, problem, NULL}, &choice));
+    return tn_choice_record(caller, recording, problem, &choice);
 }
 
 /* What has come of the candidates that were tried. */
@@ -202,18 +202,18 @@ static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bo
 }
 
 /* No candidate passes, whatever the crash guard says of it. */
-static tenon_status fail_with_tally(const char *operation, const tn_tally *tally)
+static tenon_status fail_with_tally(const char *caller, const tn_tally *tally)
 {
     if (tally->last != TENON_OK)
         return tally->last;
     if (tally->failed == 0)
         return tn_fail(TENON_ERROR_SOLVER_BARRED,
                        "%s: every solver gives wrong results on this device; the last one: %s",
-                       operation, tally->why);
+                       caller, tally->why);
     return tn_fail(TENON_ERROR_SOLVER_BARRED,
                    "%s: no solver serves on this device: %u give wrong results, %u cannot be "
                    "checked; the last one: %s",
-                   operation, tally->wrong, tally->failed, tally->why);
+                   caller, tally->wrong, tally->failed, tally->why);
 }
 
 /* The first of them that is right on this device. Those that the crash guard bars are left out, but

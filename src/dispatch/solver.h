@@ -96,8 +96,8 @@ struct tn_solver {
      * forced. Returns why it cannot serve the problem on this device; NULL where it can. */
     const char *(*configure)(tenon_context *context, const tn_problem *problem, tn_choice *choice);
     /* Records the launches of a choice that was configured for the problem. */
-    tenon_status (*launch)(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice);
+    tenon_status (*launch)(const char *caller, tn_recording *recording, const tn_problem *problem,
+                           const tn_choice *choice);
 };
 
 /* Configures a choice whose solver and forced values are given, all else is zeroed first. Returns
@@ -133,7 +133,7 @@ static inline void tn_choice_add_anew(tn_choice *choice)
 }
 
 /* Records a choice, and the workspace that it needs. */
-tenon_status tn_choice_record(const char *operation, tn_recording *recording,
+tenon_status tn_choice_record(const char *caller, tn_recording *recording,
                               const tn_problem *problem, const tn_choice *choice);
 
 /* Whether it is that solver, or a copy of it, as tests make. */
@@ -190,7 +190,7 @@ char *tn_solver_name(const tn_family *family, const tn_choice *choice,
                      char text[TN_SOLVER_NAME_SIZE]);
 
 /* Reads such a name into the problem's head; NULL leaves the choice open. */
-tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
+tenon_status tn_solver_force(const char *caller, const tn_family *family, const char *name,
                              tn_problem *problem);
 
 /* The solver of such a name, with parameters or without; NULL where it is none of the family's. */
@@ -199,7 +199,7 @@ const tn_solver *tn_solver_named(const tn_family *family, const char *name);
 /* What one operation asks of another, by the rules of choosing: the time that a problem should
  * take (infinite where no solver may be chosen), and its launches. */
 double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem);
-tenon_status tn_problem_record(const char *operation, tn_recording *recording,
-                               const tn_family *family, const tn_problem *problem);
+tenon_status tn_problem_record(const char *caller, tn_recording *recording, const tn_family *family,
+                               const tn_problem *problem);
 
 #endif

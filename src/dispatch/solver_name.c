@@ -16,9 +16,9 @@ char *tn_solver_name(const tn_family *family, const tn_choice *choice,
     return text;
 }
 
-static tenon_status fail(const char *operation, const char *name, const char *why)
+static tenon_status fail(const char *caller, const char *name, const char *why)
 {
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\" %s", operation, name, why);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\" %s", caller, name, why);
 }
 
 static int32_t find_solver(const tn_family *family, const char *name, size_t length)
@@ -58,25 +58,25 @@ static int32_t read_parameter(const tn_solver *solver, const char **text, long *
     return -1;
 }
 
-static tenon_status read_parameters(const char *operation, const char *name, const char *text,
+static tenon_status read_parameters(const char *caller, const char *name, const char *text,
                                     const tn_solver *solver, tn_problem *problem)
 {
     do {
         long value;
         int32_t i = read_parameter(solver, &text, &value);
         if (i < 0)
-            return fail(operation, name, "has a parameter that the solver does not know");
+            return fail(caller, name, "has a parameter that the solver does not know");
         if (value < solver->parameters[i].low || value > solver->parameters[i].high || value == 0)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: solver: \"%s\": %s is %ld, must be from %d to %d", operation, name,
+                           "%s: solver: \"%s\": %s is %ld, must be from %d to %d", caller, name,
                            solver->parameters[i].name, value, solver->parameters[i].low,
                            solver->parameters[i].high);
         if (problem->forced_values[i] != 0)
-            return fail(operation, name, "has a parameter twice");
+            return fail(caller, name, "has a parameter twice");
         problem->forced_values[i] = (int32_t)value;
     } while (*text == ',' && *++text != '\0');
     return *text == '\0' && text[-1] != ',' ? TENON_OK
-                                            : fail(operation, name, "does not end where it should");
+                                            : fail(caller, name, "does not end where it should");
 }
 
 /* Completes a failure by the names that there are. */
@@ -91,7 +91,7 @@ static tenon_status list_solvers(const tn_family *family)
     return TENON_ERROR_INVALID_ARGUMENT;
 }
 
-tenon_status tn_solver_force(const char *operation, const tn_family *family, const char *name,
+tenon_status tn_solver_force(const char *caller, const tn_family *family, const char *name,
                              tn_problem *problem)
 {
     problem->forced = -1;
@@ -100,15 +100,15 @@ tenon_status tn_solver_force(const char *operation, const tn_family *family, con
     size_t family_length = strlen(family->name);
     if (strncmp(name, family->name, family_length) != 0 || name[family_length] != '/')
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: solver: \"%s\" is not a solver of %s",
-                       operation, name, family->name);
+                       caller, name, family->name);
     const char *solver = name + family_length + 1, *colon = strchr(solver, ':');
     problem->forced =
         find_solver(family, solver, colon != NULL ? (size_t)(colon - solver) : strlen(solver));
     if (problem->forced < 0) {
-        fail(operation, name, "names a solver that there is not");
+        fail(caller, name, "names a solver that there is not");
         return list_solvers(family);
     }
     if (colon == NULL)
         return TENON_OK;
-    return read_parameters(operation, name, colon + 1, family->solvers[problem->forced], problem);
+    return read_parameters(caller, name, colon + 1, family->solvers[problem->forced], problem);
 }

@@ -22,14 +22,14 @@ tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
     char text[TN_REPEAT_SIZE] = "";
     TN_TRY(tenon_stream_finish(stream)); /* what others have enqueued is not this call's time */
     const uint64_t began = tn_now();
-    TN_TRY(tn_recording_run(plan->operation, plan->name, stream, &plan->recording, operands,
-                            scalars, sync));
+    TN_TRY(tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands, scalars,
+                            sync));
     TN_TRY(tenon_stream_finish(stream));
     const double microseconds = 1e-3 * (double)(tn_now() - began);
     for (uint32_t i = 0; i < count; i++)
         if (named[i].view != NULL)
             add(text, named[i].name, named[i].view);
-    fprintf(stderr, "tenon: %.1f us %s %s%s%s\n", microseconds, plan->operation, plan->name, text,
+    fprintf(stderr, "tenon: %.1f us %s %s%s%s\n", microseconds, plan->caller, plan->name, text,
             scalars_text);
     return TENON_OK;
 }

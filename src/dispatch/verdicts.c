@@ -14,7 +14,7 @@
 /* The first line of a key: what it is of. */
 #define TN_KEY_WORDS (TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 16)
 
-static tn_checked_variant *find(tn_dispatch *dispatch, const char *key)
+static tn_checked_variant *verdicts_find(tn_dispatch *dispatch, const char *key)
 {
     for (uint32_t i = 0; i < dispatch->checked_count; i++)
         if (strcmp(dispatch->checked[i].key, key) == 0)
@@ -27,7 +27,7 @@ bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, b
                        char why[256])
 {
     tn_mutex_lock(&dispatch->checked_lock);
-    const tn_checked_variant *known = find(dispatch, key);
+    const tn_checked_variant *known = verdicts_find(dispatch, key);
     if (known != NULL && known->right && (paths & ~known->paths) != 0)
         known = NULL;
     if (known != NULL) {
@@ -60,7 +60,7 @@ void tn_verdict_remember(tn_dispatch *dispatch, const char *key, uint64_t paths,
                          const char *why)
 {
     tn_mutex_lock(&dispatch->checked_lock);
-    tn_checked_variant *variant = find(dispatch, key);
+    tn_checked_variant *variant = verdicts_find(dispatch, key);
     if (variant == NULL)
         variant = append(dispatch, key);
     if (variant != NULL && variant->right) {
@@ -112,7 +112,7 @@ void tn_verdict_store(tenon_context *context, const char *key)
     tn_dispatch *dispatch = tn_dispatch_of(context);
     char text[384] = "";
     tn_mutex_lock(&dispatch->checked_lock);
-    const tn_checked_variant *known = find(dispatch, key);
+    const tn_checked_variant *known = verdicts_find(dispatch, key);
     if (known != NULL)
         snprintf(text, sizeof text, "right %d paths %" PRIx64 "\n%s", known->right, known->paths,
                  known->why);
@@ -146,7 +146,7 @@ static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WO
 static bool is_known(tn_dispatch *dispatch, const char *key)
 {
     tn_mutex_lock(&dispatch->checked_lock);
-    const bool known = find(dispatch, key) != NULL;
+    const bool known = verdicts_find(dispatch, key) != NULL;
     tn_mutex_unlock(&dispatch->checked_lock);
     return known;
 }
@@ -196,15 +196,15 @@ static void tell_own(tn_dispatch *dispatch, const telling *t)
 TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
                                             void *user)
 {
-    static const char operation[] = "tenon_context_barred";
+    static const char caller[] = "tenon_context_barred";
     if (context == NULL || barred == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "barred");
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     tn_dispatch *dispatch = tn_dispatch_of(context);
     telling t = {dispatch, context->identity, barred, user};
     if (dispatch == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     tell_own(dispatch, &t);
     if (context->identity == NULL)
         return TENON_OK;

@@ -162,7 +162,7 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
 /* What is known of a capability, by a trial where it is not known yet. Fails where the trial cannot
  * be made: then nothing is known, and the next one to ask tries again. The message of that is for
  * the caller of `operation`; with NULL nobody is told. */
-static tenon_status find_out(const char *operation, tenon_context *context,
+static tenon_status find_out(const char *caller, tenon_context *context,
                              tenon_capability capability, tn_capability_result *result)
 {
     tn_kept_message kept;
@@ -177,13 +177,13 @@ static tenon_status find_out(const char *operation, tenon_context *context,
         result->available = false;
         atomic_fetch_add(&context->capabilities.unmade, 1);
     }
-    if (status != TENON_OK && operation != NULL && !is_kept)
-        tn_fail(status, "%s: no memory to try %s", operation, tn_trials[capability].name);
-    else if (status != TENON_OK && operation != NULL)
-        tn_fail_because(status, "%s: whether %s has %s cannot be tried", operation,
+    if (status != TENON_OK && caller != NULL && !is_kept)
+        tn_fail(status, "%s: no memory to try %s", caller, tn_trials[capability].name);
+    else if (status != TENON_OK && caller != NULL)
+        tn_fail_because(status, "%s: whether %s has %s cannot be tried", caller,
                         context->device.info.name, tn_trials[capability].name);
     if (is_kept)
-        tn_message_end(&kept, operation != NULL ? status : TENON_OK);
+        tn_message_end(&kept, caller != NULL ? status : TENON_OK);
     return status;
 }
 
@@ -194,11 +194,11 @@ static tn_capability_result get(tenon_context *context, tenon_capability capabil
     return result;
 }
 
-tenon_status tn_context_try(const char *operation, tenon_context *context,
-                            tenon_capability capability, bool *available)
+tenon_status tn_context_try(const char *caller, tenon_context *context, tenon_capability capability,
+                            bool *available)
 {
     tn_capability_result result;
-    TN_TRY(find_out(operation, context, capability, &result));
+    TN_TRY(find_out(caller, context, capability, &result));
     *available = result.available;
     return TENON_OK;
 }
@@ -314,19 +314,19 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
                                                 uint32_t *available, char *reason,
                                                 size_t reason_size)
 {
-    static const char operation[] = "tenon_context_capability";
+    static const char caller[] = "tenon_context_capability";
     if (context == NULL || available == NULL || (reason == NULL && reason_size > 0))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL     ? "context"
                        : available == NULL ? "available"
                                            : "reason");
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     if ((unsigned)capability >= TN_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: capability is %d, which is no tenon_capability", operation,
+                       "%s: capability is %d, which is no tenon_capability", caller,
                        (int)capability);
     tn_capability_result result;
-    TN_TRY(find_out(operation, context, capability, &result));
+    TN_TRY(find_out(caller, context, capability, &result));
     *available = result.available;
     if (reason != NULL)
         snprintf(reason, reason_size, "%s", result.reason);

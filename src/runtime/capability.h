@@ -16,8 +16,8 @@ bool tn_context_has(tenon_context *context, tenon_capability capability);
 
 /* The same for a caller who is told that the device lacks something: fails, with the trial's
  * status, where the trial cannot be made. */
-tenon_status tn_context_try(const char *operation, tenon_context *context,
-                            tenon_capability capability, bool *available);
+tenon_status tn_context_try(const char *caller, tenon_context *context, tenon_capability capability,
+                            bool *available);
 
 /* How many trials could not be made so far. What is chosen while the number grows may be less than
  * the device can do, and must not be kept. */

@@ -19,8 +19,9 @@ uint32_t tn_trial_items(const tn_trial *t)
 }
 
 /* Launches one of the trial's kernels on a tensor of results, and waits. */
-static tenon_status launch(tenon_stream *stream, const tn_trial *t, const char *options,
-                           const char *kernel, const tenon_tensor *results)
+static tenon_status capability_run_launch(tenon_stream *stream, const tn_trial *t,
+                                          const char *options, const char *kernel,
+                                          const tenon_tensor *results)
 {
     trial_args args = {1, TIMED_ITERATIONS};
     tn_launch one = {.source = t->source,
@@ -58,7 +59,7 @@ static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const ch
     tenon_status status =
         tenon_tensor_upload(stream, values, items * sizeof *values, &results, NULL);
     if (status == TENON_OK)
-        status = launch(stream, t, options, kernel, &results);
+        status = capability_run_launch(stream, t, options, kernel, &results);
     if (status == TENON_OK)
         status = tenon_tensor_download(stream, &results, values, items * sizeof *values, NULL);
     tenon_memory_destroy(&results.memory);

@@ -12,7 +12,7 @@ bool tn_cl_loses_device(cl_int error);
 
 /* Fails with the status that `error` means, and a message naming the operation and the OpenCL
  * function that gave it. */
-tenon_status tn_fail_opencl(const char *operation, const char *function, cl_int error);
+tenon_status tn_fail_opencl(const char *caller, const char *function, cl_int error);
 
 /* Whether the error of a build says that the driver does not take the program. It may as well be
  * short of something, and then take it the next time. */
@@ -24,11 +24,11 @@ bool tn_cl_refuses_program(cl_int error);
 bool tn_failure_lasts(tenon_status status);
 
 /* Leaves with a failure status unless the OpenCL call named gave CL_SUCCESS. */
-#define TN_CL_TRY(operation, function, error)                                                      \
+#define TN_CL_TRY(caller, function, error)                                                         \
     do {                                                                                           \
         cl_int tn_cl_try_error = (error);                                                          \
         if (tn_cl_try_error != CL_SUCCESS)                                                         \
-            return tn_fail_opencl(operation, function, tn_cl_try_error);                           \
+            return tn_fail_opencl(caller, function, tn_cl_try_error);                              \
     } while (0)
 
 #endif

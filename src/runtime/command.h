@@ -13,11 +13,11 @@ typedef struct tn_command {
 } tn_command;
 
 /* The part of it that streams need whose commands all have events. */
-tenon_status tn_command_follow(const char *operation, tenon_stream *stream, tn_command *command);
+tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_command *command);
 
 /* Before it is enqueued. `sync` is what it waits for beside what the stream itself makes it wait
  * for, or NULL; its event is not looked at. A command that is begun need not be enqueued. */
-static inline tenon_status tn_command_begin(const char *operation, tenon_stream *stream,
+static inline tenon_status tn_command_begin(const char *caller, tenon_stream *stream,
                                             const tenon_sync *sync, bool wants_event,
                                             tn_command *command)
 {
@@ -25,28 +25,28 @@ static inline tenon_status tn_command_begin(const char *operation, tenon_stream 
     command->wait_list = sync != NULL ? sync->wait_list : NULL;
     command->made = NULL;
     command->event = wants_event ? &command->made : NULL;
-    return stream->is_followed ? tn_command_follow(operation, stream, command) : TENON_OK;
+    return stream->is_followed ? tn_command_follow(caller, stream, command) : TENON_OK;
 }
 
 /* Keeps the event of a command that was enqueued, as far as the stream needs it; `given` receives
  * it with a reference for the caller, unless it is NULL. TENON_ERROR_INCOMPLETE where the driver
  * gives too few references: then `given` may be left as it was. */
-tenon_status tn_command_keep(const char *operation, const char *label, tenon_stream *stream,
+tenon_status tn_command_keep(const char *caller, const char *label, tenon_stream *stream,
                              tn_command *command, cl_event *given);
 
 /* After it was enqueued. `operation` must last as long as the stream; `label` is the solver, or
  * NULL. */
-static inline tenon_status tn_command_end(const char *operation, const char *label,
+static inline tenon_status tn_command_end(const char *caller, const char *label,
                                           tenon_stream *stream, tn_command *command,
                                           cl_event *given)
 {
-    return command->made != NULL ? tn_command_keep(operation, label, stream, command, given)
+    return command->made != NULL ? tn_command_keep(caller, label, stream, command, given)
                                  : TENON_OK;
 }
 
 /* Whether a command of the stream has failed on the device since it was asked the last time: the
  * call that asks fails for it. */
-tenon_status tn_command_failure(const char *operation, tenon_stream *stream);
+tenon_status tn_command_failure(const char *caller, tenon_stream *stream);
 
 /* Lets go of the events that the stream holds. */
 void tn_commands_release(tenon_stream *stream);

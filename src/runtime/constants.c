@@ -146,8 +146,8 @@ bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
 
 /* One thread measures; those that waited for it find what it has kept. Fails where nothing can be
  * found out now. */
-static tenon_status find(tenon_context *context, const tn_device_kind *table, tn_host_speed *speed,
-                         bool *found)
+static tenon_status constants_find(tenon_context *context, const tn_device_kind *table,
+                                   tn_host_speed *speed, bool *found)
 {
     tenon_stream *stream;
     tenon_status status = TENON_OK;
@@ -188,7 +188,7 @@ static void settle_cpu(tenon_context *context)
     tn_device_kind own;
     const tn_device_kind *table = table_of(context);
     bool found = false;
-    if (table != NULL && find(context, table, &speed, &found) != TENON_OK)
+    if (table != NULL && constants_find(context, table, &speed, &found) != TENON_OK)
         return;
     if (found)
         tn_constants_apply(table, &speed, &own);

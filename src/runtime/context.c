@@ -21,10 +21,10 @@ TENON_API cl_context tenon_context_cl(const tenon_context *context)
 
 TENON_API tenon_status tenon_context_device(const tenon_context *context, tenon_device_info *info)
 {
-    static const char operation[] = "tenon_context_device";
+    static const char caller[] = "tenon_context_device";
     if (context == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
-    TN_TRY(tn_sized_check(operation, "info", info));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
+    TN_TRY(tn_sized_check(caller, "info", info));
     tn_sized_fill(info, &context->device.info, sizeof context->device.info);
     return TENON_OK;
 }

@@ -24,22 +24,23 @@ TENON_API void tenon_context_params_default(tenon_context_params *params, uint32
     tn_params_give(params, size, &defaults, sizeof defaults);
 }
 
-static tenon_status check_params(const char *operation, const tenon_context_params *params)
+static tenon_status context_create_check_params(const char *caller,
+                                                const tenon_context_params *params)
 {
     if (params->log_level > TENON_LOG_DEBUG)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: log_level is %u, must be at most %d", operation,
-                       params->log_level, TENON_LOG_DEBUG);
+                       "%s: params: log_level is %u, must be at most %d", caller, params->log_level,
+                       TENON_LOG_DEBUG);
     if (params->profiling > 1 || params->unchecked > 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be 0 or 1",
-                       operation, params->profiling > 1 ? "profiling" : "unchecked",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be 0 or 1", caller,
+                       params->profiling > 1 ? "profiling" : "unchecked",
                        params->profiling > 1 ? params->profiling : params->unchecked);
     if (params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
-                       operation, params->reserved);
+                       caller, params->reserved);
     if (params->measurements > TENON_MEASUREMENTS_MADE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: measurements is %u, which is no tenon_measurements", operation,
+                       "%s: params: measurements is %u, which is no tenon_measurements", caller,
                        params->measurements);
     return TENON_OK;
 }
@@ -63,24 +64,24 @@ static uint64_t limit_of(const tn_device *device, uint64_t wanted, uint64_t most
     return share < most ? share : most;
 }
 
-static tenon_status check_allocator(const char *operation, const tenon_allocator *allocator,
+static tenon_status check_allocator(const char *caller, const tenon_allocator *allocator,
                                     uint64_t pool_limit)
 {
     if (allocator->create == NULL || allocator->destroy == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: allocator: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: allocator: %s is NULL", caller,
                        allocator->create == NULL ? "create" : "destroy");
     if (allocator->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: allocator: reserved is %u, must be 0", operation,
+                       "%s: params: allocator: reserved is %u, must be 0", caller,
                        allocator->reserved);
     if (pool_limit != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: pool_limit is %" PRIu64 ", must be 0 with an allocator",
-                       operation, pool_limit);
+                       "%s: params: pool_limit is %" PRIu64 ", must be 0 with an allocator", caller,
+                       pool_limit);
     return TENON_OK;
 }
 
-static tenon_status open_heap(const char *operation, tenon_context *context,
+static tenon_status open_heap(const char *caller, tenon_context *context,
                               const tenon_context_params *params)
 {
     static const tenon_allocator none = TENON_ALLOCATOR_INIT;
@@ -91,31 +92,30 @@ static tenon_status open_heap(const char *operation, tenon_context *context,
     if (context->cl == NULL || (limit == 0 && params->allocator == NULL))
         return TENON_OK;
     if (params->allocator != NULL) {
-        TN_TRY(tn_params_take(operation, params->allocator, &none, sizeof none,
-                              "TENON_ALLOCATOR_INIT", &room, &taken));
-        TN_TRY(check_allocator(operation, taken, limit));
+        TN_TRY(tn_params_take(caller, params->allocator, &none, sizeof none, "TENON_ALLOCATOR_INIT",
+                              &room, &taken));
+        TN_TRY(check_allocator(caller, taken, limit));
     }
-    return tn_heap_create(operation, context->cl, largest, limit, taken, &context->heap);
+    return tn_heap_create(caller, context->cl, largest, limit, taken, &context->heap);
 }
 
-static tenon_status init_locks(const char *operation, tenon_context *context)
+static tenon_status init_locks(const char *caller, tenon_context *context)
 {
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
         !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
-        tn_followed_init(operation, &context->keeping.streams) != TENON_OK)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made",
-                       operation);
-    return tn_program_cache_init(operation, &context->programs);
+        tn_followed_init(caller, &context->keeping.streams) != TENON_OK)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", caller);
+    return tn_program_cache_init(caller, &context->programs);
 }
 
 /* A context of a device writes its calls down where the environment names a file. */
-static tenon_status open_record(const char *operation, tenon_context *context)
+static tenon_status open_record(const char *caller, tenon_context *context)
 {
     const char *path = getenv("TENON_RECORD");
     if (context->owner != NULL || context->cl == NULL || path == NULL || path[0] == '\0')
         return TENON_OK;
     if ((context->record = tn_text_copy(path)) == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
 
@@ -140,7 +140,7 @@ static void read_verbosity(tenon_context *context)
 }
 
 /* What is learnt in a context is kept under the name of its device. */
-static tenon_status open_store(const char *operation, tenon_context *context,
+static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
 {
     if (context->owner != NULL) {
@@ -151,9 +151,9 @@ static tenon_status open_store(const char *operation, tenon_context *context,
     if (context->cl == NULL)
         return TENON_OK;
     context->store_log = tn_context_log(context);
-    TN_TRY(tn_store_create(operation, &params->store, &context->store_log, &context->store));
+    TN_TRY(tn_store_create(caller, &params->store, &context->store_log, &context->store));
     if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
 
@@ -172,16 +172,16 @@ static void release_cl_context(cl_context cl)
 }
 
 /* Takes over the reference to `cl`, on failure too. */
-static tenon_status make_context(const char *operation, cl_context cl, const tn_device *device,
+static tenon_status make_context(const char *caller, cl_context cl, const tn_device *device,
                                  const tenon_context_params *params, tenon_context *owner,
                                  tenon_context **out)
 {
     tenon_context *context = calloc(1, sizeof *context);
     if (context == NULL) {
         release_cl_context(cl);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
-    tenon_status status = init_locks(operation, context);
+    tenon_status status = init_locks(caller, context);
     if (status != TENON_OK) {
         free(context);
         release_cl_context(cl);
@@ -209,9 +209,9 @@ static tenon_status make_context(const char *operation, cl_context cl, const tn_
     context->failure_user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
-    if ((status = open_heap(operation, context, params)) != TENON_OK ||
-        (status = open_store(operation, context, params)) != TENON_OK ||
-        (status = open_record(operation, context)) != TENON_OK) {
+    if ((status = open_heap(caller, context, params)) != TENON_OK ||
+        (status = open_store(caller, context, params)) != TENON_OK ||
+        (status = open_record(caller, context)) != TENON_OK) {
         tenon_context_release(context);
         return status;
     }
@@ -227,7 +227,7 @@ static void end_driver_listener(tn_driver_listener *driver)
 }
 
 /* NULL, and TENON_OK, where nobody wants to hear. */
-static tenon_status begin_driver_listener(const char *operation, const tenon_context_params *params,
+static tenon_status begin_driver_listener(const char *caller, const tenon_context_params *params,
                                           tn_driver_listener **out)
 {
     *out = NULL;
@@ -240,7 +240,7 @@ static tenon_status begin_driver_listener(const char *operation, const tenon_con
     }
     if (driver == NULL || driver->listener == NULL) {
         free(driver);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
     *out = driver;
     return TENON_OK;
@@ -261,46 +261,46 @@ static void CL_CALLBACK hear_driver(const char *text, const void *data, size_t s
     tn_listener_leave(number);
 }
 
-static tenon_status create_cl_context(const char *operation, const tn_device *device,
+static tenon_status create_cl_context(const char *caller, const tn_device *device,
                                       const tn_driver_listener *driver, cl_context *cl)
 {
     cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
                                           (cl_context_properties)device->info.platform, 0};
     cl_int error;
-    TN_TRY(tn_gate_enter(operation));
+    TN_TRY(tn_gate_enter(caller));
     *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
                           driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
     tn_gate_leave();
     tn_process_renew(NULL);
-    TN_CL_TRY(operation, "clCreateContext", error);
+    TN_CL_TRY(caller, "clCreateContext", error);
     return TENON_OK;
 }
 
 TENON_API tenon_status tenon_context_create(const tenon_context_params *params, tenon_context **out)
 {
-    static const char operation[] = "tenon_context_create";
+    static const char caller[] = "tenon_context_create";
     tenon_context_params room;
     const void *taken;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tn_device device;
     cl_context cl;
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults,
-                          "TENON_CONTEXT_PARAMS_INIT", &room, &taken));
+    TN_TRY(tn_params_take(caller, params, &defaults, sizeof defaults, "TENON_CONTEXT_PARAMS_INIT",
+                          &room, &taken));
     params = taken;
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_gate_check(operation));
-    TN_TRY(tn_device_select(operation, params->device, &info));
-    TN_TRY(tn_device_read(operation, info.device, &device));
+    TN_TRY(context_create_check_params(caller, params));
+    TN_TRY(tn_gate_check(caller));
+    TN_TRY(tn_device_select(caller, params->device, &info));
+    TN_TRY(tn_device_read(caller, info.device, &device));
     memcpy(device.info.selector, info.selector, sizeof info.selector);
     tn_driver_listener *driver;
-    TN_TRY(begin_driver_listener(operation, params, &driver));
-    tenon_status status = create_cl_context(operation, &device, driver, &cl);
+    TN_TRY(begin_driver_listener(caller, params, &driver));
+    tenon_status status = create_cl_context(caller, &device, driver, &cl);
     tenon_context *made = NULL;
     if (status == TENON_OK)
-        status = make_context(operation, cl, &device, params, NULL, &made);
+        status = make_context(caller, cl, &device, params, NULL, &made);
     if (made != NULL)
         made->driver = driver;
     else
@@ -309,39 +309,39 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     return status;
 }
 
-tenon_status tn_context_without_device(const char *operation, const tn_device *device,
+tenon_status tn_context_without_device(const char *caller, const tn_device *device,
                                        tenon_context **out)
 {
     const tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    return make_context(operation, NULL, device, &params, NULL, out);
+    return make_context(caller, NULL, device, &params, NULL, out);
 }
 
 TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
                                             const tenon_context_params *params, tenon_context **out)
 {
-    static const char operation[] = "tenon_context_import";
+    static const char caller[] = "tenon_context_import";
     tenon_context_params room;
     const void *taken;
     tn_device device;
     bool belongs;
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
     if (cl == NULL || id == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        cl == NULL ? "cl" : "device");
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults,
-                          "TENON_CONTEXT_PARAMS_INIT", &room, &taken));
+    TN_TRY(tn_params_take(caller, params, &defaults, sizeof defaults, "TENON_CONTEXT_PARAMS_INIT",
+                          &room, &taken));
     params = taken;
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_opencl_load(operation));
-    TN_TRY(tn_device_of_context(operation, cl, id, &belongs));
+    TN_TRY(context_create_check_params(caller, params));
+    TN_TRY(tn_opencl_load(caller));
+    TN_TRY(tn_device_of_context(caller, cl, id, &belongs));
     if (!belongs)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: device %p is not one of the OpenCL context's", operation, (void *)id);
-    TN_TRY(tn_device_read(operation, id, &device));
-    TN_CL_TRY(operation, "clRetainContext", clRetainContext(cl));
-    TN_TRY(make_context(operation, cl, &device, params, NULL, out));
+                       "%s: device %p is not one of the OpenCL context's", caller, (void *)id);
+    TN_TRY(tn_device_read(caller, id, &device));
+    TN_CL_TRY(caller, "clRetainContext", clRetainContext(cl));
+    TN_TRY(make_context(caller, cl, &device, params, NULL, out));
     if (*out != NULL)
         (*out)->keeping.is_imported = true;
     return TENON_OK;
@@ -385,7 +385,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     free(context);
 }
 
-tenon_status tn_context_for_validation(const char *operation, tenon_context *owner,
+tenon_status tn_context_for_validation(const char *caller, tenon_context *owner,
                                        tenon_context **out)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
@@ -394,6 +394,6 @@ tenon_status tn_context_for_validation(const char *operation, tenon_context *own
      * is reported by who asked. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
-    TN_TRY(create_cl_context(operation, &owner->device, NULL, &cl));
-    return make_context(operation, cl, &owner->device, &params, owner, out);
+    TN_TRY(create_cl_context(caller, &owner->device, NULL, &cl));
+    return make_context(caller, cl, &owner->device, &params, owner, out);
 }

@@ -37,7 +37,7 @@ typedef struct copier {
     tn_operand operands[2];
 } copier;
 
-static bool run(void *user, uint32_t copies, double *nanoseconds)
+static bool copy_bandwidth_run(void *user, uint32_t copies, double *nanoseconds)
 {
     copier *c = user;
     const uint64_t began = tn_now();
@@ -86,7 +86,7 @@ bool tn_copy_bandwidth_measure(tenon_stream *stream, double *speed)
     const tn_device *device = &stream->context->device;
     copier c = {.stream = stream, .recording = {.context = stream->context}};
     const uint64_t bytes = bytes_for(device);
-    const tn_copy_probe probe = {run, &c, 2.0 * (double)bytes, device->model.units};
+    const tn_copy_probe probe = {copy_bandwidth_run, &c, 2.0 * (double)bytes, device->model.units};
     const bool well = bytes > 0 && prepare(&c, bytes) && tn_copy_speed_measure(&probe, speed);
     tn_recording_destroy(&c.recording);
     for (int i = 0; i < 2; i++)

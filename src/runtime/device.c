@@ -30,7 +30,7 @@
  * zero. Any other error says nothing about the query, and the device cannot be read either.
  */
 typedef struct reading {
-    const char *operation;
+    const char *caller;
     cl_device_id id;
     tenon_status status; /* of the first query that failed */
 } reading;
@@ -39,7 +39,7 @@ static void fail(reading *r, const char *query, cl_int error)
 {
     char call[96];
     snprintf(call, sizeof call, "clGetDeviceInfo(%s)", query);
-    r->status = tn_fail_opencl(r->operation, call, error);
+    r->status = tn_fail_opencl(r->caller, call, error);
 }
 
 static void read_value(reading *r, cl_device_info what, const char *query, bool is_hint,
@@ -69,7 +69,7 @@ static void *read_whole(reading *r, cl_device_info what, const char *query, size
     char *whole = malloc(*size + 1);
     if (whole == NULL) {
         r->status = tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for %s of %zu bytes",
-                            r->operation, query, *size);
+                            r->caller, query, *size);
         return NULL;
     }
     whole[*size] = '\0';
@@ -90,35 +90,35 @@ static void read_text(reading *r, cl_device_info what, const char *query, char t
 #define NEED_TEXT(r, what, text) read_text(r, what, #what, text)
 
 /* Drivers take no buffer that is too short: a long text is read whole, and then cut. */
-static tenon_status read_platform_text(const char *operation, cl_platform_id platform,
+static tenon_status read_platform_text(const char *caller, cl_platform_id platform,
                                        cl_platform_info what, const char *query, char text[128])
 {
     size_t size = 0;
-    TN_CL_TRY(operation, query, clGetPlatformInfo(platform, what, 0, NULL, &size));
+    TN_CL_TRY(caller, query, clGetPlatformInfo(platform, what, 0, NULL, &size));
     char *whole = malloc(size + 1);
     if (whole == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", operation, query);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for %s", caller, query);
     cl_int error = clGetPlatformInfo(platform, what, size, whole, NULL);
     whole[size] = '\0';
     if (error == CL_SUCCESS)
         snprintf(text, 128, "%s", whole);
     free(whole);
-    TN_CL_TRY(operation, query, error);
+    TN_CL_TRY(caller, query, error);
     return TENON_OK;
 }
 
-tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
+tenon_status tn_platform_read(const char *caller, cl_platform_id platform, char name[128],
                               char version[128])
 {
     /* Without a loader a device may have no platform. */
     snprintf(name, 128, "unnamed platform");
     if (platform == NULL)
         return TENON_OK;
-    TN_TRY(read_platform_text(operation, platform, CL_PLATFORM_NAME,
+    TN_TRY(read_platform_text(caller, platform, CL_PLATFORM_NAME,
                               "clGetPlatformInfo(CL_PLATFORM_NAME)", name));
     if (version == NULL)
         return TENON_OK;
-    return read_platform_text(operation, platform, CL_PLATFORM_VERSION,
+    return read_platform_text(caller, platform, CL_PLATFORM_VERSION,
                               "clGetPlatformInfo(CL_PLATFORM_VERSION)", version);
 }
 
@@ -256,13 +256,13 @@ static void read_names(reading *r, tn_device *device)
     NEED_TEXT(r, CL_DRIVER_VERSION, info->driver_version);
     NEED(r, CL_DEVICE_PLATFORM, &info->platform);
     if (r->status == TENON_OK)
-        r->status = tn_platform_read(r->operation, info->platform, info->platform_name,
+        r->status = tn_platform_read(r->caller, info->platform, info->platform_name,
                                      device->platform_version);
 }
 
-tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device)
+tenon_status tn_device_read(const char *caller, cl_device_id id, tn_device *device)
 {
-    reading r = {.operation = operation, .id = id};
+    reading r = {.caller = caller, .id = id};
     cl_device_svm_capabilities svm = 0;
     memset(device, 0, sizeof *device);
     device->info.device = id;
@@ -294,19 +294,19 @@ int32_t tn_device_number(const tn_device *device)
     return 0;
 }
 
-tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,
+tenon_status tn_device_of_context(const char *caller, cl_context context, cl_device_id id,
                                   bool *result)
 {
     size_t size = 0;
     *result = false;
-    TN_CL_TRY(operation, "clGetContextInfo",
+    TN_CL_TRY(caller, "clGetContextInfo",
               clGetContextInfo(context, CL_CONTEXT_DEVICES, 0, NULL, &size));
     cl_device_id *ids = malloc(size + 1);
     if (ids == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a list of devices", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a list of devices", caller);
     cl_int error = clGetContextInfo(context, CL_CONTEXT_DEVICES, size, ids, NULL);
     for (size_t i = 0; error == CL_SUCCESS && i < size / sizeof *ids; i++)
         *result |= ids[i] == id;
     free(ids);
-    return error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(operation, "clGetContextInfo", error);
+    return error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(caller, "clGetContextInfo", error);
 }

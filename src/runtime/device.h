@@ -43,20 +43,20 @@ typedef struct tn_device {
 } tn_device;
 
 /* Reads a device. Fails where something that is needed cannot be read, and says what. */
-tenon_status tn_device_read(const char *operation, cl_device_id id, tn_device *device);
+tenon_status tn_device_read(const char *caller, cl_device_id id, tn_device *device);
 
 /* The name of a platform, and its version where it is wanted (NULL: it is not), cut to fit. */
-tenon_status tn_platform_read(const char *operation, cl_platform_id platform, char name[128],
+tenon_status tn_platform_read(const char *caller, cl_platform_id platform, char name[128],
                               char version[128]);
 
 /* tenon_device_select for any operation; `info` has its size. */
-tenon_status tn_device_select(const char *operation, const char *selector, tenon_device_info *info);
+tenon_status tn_device_select(const char *caller, const char *selector, tenon_device_info *info);
 
 /* Which of its platform's devices it is; 0 where that cannot be found out. */
 int32_t tn_device_number(const tn_device *device);
 
 /* Whether `id` is one of the context's devices. */
-tenon_status tn_device_of_context(const char *operation, cl_context context, cl_device_id id,
+tenon_status tn_device_of_context(const char *caller, cl_context context, cl_device_id id,
                                   bool *result);
 
 #endif

@@ -31,9 +31,9 @@ static tenon_device_info *append(device_list *list)
     return memset(&list->entries[list->count++], 0, sizeof *list->entries);
 }
 
-static tenon_status out_of_memory(const char *operation)
+static tenon_status out_of_memory(const char *caller)
 {
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", operation);
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", caller);
 }
 
 /* Whether it is the library that failed, and not a driver: it has no memory left. */
@@ -43,16 +43,16 @@ static bool is_our_own(tenon_status status)
 }
 
 /* An entry without a device; the note says why. */
-static tenon_status append_note(const char *operation, device_list *list, cl_platform_id platform,
+static tenon_status append_note(const char *caller, device_list *list, cl_platform_id platform,
                                 const char *what, const char *why)
 {
     char name[sizeof list->entries->platform_name];
-    tenon_status status = tn_platform_read(operation, platform, name, NULL);
+    tenon_status status = tn_platform_read(caller, platform, name, NULL);
     if (is_our_own(status))
         return status;
     tenon_device_info *info = append(list);
     if (info == NULL)
-        return out_of_memory(operation);
+        return out_of_memory(caller);
     info->platform = platform;
     snprintf(info->platform_name, sizeof info->platform_name, "%s", name);
     snprintf(info->note, sizeof info->note, "%s: %s", what, why);
@@ -60,7 +60,7 @@ static tenon_status append_note(const char *operation, device_list *list, cl_pla
 }
 
 /* What is broken is listed as such: whatever one driver says, the others' devices are there. */
-static tenon_status append_broken(const char *operation, device_list *list, cl_platform_id platform,
+static tenon_status append_broken(const char *caller, device_list *list, cl_platform_id platform,
                                   const char *what, tenon_status status)
 {
     char why[sizeof list->entries->note];
@@ -69,29 +69,29 @@ static tenon_status append_broken(const char *operation, device_list *list, cl_p
     list->unread_status = status;
     list->unread_error = tenon_last_cl_error();
     snprintf(why, sizeof why, "%s", tenon_last_error());
-    return append_note(operation, list, platform, what, why);
+    return append_note(caller, list, platform, what, why);
 }
 
-static tenon_status append_devices(const char *operation, device_list *list, unsigned p,
+static tenon_status append_devices(const char *caller, device_list *list, unsigned p,
                                    cl_platform_id platform, const cl_device_id *ids, cl_uint count)
 {
     for (cl_uint d = 0; d < count; d++) {
         tn_device device;
-        tenon_status status = tn_device_read(operation, ids[d], &device);
+        tenon_status status = tn_device_read(caller, ids[d], &device);
         if (status != TENON_OK) {
-            TN_TRY(append_broken(operation, list, platform, "an unreadable device", status));
+            TN_TRY(append_broken(caller, list, platform, "an unreadable device", status));
             continue;
         }
         tenon_device_info *info = append(list);
         if (info == NULL)
-            return out_of_memory(operation);
+            return out_of_memory(caller);
         *info = device.info;
         snprintf(info->selector, sizeof info->selector, "%u:%u", p, d);
     }
     return TENON_OK;
 }
 
-static tenon_status append_platform(const char *operation, device_list *list, unsigned p,
+static tenon_status append_platform(const char *caller, device_list *list, unsigned p,
                                     cl_platform_id platform)
 {
     static const char what[] = "no device";
@@ -99,49 +99,49 @@ static tenon_status append_platform(const char *operation, device_list *list, un
     cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
     /* Mesa has platforms without a device: they are listed, and the search goes on. */
     if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0))
-        return append_note(operation, list, platform, what,
+        return append_note(caller, list, platform, what,
                            error != CL_SUCCESS ? tn_cl_error_string(error) : "the list is empty");
     cl_device_id *ids = calloc(count > 0 ? count : 1, sizeof *ids);
     if (ids == NULL)
-        return out_of_memory(operation);
+        return out_of_memory(caller);
     if (error == CL_SUCCESS)
         error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, count, ids, NULL);
     tenon_status status = error == CL_SUCCESS
-                              ? append_devices(operation, list, p, platform, ids, count)
-                              : append_broken(operation, list, platform, what,
-                                              tn_fail_opencl(operation, "clGetDeviceIDs", error));
+                              ? append_devices(caller, list, p, platform, ids, count)
+                              : append_broken(caller, list, platform, what,
+                                              tn_fail_opencl(caller, "clGetDeviceIDs", error));
     free(ids);
     return status;
 }
 
-static tenon_status append_all(const char *operation, device_list *list)
+static tenon_status append_all(const char *caller, device_list *list)
 {
     cl_uint count = 0;
-    TN_TRY(tn_opencl_load(operation));
+    TN_TRY(tn_opencl_load(caller));
     cl_int error = clGetPlatformIDs(0, NULL, &count);
     /* A loader without any platform says so by an error of its own. */
     if (error == -1001 || (error == CL_SUCCESS && count == 0))
         return TENON_OK;
-    TN_CL_TRY(operation, "clGetPlatformIDs", error);
+    TN_CL_TRY(caller, "clGetPlatformIDs", error);
     cl_platform_id *platforms = calloc(count, sizeof *platforms);
     if (platforms == NULL)
-        return out_of_memory(operation);
+        return out_of_memory(caller);
     error = clGetPlatformIDs(count, platforms, NULL);
     tenon_status status =
-        error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(operation, "clGetPlatformIDs", error);
+        error == CL_SUCCESS ? TENON_OK : tn_fail_opencl(caller, "clGetPlatformIDs", error);
     for (cl_uint p = 0; p < count && status == TENON_OK; p++)
-        status = append_platform(operation, list, p, platforms[p]);
+        status = append_platform(caller, list, p, platforms[p]);
     free(platforms);
     return status;
 }
 
 /* Fills a list that the caller frees, on failure too. */
-static tenon_status enumerate(const char *operation, device_list *list)
+static tenon_status enumerate(const char *caller, device_list *list)
 {
     tn_kept_message kept;
     if (!tn_message_keep(&kept))
-        return out_of_memory(operation);
-    return tn_message_end(&kept, append_all(operation, list));
+        return out_of_memory(caller);
+    return tn_message_end(&kept, append_all(caller, list));
 }
 
 /* Entries are as far apart as the caller's struct is large. */
@@ -222,7 +222,7 @@ static const tenon_device_info *first_named(const device_list *list, const char 
     return NULL;
 }
 
-static const tenon_device_info *find(const device_list *list, const char *selector)
+static const tenon_device_info *device_list_find(const device_list *list, const char *selector)
 {
     const tenon_device_info *info;
     if (selector != NULL) {
@@ -241,7 +241,7 @@ static const tenon_device_info *find(const device_list *list, const char *select
 }
 
 /* Of a device that could not be read nobody knows whether it would have matched. */
-static tenon_status fail_not_found(const char *operation, const device_list *list,
+static tenon_status fail_not_found(const char *caller, const device_list *list,
                                    const char *selector)
 {
     const char *there = list->count == 0
@@ -251,10 +251,9 @@ static tenon_status fail_not_found(const char *operation, const device_list *lis
         list->unread_status != TENON_OK ? list->unread_status : TENON_ERROR_DEVICE_NOT_FOUND;
     if (selector != NULL)
         tn_fail_cl(status, list->unread_error,
-                   "%s: no device matches the selector \"%s\"; there %s", operation, selector,
-                   there);
+                   "%s: no device matches the selector \"%s\"; there %s", caller, selector, there);
     else
-        tn_fail_cl(status, list->unread_error, "%s: there is no OpenCL device; there %s", operation,
+        tn_fail_cl(status, list->unread_error, "%s: there is no OpenCL device; there %s", caller,
                    there);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
@@ -266,20 +265,20 @@ static tenon_status fail_not_found(const char *operation, const device_list *lis
     return status;
 }
 
-tenon_status tn_device_select(const char *operation, const char *selector, tenon_device_info *info)
+tenon_status tn_device_select(const char *caller, const char *selector, tenon_device_info *info)
 {
     if (selector == NULL || selector[0] == '\0')
         selector = getenv("TENON_DEVICE");
     if (selector != NULL && selector[0] == '\0')
         selector = NULL;
     device_list list = {0};
-    tenon_status status = enumerate(operation, &list);
+    tenon_status status = enumerate(caller, &list);
     if (status == TENON_OK) {
-        const tenon_device_info *found = find(&list, selector);
+        const tenon_device_info *found = device_list_find(&list, selector);
         if (found != NULL)
             tn_sized_fill(info, found, sizeof *found);
         else
-            status = fail_not_found(operation, &list, selector);
+            status = fail_not_found(caller, &list, selector);
     }
     free(list.entries);
     return status;
@@ -287,7 +286,7 @@ tenon_status tn_device_select(const char *operation, const char *selector, tenon
 
 TENON_API tenon_status tenon_device_select(const char *selector, tenon_device_info *info)
 {
-    static const char operation[] = "tenon_device_select";
-    TN_TRY(tn_sized_check(operation, "info", info));
-    return tn_device_select(operation, selector, info);
+    static const char caller[] = "tenon_device_select";
+    TN_TRY(tn_sized_check(caller, "info", info));
+    return tn_device_select(caller, selector, info);
 }

@@ -49,27 +49,27 @@ static void end_unversioned(tn_dl_unversioned *self)
     end(self->manager);
 }
 
-static tenon_status check_handed_out(const char *operation, tenon_context *context,
+static tenon_status check_handed_out(const char *caller, tenon_context *context,
                                      const tenon_tensor *tensor)
 {
     if (context == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
-    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
+    TN_TRY(tn_tensor_check(caller, "tensor", tensor));
     if (tn_memory_is_pointer(&tensor->memory))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: DLPack's OpenCL tensors are buffers, not pointers", operation);
-    return tn_memory_check(operation, "tensor", context, tensor);
+                       "%s: tensor: DLPack's OpenCL tensors are buffers, not pointers", caller);
+    return tn_memory_check(caller, "tensor", context, tensor);
 }
 
-static tenon_status describe(const char *operation, const tenon_context *context,
+static tenon_status describe(const char *caller, const tenon_context *context,
                              const tenon_tensor *tensor, handed_out *h, tn_dl_tensor *dl)
 {
     uint32_t type = 0;
     while (type < TYPES && types[type].dtype != tensor->dtype)
         type++;
     if (type == TYPES)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: type %s is none of DLPack's",
-                       operation, tenon_dtype_string(tensor->dtype));
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: type %s is none of DLPack's", caller,
+                       tenon_dtype_string(tensor->dtype));
     memcpy(h->shape, tensor->shape, sizeof h->shape);
     memcpy(h->stride, tensor->stride, sizeof h->stride);
     *dl = (tn_dl_tensor){.data = h->buffer,
@@ -82,19 +82,19 @@ static tenon_status describe(const char *operation, const tenon_context *context
     return TENON_OK;
 }
 
-static tenon_status hand_out(const char *operation, tenon_context *context,
-                             const tenon_tensor *tensor, bool is_versioned, handed_out **out)
+static tenon_status hand_out(const char *caller, tenon_context *context, const tenon_tensor *tensor,
+                             bool is_versioned, handed_out **out)
 {
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     handed_out *h = calloc(1, sizeof *h);
     if (h == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     h->buffer = tn_tensor_empty(tensor) ? NULL : tensor->memory.u.buffer;
     tenon_status status =
-        describe(operation, context, tensor, h,
+        describe(caller, context, tensor, h,
                  is_versioned ? &h->as.versioned.tensor : &h->as.unversioned.tensor);
     if (status == TENON_OK && h->buffer != NULL)
-        status = tn_owner_retain(operation, h->buffer);
+        status = tn_owner_retain(caller, h->buffer);
     if (status != TENON_OK) {
         free(h);
         return status;
@@ -106,16 +106,16 @@ static tenon_status hand_out(const char *operation, tenon_context *context,
 TENON_API tenon_status tenon_tensor_to_dlpack(tenon_context *context, const tenon_tensor *tensor,
                                               uint32_t flags, struct DLManagedTensorVersioned **out)
 {
-    static const char operation[] = "tenon_tensor_to_dlpack";
+    static const char caller[] = "tenon_tensor_to_dlpack";
     handed_out *h = NULL;
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
-    TN_TRY(check_handed_out(operation, context, tensor));
+    TN_TRY(check_handed_out(caller, context, tensor));
     if ((flags & ~(uint32_t)TENON_DLPACK_READ_ONLY) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: flags is %u, must be 0 or TENON_DLPACK_READ_ONLY", operation, flags);
-    tenon_status status = hand_out(operation, context, tensor, true, &h);
+                       "%s: flags is %u, must be 0 or TENON_DLPACK_READ_ONLY", caller, flags);
+    tenon_status status = hand_out(caller, context, tensor, true, &h);
     if (h == NULL)
         return status;
     tn_dl_versioned *managed = &h->as.versioned;
@@ -131,13 +131,13 @@ TENON_API tenon_status tenon_tensor_to_dlpack_unversioned(tenon_context *context
                                                           const tenon_tensor *tensor,
                                                           struct DLManagedTensor **out)
 {
-    static const char operation[] = "tenon_tensor_to_dlpack_unversioned";
+    static const char caller[] = "tenon_tensor_to_dlpack_unversioned";
     handed_out *h = NULL;
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
-    TN_TRY(check_handed_out(operation, context, tensor));
-    tenon_status status = hand_out(operation, context, tensor, false, &h);
+    TN_TRY(check_handed_out(caller, context, tensor));
+    tenon_status status = hand_out(caller, context, tensor, false, &h);
     if (h == NULL)
         return status;
     tn_dl_unversioned *managed = &h->as.unversioned;
@@ -170,42 +170,42 @@ static tenon_dtype dtype_of(const tn_dl_tensor *dl)
     return TENON_DTYPE_INVALID;
 }
 
-static tenon_status check_kind(const char *operation, const tn_dl_tensor *dl)
+static tenon_status check_kind(const char *caller, const tn_dl_tensor *dl)
 {
     if (dl->device.type == TN_DL_CPU)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: managed: it lies in host memory: tenon_tensor_upload copies it, "
                        "tenon_memory_wrap uses it there",
-                       operation);
+                       caller);
     if (dl->device.type != TN_DL_OPENCL)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: managed: device_type is %d, must be kDLOpenCL (%d)", operation,
+                       "%s: managed: device_type is %d, must be kDLOpenCL (%d)", caller,
                        dl->device.type, TN_DL_OPENCL);
     if (dtype_of(dl) == TENON_DTYPE_INVALID)
         return tn_fail(
             TENON_ERROR_UNSUPPORTED,
-            "%s: managed: a type of code %u with %u bits and %u lanes is none of Tenon's",
-            operation, dl->dtype.code, dl->dtype.bits, dl->dtype.lanes);
+            "%s: managed: a type of code %u with %u bits and %u lanes is none of Tenon's", caller,
+            dl->dtype.code, dl->dtype.bits, dl->dtype.lanes);
     if (dl->ndim < 0 || dl->ndim > TENON_MAX_RANK)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: managed: ndim is %d, must be 0 to %d",
-                       operation, dl->ndim, TENON_MAX_RANK);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: managed: ndim is %d, must be 0 to %d", caller,
+                       dl->ndim, TENON_MAX_RANK);
     if (dl->ndim > 0 && dl->shape == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed: shape is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed: shape is NULL", caller);
     return TENON_OK;
 }
 
 /* The view, with its memory. */
-static tenon_status read_view(const char *operation, tenon_context *context, const tn_dl_tensor *dl,
+static tenon_status read_view(const char *caller, tenon_context *context, const tn_dl_tensor *dl,
                               tenon_tensor *view)
 {
-    TN_TRY(tn_gate_check(operation));
-    TN_TRY(check_kind(operation, dl));
+    TN_TRY(tn_gate_check(caller));
+    TN_TRY(check_kind(caller, dl));
     *view = tenon_tensor_view(dtype_of(dl), (uint32_t)dl->ndim, dl->shape);
-    TN_TRY(tn_tensor_check(operation, "managed", view));
+    TN_TRY(tn_tensor_check(caller, "managed", view));
     for (int32_t d = 0; dl->strides != NULL && d < dl->ndim; d++) {
         if (dl->strides[d] < 0)
             return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: managed: stride %d is %lld, must not be negative", operation, d,
+                           "%s: managed: stride %d is %lld, must not be negative", caller, d,
                            (long long)dl->strides[d]);
         view->stride[d] = dl->strides[d];
     }
@@ -213,23 +213,23 @@ static tenon_status read_view(const char *operation, tenon_context *context, con
         return TENON_OK;
     view->offset = dl->byte_offset;
     view->memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = dl->data};
-    TN_TRY(tn_tensor_check(operation, "managed", view));
-    return tn_memory_check(operation, "managed", context, view);
+    TN_TRY(tn_tensor_check(caller, "managed", view));
+    return tn_memory_check(caller, "managed", context, view);
 }
 
 /* Takes `what` over, whose tensor is `dl`; the caller has it given back where this fails. */
-static tenon_status take_over(const char *operation, tenon_context *context, const tn_dl_tensor *dl,
+static tenon_status take_over(const char *caller, tenon_context *context, const tn_dl_tensor *dl,
                               tn_give_back give_back, void *what, tenon_tensor *tensor)
 {
     tenon_tensor view;
     if (context == NULL || tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "tensor");
-    TN_TRY(read_view(operation, context, dl, &view));
+    TN_TRY(read_view(caller, context, dl, &view));
     if (tn_tensor_empty(&view))
         give_back(what);
     else
-        TN_TRY(tn_owner_import(operation, view.memory.u.buffer, give_back, what));
+        TN_TRY(tn_owner_import(caller, view.memory.u.buffer, give_back, what));
     *tensor = view;
     return TENON_OK;
 }
@@ -245,20 +245,19 @@ static tenon_status end_failed(tenon_status status, tn_give_back give_back, void
     return status;
 }
 
-static tenon_status take_versioned(const char *operation, tenon_context *context,
+static tenon_status take_versioned(const char *caller, tenon_context *context,
                                    tn_dl_versioned *managed, uint32_t *flags, tenon_tensor *tensor)
 {
     /* Of another major version only what leads to the deleter is known. */
     if (managed->version.major != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: managed: version %u.%u of DLPack, must be 1 (any minor version)",
-                       operation, managed->version.major, managed->version.minor);
+                       caller, managed->version.major, managed->version.minor);
     const bool is_read_only = (managed->flags & TN_DL_READ_ONLY) != 0;
     if (is_read_only && flags == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: managed: the tensor must not be written to, and flags is NULL",
-                       operation);
-    TN_TRY(take_over(operation, context, &managed->tensor, delete_versioned, managed, tensor));
+                       "%s: managed: the tensor must not be written to, and flags is NULL", caller);
+    TN_TRY(take_over(caller, context, &managed->tensor, delete_versioned, managed, tensor));
     if (flags != NULL)
         *flags = is_read_only ? TENON_DLPACK_READ_ONLY : 0;
     return TENON_OK;
@@ -268,11 +267,11 @@ TENON_API tenon_status tenon_tensor_from_dlpack(tenon_context *context,
                                                 struct DLManagedTensorVersioned *managed,
                                                 uint32_t *flags, tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_from_dlpack";
+    static const char caller[] = "tenon_tensor_from_dlpack";
     void *what = managed;
     if (managed == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", operation);
-    tenon_status status = take_versioned(operation, context, what, flags, tensor);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", caller);
+    tenon_status status = take_versioned(caller, context, what, flags, tensor);
     return status == TENON_OK ? TENON_OK : end_failed(status, delete_versioned, what);
 }
 
@@ -280,11 +279,11 @@ TENON_API tenon_status tenon_tensor_from_dlpack_unversioned(tenon_context *conte
                                                             struct DLManagedTensor *managed,
                                                             tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_from_dlpack_unversioned";
+    static const char caller[] = "tenon_tensor_from_dlpack_unversioned";
     tn_dl_unversioned *what = (void *)managed;
     if (managed == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", caller);
     tenon_status status =
-        take_over(operation, context, &what->tensor, delete_unversioned, what, tensor);
+        take_over(caller, context, &what->tensor, delete_unversioned, what, tensor);
     return status == TENON_OK ? TENON_OK : end_failed(status, delete_unversioned, what);
 }

@@ -14,34 +14,33 @@
 #include <stddef.h>
 #include <string.h>
 
-tenon_status tn_buffer_fill(const char *operation, tenon_stream *stream, const tenon_memory *memory,
+tenon_status tn_buffer_fill(const char *caller, tenon_stream *stream, const tenon_memory *memory,
                             uint32_t word, uint64_t bytes)
 {
-    TN_CL_TRY(operation, "clEnqueueFillBuffer",
+    TN_CL_TRY(caller, "clEnqueueFillBuffer",
               clEnqueueFillBuffer(stream->queue, memory->u.buffer, &word, sizeof word, 0,
                                   (size_t)bytes, 0, NULL, NULL));
     return TENON_OK;
 }
 
-static tenon_status fill_dense(const char *operation, tenon_stream *stream,
-                               const tenon_tensor *tensor, const void *element,
-                               const tenon_sync *sync)
+static tenon_status fill_dense(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
+                               const void *element, const tenon_sync *sync)
 {
     tn_extent extent = tn_tensor_extent(tensor);
     tn_command c;
-    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
-    TN_CL_TRY(operation, "clEnqueueFillBuffer",
+    TN_TRY(tn_command_begin(caller, stream, sync, tn_sync_event(sync) != NULL, &c));
+    TN_CL_TRY(caller, "clEnqueueFillBuffer",
               clEnqueueFillBuffer(stream->queue, tensor->memory.u.buffer, element,
                                   tenon_dtype_size(tensor->dtype), (size_t)extent.first,
                                   (size_t)(extent.end - extent.first), c.wait_count, c.wait_list,
                                   c.event));
-    const tenon_status status = tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
+    const tenon_status status = tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
     return status;
 }
 
-tenon_status tn_fill_record(const char *operation, tn_recording *recording,
-                            const tenon_tensor *tensor, const void *element)
+tenon_status tn_fill_record(const char *caller, tn_recording *recording, const tenon_tensor *tensor,
+                            const void *element)
 {
     tn_space space = {.rank = tensor->rank, .views = 1};
     fill_args args = {.offset = 0};
@@ -72,19 +71,18 @@ tenon_status tn_fill_record(const char *operation, tn_recording *recording,
                         .args_size = sizeof args,
                         .patches = &patch,
                         .patch_count = 1};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status fill_strided(const char *operation, tenon_stream *stream,
+static tenon_status fill_strided(const char *caller, tenon_stream *stream,
                                  const tenon_tensor *tensor, const void *element,
                                  const tenon_sync *sync)
 {
     tn_recording recording = {.context = stream->context};
     tn_operand operand = {tensor->memory, tensor->offset};
-    tenon_status status = tn_fill_record(operation, &recording, tensor, element);
+    tenon_status status = tn_fill_record(caller, &recording, tensor, element);
     if (status == TENON_OK)
-        status =
-            tn_recording_run(operation, "tensor/fill", stream, &recording, &operand, NULL, sync);
+        status = tn_recording_run(caller, "tensor/fill", stream, &recording, &operand, NULL, sync);
     tn_recording_destroy(&recording);
     return status;
 }
@@ -92,14 +90,14 @@ static tenon_status fill_strided(const char *operation, tenon_stream *stream,
 TENON_API tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,
                                          double value, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_tensor_fill";
-    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
-    TN_TRY(tn_output_check(operation, "tensor", tensor));
+    static const char caller[] = "tenon_tensor_fill";
+    TN_TRY(tn_transfer_check(caller, stream, tensor, sync));
+    TN_TRY(tn_output_check(caller, "tensor", tensor));
     if (tn_tensor_empty(tensor))
-        return tn_sync_marker(operation, stream, sync);
+        return tn_sync_marker(caller, stream, sync);
     unsigned char element[8] = {0};
     tn_dtype_store(tensor->dtype, element, value);
     if (tensor->memory.kind == TENON_MEMORY_BUFFER && tn_tensor_dense(tensor))
-        return fill_dense(operation, stream, tensor, element, sync);
-    return fill_strided(operation, stream, tensor, element, sync);
+        return fill_dense(caller, stream, tensor, element, sync);
+    return fill_strided(caller, stream, tensor, element, sync);
 }

@@ -7,12 +7,12 @@
 #include <tenon/tensor.h>
 
 /* Records it; `element` has as many bytes as the type. */
-tenon_status tn_fill_record(const char *operation, tn_recording *recording,
-                            const tenon_tensor *tensor, const void *element);
+tenon_status tn_fill_record(const char *caller, tn_recording *recording, const tenon_tensor *tensor,
+                            const void *element);
 
 /* Fills the first `bytes` bytes of a buffer, a multiple of 4, with a word. In an out-of-order queue
  * nothing orders it with other commands. */
-tenon_status tn_buffer_fill(const char *operation, tenon_stream *stream, const tenon_memory *memory,
+tenon_status tn_buffer_fill(const char *caller, tenon_stream *stream, const tenon_memory *memory,
                             uint32_t word, uint64_t bytes);
 
 #endif

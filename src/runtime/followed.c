@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_followed_init(const char *operation, tn_followed *followed)
+tenon_status tn_followed_init(const char *caller, tn_followed *followed)
 {
     memset(followed, 0, sizeof *followed);
     if (!tn_mutex_init(&followed->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: a lock cannot be made", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: a lock cannot be made", caller);
     return TENON_OK;
 }
 
@@ -46,7 +46,7 @@ static void *grow(void *pointers, uint32_t count, uint32_t *capacity)
     return grown;
 }
 
-tenon_status tn_followed_begin(const char *operation, tn_followed *followed, cl_command_queue queue)
+tenon_status tn_followed_begin(const char *caller, tn_followed *followed, cl_command_queue queue)
 {
     tn_mutex_lock(&followed->lock);
     cl_command_queue *queues =
@@ -56,8 +56,7 @@ tenon_status tn_followed_begin(const char *operation, tn_followed *followed, cl_
         queues[followed->queue_count++] = queue;
     }
     tn_mutex_unlock(&followed->lock);
-    return queues != NULL ? TENON_OK
-                          : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+    return queues != NULL ? TENON_OK : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
 }
 
 /* What completes with all that is in the queue; NULL where there is no such event, after waiting.

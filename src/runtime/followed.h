@@ -14,12 +14,11 @@ typedef struct tn_followed {
     uint32_t left_count, left_capacity;
 } tn_followed;
 
-tenon_status tn_followed_init(const char *operation, tn_followed *followed);
+tenon_status tn_followed_init(const char *caller, tn_followed *followed);
 void tn_followed_destroy(tn_followed *followed);
 
 /* A stream begins, or ends; what was enqueued there may go on. */
-tenon_status tn_followed_begin(const char *operation, tn_followed *followed,
-                               cl_command_queue queue);
+tenon_status tn_followed_begin(const char *caller, tn_followed *followed, cl_command_queue queue);
 void tn_followed_end(tn_followed *followed, cl_command_queue queue);
 
 /* A stream ends, and what it has left does not matter. */

@@ -17,18 +17,18 @@ static atomic_uint_fast64_t entries;
 static atomic_bool has_waiter;
 static _Thread_local unsigned depth;
 
-tenon_status tn_gate_refuse(const char *operation)
+tenon_status tn_gate_refuse(const char *caller)
 {
     if (atomic_load(&tn_gate_now) == TN_GATE_FORKED)
         return tn_fail(TENON_ERROR_PROCESS,
                        "%s: this process was forked after Tenon's first use, and has none of the "
                        "driver's threads: fork before the first use, start the process by exec or "
                        "spawn, or use Tenon in the parent",
-                       operation);
+                       caller);
     return tn_fail(TENON_ERROR_PROCESS,
                    "%s: the process is ending: its exit handlers run, and the driver may be torn "
                    "down",
-                   operation);
+                   caller);
 }
 
 static unsigned within(void)
@@ -36,7 +36,7 @@ static unsigned within(void)
     return (unsigned)(atomic_load(&entries) & WITHIN);
 }
 
-tenon_status tn_gate_enter(const char *operation)
+tenon_status tn_gate_enter(const char *caller)
 {
     tn_process_know_thread();
     while (depth == 0) {
@@ -46,7 +46,7 @@ tenon_status tn_gate_enter(const char *operation)
             break;
         atomic_fetch_sub(&entries, 1);
         if (state != TN_GATE_CLOSED)
-            return tn_gate_refuse(operation);
+            return tn_gate_refuse(caller);
         atomic_store(&has_waiter, true);
         tn_sleep(LOOK_AGAIN);
     }

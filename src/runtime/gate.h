@@ -30,17 +30,17 @@ static inline bool tn_gate_is_shut(void)
 }
 
 /* Fails with TENON_ERROR_PROCESS and the reason. */
-tenon_status tn_gate_refuse(const char *operation);
+tenon_status tn_gate_refuse(const char *caller);
 
 /* For calls that use the driver in any way. Cheap. */
-static inline tenon_status tn_gate_check(const char *operation)
+static inline tenon_status tn_gate_check(const char *caller)
 {
-    return tn_gate_is_shut() ? tn_gate_refuse(operation) : TENON_OK;
+    return tn_gate_is_shut() ? tn_gate_refuse(caller) : TENON_OK;
 }
 
 /* Waits while the gate is closed; TENON_ERROR_PROCESS where it is shut. A thread may enter again
  * before it leaves. */
-tenon_status tn_gate_enter(const char *operation);
+tenon_status tn_gate_enter(const char *caller);
 void tn_gate_leave(void);
 
 /* How often this thread has entered. */

@@ -18,19 +18,19 @@ struct tn_heap {
     tn_pool pool;
 };
 
-tenon_status tn_heap_create(const char *operation, cl_context cl, uint64_t largest, uint64_t limit,
+tenon_status tn_heap_create(const char *caller, cl_context cl, uint64_t largest, uint64_t limit,
                             const tenon_allocator *allocator, tn_heap **out)
 {
     tn_heap *heap = calloc(1, sizeof *heap);
     if (heap == NULL || !tn_mutex_init(&heap->lock)) {
         free(heap);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
-    tenon_status status = tn_followed_init(operation, &heap->followed);
+    tenon_status status = tn_followed_init(caller, &heap->followed);
     cl_int error = status == TENON_OK ? clRetainContext(cl) : CL_SUCCESS;
     if (error != CL_SUCCESS) {
         tn_followed_destroy(&heap->followed);
-        status = tn_fail_opencl(operation, "clRetainContext", error);
+        status = tn_fail_opencl(caller, "clRetainContext", error);
     }
     if (status != TENON_OK) {
         tn_mutex_destroy(&heap->lock);
@@ -100,7 +100,7 @@ static bool is_shortage(cl_int error)
 }
 
 /* What is kept must not be what others are short of. */
-static tenon_status make(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
+static tenon_status make(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
 {
     cl_int error;
     *buffer = create_buffer(heap, bytes, &error);
@@ -110,12 +110,12 @@ static tenon_status make(const char *operation, tn_heap *heap, uint64_t bytes, c
     }
     if (error == CL_INVALID_BUFFER_SIZE)
         return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
-                          "%s: the driver refuses %" PRIu64 " bytes", operation, bytes);
-    TN_CL_TRY(operation, "clCreateBuffer", error);
+                          "%s: the driver refuses %" PRIu64 " bytes", caller, bytes);
+    TN_CL_TRY(caller, "clCreateBuffer", error);
     return TENON_OK;
 }
 
-static tenon_status allocate_pooled(const char *operation, tn_heap *heap, uint64_t bytes,
+static tenon_status allocate_pooled(const char *caller, tn_heap *heap, uint64_t bytes,
                                     tn_owned **out)
 {
     tn_owned *owned = NULL;
@@ -131,9 +131,9 @@ static tenon_status allocate_pooled(const char *operation, tn_heap *heap, uint64
     if (owned == NULL) {
         owned = calloc(1, sizeof *owned);
         if (owned == NULL)
-            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+            return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
         owned->bytes = rounded;
-        tenon_status status = make(operation, heap, rounded, &owned->buffer);
+        tenon_status status = make(caller, heap, rounded, &owned->buffer);
         if (status != TENON_OK) {
             free(owned);
             return status;
@@ -144,50 +144,49 @@ static tenon_status allocate_pooled(const char *operation, tn_heap *heap, uint64
 }
 
 /* What an allocator gave must be what was asked for. */
-static tenon_status check_buffer(const char *operation, const tn_heap *heap, cl_mem buffer,
+static tenon_status check_buffer(const char *caller, const tn_heap *heap, cl_mem buffer,
                                  uint64_t bytes)
 {
     cl_context cl;
     cl_mem_object_type type;
     cl_mem_flags flags;
     size_t size;
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_TYPE)",
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_TYPE)",
               clGetMemObjectInfo(buffer, CL_MEM_TYPE, sizeof type, &type, NULL));
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
               clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_SIZE)",
               clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof size, &size, NULL));
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_FLAGS)",
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_FLAGS)",
               clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
     if (type != CL_MEM_OBJECT_BUFFER || cl != heap->cl)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: allocator: it gave %s", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: allocator: it gave %s", caller,
                        type != CL_MEM_OBJECT_BUFFER ? "an object that is no buffer"
                                                     : "a buffer of another OpenCL context");
     if (size < bytes)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: allocator: it gave %zu bytes, asked for %" PRIu64, operation, size,
-                       bytes);
+                       "%s: allocator: it gave %zu bytes, asked for %" PRIu64, caller, size, bytes);
     if ((flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: allocator: it gave a buffer that kernels may only %s", operation,
+                       "%s: allocator: it gave a buffer that kernels may only %s", caller,
                        (flags & CL_MEM_READ_ONLY) != 0 ? "read" : "write");
     return TENON_OK;
 }
 
-static tenon_status allocate_foreign(const char *operation, tn_heap *heap, uint64_t bytes,
+static tenon_status allocate_foreign(const char *caller, tn_heap *heap, uint64_t bytes,
                                      tn_owned **out)
 {
     const tenon_allocator *allocator = &heap->allocator;
     tn_owned *owned = calloc(1, sizeof *owned);
     if (owned == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     owned->bytes = bytes;
     owned->buffer = allocator->create(allocator->user, heap->cl, bytes);
     tenon_status status =
         owned->buffer != NULL
-            ? check_buffer(operation, heap, owned->buffer, bytes)
+            ? check_buffer(caller, heap, owned->buffer, bytes)
             : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: allocator: it has no %" PRIu64 " bytes",
-                      operation, bytes);
+                      caller, bytes);
     if (status == TENON_OK) {
         *out = owned;
         return TENON_OK;
@@ -198,12 +197,12 @@ static tenon_status allocate_foreign(const char *operation, tn_heap *heap, uint6
     return status;
 }
 
-tenon_status tn_heap_allocate(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
+tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
 {
     tn_owned *owned = NULL;
     tenon_status status = heap->allocator.create != NULL
-                              ? allocate_foreign(operation, heap, bytes, &owned)
-                              : allocate_pooled(operation, heap, bytes, &owned);
+                              ? allocate_foreign(caller, heap, bytes, &owned)
+                              : allocate_pooled(caller, heap, bytes, &owned);
     if (owned == NULL)
         return status;
     owned->heap = heap;
@@ -253,9 +252,9 @@ void tn_heap_forget(tn_owned *owned)
         release(heap);
 }
 
-tenon_status tn_heap_stream_begins(const char *operation, tn_heap *heap, cl_command_queue queue)
+tenon_status tn_heap_stream_begins(const char *caller, tn_heap *heap, cl_command_queue queue)
 {
-    return heap != NULL ? tn_followed_begin(operation, &heap->followed, queue) : TENON_OK;
+    return heap != NULL ? tn_followed_begin(caller, &heap->followed, queue) : TENON_OK;
 }
 
 void tn_heap_stream_ends(tn_heap *heap, cl_command_queue queue)

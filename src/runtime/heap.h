@@ -11,21 +11,21 @@
 typedef struct tn_heap tn_heap;
 
 /* `allocator` is NULL for a pool of up to `limit` bytes. The OpenCL context is retained. */
-tenon_status tn_heap_create(const char *operation, cl_context cl, uint64_t largest, uint64_t limit,
+tenon_status tn_heap_create(const char *caller, cl_context cl, uint64_t largest, uint64_t limit,
                             const tenon_allocator *allocator, tn_heap **out);
 
 /* The context ends; NULL does nothing. */
 void tn_heap_close(tn_heap *heap);
 
 /* A buffer of at least `bytes`. */
-tenon_status tn_heap_allocate(const char *operation, tn_heap *heap, uint64_t bytes, cl_mem *buffer);
+tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer);
 
 /* A buffer that nobody uses any more, and one that was released behind the heap's back. */
 void tn_heap_take_back(tn_owned *owned);
 void tn_heap_forget(tn_owned *owned);
 
 /* A stream of the context begins or ends. NULL does nothing. */
-tenon_status tn_heap_stream_begins(const char *operation, tn_heap *heap, cl_command_queue queue);
+tenon_status tn_heap_stream_begins(const char *caller, tn_heap *heap, cl_command_queue queue);
 void tn_heap_stream_ends(tn_heap *heap, cl_command_queue queue);
 
 /* Lets go of what is kept beyond so many bytes. */

@@ -65,11 +65,11 @@ static bool is_followed(const tenon_context *context)
     return context->device.is_cpu || context->device.keeps_builds;
 }
 
-tenon_status tn_keeper_stream_begins(const char *operation, tenon_context *context,
+tenon_status tn_keeper_stream_begins(const char *caller, tenon_context *context,
                                      cl_command_queue queue)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return is_followed(owner) ? tn_followed_begin(operation, &owner->keeping.streams, queue)
+    return is_followed(owner) ? tn_followed_begin(caller, &owner->keeping.streams, queue)
                               : TENON_OK;
 }
 
@@ -324,18 +324,18 @@ static const char *write_all(tenon_context *context)
 
 TENON_API tenon_status tenon_context_keep(tenon_context *context)
 {
-    static const char operation[] = "tenon_context_keep";
+    static const char caller[] = "tenon_context_keep";
     if (context == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
-    TN_TRY(tn_gate_check(operation));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
+    TN_TRY(tn_gate_check(caller));
     if (!waits_to_write(context))
         return TENON_OK;
     tn_mutex_lock(&lock);
     const char *why = write_all(context);
     tn_mutex_unlock(&lock);
     if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", operation, why);
-    return tn_gate_check(operation);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", caller, why);
+    return tn_gate_check(caller);
 }
 
 void tn_keeper_finish_streams(uint64_t until)

@@ -25,7 +25,7 @@ void tn_keeper_leave(tenon_context *context);
 
 /* A stream begins, or ends; what was enqueued there may go on. The streams of a validation context
  * count as its owner's. */
-tenon_status tn_keeper_stream_begins(const char *operation, tenon_context *context,
+tenon_status tn_keeper_stream_begins(const char *caller, tenon_context *context,
                                      cl_command_queue queue);
 void tn_keeper_stream_ends(tenon_context *context, cl_command_queue queue);
 

@@ -14,8 +14,8 @@ static int compare_name(const void *name, const void *file)
     return strcmp(name, ((const struct tenon_kernel_file *)file)->name);
 }
 
-static const struct tenon_kernel_file *find(const struct tenon_kernel_sources *sources,
-                                            const char *name)
+static const struct tenon_kernel_file *
+kernel_sources_find(const struct tenon_kernel_sources *sources, const char *name)
 {
     return bsearch(name, sources->files, sources->count, sizeof *sources->files, compare_name);
 }
@@ -25,7 +25,7 @@ const struct tenon_kernel_file *tn_kernel_file(const struct tenon_kernel_sources
 {
     char name[NAME_SIZE];
     int length = snprintf(name, sizeof name, "%s.cl", kernel);
-    return length < NAME_SIZE ? find(sources, name) : NULL;
+    return length < NAME_SIZE ? kernel_sources_find(sources, name) : NULL;
 }
 
 /* A text that grows. */
@@ -76,7 +76,7 @@ static const struct tenon_kernel_file *included(const assembly *a, const char *l
         return NULL;
     memcpy(name, line + head, length);
     name[length] = '\0';
-    return find(a->sources, name);
+    return kernel_sources_find(a->sources, name);
 }
 
 /* Included files nest a few levels deep. */

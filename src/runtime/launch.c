@@ -36,7 +36,7 @@ static size_t items_of(const tn_launch *launch)
     return items;
 }
 
-static tenon_status check_limits(const char *operation, tenon_context *context,
+static tenon_status check_limits(const char *caller, tenon_context *context,
                                  const tn_launch *launch, const tn_kernel *kernel)
 {
     if (launch->local[0] == 0)
@@ -46,19 +46,19 @@ static tenon_status check_limits(const char *operation, tenon_context *context,
         if (launch->local[d] > context->device.max_work_item[d])
             return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                            "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu",
-                           operation, launch->kernel, launch->local[d], d,
-                           context->device.info.name, context->device.max_work_item[d]);
+                           caller, launch->kernel, launch->local[d], d, context->device.info.name,
+                           context->device.max_work_item[d]);
     if (items > kernel->max_work_group)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                        "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it",
-                       operation, launch->kernel, items, context->device.info.name,
+                       caller, launch->kernel, items, context->device.info.name,
                        kernel->max_work_group);
     return TENON_OK;
 }
 
-static tenon_status no_memory(const char *operation)
+static tenon_status no_memory(const char *caller)
 {
-    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the plan's launches", operation);
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the plan's launches", caller);
 }
 
 static void *copy(const void *from, size_t size)
@@ -69,14 +69,14 @@ static void *copy(const void *from, size_t size)
     return to;
 }
 
-static tenon_status append_step(const char *operation, tn_recording *recording,
+static tenon_status append_step(const char *caller, tn_recording *recording,
                                 const tn_launch *launch, uint32_t kernel)
 {
     if (recording->step_count == recording->step_capacity) {
         uint32_t capacity = recording->step_capacity * 2 + 2;
         tn_step *steps = realloc(recording->steps, capacity * sizeof *steps);
         if (steps == NULL)
-            return no_memory(operation);
+            return no_memory(caller);
         recording->steps = steps;
         recording->step_capacity = capacity;
     }
@@ -97,7 +97,7 @@ static tenon_status append_step(const char *operation, tn_recording *recording,
     if (step->args == NULL || step->patches == NULL) {
         free(step->args);
         free(step->patches);
-        return no_memory(operation);
+        return no_memory(caller);
     }
     recording->step_count++;
     recording->has_foreign |= launch->foreign != NULL;
@@ -119,12 +119,12 @@ static void list_program(const tn_recording *recording, const tn_launch *launch)
         tn_build_list_add(recording->asks, source, launch->options);
 }
 
-tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch)
+tenon_status tn_record(const char *caller, tn_recording *recording, const tn_launch *launch)
 {
     uint32_t number;
     tn_kernel kernel;
     if (launch->foreign != NULL)
-        return recording->asks == NULL ? append_step(operation, recording, launch, 0) : TENON_OK;
+        return recording->asks == NULL ? append_step(caller, recording, launch, 0) : TENON_OK;
     if (is_empty(launch))
         return TENON_OK;
     if (recording->asks != NULL) {
@@ -134,8 +134,8 @@ tenon_status tn_record(const char *operation, tn_recording *recording, const tn_
     TN_TRY(tn_program_kernel(recording->context, launch->source, launch->options, launch->kernel,
                              items_of(launch), &number));
     tn_program_kernel_info(recording->context, number, &kernel);
-    TN_TRY(check_limits(operation, recording->context, launch, &kernel));
-    return append_step(operation, recording, launch, number);
+    TN_TRY(check_limits(caller, recording->context, launch, &kernel));
+    return append_step(caller, recording, launch, number);
 }
 
 void tn_recording_destroy(tn_recording *recording)
@@ -187,7 +187,7 @@ size_t tn_recording_describe(const tn_recording *recording, char *text, size_t s
 
 /* One run of a recording. */
 typedef struct run {
-    const char *operation, *label;
+    const char *caller, *label;
     tenon_stream *stream;
     const tn_operand *operands;
     tn_operand workspace;
@@ -237,16 +237,16 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
 {
     unsigned char args[TN_MAX_ARGS_SIZE];
     for (uint32_t i = 0; i < step->operand_count; i++)
-        TN_CL_TRY(r->operation, "clSetKernelArg",
+        TN_CL_TRY(r->caller, "clSetKernelArg",
                   set_pointer(r, kernel, i, &operand_of(r, step->operands[i])->memory));
     cl_uint next = step->operand_count;
     if (step->args_size > 0) {
         fill_arguments(r, step, args);
-        TN_CL_TRY(r->operation, "clSetKernelArg",
+        TN_CL_TRY(r->caller, "clSetKernelArg",
                   clSetKernelArg(kernel, next++, step->args_size, args));
     }
     if (step->local_argument > 0)
-        TN_CL_TRY(r->operation, "clSetKernelArg",
+        TN_CL_TRY(r->caller, "clSetKernelArg",
                   clSetKernelArg(kernel, next, step->local_argument, NULL));
     return TENON_OK;
 }
@@ -268,9 +268,9 @@ static void call_trace(const run *r, const tn_step *step, cl_event event)
 static tenon_status enqueue_kernel(const run *r, const tn_step *step, tn_command *command)
 {
     cl_kernel kernel;
-    TN_TRY(tn_stream_kernel(r->operation, r->stream, step->kernel, &kernel));
+    TN_TRY(tn_stream_kernel(r->caller, r->stream, step->kernel, &kernel));
     TN_TRY(set_arguments(r, step, kernel));
-    TN_CL_TRY(r->operation, "clEnqueueNDRangeKernel",
+    TN_CL_TRY(r->caller, "clEnqueueNDRangeKernel",
               clEnqueueNDRangeKernel(r->stream->queue, kernel, step->dimensions, NULL, step->global,
                                      step->local[0] != 0 ? step->local : NULL, command->wait_count,
                                      command->wait_list, command->event));
@@ -287,17 +287,17 @@ static tenon_status enqueue_routine(const run *r, const tn_step *step, tn_comman
         buffers[i] = operand_of(r, step->operands[i])->memory.u.buffer;
     fill_arguments(r, step, args);
     if (command->wait_count > 0)
-        TN_CL_TRY(r->operation, "clEnqueueBarrierWithWaitList",
+        TN_CL_TRY(r->caller, "clEnqueueBarrierWithWaitList",
                   clEnqueueBarrierWithWaitList(r->stream->queue, command->wait_count,
                                                command->wait_list, NULL));
-    TN_TRY(step->foreign(r->operation, r->stream->queue, buffers, args));
+    TN_TRY(step->foreign(r->caller, r->stream->queue, buffers, args));
     if (command->event == NULL)
         return TENON_OK;
     cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, command->event);
     if (error == CL_SUCCESS)
         return TENON_OK;
     return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for what %s has enqueued",
-                      r->operation, step->foreign_name);
+                      r->caller, step->foreign_name);
 }
 
 static tenon_status enqueue_foreign(const run *r, const tn_step *step, tn_command *command)
@@ -315,11 +315,11 @@ static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync 
 {
     tn_command command;
     bool traced = r->stream->trace != NULL;
-    TN_TRY(tn_command_begin(r->operation, r->stream, wait, traced || event != NULL, &command));
+    TN_TRY(tn_command_begin(r->caller, r->stream, wait, traced || event != NULL, &command));
     TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(r, step, &command));
     if (traced)
         call_trace(r, step, command.made);
-    return tn_command_end(r->operation, r->label, r->stream, &command, event);
+    return tn_command_end(r->caller, r->label, r->stream, &command, event);
 }
 
 static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync,
@@ -334,7 +334,7 @@ static tenon_status enqueue_all(const run *r, const tn_recording *recording, con
         if (i == 0)
             return status;
         return tn_fail_because(TENON_ERROR_INCOMPLETE,
-                               "%s: launch %u of %u failed, the output is undefined", r->operation,
+                               "%s: launch %u of %u failed, the output is undefined", r->caller,
                                i + 1, recording->step_count);
     }
     return TENON_OK;
@@ -348,31 +348,31 @@ static tenon_status check_foreign(const run *r, const tn_recording *recording)
         for (uint32_t i = 0; step->foreign != NULL && i < step->operand_count; i++)
             if (operand_of(r, step->operands[i])->memory.kind != TENON_MEMORY_BUFFER)
                 return tn_fail(TENON_ERROR_UNSUPPORTED,
-                               "%s: %s takes buffers, not pointers to shared memory", r->operation,
+                               "%s: %s takes buffers, not pointers to shared memory", r->caller,
                                step->foreign_name);
     }
     return TENON_OK;
 }
 
-tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
+tenon_status tn_recording_run(const char *caller, const char *label, tenon_stream *stream,
                               const tn_recording *recording, const tn_operand *operands,
                               const double *scalars, const tenon_sync *sync)
 {
-    run r = {.operation = operation,
+    run r = {.caller = caller,
              .label = label,
              .stream = stream,
              .operands = operands,
              .scalars = scalars};
     cl_event event = NULL, *wanted = tn_sync_event(sync);
-    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(tn_sync_check(caller, sync));
     if (recording->step_count == 0)
-        return tn_sync_marker(operation, stream, sync);
+        return tn_sync_marker(caller, stream, sync);
     if (recording->workspace > 0)
-        TN_TRY(tn_arena_require(operation, stream, recording->workspace));
+        TN_TRY(tn_arena_require(caller, stream, recording->workspace));
     r.workspace = (tn_operand){stream->arena.memory, stream->arena.offset};
     if (recording->has_foreign)
         TN_TRY(check_foreign(&r, recording));
-    TN_TRY(tn_gate_enter(operation));
+    TN_TRY(tn_gate_enter(caller));
     tn_process_runs(stream);
     const tenon_status status = enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL);
     tn_gate_leave();

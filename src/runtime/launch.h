@@ -37,7 +37,7 @@ typedef struct tn_patch {
 /* A routine of another library, which enqueues kernels of its own: `buffers` are the operands,
  * `args` the struct with its patches applied. It is called between a barrier that waits for what
  * the call is to wait for, and a marker that gives the call's event. */
-typedef tenon_status (*tn_foreign)(const char *operation, cl_command_queue queue,
+typedef tenon_status (*tn_foreign)(const char *caller, cl_command_queue queue,
                                    const cl_mem *buffers, const void *args);
 
 /* What is launched. All that it points to is copied. */
@@ -78,7 +78,7 @@ typedef struct tn_operand {
 
 /* Appends a launch: builds its program and checks it against the device's limits. Empty launches (a
  * global size of 0) are left out. */
-tenon_status tn_record(const char *operation, tn_recording *recording, const tn_launch *launch);
+tenon_status tn_record(const char *caller, tn_recording *recording, const tn_launch *launch);
 
 void tn_recording_destroy(tn_recording *recording);
 
@@ -86,7 +86,7 @@ void tn_recording_destroy(tn_recording *recording);
 size_t tn_recording_describe(const tn_recording *recording, char *text, size_t size);
 
 /* Enqueues the launches in order. `label` is what the trace callback is told. */
-tenon_status tn_recording_run(const char *operation, const char *label, tenon_stream *stream,
+tenon_status tn_recording_run(const char *caller, const char *label, tenon_stream *stream,
                               const tn_recording *recording, const tn_operand *operands,
                               const double *scalars, const tenon_sync *sync);
 

@@ -36,7 +36,7 @@ void *tn_listener_number(const tn_listener *listener)
 }
 
 /* With the lock held. */
-static tn_listener *find(const void *number)
+static tn_listener *listener_find(const void *number)
 {
     tn_listener *listener = all;
     while (listener != NULL && listener->number != (uintptr_t)number)
@@ -48,7 +48,7 @@ void *tn_listener_enter(void *number)
 {
     void *who = NULL;
     tn_mutex_lock(&lock);
-    tn_listener *listener = find(number);
+    tn_listener *listener = listener_find(number);
     if (listener != NULL && listener->who != NULL) {
         listener->within++;
         who = listener->who;
@@ -60,7 +60,7 @@ void *tn_listener_enter(void *number)
 void tn_listener_leave(void *number)
 {
     tn_mutex_lock(&lock);
-    find(number)->within--;
+    listener_find(number)->within--;
     tn_condition_broadcast(&left);
     tn_mutex_unlock(&lock);
 }

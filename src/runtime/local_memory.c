@@ -110,8 +110,8 @@ void tn_local_memory_trial(tn_local_way way, uint64_t bytes, tn_trial_build *out
 
 /* Runs the kernel in the validation context, which has been entered. `*lasts`: it would come out so
  * again. A launch that lacks resources is what a size that is too large gives, among others. */
-static tenon_status run(tenon_stream *stream, tn_local_way way, uint64_t bytes,
-                        tn_local_result *result, bool *lasts)
+static tenon_status local_memory_run(tenon_stream *stream, tn_local_way way, uint64_t bytes,
+                                     tn_local_result *result, bool *lasts)
 {
     tn_trial_build build;
     tn_capability_result tried = {.way = -1};
@@ -142,7 +142,7 @@ static tenon_status run_in_validation(tenon_context *context, tn_local_way way, 
     TN_TRY(tn_validation_enter(context, &stream));
     if (!tn_running_bars(context, key, 1, result->reason)) {
         tn_guard *guard = tn_running_begin(context, key, 1);
-        status = run(stream, way, bytes, result, &lasts);
+        status = local_memory_run(stream, way, bytes, result, &lasts);
         tn_running_end(guard);
         tn_count(context, TN_TRIALS_MADE, began);
     }

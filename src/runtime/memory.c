@@ -12,67 +12,67 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tenon_status check_size(const char *operation, const tenon_context *context, uint64_t bytes)
+static tenon_status check_size(const char *caller, const tenon_context *context, uint64_t bytes)
 {
     /* Some drivers take more and fail at the first use. */
     if (bytes > context->device.info.max_allocation)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
-                       "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, operation,
+                       "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, caller,
                        bytes, context->device.info.name, context->device.info.max_allocation);
     size_t size;
     if (!tn_to_size(bytes, &size))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
-                       "%s: %" PRIu64 " bytes; a program of 32 bits has sizes up to %zu", operation,
+                       "%s: %" PRIu64 " bytes; a program of 32 bits has sizes up to %zu", caller,
                        bytes, SIZE_MAX);
     return TENON_OK;
 }
 
-static tenon_status find_size(const char *operation, cl_mem buffer, size_t *size)
+static tenon_status find_size(const char *caller, cl_mem buffer, size_t *size)
 {
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_SIZE)",
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_SIZE)",
               clGetMemObjectInfo(buffer, CL_MEM_SIZE, sizeof *size, size, NULL));
     return TENON_OK;
 }
 
-static tenon_status check_end(const char *operation, const char *argument,
-                              const tenon_tensor *tensor, size_t size)
+static tenon_status check_end(const char *caller, const char *argument, const tenon_tensor *tensor,
+                              size_t size)
 {
     const uint64_t end = tn_tensor_extent(tensor).end;
     if (end > size)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes",
-                       operation, argument, end, size);
+                       "%s: %s: the view ends at byte %" PRIu64 " of a buffer of %zu bytes", caller,
+                       argument, end, size);
     return TENON_OK;
 }
 
-tenon_status tn_memory_make(const char *operation, tenon_context *context, cl_mem_flags flags,
+tenon_status tn_memory_make(const char *caller, tenon_context *context, cl_mem_flags flags,
                             void *host, uint64_t bytes, tenon_memory *memory)
 {
     cl_int error;
-    TN_TRY(tn_gate_check(operation));
-    TN_TRY(check_size(operation, context, bytes));
+    TN_TRY(tn_gate_check(caller));
+    TN_TRY(check_size(caller, context, bytes));
     cl_mem buffer = clCreateBuffer(context->cl, flags, (size_t)bytes, host, &error);
     if (error == CL_INVALID_BUFFER_SIZE)
         return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
-                          "%s: the driver refuses %" PRIu64 " bytes", operation, bytes);
-    TN_CL_TRY(operation, "clCreateBuffer", error);
+                          "%s: the driver refuses %" PRIu64 " bytes", caller, bytes);
+    TN_CL_TRY(caller, "clCreateBuffer", error);
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
 
-tenon_status tn_memory_allocate(const char *operation, tenon_context *context, uint64_t bytes,
+tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint64_t bytes,
                                 tenon_memory *memory)
 {
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     if (bytes == 0) {
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
     }
     if (context->heap == NULL)
-        return tn_memory_make(operation, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
+        return tn_memory_make(caller, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
     cl_mem buffer;
-    TN_TRY(check_size(operation, context, bytes));
-    TN_TRY(tn_heap_allocate(operation, context->heap, bytes, &buffer));
+    TN_TRY(check_size(caller, context, bytes));
+    TN_TRY(tn_heap_allocate(caller, context->heap, bytes, &buffer));
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
@@ -80,26 +80,25 @@ tenon_status tn_memory_allocate(const char *operation, tenon_context *context, u
 TENON_API tenon_status tenon_memory_create(tenon_context *context, uint64_t bytes,
                                            tenon_memory *memory)
 {
-    static const char operation[] = "tenon_memory_create";
+    static const char caller[] = "tenon_memory_create";
     if (context == NULL || memory == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "memory");
-    return tn_memory_allocate(operation, context, bytes, memory);
+    return tn_memory_allocate(caller, context, bytes, memory);
 }
 
 TENON_API tenon_status tenon_memory_wrap(tenon_context *context, void *host, uint64_t bytes,
                                          tenon_memory *memory)
 {
-    static const char operation[] = "tenon_memory_wrap";
+    static const char caller[] = "tenon_memory_wrap";
     if (context == NULL || host == NULL || memory == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context"
                        : host == NULL  ? "host"
                                        : "memory");
     if (bytes == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1",
-                       operation);
-    return tn_memory_make(operation, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1", caller);
+    return tn_memory_make(caller, context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, host, bytes,
                           memory);
 }
 
@@ -116,17 +115,17 @@ TENON_API void tenon_memory_destroy(tenon_memory *memory)
 TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype dtype, uint32_t rank,
                                            const int64_t *shape, tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_create";
+    static const char caller[] = "tenon_tensor_create";
     if (context == NULL || tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "tensor");
     if (tenon_dtype_size(dtype) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
-                       operation, (int)dtype);
+                       caller, (int)dtype);
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
-    TN_TRY(tn_tensor_check(operation, "tensor", &view));
+    TN_TRY(tn_tensor_check(caller, "tensor", &view));
     tn_extent extent = tn_tensor_extent(&view);
-    TN_TRY(tn_memory_allocate(operation, context, extent.end, &view.memory));
+    TN_TRY(tn_memory_allocate(caller, context, extent.end, &view.memory));
     *tensor = view;
     return TENON_OK;
 }
@@ -145,36 +144,36 @@ TENON_API tenon_status tenon_tensor_check(const tenon_tensor *tensor)
 }
 
 /* A view of memory that the application has. */
-static tenon_status view_memory(const char *operation, tenon_memory memory, uint64_t offset,
+static tenon_status view_memory(const char *caller, tenon_memory memory, uint64_t offset,
                                 tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                                 tenon_tensor *view)
 {
     if (tenon_dtype_size(dtype) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
-                       operation, (int)dtype);
+                       caller, (int)dtype);
     *view = tenon_tensor_view(dtype, rank, shape);
     if (view->dtype != TENON_DTYPE_INVALID) {
         view->memory = memory;
         view->offset = offset;
     }
-    return tn_tensor_check(operation, "tensor", view);
+    return tn_tensor_check(caller, "tensor", view);
 }
 
 TENON_API tenon_status tenon_tensor_from_buffer(cl_mem buffer, uint64_t offset, tenon_dtype dtype,
                                                 uint32_t rank, const int64_t *shape,
                                                 tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_from_buffer";
+    static const char caller[] = "tenon_tensor_from_buffer";
     const tenon_memory memory = {.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     tenon_tensor view;
     size_t size;
     if (buffer == NULL || tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        buffer == NULL ? "buffer" : "tensor");
-    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
-    TN_TRY(tn_opencl_load(operation));
-    TN_TRY(find_size(operation, buffer, &size));
-    TN_TRY(check_end(operation, "tensor", &view, size));
+    TN_TRY(view_memory(caller, memory, offset, dtype, rank, shape, &view));
+    TN_TRY(tn_opencl_load(caller));
+    TN_TRY(find_size(caller, buffer, &size));
+    TN_TRY(check_end(caller, "tensor", &view, size));
     *tensor = view;
     return TENON_OK;
 }
@@ -183,13 +182,13 @@ TENON_API tenon_status tenon_tensor_from_svm(void *svm, uint64_t offset, tenon_d
                                              uint32_t rank, const int64_t *shape,
                                              tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_from_svm";
+    static const char caller[] = "tenon_tensor_from_svm";
     const tenon_memory memory = {.kind = TENON_MEMORY_SVM, .u.svm = svm};
     tenon_tensor view;
     if (svm == NULL || tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        svm == NULL ? "svm" : "tensor");
-    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
+    TN_TRY(view_memory(caller, memory, offset, dtype, rank, shape, &view));
     *tensor = view;
     return TENON_OK;
 }
@@ -198,36 +197,36 @@ TENON_API tenon_status tenon_tensor_from_usm(tenon_context *context, void *usm, 
                                              tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                                              tenon_tensor *tensor)
 {
-    static const char operation[] = "tenon_tensor_from_usm";
+    static const char caller[] = "tenon_tensor_from_usm";
     const tenon_memory memory = {.kind = TENON_MEMORY_USM, .u.usm = usm};
     tenon_tensor view;
     if (context == NULL || usm == NULL || tensor == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context"
                        : usm == NULL   ? "usm"
                                        : "tensor");
-    TN_TRY(view_memory(operation, memory, offset, dtype, rank, shape, &view));
-    TN_TRY(tn_usm_check(operation, "tensor", context, usm, tn_tensor_extent(&view).end));
+    TN_TRY(view_memory(caller, memory, offset, dtype, rank, shape, &view));
+    TN_TRY(tn_usm_check(caller, "tensor", context, usm, tn_tensor_extent(&view).end));
     *tensor = view;
     return TENON_OK;
 }
 
-static tenon_status check_buffer(const char *operation, const char *argument,
-                                 tenon_context *context, const tenon_tensor *tensor)
+static tenon_status check_buffer(const char *caller, const char *argument, tenon_context *context,
+                                 const tenon_tensor *tensor)
 {
     size_t size;
     cl_context cl;
     cl_mem buffer = tensor->memory.u.buffer;
     if (buffer == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: its buffer is NULL", caller,
                        argument);
-    TN_TRY(find_size(operation, buffer, &size));
-    TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
+    TN_TRY(find_size(caller, buffer, &size));
+    TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_CONTEXT)",
               clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
     if (cl != context->cl)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: its buffer is of another OpenCL context", operation, argument);
-    return check_end(operation, argument, tensor, size);
+                       "%s: %s: its buffer is of another OpenCL context", caller, argument);
+    return check_end(caller, argument, tensor, size);
 }
 
 bool tn_memory_is_pointer(const tenon_memory *memory)
@@ -251,35 +250,35 @@ bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory
            parent == NULL;
 }
 
-tenon_status tn_memory_check(const char *operation, const char *argument, tenon_context *context,
+tenon_status tn_memory_check(const char *caller, const char *argument, tenon_context *context,
                              const tenon_tensor *tensor)
 {
     if (tn_tensor_empty(tensor))
         return TENON_OK;
     if (tensor->memory.kind == TENON_MEMORY_BUFFER)
-        return check_buffer(operation, argument, context, tensor);
+        return check_buffer(caller, argument, context, tensor);
     if (!tn_memory_is_pointer(&tensor->memory) || tensor->memory.u.svm == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: has no memory", operation, argument);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: has no memory", caller, argument);
     if (tensor->memory.kind == TENON_MEMORY_USM)
-        return tn_usm_check(operation, argument, context, tensor->memory.u.usm,
+        return tn_usm_check(caller, argument, context, tensor->memory.u.usm,
                             tn_tensor_extent(tensor).end);
     if (!context->device.svm)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: %s: device %s has no shared virtual memory", operation, argument,
+                       "%s: %s: device %s has no shared virtual memory", caller, argument,
                        context->device.info.name);
     return TENON_OK;
 }
 
 /* The buffer that a sub-buffer was cut from, and where; a buffer that is none is its own. */
-static tenon_status find_root(const char *operation, cl_mem buffer, cl_mem *root, int64_t *origin)
+static tenon_status find_root(const char *caller, cl_mem buffer, cl_mem *root, int64_t *origin)
 {
     cl_mem parent = NULL;
     size_t offset = 0;
     TN_CL_TRY(
-        operation, "clGetMemObjectInfo(CL_MEM_ASSOCIATED_MEMOBJECT)",
+        caller, "clGetMemObjectInfo(CL_MEM_ASSOCIATED_MEMOBJECT)",
         clGetMemObjectInfo(buffer, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, NULL));
     if (parent != NULL)
-        TN_CL_TRY(operation, "clGetMemObjectInfo(CL_MEM_OFFSET)",
+        TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_OFFSET)",
                   clGetMemObjectInfo(buffer, CL_MEM_OFFSET, sizeof offset, &offset, NULL));
     *root = parent != NULL ? parent : buffer;
     *origin = (int64_t)offset;
@@ -287,8 +286,8 @@ static tenon_status find_root(const char *operation, cl_mem buffer, cl_mem *root
 }
 
 /* Whether two views, each with its memory, may share a byte. */
-static tenon_status find_overlap(const char *operation, const tenon_tensor *a,
-                                 const tenon_tensor *b, bool *overlap)
+static tenon_status find_overlap(const char *caller, const tenon_tensor *a, const tenon_tensor *b,
+                                 bool *overlap)
 {
     cl_mem root_a = NULL, root_b = NULL;
     int64_t origin_a = 0, origin_b = 0;
@@ -307,8 +306,8 @@ static tenon_status find_overlap(const char *operation, const tenon_tensor *a,
         *overlap = tn_tensor_overlaps(a, b, 0);
         return TENON_OK;
     }
-    TN_TRY(find_root(operation, a->memory.u.buffer, &root_a, &origin_a));
-    TN_TRY(find_root(operation, b->memory.u.buffer, &root_b, &origin_b));
+    TN_TRY(find_root(caller, a->memory.u.buffer, &root_a, &origin_a));
+    TN_TRY(find_root(caller, b->memory.u.buffer, &root_b, &origin_b));
     *overlap = root_a == root_b && tn_tensor_overlaps(a, b, origin_b - origin_a);
     return TENON_OK;
 }
@@ -320,7 +319,7 @@ static bool same_memory(const tenon_memory *a, const tenon_memory *b)
     return tn_memory_is_pointer(a) ? a->u.svm == b->u.svm : a->u.buffer == b->u.buffer;
 }
 
-tenon_status tn_memory_check_apart(const char *operation, const char *input_name,
+tenon_status tn_memory_check_apart(const char *caller, const char *input_name,
                                    const tenon_tensor *input, const char *output_name,
                                    const tenon_tensor *output, bool same_allowed)
 {
@@ -328,9 +327,9 @@ tenon_status tn_memory_check_apart(const char *operation, const char *input_name
     bool overlap;
     if (same && same_allowed)
         return TENON_OK;
-    TN_TRY(find_overlap(operation, input, output, &overlap));
+    TN_TRY(find_overlap(caller, input, output, &overlap));
     if (!overlap)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s overlaps the output %s", operation,
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s overlaps the output %s", caller,
                    input_name, output_name);
 }

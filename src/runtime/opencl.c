@@ -60,7 +60,7 @@ static void *open_loader(void)
 
 /* Objects must come from and go to one and the same OpenCL: that of the application, where it has
  * one linked or preloaded, and each function of it that was replaced there. */
-static void *find(void *program, void *loader, const char *name)
+static void *opencl_find(void *program, void *loader, const char *name)
 {
     void *found = program != NULL ? tn_library_find(program, name) : NULL;
     return found == NULL && loader != NULL ? tn_library_find(loader, name) : found;
@@ -69,12 +69,13 @@ static void *find(void *program, void *loader, const char *name)
 static void load(void)
 {
     void *program = tn_library_open(NULL, NULL, 0), *loader = NULL, *found;
-    if (find(program, NULL, "clGetPlatformIDs") == NULL && (loader = open_loader()) == NULL) {
+    if (opencl_find(program, NULL, "clGetPlatformIDs") == NULL &&
+        (loader = open_loader()) == NULL) {
         remedy = "; " TN_INSTALL_LOADER;
         return;
     }
 #define TAKE(name)                                                                                 \
-    found = find(program, loader, #name);                                                          \
+    found = opencl_find(program, loader, #name);                                                   \
     memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function */
 #define NEED(name)                                                                                 \
     TAKE(name)                                                                                     \
@@ -86,13 +87,13 @@ static void load(void)
         begin();
 }
 
-tenon_status tn_opencl_load(const char *operation)
+tenon_status tn_opencl_load(const char *caller)
 {
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     tn_once_run(&once, load);
     if (why_not[0] != '\0')
-        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s%s", operation,
-                       why_not, remedy);
+        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s%s", caller, why_not,
+                       remedy);
     return TENON_OK;
 }
 

@@ -91,7 +91,7 @@ extern tn_opencl_functions tn_opencl;
 /* Finds the functions; whatever gives or takes an OpenCL object without a context of ours calls it
  * first. Cheap after the first time. TENON_OK, or TENON_ERROR_NO_OPENCL with the reason, then and
  * ever after. */
-tenon_status tn_opencl_load(const char *operation);
+tenon_status tn_opencl_load(const char *caller);
 
 /* Whether the loader has the functions for shared virtual memory. */
 bool tn_opencl_has_svm(void);

@@ -21,7 +21,7 @@ static tn_owned **bucket_of(cl_mem buffer)
 }
 
 /* Where the entry of a buffer is linked; with the lock held. */
-static tn_owned **find(cl_mem buffer)
+static tn_owned **owners_find(cl_mem buffer)
 {
     tn_owned **at = bucket_of(buffer);
     while (*at != NULL && (*at)->buffer != buffer)
@@ -49,7 +49,7 @@ void tn_owner_enter(tn_owned *owned)
 {
     tn_mutex_lock(&lock);
     /* An entry of the same name is of a buffer that the application released by OpenCL itself. */
-    tn_owned **at = find(owned->buffer), *stale = *at != NULL ? unlink_at(at) : NULL;
+    tn_owned **at = owners_find(owned->buffer), *stale = *at != NULL ? unlink_at(at) : NULL;
     owned->uses = 1;
     owned->was_handed_out = false;
     link_to(owned);
@@ -58,18 +58,17 @@ void tn_owner_enter(tn_owned *owned)
         tn_heap_forget(stale);
 }
 
-tenon_status tn_owner_import(const char *operation, cl_mem buffer, tn_give_back give_back,
-                             void *what)
+tenon_status tn_owner_import(const char *caller, cl_mem buffer, tn_give_back give_back, void *what)
 {
     tn_import *import = malloc(sizeof *import);
     tn_owned *made = calloc(1, sizeof *made);
     if (import == NULL || made == NULL) {
         free(import);
         free(made);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
     tn_mutex_lock(&lock);
-    tn_owned *owned = *find(buffer);
+    tn_owned *owned = *owners_find(buffer);
     if (owned == NULL) {
         made->buffer = buffer;
         link_to(made);
@@ -83,10 +82,10 @@ tenon_status tn_owner_import(const char *operation, cl_mem buffer, tn_give_back 
     return TENON_OK;
 }
 
-tenon_status tn_owner_retain(const char *operation, cl_mem buffer)
+tenon_status tn_owner_retain(const char *caller, cl_mem buffer)
 {
     tn_mutex_lock(&lock);
-    tn_owned *owned = *find(buffer);
+    tn_owned *owned = *owners_find(buffer);
     if (owned != NULL && owned->heap != NULL) {
         owned->uses++;
         owned->was_handed_out = true;
@@ -95,7 +94,7 @@ tenon_status tn_owner_retain(const char *operation, cl_mem buffer)
     }
     tn_mutex_unlock(&lock);
     if (owned == NULL)
-        TN_CL_TRY(operation, "clRetainMemObject", clRetainMemObject(buffer));
+        TN_CL_TRY(caller, "clRetainMemObject", clRetainMemObject(buffer));
     return TENON_OK;
 }
 
@@ -109,7 +108,7 @@ void tn_owner_drop(cl_mem buffer)
         return; /* the system takes it back */
     if (atomic_load(&entries) > 0) {
         tn_mutex_lock(&lock);
-        tn_owned **at = find(buffer), *owned = *at;
+        tn_owned **at = owners_find(buffer), *owned = *at;
         is_owned = owned != NULL;
         if (is_owned && (import = owned->imports) != NULL)
             owned->imports = import->next;

@@ -36,11 +36,10 @@ typedef struct tn_owned {
 void tn_owner_enter(tn_owned *owned);
 
 /* A use that tn_owner_drop calls `give_back` for. */
-tenon_status tn_owner_import(const char *operation, cl_mem buffer, tn_give_back give_back,
-                             void *what);
+tenon_status tn_owner_import(const char *caller, cl_mem buffer, tn_give_back give_back, void *what);
 
 /* One more use by somebody who enqueues work of his own. */
-tenon_status tn_owner_retain(const char *operation, cl_mem buffer);
+tenon_status tn_owner_retain(const char *caller, cl_mem buffer);
 
 /* Ends a use. */
 void tn_owner_drop(cl_mem buffer);

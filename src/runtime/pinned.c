@@ -15,16 +15,16 @@ struct tenon_pinned {
     void *pointer;
 };
 
-static tenon_status map(const char *operation, tenon_pinned *pinned, uint64_t bytes)
+static tenon_status map(const char *caller, tenon_pinned *pinned, uint64_t bytes)
 {
     cl_int error;
     pinned->queue =
         clCreateCommandQueue(pinned->context->cl, pinned->context->device.info.device, 0, &error);
-    TN_CL_TRY(operation, "clCreateCommandQueue", error);
+    TN_CL_TRY(caller, "clCreateCommandQueue", error);
     pinned->pointer =
         clEnqueueMapBuffer(pinned->queue, pinned->buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
                            (size_t)bytes, 0, NULL, NULL, &error);
-    TN_CL_TRY(operation, "clEnqueueMapBuffer", error);
+    TN_CL_TRY(caller, "clEnqueueMapBuffer", error);
     return TENON_OK;
 }
 
@@ -44,27 +44,26 @@ static void destroy(tenon_pinned *pinned)
 TENON_API tenon_status tenon_pinned_create(tenon_context *context, uint64_t bytes,
                                            tenon_pinned **out)
 {
-    static const char operation[] = "tenon_pinned_create";
+    static const char caller[] = "tenon_pinned_create";
     tenon_memory memory;
     if (out != NULL)
         *out = NULL;
     if (context == NULL || out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "out");
     if (bytes == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1",
-                       operation);
-    TN_TRY(tn_memory_make(operation, context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, NULL,
-                          bytes, &memory));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is 0, must be at least 1", caller);
+    TN_TRY(tn_memory_make(caller, context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, NULL, bytes,
+                          &memory));
     tenon_pinned *pinned = calloc(1, sizeof *pinned);
     if (pinned == NULL) {
         clReleaseMemObject(memory.u.buffer);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     }
     tenon_context_retain(context);
     pinned->context = context;
     pinned->buffer = memory.u.buffer;
-    tenon_status status = map(operation, pinned, bytes);
+    tenon_status status = map(caller, pinned, bytes);
     if (status != TENON_OK) {
         destroy(pinned);
         return status;

@@ -11,16 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache)
+tenon_status tn_program_cache_init(const char *caller, tn_program_cache *cache)
 {
     memset(cache, 0, sizeof *cache);
     if (!tn_mutex_init(&cache->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
-                       operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
     if (!tn_condition_init(&cache->built)) {
         tn_mutex_destroy(&cache->lock);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made",
-                       operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
     }
     return TENON_OK;
 }
@@ -304,14 +302,14 @@ void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *
     tn_mutex_unlock(&context->programs.lock);
 }
 
-tenon_status tn_program_create_kernel(tenon_context *context, const char *operation,
-                                      uint32_t kernel, cl_kernel *out)
+tenon_status tn_program_create_kernel(tenon_context *context, const char *caller, uint32_t kernel,
+                                      cl_kernel *out)
 {
     tn_kernel info;
     cl_int error;
     tn_program_kernel_info(context, kernel, &info);
     *out = clCreateKernel(info.program->cl, info.name, &error);
-    TN_CL_TRY(operation, "clCreateKernel", error);
+    TN_CL_TRY(caller, "clCreateKernel", error);
     if (!atomic_exchange(&info.program->is_used, true))
         tn_keeper_wake(context);
     return TENON_OK;

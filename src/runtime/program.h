@@ -5,7 +5,7 @@
 #include "runtime/context.h"
 #include "runtime/kernel_sources.h"
 
-tenon_status tn_program_cache_init(const char *operation, tn_program_cache *cache);
+tenon_status tn_program_cache_init(const char *caller, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);
 
 /* Finds or builds the kernel `name` of the embedded source `source` with `options`, for work-groups
@@ -44,7 +44,7 @@ bool tn_programs_keep_next(tenon_context *context, tn_written *written);
 void tn_program_kernel_info(tenon_context *context, uint32_t kernel, tn_kernel *info);
 
 /* Makes a kernel object of one's own: they keep arguments, so threads must not share them. */
-tenon_status tn_program_create_kernel(tenon_context *context, const char *operation,
-                                      uint32_t kernel, cl_kernel *out);
+tenon_status tn_program_create_kernel(tenon_context *context, const char *caller, uint32_t kernel,
+                                      cl_kernel *out);
 
 #endif

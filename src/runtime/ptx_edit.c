@@ -50,7 +50,7 @@ static bool begins(span s, const char *word)
 }
 
 /* Where a word is in a span; its end where it is not. */
-static const char *find(span s, const char *word)
+static const char *ptx_edit_find(span s, const char *word)
 {
     while (s.at < s.end && !begins(s, word))
         s.at++;
@@ -130,7 +130,7 @@ static bool put_array(output *out, span line, uint32_t bytes)
     char number[16];
     if (!begins((span){at, line.end}, ".shared"))
         return false;
-    at = skip((span){find((span){at, line.end}, TN_PTX_ARRAY), line.end}, is_part_of_name);
+    at = skip((span){ptx_edit_find((span){at, line.end}, TN_PTX_ARRAY), line.end}, is_part_of_name);
     if (at == line.end || *at != '[')
         return false;
     end = skip((span){++at, line.end}, is_digit);
@@ -146,7 +146,7 @@ static bool put_array(output *out, span line, uint32_t bytes)
 static void put_without_marks(output *out, span line)
 {
     while (line.at < line.end) {
-        const char *mark = find(line, TN_PTX_MARK);
+        const char *mark = ptx_edit_find(line, TN_PTX_MARK);
         put(out, line.at, (size_t)(mark - line.at));
         line.at = mark < line.end ? mark + strlen(TN_PTX_MARK) : line.end;
     }

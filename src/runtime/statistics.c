@@ -27,10 +27,10 @@ double tn_count(tenon_context *context, tn_statistic which, uint64_t began)
 
 TENON_API tenon_status tenon_context_statistics(const tenon_context *context, tenon_statistics *out)
 {
-    static const char operation[] = "tenon_context_statistics";
+    static const char caller[] = "tenon_context_statistics";
     if (context == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", operation);
-    TN_TRY(tn_sized_check(operation, "out", out));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
+    TN_TRY(tn_sized_check(caller, "out", out));
     const tn_statistics *s = &context->statistics;
     uint64_t pool_bytes = 0, pool_served = 0;
     if (context->heap != NULL && !tn_gate_is_shut())

@@ -13,31 +13,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_stream_check(const char *operation, tenon_stream *stream)
+tenon_status tn_stream_check(const char *caller, tenon_stream *stream)
 {
     if (stream == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream is NULL", operation);
-    TN_TRY(tn_gate_check(operation));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: stream is NULL", caller);
+    TN_TRY(tn_gate_check(caller));
     if (stream->last_count == 0 && stream->watch == NULL)
         return TENON_OK;
-    return tn_command_failure(operation, stream);
+    return tn_command_failure(caller, stream);
 }
 
-tenon_status tn_sync_check(const char *operation, const tenon_sync *sync)
+tenon_status tn_sync_check(const char *caller, const tenon_sync *sync)
 {
     if (sync == NULL)
         return TENON_OK;
     if (sync->reserved != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: reserved is %u, must be 0",
-                       operation, sync->reserved);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: reserved is %u, must be 0", caller,
+                       sync->reserved);
     if ((sync->wait_count > 0) != (sync->wait_list != NULL))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: sync: wait_list is %p with a wait_count of %u", operation,
+                       "%s: sync: wait_list is %p with a wait_count of %u", caller,
                        (const void *)sync->wait_list, sync->wait_count);
     for (uint32_t i = 0; i < sync->wait_count; i++)
         if (sync->wait_list[i] == NULL)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: wait_list[%u] is NULL",
-                           operation, i);
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sync: wait_list[%u] is NULL", caller,
+                           i);
     return TENON_OK;
 }
 
@@ -67,59 +67,58 @@ void tn_stream_settle(tenon_stream *stream)
     clFinish(stream->queue);
 }
 
-tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync)
+tenon_status tn_sync_marker(const char *caller, tenon_stream *stream, const tenon_sync *sync)
 {
     tn_command command;
     if (tn_sync_wait_count(sync) == 0 && tn_sync_event(sync) == NULL)
         return TENON_OK;
-    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &command));
-    TN_CL_TRY(operation, "clEnqueueMarkerWithWaitList",
+    TN_TRY(tn_command_begin(caller, stream, sync, tn_sync_event(sync) != NULL, &command));
+    TN_CL_TRY(caller, "clEnqueueMarkerWithWaitList",
               clEnqueueMarkerWithWaitList(stream->queue, command.wait_count, command.wait_list,
                                           command.event));
-    const tenon_status status =
-        tn_command_end(operation, NULL, stream, &command, tn_sync_event(sync));
+    const tenon_status status = tn_command_end(caller, NULL, stream, &command, tn_sync_event(sync));
     tn_sync_flush(stream, sync);
     return status;
 }
 
-static tenon_status create_queue(const char *operation, tenon_context *context,
+static tenon_status create_queue(const char *caller, tenon_context *context,
                                  cl_command_queue *queue)
 {
     cl_command_queue_properties properties = context->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int error;
     *queue = clCreateCommandQueue(context->cl, context->device.info.device, properties, &error);
-    TN_CL_TRY(operation, "clCreateCommandQueue", error);
+    TN_CL_TRY(caller, "clCreateCommandQueue", error);
     return TENON_OK;
 }
 
-static tenon_status import_queue(const char *operation, tenon_context *context,
-                                 cl_command_queue queue, bool *is_unordered)
+static tenon_status import_queue(const char *caller, tenon_context *context, cl_command_queue queue,
+                                 bool *is_unordered)
 {
     cl_context cl;
     cl_device_id device;
     cl_command_queue_properties properties;
-    TN_CL_TRY(operation, "clGetCommandQueueInfo(CL_QUEUE_CONTEXT)",
+    TN_CL_TRY(caller, "clGetCommandQueueInfo(CL_QUEUE_CONTEXT)",
               clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof cl, &cl, NULL));
-    TN_CL_TRY(operation, "clGetCommandQueueInfo(CL_QUEUE_DEVICE)",
+    TN_CL_TRY(caller, "clGetCommandQueueInfo(CL_QUEUE_DEVICE)",
               clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, NULL));
     TN_CL_TRY(
-        operation, "clGetCommandQueueInfo(CL_QUEUE_PROPERTIES)",
+        caller, "clGetCommandQueueInfo(CL_QUEUE_PROPERTIES)",
         clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (cl != context->cl || device != context->device.info.device)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: queue %p is of another %s than the context", operation, (void *)queue,
+                       "%s: queue %p is of another %s than the context", caller, (void *)queue,
                        cl != context->cl ? "OpenCL context" : "device");
     *is_unordered = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
-    TN_CL_TRY(operation, "clRetainCommandQueue", clRetainCommandQueue(queue));
+    TN_CL_TRY(caller, "clRetainCommandQueue", clRetainCommandQueue(queue));
     return TENON_OK;
 }
 
 /* Has the queue followed by all that must know when it is idle. */
-static tenon_status begin_following(const char *operation, tenon_context *context,
+static tenon_status begin_following(const char *caller, tenon_context *context,
                                     cl_command_queue queue)
 {
-    TN_TRY(tn_keeper_stream_begins(operation, context, queue));
-    const tenon_status status = tn_heap_stream_begins(operation, context->heap, queue);
+    TN_TRY(tn_keeper_stream_begins(caller, context, queue));
+    const tenon_status status = tn_heap_stream_begins(caller, context->heap, queue);
     if (status != TENON_OK)
         tn_keeper_stream_ends(context, queue);
     return status;
@@ -144,22 +143,22 @@ static tenon_stream *new_stream(tenon_context *context)
 TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
                                            tenon_stream **out)
 {
-    static const char operation[] = "tenon_stream_create";
+    static const char caller[] = "tenon_stream_create";
     if (out != NULL)
         *out = NULL;
     if (context == NULL || out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "out");
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     bool is_unordered = false;
     if (queue != NULL)
-        TN_TRY(import_queue(operation, context, queue, &is_unordered));
+        TN_TRY(import_queue(caller, context, queue, &is_unordered));
     else
-        TN_TRY(create_queue(operation, context, &queue));
+        TN_TRY(create_queue(caller, context, &queue));
     tenon_stream *stream = new_stream(context);
     tenon_status status = stream != NULL
-                              ? begin_following(operation, context, queue)
-                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+                              ? begin_following(caller, context, queue)
+                              : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     if (status != TENON_OK) {
         if (stream != NULL)
             tn_watch_destroy(stream->watch);
@@ -215,20 +214,20 @@ TENON_API tenon_status tenon_stream_flush(tenon_stream *stream)
 
 TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
 {
-    static const char operation[] = "tenon_stream_finish";
+    static const char caller[] = "tenon_stream_finish";
     if (stream == NULL)
-        return tn_stream_check(operation, stream);
-    TN_TRY(tn_gate_check(operation));
+        return tn_stream_check(caller, stream);
+    TN_TRY(tn_gate_check(caller));
     cl_int error = clFinish(stream->queue);
     tn_process_renew(stream);
     /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
      * device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
         return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
-                          "%s: the device is lost: clFinish gave %s", operation,
+                          "%s: the device is lost: clFinish gave %s", caller,
                           tn_cl_error_string(error));
-    TN_CL_TRY(operation, "clFinish", error);
-    return tn_stream_check(operation, stream);
+    TN_CL_TRY(caller, "clFinish", error);
+    return tn_stream_check(caller, stream);
 }
 
 TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
@@ -240,25 +239,24 @@ TENON_API tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_
     return TENON_OK;
 }
 
-static tenon_status grow_kernels(const char *operation, tenon_stream *stream, uint32_t count)
+static tenon_status grow_kernels(const char *caller, tenon_stream *stream, uint32_t count)
 {
     cl_kernel *kernels = realloc(stream->kernels, count * sizeof *kernels);
     if (kernels == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for kernel objects", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for kernel objects", caller);
     memset(kernels + stream->kernel_count, 0, (count - stream->kernel_count) * sizeof *kernels);
     stream->kernels = kernels;
     stream->kernel_count = count;
     return TENON_OK;
 }
 
-tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number,
+tenon_status tn_stream_kernel(const char *caller, tenon_stream *stream, uint32_t number,
                               cl_kernel *kernel)
 {
     if (number >= stream->kernel_count)
-        TN_TRY(grow_kernels(operation, stream, number + 16));
+        TN_TRY(grow_kernels(caller, stream, number + 16));
     if (stream->kernels[number] == NULL)
-        TN_TRY(
-            tn_program_create_kernel(stream->context, operation, number, &stream->kernels[number]));
+        TN_TRY(tn_program_create_kernel(stream->context, caller, number, &stream->kernels[number]));
     *kernel = stream->kernels[number];
     return TENON_OK;
 }

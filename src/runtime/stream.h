@@ -37,10 +37,10 @@ struct tenon_stream {
 };
 
 /* Refuses a NULL stream, and one whose earlier work is known to have failed: once for each time. */
-tenon_status tn_stream_check(const char *operation, tenon_stream *stream);
+tenon_status tn_stream_check(const char *caller, tenon_stream *stream);
 
 /* Refuses a wait list that is not one. */
-tenon_status tn_sync_check(const char *operation, const tenon_sync *sync);
+tenon_status tn_sync_check(const char *caller, const tenon_sync *sync);
 
 /* The parts of a sync, which may be NULL. */
 cl_uint tn_sync_wait_count(const tenon_sync *sync);
@@ -56,14 +56,14 @@ void tn_stream_settle(tenon_stream *stream);
 
 /* What a call without any work does: a marker waits for what it was to wait for, and gives its
  * event. */
-tenon_status tn_sync_marker(const char *operation, tenon_stream *stream, const tenon_sync *sync);
+tenon_status tn_sync_marker(const char *caller, tenon_stream *stream, const tenon_sync *sync);
 
 /* The stream's own object of a kernel, made at the first use. */
-tenon_status tn_stream_kernel(const char *operation, tenon_stream *stream, uint32_t number,
+tenon_status tn_stream_kernel(const char *caller, tenon_stream *stream, uint32_t number,
                               cl_kernel *kernel);
 
 /* Sees to it that the arena has `bytes`. */
-tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint64_t bytes);
+tenon_status tn_arena_require(const char *caller, tenon_stream *stream, uint64_t bytes);
 
 /* Lets go of an arena of the stream's own; the caller sets what comes after it. */
 void tn_arena_release(tenon_stream *stream);

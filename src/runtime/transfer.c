@@ -13,16 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_transfer_check(const char *operation, tenon_stream *stream,
-                               const tenon_tensor *tensor, const tenon_sync *sync)
+tenon_status tn_transfer_check(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
+                               const tenon_sync *sync)
 {
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
-    TN_TRY(tn_memory_check(operation, "tensor", stream->context, tensor));
-    return tn_sync_check(operation, sync);
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_tensor_check(caller, "tensor", tensor));
+    TN_TRY(tn_memory_check(caller, "tensor", stream->context, tensor));
+    return tn_sync_check(caller, sync);
 }
 
-tenon_status tn_transfer_check_data(const char *operation, const tenon_tensor *tensor,
+tenon_status tn_transfer_check_data(const char *caller, const tenon_tensor *tensor,
                                     const void *data, size_t bytes)
 {
     const size_t size = tenon_dtype_size(tensor->dtype);
@@ -31,9 +31,9 @@ tenon_status tn_transfer_check_data(const char *operation, const tenon_tensor *t
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: bytes is %zu, must be %" PRIu64 ": the tensor has %" PRIu64
                        " values of %s, %zu bytes each",
-                       operation, bytes, wanted, count, tenon_dtype_string(tensor->dtype), size);
+                       caller, bytes, wanted, count, tenon_dtype_string(tensor->dtype), size);
     if (data == NULL && bytes > 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: data is NULL", caller);
     return TENON_OK;
 }
 
@@ -66,23 +66,22 @@ static cl_int copy_pointer(const dense_copy *d, const tn_command *c)
         d->size, c->wait_count, c->wait_list, c->event);
 }
 
-tenon_status tn_transfer_dense(const char *operation, tenon_stream *stream,
-                               const tenon_tensor *tensor, void *data, bool to_tensor,
-                               bool blocking, const tenon_sync *sync)
+tenon_status tn_transfer_dense(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
+                               void *data, bool to_tensor, bool blocking, const tenon_sync *sync)
 {
     const size_t size = (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype);
     const dense_copy d = {stream, tensor, data, size, to_tensor, blocking};
     tn_command c;
-    TN_TRY(tn_command_begin(operation, stream, sync, tn_sync_event(sync) != NULL, &c));
+    TN_TRY(tn_command_begin(caller, stream, sync, tn_sync_event(sync) != NULL, &c));
     if (tensor->memory.kind == TENON_MEMORY_BUFFER)
-        TN_CL_TRY(operation, to_tensor ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer",
+        TN_CL_TRY(caller, to_tensor ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer",
                   copy_buffer(&d, &c));
     else
-        TN_CL_TRY(operation,
+        TN_CL_TRY(caller,
                   tensor->memory.kind == TENON_MEMORY_USM ? "clEnqueueMemcpyINTEL"
                                                           : "clEnqueueSVMMemcpy",
                   copy_pointer(&d, &c));
-    const tenon_status status = tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
+    const tenon_status status = tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
     if (blocking)
         tn_process_renew(stream); /* kernels before it have run */
     else if (status != TENON_OK)
@@ -119,7 +118,7 @@ static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor
 }
 
 /* The extent of the view, mapped; waits. NULL, and a status, on failure. */
-static void *map_extent(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
+static void *map_extent(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
                         uint32_t flags, const tenon_sync *sync, tenon_status *status)
 {
     tn_extent extent = tn_tensor_extent(tensor);
@@ -128,7 +127,7 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
     tn_command command;
     cl_int error;
     void *at;
-    *status = tn_command_begin(operation, stream, sync, wants_event(svm, NULL), &command);
+    *status = tn_command_begin(caller, stream, sync, wants_event(svm, NULL), &command);
     if (*status != TENON_OK)
         return NULL;
     if (svm) {
@@ -141,32 +140,32 @@ static void *map_extent(const char *operation, tenon_stream *stream, const tenon
                                 &error);
     }
     if (at != NULL && error == CL_SUCCESS) {
-        *status = tn_command_end(operation, NULL, stream, &command, NULL);
+        *status = tn_command_end(caller, NULL, stream, &command, NULL);
         tn_process_renew(stream);
         if (*status == TENON_OK)
             return at;
         unmap_after_failure(stream, tensor, at);
         return NULL;
     }
-    *status = tn_fail_opencl(operation, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
+    *status = tn_fail_opencl(caller, svm ? "clEnqueueSVMMap" : "clEnqueueMapBuffer",
                              error != CL_SUCCESS ? error : CL_MAP_FAILURE);
     return NULL;
 }
 
-static tenon_status unmap_extent(const char *operation, tenon_stream *stream,
+static tenon_status unmap_extent(const char *caller, tenon_stream *stream,
                                  const tenon_tensor *tensor, void *pointer, const tenon_sync *sync)
 {
     const bool svm = tensor->memory.kind == TENON_MEMORY_SVM;
     tn_command c;
-    TN_TRY(tn_command_begin(operation, stream, sync, wants_event(svm, sync), &c));
+    TN_TRY(tn_command_begin(caller, stream, sync, wants_event(svm, sync), &c));
     if (svm)
-        TN_CL_TRY(operation, "clEnqueueSVMUnmap",
+        TN_CL_TRY(caller, "clEnqueueSVMUnmap",
                   clEnqueueSVMUnmap(stream->queue, pointer, c.wait_count, c.wait_list, c.event));
     else
-        TN_CL_TRY(operation, "clEnqueueUnmapMemObject",
+        TN_CL_TRY(caller, "clEnqueueUnmapMemObject",
                   clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer,
                                           c.wait_count, c.wait_list, c.event));
-    return tn_command_end(operation, NULL, stream, &c, tn_sync_event(sync));
+    return tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
 }
 
 /* Copies between a dense array and a view, whichever way. The last dimension is walked innermost.
@@ -205,7 +204,7 @@ static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
 
 /* Unified shared memory of a device cannot be mapped: the bytes of the view, from its first element
  * to its last, are read, and written again. */
-static tenon_status copy_through_host(const char *operation, tenon_stream *stream,
+static tenon_status copy_through_host(const char *caller, tenon_stream *stream,
                                       const tenon_tensor *tensor, void *data, bool to_view,
                                       const tenon_sync *sync)
 {
@@ -218,20 +217,20 @@ static tenon_status copy_through_host(const char *operation, tenon_stream *strea
     size_t room;
     char *copy = tn_to_size((uint64_t)size, &room) ? malloc(room) : NULL;
     if (copy == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     bytes.memory = tensor->memory;
     bytes.offset = extent.first;
-    tenon_status status = tn_transfer_dense(operation, stream, &bytes, copy, false, true, &before);
+    tenon_status status = tn_transfer_dense(caller, stream, &bytes, copy, false, true, &before);
     if (status == TENON_OK) {
         copy_view(tensor, copy, data, to_view);
-        status = to_view ? tn_transfer_dense(operation, stream, &bytes, copy, true, true, &after)
-                         : tn_sync_marker(operation, stream, &after);
+        status = to_view ? tn_transfer_dense(caller, stream, &bytes, copy, true, true, &after)
+                         : tn_sync_marker(caller, stream, &after);
     }
     free(copy);
     return status;
 }
 
-static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
+static tenon_status copy_mapped(const char *caller, tenon_stream *stream,
                                 const tenon_tensor *tensor, void *data, bool to_view,
                                 const tenon_sync *sync)
 {
@@ -241,12 +240,12 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
                      : tn_tensor_dense(tensor) ? TENON_MAP_DISCARD
                                                : TENON_MAP_READ | TENON_MAP_WRITE;
     tenon_status status;
-    void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
+    void *mapped = map_extent(caller, stream, tensor, flags, sync, &status);
     if (mapped == NULL)
         return status;
     copy_view(tensor, mapped, data, to_view);
     const tenon_sync after = {.event = tn_sync_event(sync)};
-    status = unmap_extent(operation, stream, tensor, mapped, &after);
+    status = unmap_extent(caller, stream, tensor, mapped, &after);
     if (status != TENON_OK) {
         /* What failed may have been the event, of a command that is not enqueued then. */
         if (status != TENON_ERROR_INCOMPLETE)
@@ -257,52 +256,52 @@ static tenon_status copy_mapped(const char *operation, tenon_stream *stream,
     return TENON_OK;
 }
 
-static tenon_status copy(const char *operation, tenon_stream *stream, const tenon_tensor *tensor,
+static tenon_status copy(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
                          void *data, bool to_view, const tenon_sync *sync)
 {
     if (moves_whole(stream, tensor))
-        return tn_transfer_dense(operation, stream, tensor, data, to_view, true, sync);
+        return tn_transfer_dense(caller, stream, tensor, data, to_view, true, sync);
     return (tensor->memory.kind == TENON_MEMORY_USM ? copy_through_host : copy_mapped)(
-        operation, stream, tensor, data, to_view, sync);
+        caller, stream, tensor, data, to_view, sync);
 }
 
 TENON_API tenon_status tenon_tensor_upload(tenon_stream *stream, const void *data, size_t bytes,
                                            const tenon_tensor *tensor, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_tensor_upload";
-    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
-    TN_TRY(tn_output_check(operation, "tensor", tensor));
-    TN_TRY(tn_transfer_check_data(operation, tensor, data, bytes));
+    static const char caller[] = "tenon_tensor_upload";
+    TN_TRY(tn_transfer_check(caller, stream, tensor, sync));
+    TN_TRY(tn_output_check(caller, "tensor", tensor));
+    TN_TRY(tn_transfer_check_data(caller, tensor, data, bytes));
     if (bytes == 0)
-        return tn_sync_marker(operation, stream, sync);
-    return copy(operation, stream, tensor, (void *)(uintptr_t)data, true, sync);
+        return tn_sync_marker(caller, stream, sync);
+    return copy(caller, stream, tensor, (void *)(uintptr_t)data, true, sync);
 }
 
 TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_tensor *tensor,
                                              void *data, size_t bytes, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_tensor_download";
-    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
-    TN_TRY(tn_transfer_check_data(operation, tensor, data, bytes));
+    static const char caller[] = "tenon_tensor_download";
+    TN_TRY(tn_transfer_check(caller, stream, tensor, sync));
+    TN_TRY(tn_transfer_check_data(caller, tensor, data, bytes));
     if (bytes == 0)
-        return tn_sync_marker(operation, stream, sync);
-    return copy(operation, stream, tensor, data, false, sync);
+        return tn_sync_marker(caller, stream, sync);
+    return copy(caller, stream, tensor, data, false, sync);
 }
 
 /* What the host shares with the device without mapping is its own once the stream is done. */
-static tenon_status wait_for_host(const char *operation, tenon_stream *stream,
+static tenon_status wait_for_host(const char *caller, tenon_stream *stream,
                                   const tenon_tensor *tensor, void **pointer,
                                   const tenon_sync *sync)
 {
     char *usm = tensor->memory.u.usm;
     cl_event own = NULL;
     bool is_of_host;
-    TN_TRY(tn_usm_is_of_host(operation, stream->context, usm, &is_of_host));
+    TN_TRY(tn_usm_is_of_host(caller, stream->context, usm, &is_of_host));
     if (!is_of_host)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: %p is unified shared memory of the device alone", operation,
+                       "%s: tensor: %p is unified shared memory of the device alone", caller,
                        (void *)usm);
-    TN_TRY(tn_sync_marker(operation, stream,
+    TN_TRY(tn_sync_marker(caller, stream,
                           &(tenon_sync){.wait_list = tn_sync_wait_list(sync),
                                         .wait_count = tn_sync_wait_count(sync),
                                         .event = &own}));
@@ -311,7 +310,7 @@ static tenon_status wait_for_host(const char *operation, tenon_stream *stream,
         *sync->event = own;
     else
         clReleaseEvent(own);
-    TN_CL_TRY(operation, "clWaitForEvents", error);
+    TN_CL_TRY(caller, "clWaitForEvents", error);
     *pointer = usm + tn_tensor_extent(tensor).first;
     return TENON_OK;
 }
@@ -319,28 +318,28 @@ static tenon_status wait_for_host(const char *operation, tenon_stream *stream,
 TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor *tensor,
                                         uint32_t flags, void **pointer, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_tensor_map";
-    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
+    static const char caller[] = "tenon_tensor_map";
+    TN_TRY(tn_transfer_check(caller, stream, tensor, sync));
     if (pointer == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", caller);
     bool discard = flags == (TENON_MAP_WRITE | TENON_MAP_DISCARD);
     if (!discard && (flags == 0 || flags > (TENON_MAP_READ | TENON_MAP_WRITE)))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: flags is %u, must be READ, WRITE, both, or WRITE | DISCARD", operation,
+                       "%s: flags is %u, must be READ, WRITE, both, or WRITE | DISCARD", caller,
                        flags);
     if (tn_tensor_empty(tensor)) {
-        TN_TRY(tn_sync_marker(operation, stream, sync));
+        TN_TRY(tn_sync_marker(caller, stream, sync));
         *pointer = NULL;
         return TENON_OK;
     }
     if (tensor->memory.kind == TENON_MEMORY_USM)
-        return wait_for_host(operation, stream, tensor, pointer, sync);
+        return wait_for_host(caller, stream, tensor, pointer, sync);
     tenon_status status;
-    void *mapped = map_extent(operation, stream, tensor, flags, sync, &status);
+    void *mapped = map_extent(caller, stream, tensor, flags, sync, &status);
     if (mapped == NULL)
         return status;
     tenon_sync after = {.event = tn_sync_event(sync)};
-    status = tn_sync_marker(operation, stream, &after);
+    status = tn_sync_marker(caller, stream, &after);
     if (status != TENON_OK) {
         unmap_after_failure(stream, tensor, mapped);
         return status;
@@ -352,15 +351,15 @@ TENON_API tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tensor
 TENON_API tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
                                           void *pointer, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_tensor_unmap";
-    TN_TRY(tn_transfer_check(operation, stream, tensor, sync));
+    static const char caller[] = "tenon_tensor_unmap";
+    TN_TRY(tn_transfer_check(caller, stream, tensor, sync));
     if (tn_tensor_empty(tensor))
-        return tn_sync_marker(operation, stream, sync);
+        return tn_sync_marker(caller, stream, sync);
     if (pointer == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: pointer is NULL", caller);
     if (tensor->memory.kind == TENON_MEMORY_USM)
-        return tn_sync_marker(operation, stream, sync);
-    TN_TRY(unmap_extent(operation, stream, tensor, pointer, sync));
+        return tn_sync_marker(caller, stream, sync);
+    TN_TRY(unmap_extent(caller, stream, tensor, pointer, sync));
     tn_sync_flush(stream, sync);
     return TENON_OK;
 }

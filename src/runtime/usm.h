@@ -27,11 +27,11 @@ bool tn_usm_find(cl_platform_id platform, tn_usm *usm);
 
 /* Refuses a pointer that is none of the context's device, and a view that ends beyond its
  * allocation; `end` is the view's, from the pointer. */
-tenon_status tn_usm_check(const char *operation, const char *argument, tenon_context *context,
+tenon_status tn_usm_check(const char *caller, const char *argument, tenon_context *context,
                           const void *pointer, uint64_t end);
 
 /* Whether the host may use the pointer, too. */
-tenon_status tn_usm_is_of_host(const char *operation, tenon_context *context, const void *pointer,
+tenon_status tn_usm_is_of_host(const char *caller, tenon_context *context, const void *pointer,
                                bool *result);
 
 #endif

@@ -19,7 +19,7 @@
 typedef struct watched {
     struct watched *next;
     cl_event event;
-    const char *operation;
+    const char *caller;
     bool is_told;
     char label[TN_WATCH_LABEL];
 } watched;
@@ -97,17 +97,17 @@ static tenon_status status_of(cl_int error)
     return tn_cl_loses_device(error) ? TENON_ERROR_DEVICE_LOST : TENON_ERROR_ASYNCHRONOUS;
 }
 
-static void describe(char text[TEXT_SIZE], const char *operation, const char *label, cl_int error)
+static void describe(char text[TEXT_SIZE], const char *caller, const char *label, cl_int error)
 {
-    snprintf(text, TEXT_SIZE, "work of %s%s%s has failed on the device: %s (%d)", operation,
+    snprintf(text, TEXT_SIZE, "work of %s%s%s has failed on the device: %s (%d)", caller,
              label[0] != '\0' ? ", by " : "", label, tn_cl_error_string(error), error);
 }
 
-tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int error)
+tenon_status tn_fail_earlier(const char *caller, const char *earlier, cl_int error)
 {
     char text[TEXT_SIZE];
     describe(text, earlier, "", error);
-    return tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, text);
+    return tn_fail_cl(status_of(error), error, "%s: earlier %s", caller, text);
 }
 
 /* Of the first to come, the stream's thread or the driver's. The command stays in the list
@@ -118,7 +118,7 @@ static void tell(tn_watch *watch, watched *w, cl_int error)
     tn_mutex_lock(&watch->lock);
     const bool was_told = w->is_told;
     w->is_told = true;
-    describe(text, w->operation, w->label, error);
+    describe(text, w->caller, w->label, error);
     if (!was_told && watch->error == CL_SUCCESS) {
         watch->error = error;
         memcpy(watch->text, text, sizeof text);
@@ -127,7 +127,7 @@ static void tell(tn_watch *watch, watched *w, cl_int error)
     const tenon_failure failure = {.struct_size = sizeof failure,
                                    .status = (uint32_t)status_of(error),
                                    .cl_error = error,
-                                   .operation = w->operation,
+                                   .operation = w->caller,
                                    .solver = w->label,
                                    .message = text};
     if (!was_told)
@@ -156,11 +156,11 @@ bool tn_watch_reserve(tn_watch *watch)
     return watch->spare != NULL;
 }
 
-void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label)
+void tn_watch_event(tn_watch *watch, cl_event event, const char *caller, const char *label)
 {
     watched *w = watch->spare;
     watch->spare = NULL;
-    *w = (watched){.event = event, .operation = operation};
+    *w = (watched){.event = event, .caller = caller};
     snprintf(w->label, sizeof w->label, "%s", label != NULL ? label : "");
     tn_mutex_lock(&watch->lock);
     *watch->last = w;
@@ -169,7 +169,7 @@ void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, cons
     clSetEventCallback(event, CL_COMPLETE, hear, tn_listener_number(watch->listener));
 }
 
-tenon_status tn_watch_take(const char *operation, tn_watch *watch)
+tenon_status tn_watch_take(const char *caller, tn_watch *watch)
 {
     cl_int state;
     while (watch->first != NULL &&
@@ -188,7 +188,7 @@ tenon_status tn_watch_take(const char *operation, tn_watch *watch)
     tn_mutex_lock(&watch->lock);
     const cl_int error = watch->error;
     if (error != CL_SUCCESS)
-        tn_fail_cl(status_of(error), error, "%s: earlier %s", operation, watch->text);
+        tn_fail_cl(status_of(error), error, "%s: earlier %s", caller, watch->text);
     watch->error = CL_SUCCESS;
     tn_mutex_unlock(&watch->lock);
     return error != CL_SUCCESS ? status_of(error) : TENON_OK;

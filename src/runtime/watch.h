@@ -23,13 +23,13 @@ bool tn_watch_reserve(tn_watch *watch);
 /* Follows a command, which ends after those before it, and takes over a reference to its event.
  * Needs a reservation. `label`, of which TN_WATCH_LABEL - 1 characters are copied, may be NULL. */
 #define TN_WATCH_LABEL 128
-void tn_watch_event(tn_watch *watch, cl_event event, const char *operation, const char *label);
+void tn_watch_event(tn_watch *watch, cl_event event, const char *caller, const char *label);
 
 /* Fails for the first failure since it was asked the last time; TENON_OK where there is none. The
  * callback has been told of it, here at the latest. */
-tenon_status tn_watch_take(const char *operation, tn_watch *watch);
+tenon_status tn_watch_take(const char *caller, tn_watch *watch);
 
 /* Fails because a command of an earlier call has failed. */
-tenon_status tn_fail_earlier(const char *operation, const char *earlier, cl_int error);
+tenon_status tn_fail_earlier(const char *caller, const char *earlier, cl_int error);
 
 #endif

@@ -10,7 +10,7 @@
 /* Kernels load vectors from the workspace; no vector is larger. */
 #define WORKSPACE_ALIGNMENT 128
 
-tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint64_t bytes)
+tenon_status tn_arena_require(const char *caller, tenon_stream *stream, uint64_t bytes)
 {
     tn_arena *arena = &stream->arena;
     if (bytes <= arena->size)
@@ -18,9 +18,9 @@ tenon_status tn_arena_require(const char *operation, tenon_stream *stream, uint6
     if (bytes > arena->limit)
         return tn_fail(TENON_ERROR_WORKSPACE_TOO_SMALL,
                        "%s: needs a workspace of %" PRIu64 " bytes, the stream's limit is %" PRIu64,
-                       operation, bytes, arena->limit);
+                       caller, bytes, arena->limit);
     tenon_memory memory;
-    TN_TRY(tn_memory_allocate(operation, stream->context, bytes, &memory));
+    TN_TRY(tn_memory_allocate(caller, stream->context, bytes, &memory));
     /* Launches that use the old one hold on to it until they are done. */
     tenon_memory_destroy(&arena->memory);
     tn_count_only(stream->context, TN_WORKSPACE_BYTES, (int64_t)(bytes - arena->size));
@@ -44,30 +44,30 @@ TENON_API tenon_status tenon_stream_reserve_workspace(tenon_stream *stream, uint
     return tn_arena_require("tenon_stream_reserve_workspace", stream, bytes);
 }
 
-static tenon_status check_own_workspace(const char *operation, tenon_stream *stream,
+static tenon_status check_own_workspace(const char *caller, tenon_stream *stream,
                                         const tenon_memory *memory, uint64_t offset, uint64_t bytes)
 {
     tenon_tensor view = {.memory = *memory, .offset = offset, .dtype = TENON_DTYPE_U8, .rank = 1};
     if (offset % WORKSPACE_ALIGNMENT != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: offset is %" PRIu64 ", must be a multiple of %d", operation, offset,
+                       "%s: offset is %" PRIu64 ", must be a multiple of %d", caller, offset,
                        WORKSPACE_ALIGNMENT);
     if (bytes > INT64_MAX)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: bytes is %" PRIu64 ", past any memory",
-                       operation, bytes);
+                       caller, bytes);
     view.shape[0] = (int64_t)bytes;
     view.stride[0] = 1;
-    TN_TRY(tn_tensor_check(operation, "memory", &view));
-    return tn_memory_check(operation, "memory", stream->context, &view);
+    TN_TRY(tn_tensor_check(caller, "memory", &view));
+    return tn_memory_check(caller, "memory", stream->context, &view);
 }
 
 TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const tenon_memory *memory,
                                                   uint64_t offset, uint64_t bytes)
 {
-    static const char operation[] = "tenon_stream_set_workspace";
-    TN_TRY(tn_stream_check(operation, stream));
+    static const char caller[] = "tenon_stream_set_workspace";
+    TN_TRY(tn_stream_check(caller, stream));
     if (memory != NULL)
-        TN_TRY(check_own_workspace(operation, stream, memory, offset, bytes));
+        TN_TRY(check_own_workspace(caller, stream, memory, offset, bytes));
     tn_arena_release(stream);
     if (memory != NULL)
         stream->arena = (tn_arena){*memory, offset, bytes, bytes, true};

@@ -15,15 +15,15 @@ const tn_family tn_activation_backward_family = {.name = "activation_backward",
 tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem *problem,
                                    bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_activation_params *params = given;
     const tn_argument *x = &call->operands[ACTIVATION_X];
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
+        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_activation_check(operation, &params->activation));
-    TN_TRY(tn_float_check(operation, x->name, call->context, (tenon_dtype)x->view->dtype));
+    TN_TRY(tn_activation_check(caller, &params->activation));
+    TN_TRY(tn_float_check(caller, x->name, call->context, (tenon_dtype)x->view->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(x->view);
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));

@@ -12,7 +12,8 @@
  */
 #define CPU_CHUNK 8192
 
-static void set_options(tenon_context *context, const tn_pointwise_problem *p, tn_choice *choice)
+static void activation_elementwise_set_options(tenon_context *context,
+                                               const tn_pointwise_problem *p, tn_choice *choice)
 {
     char gpu[TN_GPU_OPTIONS];
     const int32_t vectors = tn_stream_vectors(context, p->to, p->operands - 1);
@@ -35,7 +36,7 @@ static const char *configure_dense(tenon_context *context, const tn_problem *pro
     tn_stores_configure(context, tn_stores_bytes(p->to, elements), choice);
     const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
     tn_choice_add(context, choice, &work);
-    set_options(context, p, choice);
+    activation_elementwise_set_options(context, p, choice);
     return NULL;
 }
 
@@ -46,13 +47,14 @@ static const char *configure_strided(tenon_context *context, const tn_problem *p
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     const tn_work work = tn_pointwise_work(p, false);
     tn_choice_add(context, choice, &work);
-    set_options(context, p, choice);
+    activation_elementwise_set_options(context, p, choice);
     return NULL;
 }
 
 /* The kernel of a form, forward with two views or backward with three. */
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const tn_pointwise_problem *p, elementwise_args *args, tn_launch launch)
+static tenon_status activation_elementwise_record(const char *caller, tn_recording *recording,
+                                                  const tn_pointwise_problem *p,
+                                                  elementwise_args *args, tn_launch launch)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->to);
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->to);
@@ -79,10 +81,10 @@ static tenon_status record(const char *operation, tn_recording *recording,
     launch.patch_count = 2 + p->operands;
     if (!recording->context->device.is_cpu)
         tn_gpu_local(recording->context, &launch);
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch_dense(const char *operation, tn_recording *recording,
+static tenon_status launch_dense(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
@@ -101,10 +103,10 @@ static tenon_status launch_dense(const char *operation, tn_recording *recording,
                              .dimensions = 1,
                              .global = {(size_t)(tn_ceil_div(elements, args.chunk) * args.parts)},
                              .local = {1}};
-    return record(operation, recording, p, &args, dense);
+    return activation_elementwise_record(caller, recording, p, &args, dense);
 }
 
-static tenon_status launch_strided(const char *operation, tn_recording *recording,
+static tenon_status launch_strided(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
@@ -119,7 +121,7 @@ static tenon_status launch_strided(const char *operation, tn_recording *recordin
                                .global = {(size_t)tn_ceil_div(inner, args.chunk),
                                           (size_t)(tn_pointwise_elements(p) / inner)},
                                .local = {1, 1}};
-    return record(operation, recording, p, &args, strided);
+    return activation_elementwise_record(caller, recording, p, &args, strided);
 }
 
 /* Non-temporal stores take place where vectors are aligned. */

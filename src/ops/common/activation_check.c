@@ -121,7 +121,7 @@ static const char *wanted_constants(const tenon_activation *activation)
     }
 }
 
-static tenon_status refuse_constants(const char *operation, const tenon_activation *activation,
+static tenon_status refuse_constants(const char *caller, const tenon_activation *activation,
                                      const char *wanted)
 {
     const bool has_beta = tn_activation_constants(activation->kind) == 2;
@@ -129,20 +129,19 @@ static tenon_status refuse_constants(const char *operation, const tenon_activati
     if (has_beta)
         snprintf(beta, sizeof beta, " and beta is %g", activation->beta);
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: activation: alpha of %s is %g%s, %s",
-                   operation, tn_activation_words[activation->kind], activation->alpha, beta,
-                   wanted);
+                   caller, tn_activation_words[activation->kind], activation->alpha, beta, wanted);
 }
 
-tenon_status tn_activation_check(const char *operation, const tenon_activation *activation)
+tenon_status tn_activation_check(const char *caller, const tenon_activation *activation)
 {
     if (activation->kind >= KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: activation kind is %u, which is no tenon_activation_kind",
-                       operation, activation->kind);
+                       caller, activation->kind);
     if (activation->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation: reserved is %u, must be 0", operation,
+                       "%s: params: activation: reserved is %u, must be 0", caller,
                        activation->reserved);
     const char *wanted = wanted_constants(activation);
-    return wanted == NULL ? TENON_OK : refuse_constants(operation, activation, wanted);
+    return wanted == NULL ? TENON_OK : refuse_constants(caller, activation, wanted);
 }

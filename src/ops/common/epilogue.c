@@ -16,22 +16,22 @@ tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias
     return status;
 }
 
-tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_epilogue_terms_check(const char *caller, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c)
 {
     if (epilogue->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: epilogue: reserved is %u, must be 0", operation,
+                       "%s: params: epilogue: reserved is %u, must be 0", caller,
                        epilogue->reserved);
-    TN_TRY(tn_activation_check(operation, &epilogue->activation));
+    TN_TRY(tn_activation_check(caller, &epilogue->activation));
     if (c == NULL && epilogue->beta != 0 && epilogue->beta != 1)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: c is NULL, but beta is %g; without c it must be 1 (the default) or 0",
-                       operation, epilogue->beta);
+                       caller, epilogue->beta);
     return TENON_OK;
 }
 
-tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogue,
                                const tenon_tensor *c)
 {
     static const char *const names[3] = {"a", "b", "d"};
@@ -40,9 +40,9 @@ tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epil
             return tn_fail(TENON_ERROR_UNSUPPORTED,
                            "%s: params: epilogue: %s of %s is given, but is only for products of "
                            "i8 and u8: it must be NULL",
-                           operation, epilogue->scale[i] != NULL ? "the scale" : "the zero point",
+                           caller, epilogue->scale[i] != NULL ? "the scale" : "the zero point",
                            names[i]);
-    return tn_epilogue_terms_check(operation, epilogue, c);
+    return tn_epilogue_terms_check(caller, epilogue, c);
 }
 
 /* gemm/args.h and conv/args.h number them alike. */
@@ -87,50 +87,50 @@ static const char *range_text(double low, double high, char text[64])
     return text;
 }
 
-tenon_status tn_number_check(const char *operation, const char *name, double value, double low,
+tenon_status tn_number_check(const char *caller, const char *name, double value, double low,
                              double high)
 {
     char range[64];
     if (isfinite(value) && value >= low && value <= high)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %g, must be %s", operation,
-                   name, value, range_text(low, high, range));
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %g, must be %s", caller, name,
+                   value, range_text(low, high, range));
 }
 
-tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,
+tenon_status tn_float_check(const char *caller, const char *argument, tenon_context *context,
                             tenon_dtype dtype)
 {
     if (dtype < TENON_DTYPE_F64 || dtype > TENON_DTYPE_BF16)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s: type %s is not supported; f64, f32, f16 and bf16 are", operation,
+                       "%s: %s: type %s is not supported; f64, f32, f16 and bf16 are", caller,
                        argument, tenon_dtype_string(dtype));
     bool has = true;
     if (dtype == TENON_DTYPE_F64)
-        TN_TRY(tn_context_try(operation, context, TENON_CAPABILITY_F64, &has));
+        TN_TRY(tn_context_try(caller, context, TENON_CAPABILITY_F64, &has));
     if (!has)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
                        "%s: %s: type f64 is not supported: device %s has no such arithmetic",
-                       operation, argument, context->device.info.name);
+                       caller, argument, context->device.info.name);
     return TENON_OK;
 }
 
-tenon_status tn_moved_check(const char *operation, const char *argument, tenon_dtype dtype)
+tenon_status tn_moved_check(const char *caller, const char *argument, tenon_dtype dtype)
 {
     if (dtype > TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: type %s is not supported; f64, f32, f16, bf16, i8, u8 and i32 are",
-                       operation, argument, tenon_dtype_string(dtype));
+                       caller, argument, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
-tenon_status tn_same_dtype_check(const char *operation, const char *argument,
+tenon_status tn_same_dtype_check(const char *caller, const char *argument,
                                  const tenon_tensor *tensor, const char *first_argument,
                                  tenon_dtype dtype)
 {
     if (tensor == NULL || tensor->dtype == dtype)
         return TENON_OK;
     return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and %s is %s; they must be of one type",
-                   operation, argument, tenon_dtype_string(tensor->dtype), first_argument,
+                   caller, argument, tenon_dtype_string(tensor->dtype), first_argument,
                    tenon_dtype_string(dtype));
 }
 

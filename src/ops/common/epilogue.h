@@ -27,7 +27,7 @@ bool tn_activation_uses_alpha(const void *params, const void *alpha);
 bool tn_activation_uses_beta(const void *params, const void *beta);
 
 /* Refuses what is no kind, and constants with which it would be another function. */
-tenon_status tn_activation_check(const char *operation, const tenon_activation *activation);
+tenon_status tn_activation_check(const char *caller, const tenon_activation *activation);
 
 /* The activation that a self-check gives a kernel in the place of the caller's: one of its kind,
  * with constants that let sums through which they would otherwise hide. */
@@ -54,11 +54,11 @@ bool tn_epilogue_adds(const tenon_epilogue *epilogue, const tenon_tensor *c);
 tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias);
 
 /* Refuses an epilogue that is malformed, or has a factor for a c that is not there. */
-tenon_status tn_epilogue_terms_check(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_epilogue_terms_check(const char *caller, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c);
 
 /* Refuses scales and zero points, too. */
-tenon_status tn_epilogue_check(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 
 /* What a family with an epilogue says of its paths (tn_family): which of c, bias and the factors
@@ -72,18 +72,18 @@ tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation);
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
 /* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
-tenon_status tn_number_check(const char *operation, const char *name, double value, double low,
+tenon_status tn_number_check(const char *caller, const char *name, double value, double low,
                              double high);
 
 /* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */
-tenon_status tn_float_check(const char *operation, const char *argument, tenon_context *context,
+tenon_status tn_float_check(const char *caller, const char *argument, tenon_context *context,
                             tenon_dtype dtype);
 
 /* Refuses a type that no kernel moves: what is no element type, and fp8. */
-tenon_status tn_moved_check(const char *operation, const char *argument, tenon_dtype dtype);
+tenon_status tn_moved_check(const char *caller, const char *argument, tenon_dtype dtype);
 
 /* Refuses an operand of another type than the first. */
-tenon_status tn_same_dtype_check(const char *operation, const char *argument,
+tenon_status tn_same_dtype_check(const char *caller, const char *argument,
                                  const tenon_tensor *tensor, const char *first_argument,
                                  tenon_dtype dtype);
 

@@ -73,7 +73,7 @@ void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, 
     memcpy(problem->stride, space.stride, sizeof problem->stride);
 }
 
-tenon_status tn_lines_shape_check(const char *operation, const char *argument,
+tenon_status tn_lines_shape_check(const char *caller, const char *argument,
                                   const tenon_tensor *tensor, const char *first_argument,
                                   const tenon_tensor *first)
 {
@@ -81,7 +81,7 @@ tenon_status tn_lines_shape_check(const char *operation, const char *argument,
     if (tensor == NULL || tn_tensor_same_shape(tensor, first))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
-                   operation, argument, tn_shape_text(tensor->rank, tensor->shape, text),
+                   caller, argument, tn_shape_text(tensor->rank, tensor->shape, text),
                    first_argument, tn_shape_text(first->rank, first->shape, wanted));
 }
 
@@ -194,7 +194,7 @@ static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *la
     return count;
 }
 
-tenon_status tn_lines_record(const char *operation, tn_recording *recording,
+tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                              const tn_lines_problem *problem, const tn_lines_launch *launch,
                              const char *options)
 {
@@ -214,13 +214,13 @@ tenon_status tn_lines_record(const char *operation, tn_recording *recording,
                         ? 1
                         : tn_gpu_group(recording->context, args.items * args.parts);
     step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
-    return tn_record(operation, recording, &step);
+    return tn_record(caller, recording, &step);
 }
 
-tenon_status tn_lines_launch_choice(const char *operation, tn_recording *recording,
+tenon_status tn_lines_launch_choice(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
-    return tn_lines_record(operation, recording, (const tn_lines_problem *)problem,
+    return tn_lines_record(caller, recording, (const tn_lines_problem *)problem,
                            TN_LAYOUT(const tn_lines_launch, choice), choice->options);
 }
 

@@ -30,7 +30,7 @@ void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, 
                            tn_lines_problem *problem);
 
 /* Refuses an operand that is of another shape than the first named. NULL passes. */
-tenon_status tn_lines_shape_check(const char *operation, const char *argument,
+tenon_status tn_lines_shape_check(const char *caller, const char *argument,
                                   const tenon_tensor *tensor, const char *first_argument,
                                   const tenon_tensor *first);
 
@@ -62,12 +62,12 @@ void tn_lines_stream(tenon_context *context, const tn_lines_problem *problem, ui
 int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
                        const tn_lines_launch *launch);
 
-tenon_status tn_lines_record(const char *operation, tn_recording *recording,
+tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                              const tn_lines_problem *problem, const tn_lines_launch *launch,
                              const char *options);
 
 /* tn_solver.launch of such a solver. */
-tenon_status tn_lines_launch_choice(const char *operation, tn_recording *recording,
+tenon_status tn_lines_launch_choice(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice);
 
 /* A view of an awkward case: dense, past a piece of a work-item, or strided, with gaps that differ

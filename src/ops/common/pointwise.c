@@ -16,7 +16,7 @@ static tenon_status make_space(const tn_call *call, tn_space *space)
     memcpy(space->shape, output->shape, sizeof space->shape);
     for (uint32_t i = 0; i < count; i++)
         if (arguments[i].view != NULL)
-            TN_TRY(tn_broadcast(call->operation, arguments[i].name, arguments[i].view, output->rank,
+            TN_TRY(tn_broadcast(call->caller, arguments[i].name, arguments[i].view, output->rank,
                                 output->shape, space->stride[i]));
     tn_space_sort(space, count - 1);
     tn_space_collapse(space);
@@ -48,7 +48,7 @@ tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, si
     return TENON_OK;
 }
 
-tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+tenon_status tn_same_shape_check(const char *caller, const tn_argument *argument,
                                  const tn_argument *like)
 {
     char text[160], wanted[160];
@@ -56,8 +56,8 @@ tenon_status tn_same_shape_check(const char *operation, const tn_argument *argum
     if (tn_tensor_same_shape(view, first))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be that of %s, %s",
-                   operation, argument->name, tn_shape_text(view->rank, view->shape, text),
-                   like->name, tn_shape_text(first->rank, first->shape, wanted));
+                   caller, argument->name, tn_shape_text(view->rank, view->shape, text), like->name,
+                   tn_shape_text(first->rank, first->shape, wanted));
 }
 
 tenon_status tn_alike_check(const tn_call *call, bool shape)
@@ -67,10 +67,10 @@ tenon_status tn_alike_check(const tn_call *call, bool shape)
         const tn_argument *argument = &call->operands[i];
         if (argument->view == NULL)
             continue;
-        TN_TRY(tn_same_dtype_check(call->operation, argument->name, argument->view, first->name,
+        TN_TRY(tn_same_dtype_check(call->caller, argument->name, argument->view, first->name,
                                    (tenon_dtype)first->view->dtype));
         if (shape)
-            TN_TRY(tn_same_shape_check(call->operation, argument, first));
+            TN_TRY(tn_same_shape_check(call->caller, argument, first));
     }
     return TENON_OK;
 }
@@ -144,7 +144,7 @@ int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)
     return problem->from == problem->to ? tn_pointwise_elements(problem) * size : 0;
 }
 
-tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
+tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
                                  walk_args *args, tn_stream_share share)
 {
@@ -167,5 +167,5 @@ tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
     launch.patches = patches;
     launch.patch_count += problem->operands;
     launch.args = args;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }

@@ -30,7 +30,7 @@ tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, si
                                        tn_problem *wanted);
 
 /* Refuses an operand of another shape than one that it goes with. */
-tenon_status tn_same_shape_check(const char *operation, const tn_argument *argument,
+tenon_status tn_same_shape_check(const char *caller, const tn_argument *argument,
                                  const tn_argument *like);
 
 /* Refuses operands (from number 1 on) of another type than the first, or (with `shape`) of another
@@ -63,7 +63,7 @@ tn_stream_share tn_pointwise_share(const tenon_context *context,
 
 /* Records a launch that has its source, kernel, options, args_size and the patches of scalars.
  * `args` begins with a walk_args, which is filled in here; `share` is a GPU's work-item's. */
-tenon_status tn_pointwise_record(const char *operation, tn_recording *recording,
+tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
                                  walk_args *args, tn_stream_share share);
 

@@ -5,7 +5,8 @@
 
 #include <math.h>
 
-static tenon_tensor make_view(uint32_t type, tn_layout layout, uint32_t operand, bool output)
+static tenon_tensor common_pointwise_check_make_view(uint32_t type, tn_layout layout,
+                                                     uint32_t operand, bool output)
 {
     static const int64_t dense[] = {16387}, plane[] = {37, 229}, block[] = {11, 15, 19};
     const tenon_dtype dtype = (tenon_dtype)type;
@@ -30,7 +31,7 @@ void tn_pointwise_awkward(const tn_operation *operation, uint32_t from, uint32_t
     tn_awkward_begin(c, operation);
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         const bool output = i >= operation->operand_count - operation->output_count;
-        c->views[i] = make_view(output ? to : from, layout, i, output);
+        c->views[i] = common_pointwise_check_make_view(output ? to : from, layout, i, output);
     }
 }
 

@@ -9,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_axes_check(const char *operation, uint32_t count, const int32_t *axes,
-                           uint32_t rank, const char *argument, tn_axes *result)
+tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *axes, uint32_t rank,
+                           const char *argument, tn_axes *result)
 {
     memset(result, 0, sizeof *result);
     if (count > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: axis_count is %u, must be at most %u", operation, count,
+                       "%s: params: axis_count is %u, must be at most %u", caller, count,
                        TENON_MAX_RANK);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t axis = 0;
-        TN_TRY(tn_axis_check(operation, axes[i], rank, argument, &axis));
+        TN_TRY(tn_axis_check(caller, axes[i], rank, argument, &axis));
         if (result->reduced[axis])
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: axes[%u] is %d, which is there already", operation, i,
+                           "%s: params: axes[%u] is %d, which is there already", caller, i,
                            axes[i]);
         result->reduced[axis] = true;
     }
@@ -44,7 +44,7 @@ int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x)
     return empty ? 0 : fits ? size : INT64_MAX;
 }
 
-tenon_status tn_reduced_shape_check(const char *operation, const char *argument,
+tenon_status tn_reduced_shape_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x,
                                     const tn_axes *axes)
 {
@@ -59,7 +59,7 @@ tenon_status tn_reduced_shape_check(const char *operation, const char *argument,
     }
     if (tn_tensor_same_shape(view, &wanted) || tn_tensor_same_shape(view, &shorter))
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s or %s", operation,
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: shape is %s, must be %s or %s", caller,
                    argument, tn_shape_text(view->rank, view->shape, text),
                    tn_shape_text(shorter.rank, shorter.shape, short_text),
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
@@ -76,13 +76,13 @@ int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const
     return view->stride[at];
 }
 
-tenon_status tn_reduced_dtype_check(const char *operation, const char *argument,
+tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x)
 {
     bool wide = tenon_dtype_size(x->dtype) == 2 && view->dtype == TENON_DTYPE_F32;
     if (view->dtype == x->dtype || wide)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s%s", operation, argument,
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s%s", caller, argument,
                    tenon_dtype_string(view->dtype), tenon_dtype_string(x->dtype),
                    tenon_dtype_size(x->dtype) == 2 ? " or f32" : "");
 }

@@ -34,14 +34,14 @@ typedef struct tn_axes {
 
 /* Axes from 0 to rank - 1, or from -rank to -1 counted from the end, each once; none stands for
  * all. `argument` is what has the rank. */
-tenon_status tn_axes_check(const char *operation, uint32_t count, const int32_t *axes,
-                           uint32_t rank, const char *argument, tn_axes *result);
+tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *axes, uint32_t rank,
+                           const char *argument, tn_axes *result);
 
 /* The elements along the axes; INT64_MAX where there are more, as an empty tensor may have. */
 int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x);
 
 /* Refuses a view that has not x's shape with the axes left out or of size 1. */
-tenon_status tn_reduced_shape_check(const char *operation, const char *argument,
+tenon_status tn_reduced_shape_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x,
                                     const tn_axes *axes);
 
@@ -50,7 +50,7 @@ int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const
                           uint32_t dimension);
 
 /* Refuses a result that is neither of x's type nor f32 for a 16-bit x. */
-tenon_status tn_reduced_dtype_check(const char *operation, const char *argument,
+tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x);
 
 /* Fills in a problem from checked views, of which some may be NULL; `operand` has their numbers in
@@ -75,7 +75,7 @@ int64_t tn_reduction_count(const tn_reduction_problem *problem);
 bool tn_reduction_is_extremum(const tn_reduction_problem *problem);
 void tn_reduction_fill(const tn_reduction_problem *problem, reduction_args *args);
 uint8_t tn_reduction_operand(const tn_reduction_problem *problem, int view);
-tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
+tenon_status tn_reduction_launch(const char *caller, tn_recording *recording,
                                  const tn_reduction_problem *problem, tn_launch *launch,
                                  const reduction_args *args);
 

@@ -26,7 +26,8 @@ static bool is_across(const tn_reduction_problem *p)
 }
 
 /* A variance reads its rows twice. What keeps a GPU's work-items together costs a CPU. */
-static tn_work work_of(const tenon_context *context, const tn_reduction_problem *p, int32_t team)
+static tn_work common_reduction_group_work_of(const tenon_context *context,
+                                              const tn_reduction_problem *p, int32_t team)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double rows = (double)tn_reduction_count(p), elements = rows * (double)p->size;
@@ -45,7 +46,8 @@ static tn_work work_of(const tenon_context *context, const tn_reduction_problem 
                      .reach = step > 1 || alone || length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5};
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *common_reduction_group_configure(tenon_context *context,
+                                                    const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     char options[64];
@@ -60,7 +62,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         choice->misfit = "a team is too small for the rows";
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(context, p, choice->values[0]);
+    const tn_work work = common_reduction_group_work_of(context, p, choice->values[0]);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u %s%s", p->dtype,
                       tn_team_options(context, p->dtype, options),
@@ -68,8 +70,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status common_reduction_group_launch(const char *caller, tn_recording *recording,
+                                                  const tn_problem *problem,
+                                                  const tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     const int64_t group = tn_team_group(recording->context), team = choice->values[0];
@@ -89,7 +92,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     for (int v = 0; v < REDUCTION_VIEWS; v++)
         it.operands[v] = tn_reduction_operand(p, v);
     it.global[0] = (size_t)tn_round_up(args.count * team, group);
-    return tn_reduction_launch(operation, recording, p, &it, &args);
+    return tn_reduction_launch(caller, recording, p, &it, &args);
 }
 
 const tn_solver tn_reduction_group = {
@@ -97,5 +100,5 @@ const tn_solver tn_reduction_group = {
     .serves = "rows of 2²⁰ elements at most, of two dimensions that do not merge; "
               "a row to a team of work-items, on GPUs",
     TN_PARAMETERS(tn_team_parameter, 1),
-    .configure = configure,
-    .launch = launch};
+    .configure = common_reduction_group_configure,
+    .launch = common_reduction_group_launch};

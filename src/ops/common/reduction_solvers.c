@@ -136,7 +136,8 @@ static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 enum { ALONG = 1, SPLIT = 2 };
 
 /* The two programs of tenon_reduce are told apart, so that each is checked. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *common_reduction_solvers_configure(tenon_context *context,
+                                                      const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
     const bool split = (choice->solver->variant & SPLIT) != 0;
@@ -179,7 +180,7 @@ uint8_t tn_reduction_operand(const tn_reduction_problem *p, int view)
     return (uint8_t)p->operand[p->element_size[view] != 0 ? view : REDUCTION_Y];
 }
 
-tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
+tenon_status tn_reduction_launch(const char *caller, tn_recording *recording,
                                  const tn_reduction_problem *p, tn_launch *launch,
                                  const reduction_args *args)
 {
@@ -203,11 +204,11 @@ tenon_status tn_reduction_launch(const char *operation, tn_recording *recording,
     launch->args_size = sizeof *args;
     launch->patches = patches;
     launch->patch_count = count;
-    return tn_record(operation, recording, launch);
+    return tn_record(caller, recording, launch);
 }
 
 /* Of the kernel that `it` names, whose operands are given. */
-static tenon_status launch_stage(const char *operation, tn_recording *recording,
+static tenon_status launch_stage(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, int stage,
                                  tn_launch *it)
 {
@@ -223,11 +224,11 @@ static tenon_status launch_stage(const char *operation, tn_recording *recording,
                  : tn_reduction_is_extremum(p)      ? "reduce/extremum"
                                                     : "reduce/sum";
     it->options = choice->options;
-    return tn_reduction_launch(operation, recording, p, it, &args);
+    return tn_reduction_launch(caller, recording, p, it, &args);
 }
 
 /* reduce_rows or reduce_columns. */
-static tenon_status launch_sums(const char *operation, tn_recording *recording,
+static tenon_status launch_sums(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice, int stage)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
@@ -241,10 +242,10 @@ static tenon_status launch_sums(const char *operation, tn_recording *recording,
     it.operands[REDUCTION_VIEWS] =
         stage == REDUCTION_WHOLE ? tn_reduction_operand(p, REDUCTION_Y) : TN_WORKSPACE;
     it.global[0] = (size_t)tn_round_up(s->groups * s->pieces, (int64_t)local);
-    return launch_stage(operation, recording, problem, choice, stage, &it);
+    return launch_stage(caller, recording, problem, choice, stage, &it);
 }
 
-static tenon_status launch_finish(const char *operation, tn_recording *recording,
+static tenon_status launch_finish(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice, int stage)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
@@ -255,35 +256,36 @@ static tenon_status launch_finish(const char *operation, tn_recording *recording
                     .operand_count = 3,
                     .global = {(size_t)tn_reduction_count(p) * local},
                     .local = {local}};
-    return launch_stage(operation, recording, problem, choice, stage, &it);
+    return launch_stage(caller, recording, problem, choice, stage, &it);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status common_reduction_solvers_launch(const char *caller, tn_recording *recording,
+                                                    const tn_problem *problem,
+                                                    const tn_choice *choice)
 {
     const bool variance = ((const tn_reduction_problem *)problem)->kind == REDUCTION_VARIANCE;
     if (!TN_LAYOUT(const shares, choice)->split)
-        return launch_sums(operation, recording, problem, choice, REDUCTION_WHOLE);
-    TN_TRY(launch_sums(operation, recording, problem, choice, REDUCTION_PARTIAL));
+        return launch_sums(caller, recording, problem, choice, REDUCTION_WHOLE);
+    TN_TRY(launch_sums(caller, recording, problem, choice, REDUCTION_PARTIAL));
     if (!variance)
-        return launch_finish(operation, recording, problem, choice, REDUCTION_WHOLE);
-    TN_TRY(launch_finish(operation, recording, problem, choice, REDUCTION_PARTIAL));
-    TN_TRY(launch_sums(operation, recording, problem, choice, REDUCTION_SQUARES));
-    return launch_finish(operation, recording, problem, choice, REDUCTION_SQUARES);
+        return launch_finish(caller, recording, problem, choice, REDUCTION_WHOLE);
+    TN_TRY(launch_finish(caller, recording, problem, choice, REDUCTION_PARTIAL));
+    TN_TRY(launch_sums(caller, recording, problem, choice, REDUCTION_SQUARES));
+    return launch_finish(caller, recording, problem, choice, REDUCTION_SQUARES);
 }
 
 const tn_solver tn_reduction_rows = {.name = "rows",
                                      .serves =
                                          "everything; vectors lie along the rows that are reduced",
                                      .variant = ALONG,
-                                     .configure = configure,
-                                     .launch = launch};
+                                     .configure = common_reduction_solvers_configure,
+                                     .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_columns = {
     .name = "columns",
     .serves = "everything; vectors lie across the rows that are reduced",
-    .configure = configure,
-    .launch = launch};
+    .configure = common_reduction_solvers_configure,
+    .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_rows = {
     .name = "split_rows",
@@ -291,8 +293,8 @@ const tn_solver tn_reduction_split_rows = {
               "them; best where there are few",
     .needs = "workspace for what the pieces give",
     .variant = ALONG | SPLIT,
-    .configure = configure,
-    .launch = launch};
+    .configure = common_reduction_solvers_configure,
+    .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_columns = {
     .name = "split_columns",
@@ -300,5 +302,5 @@ const tn_solver tn_reduction_split_columns = {
               "them; best where there are few",
     .needs = "workspace for what the pieces give",
     .variant = SPLIT,
-    .configure = configure,
-    .launch = launch};
+    .configure = common_reduction_solvers_configure,
+    .launch = common_reduction_solvers_launch};

@@ -12,17 +12,16 @@
  * or one vector of them. */
 #define CPU_CHUNK 8192
 
-tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
+tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result)
 {
     if (rank == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: axis is %d, %s has rank 0 and no axis", operation, axis,
-                       argument);
+                       "%s: params: axis is %d, %s has rank 0 and no axis", caller, axis, argument);
     int64_t from_start = axis < 0 ? (int64_t)axis + rank : axis;
     if (from_start < 0 || from_start >= rank)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: axis is %d, must be from %d to %d: %s has rank %u", operation,
+                       "%s: params: axis is %d, must be from %d to %d: %s has rank %u", caller,
                        axis, -(int)rank, (int)rank - 1, argument, rank);
     *result = (uint32_t)from_start;
     return TENON_OK;
@@ -118,7 +117,7 @@ double tn_rows_bytes(const tn_rows_problem *p, double times)
 #define WHOLE    6
 #define GATHERED 2.5
 
-static tn_work work_of(const tn_rows_problem *p, bool contiguous, double part)
+static tn_work common_rows_work_of(const tn_rows_problem *p, bool contiguous, double part)
 {
     const double elements = (double)tn_rows_count(p) * (double)p->size / part;
     return (tn_work){.launches = 1,
@@ -142,7 +141,7 @@ static tn_work rows_work(tenon_context *context, const tn_rows_problem *p)
     bool contiguous = true;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
-    tn_work work = work_of(p, contiguous, filled(context, p, p->size));
+    tn_work work = common_rows_work_of(p, contiguous, filled(context, p, p->size));
     /* A tail is done one by one. */
     work.single_elements +=
         (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
@@ -157,7 +156,7 @@ static tn_work columns_work(tenon_context *context, const tn_rows_problem *p)
     bool contiguous = true;
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->stride[v][p->rank - 1] <= 1;
-    tn_work work = work_of(p, contiguous, filled(context, p, inner));
+    tn_work work = common_rows_work_of(p, contiguous, filled(context, p, inner));
     work.items = (double)tn_rows_count(p) / (double)inner *
                  (double)tn_ceil_div(inner, (int64_t)tn_lanes(context, p->dtype));
     work.reads = !contiguous && lies_apart(p)    ? TN_APART
@@ -182,8 +181,9 @@ tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *p, tn_choice *choice)
     return layout;
 }
 
-static void configure(tenon_context *context, const tn_rows_problem *p, uint32_t dimensions,
-                      const size_t *global, int64_t chunk, tn_choice *choice)
+static void common_rows_configure(tenon_context *context, const tn_rows_problem *p,
+                                  uint32_t dimensions, const size_t *global, int64_t chunk,
+                                  tn_choice *choice)
 {
     tn_rows_layout *layout = tn_rows_layout_of(p, choice);
     tn_launch grid = {.dimensions = dimensions, .local = {1, 1}};
@@ -204,7 +204,7 @@ const char *tn_rows_configure(tenon_context *context, const tn_problem *problem,
     const size_t global = (size_t)tn_ceil_div(tn_rows_count(p), chunk);
     const tn_work work = rows_work(context, p);
     tn_choice_add(context, choice, &work);
-    configure(context, p, 1, &global, chunk, choice);
+    common_rows_configure(context, p, 1, &global, chunk, choice);
     return NULL;
 }
 
@@ -218,13 +218,12 @@ const char *tn_columns_configure(tenon_context *context, const tn_problem *probl
     const size_t global[] = {(size_t)tn_ceil_div(inner, chunk), (size_t)(tn_rows_count(p) / inner)};
     const tn_work work = columns_work(context, p);
     tn_choice_add(context, choice, &work);
-    configure(context, p, 2, global, chunk, choice);
+    common_rows_configure(context, p, 2, global, chunk, choice);
     return NULL;
 }
 
-tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
-                            const tn_problem *problem, const tn_choice *choice, const char *source,
-                            const char *kernel)
+tenon_status tn_rows_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
+                            const tn_choice *choice, const char *source, const char *kernel)
 {
     const tn_rows_problem *p = (const tn_rows_problem *)problem;
     const tn_rows_layout *layout = TN_LAYOUT(const tn_rows_layout, choice);
@@ -249,7 +248,7 @@ tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
                            (uint16_t)(offsetof(rows_args, offset) + v * sizeof(tenon_i64)),
                            p->element_size[v]};
     }
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 uint64_t tn_rows_paths(const tn_problem *problem)

@@ -26,7 +26,7 @@ typedef struct tn_rows_problem {
 } tn_rows_problem;
 
 /* An axis from 0 to rank - 1, or from -rank to -1 counted from the end, made the first form. */
-tenon_status tn_axis_check(const char *operation, int32_t axis, uint32_t rank, const char *argument,
+tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, const char *argument,
                            uint32_t *result);
 
 /* Where the order of dimensions is free: with the strides of a view falling, more of them merge,
@@ -54,9 +54,8 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
                                     tn_choice *choice);
 
 /* Records the launch of any of these. */
-tenon_status tn_rows_launch(const char *operation, tn_recording *recording,
-                            const tn_problem *problem, const tn_choice *choice, const char *source,
-                            const char *kernel);
+tenon_status tn_rows_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
+                            const tn_choice *choice, const char *source, const char *kernel);
 
 /* For these: the rows of a problem; the layout with what the problem says. */
 int64_t tn_rows_count(const tn_rows_problem *problem);

@@ -13,7 +13,8 @@ static bool is_across(const tn_rows_problem *p)
 
 /* Neighbours are as many as there are rows side by side, or vectors. What keeps a GPU's work-items
  * together costs a CPU. */
-static tn_work work_of(const tenon_context *context, const tn_rows_problem *p, int32_t team)
+static tn_work common_rows_group_work_of(const tenon_context *context, const tn_rows_problem *p,
+                                         int32_t team)
 {
     const int64_t step = is_across(p) ? p->stride[0][p->rank - 1] : p->axis[0];
     const int64_t length = is_across(p) ? p->shape[p->rank - 1] : p->size;
@@ -41,7 +42,7 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
     tn_team_tune(context, rows, tn_ceil_div(p->size, tn_gpu_lanes(p->dtype)), choice);
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(context, p, choice->values[0]);
+    const tn_work work = common_rows_group_work_of(context, p, choice->values[0]);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u %s", p->dtype,
                       tn_team_options(context, p->dtype, options));

@@ -35,7 +35,8 @@ static int64_t width_of(tenon_context *context, const conv_bias_problem *p)
     return channels_last(p) ? tn_ceil_div(p->k, tn_lanes(context, p->dtype)) : p->k;
 }
 
-static tn_work work_of(const conv_bias_problem *p, int64_t items, double launches)
+static tn_work conv_backward_bias_work_of(const conv_bias_problem *p, int64_t items,
+                                          double launches)
 {
     const double elements = (double)lines_of(p) * (double)p->out[2] * (double)p->k;
     return (tn_work){.launches = launches,
@@ -59,7 +60,8 @@ static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
     return tn_max_i64(worth, tn_ceil_div(lines_of(p), parts));
 }
 
-static void set_options(tenon_context *context, const conv_bias_problem *p, tn_choice *choice)
+static void conv_backward_bias_set_options(tenon_context *context, const conv_bias_problem *p,
+                                           tn_choice *choice)
 {
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s", p->dtype,
                       tn_lanes(context, p->dtype), tn_gpu_option(context));
@@ -70,9 +72,9 @@ static const char *configure_whole(tenon_context *context, const tn_problem *pro
 {
     const conv_bias_problem *p = (const conv_bias_problem *)problem;
     *TN_LAYOUT(int64_t, choice) = tn_max_i64(1, lines_of(p));
-    const tn_work work = work_of(p, width_of(context, p), 1);
+    const tn_work work = conv_backward_bias_work_of(p, width_of(context, p), 1);
     tn_choice_add(context, choice, &work);
-    set_options(context, p, choice);
+    conv_backward_bias_set_options(context, p, choice);
     return NULL;
 }
 
@@ -85,13 +87,14 @@ static const char *configure_parts(tenon_context *context, const tn_problem *pro
         return "there is no more than one part";
     *TN_LAYOUT(int64_t, choice) = chunk;
     choice->workspace = (uint64_t)(tn_ceil_div(lines, chunk) * p->k) * tn_acc_size(p->dtype);
-    const tn_work work = work_of(p, width_of(context, p) * tn_ceil_div(lines, chunk), 2);
+    const tn_work work =
+        conv_backward_bias_work_of(p, width_of(context, p) * tn_ceil_div(lines, chunk), 2);
     tn_choice_add(context, choice, &work);
-    set_options(context, p, choice);
+    conv_backward_bias_set_options(context, p, choice);
     return NULL;
 }
 
-static tenon_status record_launch(const char *operation, tn_recording *recording,
+static tenon_status record_launch(const char *caller, tn_recording *recording,
                                   const conv_bias_problem *p, const tn_choice *choice,
                                   const conv_bias_args *args, tn_launch launch)
 {
@@ -114,12 +117,12 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
     launch.args_size = sizeof *args;
     launch.patches = patches;
     launch.patch_count = finishes ? 3 : 4;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 /* In chunks of lines, whose number is the layout. */
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_backward_bias_launch(const char *caller, tn_recording *recording,
+                                              const tn_problem *problem, const tn_choice *choice)
 {
     const conv_bias_problem *p = (const conv_bias_problem *)problem;
     const int64_t chunk = *TN_LAYOUT(const int64_t, choice);
@@ -137,30 +140,32 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                      .global = {(size_t)width_of(recording->context, p), (size_t)args.parts},
                      .operands = {any ? OPERAND_DY : OPERAND_DB, sums, OPERAND_DB},
                      .operand_count = 3};
-    TN_TRY(record_launch(operation, recording, p, choice, &args, sum));
+    TN_TRY(record_launch(caller, recording, p, choice, &args, sum));
     if (args.parts == 1)
         return TENON_OK;
     tn_launch finish = {.kernel = "conv_bias_finish",
                         .global = {(size_t)p->k, 1},
                         .operands = {sums, OPERAND_DB},
                         .operand_count = 2};
-    return record_launch(operation, recording, p, choice, &args, finish);
+    return record_launch(caller, recording, p, choice, &args, finish);
 }
 
-const tn_solver tn_conv_backward_bias_whole = {
-    .name = "whole", .serves = "everything", .configure = configure_whole, .launch = launch};
+const tn_solver tn_conv_backward_bias_whole = {.name = "whole",
+                                               .serves = "everything",
+                                               .configure = configure_whole,
+                                               .launch = conv_backward_bias_launch};
 
 const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
                                                .serves =
                                                    "more lines of dy than one work-item should do",
                                                .needs = "workspace for partial sums",
                                                .configure = configure_parts,
-                                               .launch = launch};
+                                               .launch = conv_backward_bias_launch};
 
 static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
                                            &tn_conv_backward_bias_whole};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t conv_backward_bias_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const conv_bias_problem *)problem)->adds != 0, 1);
 }
@@ -168,17 +173,17 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
                                                 TN_SOLVERS(solvers),
                                                 .awkward = tn_conv_backward_bias_awkward,
-                                                .paths = paths};
+                                                .paths = conv_backward_bias_paths};
 
-static tenon_status canonicalise(const char *operation, const tenon_conv_backward_params *params,
+static tenon_status canonicalise(const char *caller, const tenon_conv_backward_params *params,
                                  const tenon_tensor *dy, const tenon_tensor *db,
                                  conv_bias_problem *p)
 {
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(tn_conv_check_image_rank(operation, "dy", dy));
-    TN_TRY(tn_shape_check(operation, "db", db, 1, &dy->shape[1]));
+    TN_TRY(tn_conv_check_image_rank(caller, "dy", dy));
+    TN_TRY(tn_shape_check(caller, "db", db, 1, &dy->shape[1]));
     p->dtype = dy->dtype;
     p->adds = params->beta != 0;
     p->n = dy->shape[0];
@@ -193,16 +198,16 @@ static tenon_status canonicalise(const char *operation, const tenon_conv_backwar
 tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_problem *problem,
                                            bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_conv_backward_params *params = given;
     const tenon_tensor *dy = call->operands[OPERAND_DY].view, *db = call->operands[OPERAND_DB].view;
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "dy", dy));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(caller, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "dy", call->context, dy->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "db", db, "dy", dy->dtype));
-    TN_TRY(canonicalise(operation, params, dy, db, (conv_bias_problem *)problem));
+    TN_TRY(tn_float_check(caller, "dy", call->context, dy->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "db", db, "dy", dy->dtype));
+    TN_TRY(canonicalise(caller, params, dy, db, (conv_bias_problem *)problem));
     *empty = tn_tensor_empty(db);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);

@@ -50,7 +50,7 @@ void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALA
     scalars[CONV_SCALAR_ONES + TN_SCALAR_ACT_BETA] = 0;
 }
 
-tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gradient *gradient,
+tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem)
@@ -62,7 +62,7 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
                               gradient->name[at[CONV_Y]], views[at[CONV_X]],
                               views[at[CONV_W]],          views[at[CONV_Y]],
                               gradient->is_transposed};
-    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &named, problem));
+    TN_TRY(tn_conv_take_shapes(caller, params->groups, &params->geometry, &named, problem));
     at[CONV_C] = at[CONV_BIAS] = 2; /* a beta adds what the output holds */
     memcpy(problem->operand, at, sizeof at);
     if (params->beta == 0)
@@ -76,20 +76,19 @@ tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gra
 static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_backward_params *params,
                             tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
     const tenon_tensor *const views[3] = {operands[0].view, operands[1].view, operands[2].view};
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     for (int i = 0; i < 2; i++)
-        TN_TRY(tn_tensor_check(operation, operands[i].name, views[i]));
+        TN_TRY(tn_tensor_check(caller, operands[i].name, views[i]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, operands[0].name, call->context, views[0]->dtype));
+    TN_TRY(tn_float_check(caller, operands[0].name, call->context, views[0]->dtype));
     for (int i = 1; i < 3; i++)
-        TN_TRY(tn_same_dtype_check(operation, operands[i].name, views[i], operands[0].name,
+        TN_TRY(tn_same_dtype_check(caller, operands[i].name, views[i], operands[0].name,
                                    views[0]->dtype));
-    TN_TRY(
-        tn_conv_gradient_canonicalise(operation, gradient, params, views, (conv_problem *)problem));
+    TN_TRY(tn_conv_gradient_canonicalise(caller, gradient, params, views, (conv_problem *)problem));
     *empty = tn_tensor_empty(views[2]);
     epilogue.beta = params->beta;
     tn_conv_scalars(&epilogue, call->scalars);

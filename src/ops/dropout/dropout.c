@@ -11,7 +11,8 @@
 #define GPU_CHUNK 64
 #define GPU_PARTS 4
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *dropout_configure(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
 {
     *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = "dropout/dropout",
                                                             .kernel = "dropout",
@@ -28,7 +29,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 static const tn_solver lines_solver = {
     .name = "lines",
     .serves = "everything; vectors are neighbouring blocks of random words",
-    .configure = configure,
+    .configure = dropout_configure,
     .launch = tn_lines_launch_choice};
 
 static const tn_solver *const solvers[] = {&lines_solver};
@@ -48,17 +49,17 @@ static void set_scalars(const tenon_dropout_params *params, double scalars[TN_MA
 
 tenon_status tn_dropout_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_dropout_params *params = given;
     const tenon_tensor *views[] = {call->operands[DROPOUT_X].view, call->operands[DROPOUT_Y].view};
     const tenon_tensor *x = views[DROPOUT_X], *y = views[DROPOUT_Y];
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
-    TN_TRY(tn_lines_shape_check(operation, "y", y, "x", x));
-    TN_TRY(tn_number_check(operation, "probability", params->probability, 0, 1));
+    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
+    TN_TRY(tn_lines_shape_check(caller, "y", y, "x", x));
+    TN_TRY(tn_number_check(caller, "probability", params->probability, 0, 1));
     *empty = tn_tensor_empty(y);
     tn_lines_canonicalise(views, DROPOUT_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
     set_scalars(params, call->scalars);

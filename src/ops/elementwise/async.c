@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct transfer {
-    const char *operation;
+    const char *caller;
     tenon_stream *stream;
     const tenon_tensor *tensor;
     void *data;
@@ -29,7 +29,7 @@ static tenon_status copy(const transfer *t, const tenon_tensor *from, const teno
 {
     const tenon_tensor x = as_copied(from), y = as_copied(to);
     const tenon_tensor *const views[] = {&x, &y};
-    return tn_operation_run_as(t->operation, &tn_operation_copy, t->stream, NULL, views, sync);
+    return tn_operation_run_as(t->caller, &tn_operation_copy, t->stream, NULL, views, sync);
 }
 
 /* Nothing may read the caller's data after a call that failed. */
@@ -38,7 +38,7 @@ static tenon_status write_staged(const transfer *t, const tenon_tensor *staged)
     const tenon_sync before = {.wait_list = tn_sync_wait_list(t->sync),
                                .wait_count = tn_sync_wait_count(t->sync)};
     const tenon_sync after = {.event = tn_sync_event(t->sync)};
-    TN_TRY(tn_transfer_dense(t->operation, t->stream, staged, t->data, true, false, &before));
+    TN_TRY(tn_transfer_dense(t->caller, t->stream, staged, t->data, true, false, &before));
     const tenon_status status = copy(t, staged, t->tensor, &after);
     if (status != TENON_OK)
         tn_stream_settle(t->stream);
@@ -51,26 +51,25 @@ static tenon_status read_staged(const transfer *t, const tenon_tensor *staged)
                                .wait_count = tn_sync_wait_count(t->sync)};
     const tenon_sync after = {.event = tn_sync_event(t->sync)};
     TN_TRY(copy(t, t->tensor, staged, &before));
-    return tn_transfer_dense(t->operation, t->stream, staged, t->data, false, false, &after);
+    return tn_transfer_dense(t->caller, t->stream, staged, t->data, false, false, &after);
 }
 
-static tenon_status run(const transfer *t, size_t bytes, bool to_tensor)
+static tenon_status elementwise_async_run(const transfer *t, size_t bytes, bool to_tensor)
 {
     tenon_tensor staged;
-    TN_TRY(tn_transfer_check(t->operation, t->stream, t->tensor, t->sync));
+    TN_TRY(tn_transfer_check(t->caller, t->stream, t->tensor, t->sync));
     if (to_tensor)
-        TN_TRY(tn_output_check(t->operation, "tensor", t->tensor));
-    TN_TRY(tn_transfer_check_data(t->operation, t->tensor, t->data, bytes));
+        TN_TRY(tn_output_check(t->caller, "tensor", t->tensor));
+    TN_TRY(tn_transfer_check_data(t->caller, t->tensor, t->data, bytes));
     if (bytes == 0)
-        return tn_sync_marker(t->operation, t->stream, t->sync);
+        return tn_sync_marker(t->caller, t->stream, t->sync);
     if (tn_tensor_dense(t->tensor))
-        return tn_transfer_dense(t->operation, t->stream, t->tensor, t->data, to_tensor, false,
+        return tn_transfer_dense(t->caller, t->stream, t->tensor, t->data, to_tensor, false,
                                  t->sync);
     tenon_status status = tenon_tensor_create(t->stream->context, t->tensor->dtype, t->tensor->rank,
                                               t->tensor->shape, &staged);
     if (status != TENON_OK)
-        return tn_fail_because(status, "%s: no memory on the way to a strided tensor",
-                               t->operation);
+        return tn_fail_because(status, "%s: no memory on the way to a strided tensor", t->caller);
     status = (to_tensor ? write_staged : read_staged)(t, &staged);
     /* What is enqueued keeps it. */
     tenon_tensor_destroy(&staged);
@@ -81,7 +80,7 @@ TENON_API tenon_status tenon_tensor_upload_async(tenon_stream *stream, const voi
                                                  size_t bytes, const tenon_tensor *tensor,
                                                  const tenon_sync *sync)
 {
-    return run(
+    return elementwise_async_run(
         &(transfer){"tenon_tensor_upload_async", stream, tensor, (void *)(uintptr_t)data, sync},
         bytes, true);
 }
@@ -89,6 +88,6 @@ TENON_API tenon_status tenon_tensor_upload_async(tenon_stream *stream, const voi
 TENON_API tenon_status tenon_tensor_download_async(tenon_stream *stream, const tenon_tensor *tensor,
                                                    void *data, size_t bytes, const tenon_sync *sync)
 {
-    return run(&(transfer){"tenon_tensor_download_async", stream, tensor, data, sync}, bytes,
-               false);
+    return elementwise_async_run(
+        &(transfer){"tenon_tensor_download_async", stream, tensor, data, sync}, bytes, false);
 }

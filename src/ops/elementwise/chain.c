@@ -18,7 +18,8 @@ static int32_t vectors_of(const tenon_context *context, const elementwise_chain_
                                   : tn_pointwise_share(context, &p->views, GPU_UNIT).vectors;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *elementwise_chain_configure(tenon_context *context, const tn_problem *problem,
+                                               tn_choice *choice)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     char more[64];
@@ -28,7 +29,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-tenon_status tn_chain_record(const char *operation, tn_recording *recording,
+tenon_status tn_chain_record(const char *caller, tn_recording *recording,
                              const elementwise_chain_problem *p, const char *source,
                              const char *kernel, const char *options)
 {
@@ -47,14 +48,14 @@ tenon_status tn_chain_record(const char *operation, tn_recording *recording,
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n), (uint16_t)alpha, 1};
         patches[launch.patch_count++] = (tn_patch){scalar, (uint8_t)(2 * n + 1), (uint16_t)beta, 1};
     }
-    return tn_pointwise_record(operation, recording, &p->views, launch, &args.walk,
+    return tn_pointwise_record(caller, recording, &p->views, launch, &args.walk,
                                tn_pointwise_share(recording->context, &p->views, GPU_UNIT));
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status elementwise_chain_launch(const char *caller, tn_recording *recording,
+                                             const tn_problem *problem, const tn_choice *choice)
 {
-    return tn_chain_record(operation, recording, (const elementwise_chain_problem *)problem,
+    return tn_chain_record(caller, recording, (const elementwise_chain_problem *)problem,
                            "elementwise/chain", "chain", choice->options);
 }
 
@@ -63,13 +64,13 @@ static const tn_solver rows = {
     .serves = "any strides and broadcasts; by vectors where the last dimension "
               "allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
-    .configure = configure,
-    .launch = launch};
+    .configure = elementwise_chain_configure,
+    .launch = elementwise_chain_launch};
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 
 /* The operations, and from bit 16 on the activations of the steps. */
-static uint64_t paths(const tn_problem *problem)
+static uint64_t elementwise_chain_paths(const tn_problem *problem)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     uint64_t taken = 0;
@@ -85,7 +86,7 @@ static uint64_t paths(const tn_problem *problem)
 const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
                                                TN_SOLVERS(solvers),
                                                .awkward = tn_elementwise_chain_awkward,
-                                               .paths = paths};
+                                               .paths = elementwise_chain_paths};
 
 /* What a problem has beyond the views, and two scalars for each step. */
 static void fill(const tenon_elementwise_chain_params *params, elementwise_chain_problem *problem,
@@ -109,19 +110,19 @@ const char *const tn_chain_source_words[] = {"scalar", "x0", "x1", "x2", "x3", N
 
 static tenon_status check_source(const tn_call *call, uint32_t n, const char *name, uint32_t source)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     if (source > TENON_CHAIN_X3)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: %s of step %u is %u, which is no tenon_chain_source", operation,
+                       "%s: params: %s of step %u is %u, which is no tenon_chain_source", caller,
                        name, n, source);
     if (source != TENON_CHAIN_SCALAR && call->operands[source - 1].view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL, but is the %s of step %u",
-                       operation, call->operands[source - 1].name, name, n);
+                       caller, call->operands[source - 1].name, name, n);
     return TENON_OK;
 }
 
 /* Refuses what the operation of a step does not use. `words` name the values. */
-static tenon_status check_unused(const char *operation, uint32_t n, const tenon_chain_step *step,
+static tenon_status check_unused(const char *caller, uint32_t n, const tenon_chain_step *step,
                                  const char *name, const char *const *words, uint32_t value)
 {
     uint32_t known = 0;
@@ -131,31 +132,30 @@ static tenon_status check_unused(const char *operation, uint32_t n, const tenon_
                ? TENON_OK
                : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                          "%s: params: %s of step %u is %s, which %s does not use: it must be 0",
-                         operation, name, n, words[known] != NULL ? words[known] : "no such value",
+                         caller, name, n, words[known] != NULL ? words[known] : "no such value",
                          tn_chain_words[step->op]);
 }
 
 static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chain_step *step)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
     if (step->op > TENON_CHAIN_ACTIVATE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: op of step %u is %u, which is no tenon_chain_op", operation, n,
+                       "%s: params: op of step %u is %u, which is no tenon_chain_op", caller, n,
                        step->op);
     TN_TRY(check_source(call, n, "operand", step->operand));
     TN_TRY(check_source(call, n, "addend", step->addend));
     if (step->op != TENON_CHAIN_FMA)
-        TN_TRY(check_unused(operation, n, step, "addend", tn_chain_source_words, step->addend));
+        TN_TRY(check_unused(caller, n, step, "addend", tn_chain_source_words, step->addend));
     if (step->op != TENON_CHAIN_ACTIVATE)
-        return check_unused(operation, n, step, "activation", tn_activation_words,
-                            step->activation);
-    TN_TRY(check_unused(operation, n, step, "operand", tn_chain_source_words, step->operand));
-    return tn_activation_check(operation, &activation);
+        return check_unused(caller, n, step, "activation", tn_activation_words, step->activation);
+    TN_TRY(check_unused(caller, n, step, "operand", tn_chain_source_words, step->operand));
+    return tn_activation_check(caller, &activation);
 }
 
 /* One program has the code of one transcendental activation. */
-static tenon_status check_activations(const char *operation,
+static tenon_status check_activations(const char *caller,
                                       const tenon_elementwise_chain_params *params)
 {
     uint32_t seen = 0;
@@ -167,37 +167,38 @@ static tenon_status check_activations(const char *operation,
             return tn_fail(TENON_ERROR_UNSUPPORTED,
                            "%s: params: steps have the activations %s and %s; a chain can have one "
                            "of those that are compiled",
-                           operation, tn_activation_words[seen],
+                           caller, tn_activation_words[seen],
                            tn_activation_words[step->activation]);
         seen = step->activation;
     }
     return TENON_OK;
 }
 
-static tenon_status check_params(const tn_call *call, const tenon_elementwise_chain_params *params)
+static tenon_status elementwise_chain_check_params(const tn_call *call,
+                                                   const tenon_elementwise_chain_params *params)
 {
-    const char *operation = call->operation;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    const char *caller = call->caller;
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     if (params->step_count > TENON_CHAIN_MAX_STEPS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: step_count is %u, must be at most %d", operation,
+                       "%s: params: step_count is %u, must be at most %d", caller,
                        params->step_count, TENON_CHAIN_MAX_STEPS);
-    TN_TRY(tn_reserved_check(operation, params->reserved));
+    TN_TRY(tn_reserved_check(caller, params->reserved));
     for (uint32_t n = 0; n < params->step_count; n++)
         TN_TRY(check_step(call, n, &params->steps[n]));
-    return check_activations(operation, params);
+    return check_activations(caller, params);
 }
 
 tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_problem *problem,
                                           bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_elementwise_chain_params *params = given;
     const tn_argument *x0 = &call->operands[CHAIN_X0], *y = &call->operands[CHAIN_Y];
-    TN_TRY(check_params(call, params));
-    TN_TRY(tn_tensor_check(operation, x0->name, x0->view));
+    TN_TRY(elementwise_chain_check_params(call, params));
+    TN_TRY(tn_tensor_check(caller, x0->name, x0->view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x0", call->context, (tenon_dtype)x0->view->dtype));
+    TN_TRY(tn_float_check(caller, "x0", call->context, (tenon_dtype)x0->view->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(y->view);
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(elementwise_chain_problem), problem));

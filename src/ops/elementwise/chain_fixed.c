@@ -13,7 +13,8 @@ static int64_t inner_stride(const elementwise_chain_problem *p, int operand)
 }
 
 /* Why it cannot serve. */
-static const char *refuses(tenon_context *context, const elementwise_chain_problem *p)
+static const char *elementwise_chain_fixed_refuses(tenon_context *context,
+                                                   const elementwise_chain_problem *p)
 {
     if (!context->device.is_cpu)
         return "a GPU's chains wait for memory, not for their steps";
@@ -31,11 +32,12 @@ static int is_along(const elementwise_chain_problem *p, tenon_i32 source)
     return source > 0 && inner_stride(p, source - 1) == 1;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *elementwise_chain_fixed_configure(tenon_context *context,
+                                                     const tn_problem *problem, tn_choice *choice)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     char more[CHAIN_FIXED_STEPS * 24 + 80];
-    const char *why = refuses(context, p);
+    const char *why = elementwise_chain_fixed_refuses(context, p);
     if (why != NULL)
         return why;
     int used =
@@ -53,10 +55,11 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status elementwise_chain_fixed_launch(const char *caller, tn_recording *recording,
+                                                   const tn_problem *problem,
+                                                   const tn_choice *choice)
 {
-    return tn_chain_record(operation, recording, (const elementwise_chain_problem *)problem,
+    return tn_chain_record(caller, recording, (const elementwise_chain_problem *)problem,
                            "elementwise/chain_fixed", "chain_fixed", choice->options);
 }
 
@@ -66,5 +69,5 @@ const tn_solver tn_chain_fixed = {
               "lines (inputs may repeat), on CPUs; each list of steps is a build",
     .awkward = "same_steps=1",
     TN_PARAMETERS(tn_stores_parameter, 1),
-    .configure = configure,
-    .launch = launch};
+    .configure = elementwise_chain_fixed_configure,
+    .launch = elementwise_chain_fixed_launch};

@@ -19,7 +19,7 @@ TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t
     tn_params_give(params, size, &concat_defaults, sizeof concat_defaults);
 }
 
-static const char operation[] = "tenon_concat";
+static const char caller[] = "tenon_concat";
 
 typedef struct concat {
     tenon_stream *stream;
@@ -44,20 +44,20 @@ static bool same_elements(const tenon_tensor *a, const tenon_tensor *b)
            tn_tensor_same_view(a, b);
 }
 
-static tenon_status check_params(const tenon_concat_params *params)
+static tenon_status elementwise_concat_check_params(const tenon_concat_params *params)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    return tn_reserved_check(operation, params->reserved);
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    return tn_reserved_check(caller, params->reserved);
 }
 
 static tenon_status check_output(const concat *c)
 {
-    TN_TRY(tn_tensor_check(operation, "y", c->y));
-    TN_TRY(tn_moved_check(operation, "y", c->y->dtype));
-    TN_TRY(tn_output_check(operation, "y", c->y));
-    TN_TRY(tn_memory_check(operation, "y", c->stream->context, c->y));
+    TN_TRY(tn_tensor_check(caller, "y", c->y));
+    TN_TRY(tn_moved_check(caller, "y", c->y->dtype));
+    TN_TRY(tn_output_check(caller, "y", c->y));
+    TN_TRY(tn_memory_check(caller, "y", c->stream->context, c->y));
     if (c->inputs == NULL || c->count == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", operation,
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", caller,
                        c->inputs == NULL ? "inputs is NULL" : "count is 0, must be 1 at least");
     return TENON_OK;
 }
@@ -65,16 +65,16 @@ static tenon_status check_output(const concat *c)
 static tenon_status check_view(const concat *c, const char *name, const tenon_tensor *input)
 {
     char s[160], wanted_text[160];
-    TN_TRY(tn_tensor_check(operation, name, input));
-    TN_TRY(tn_same_dtype_check(operation, name, input, "y", c->y->dtype));
+    TN_TRY(tn_tensor_check(caller, name, input));
+    TN_TRY(tn_same_dtype_check(caller, name, input, "y", c->y->dtype));
     tenon_tensor wanted = *c->y;
     wanted.shape[c->axis] = input->rank == wanted.rank ? input->shape[c->axis] : 0;
     if (!tn_tensor_same_shape(input, &wanted))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: shape is %s, must be that of y, %s, but for axis %u", operation,
-                       name, tn_shape_text(input->rank, input->shape, s),
+                       "%s: %s: shape is %s, must be that of y, %s, but for axis %u", caller, name,
+                       tn_shape_text(input->rank, input->shape, s),
                        tn_shape_text(c->y->rank, c->y->shape, wanted_text), c->axis);
-    return tn_memory_check(operation, name, c->stream->context, input);
+    return tn_memory_check(caller, name, c->stream->context, input);
 }
 
 static tenon_status check_inputs(const concat *c)
@@ -87,15 +87,15 @@ static tenon_status check_inputs(const concat *c)
         TN_TRY(check_view(c, name, c->inputs[i]));
         if (!next_slice(c, i, &start, &slice))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: y: axis %u has size %" PRId64 ", too short for %s", operation,
-                           c->axis, c->y->shape[c->axis], name);
+                           "%s: y: axis %u has size %" PRId64 ", too short for %s", caller, c->axis,
+                           c->y->shape[c->axis], name);
         if (!same_elements(c->inputs[i], &slice))
-            TN_TRY(tn_memory_check_apart(operation, name, c->inputs[i], "y", c->y, false));
+            TN_TRY(tn_memory_check_apart(caller, name, c->inputs[i], "y", c->y, false));
     }
     if (start != c->y->shape[c->axis])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: y: axis %u has size %" PRId64 ", the inputs come to %" PRId64,
-                       operation, c->axis, c->y->shape[c->axis], start);
+                       "%s: y: axis %u has size %" PRId64 ", the inputs come to %" PRId64, caller,
+                       c->axis, c->y->shape[c->axis], start);
     return TENON_OK;
 }
 
@@ -119,11 +119,11 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
             own.event = sync->event;
         const tenon_tensor *const views[] = {c->inputs[i], &slice};
         tenon_status status =
-            tn_operation_run_as(operation, &tn_operation_copy, c->stream, &copy, views, &own);
+            tn_operation_run_as(caller, &tn_operation_copy, c->stream, &copy, views, &own);
         if (status != TENON_OK && done > 0)
             return tn_fail_because(TENON_ERROR_INCOMPLETE,
                                    "%s: inputs[%u] could not be copied, the output is undefined",
-                                   operation, i);
+                                   caller, i);
         TN_TRY(status);
         done++;
     }
@@ -138,18 +138,18 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
     tn_problem head = {.forced = -1};
     tenon_concat_params room;
     const void *taken;
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &concat_defaults, sizeof room,
-                          "TENON_CONCAT_PARAMS_INIT", &room, &taken));
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_params_take(caller, params, &concat_defaults, sizeof room, "TENON_CONCAT_PARAMS_INIT",
+                          &room, &taken));
     params = taken;
-    TN_TRY(check_params(params));
-    TN_TRY(tn_solver_force(operation, &tn_copy_family, params->solver, &head));
+    TN_TRY(elementwise_concat_check_params(params));
+    TN_TRY(tn_solver_force(caller, &tn_copy_family, params->solver, &head));
     TN_TRY(check_output(&c));
-    TN_TRY(tn_axis_check(operation, params->axis, y->rank, "y", &c.axis));
+    TN_TRY(tn_axis_check(caller, params->axis, y->rank, "y", &c.axis));
     TN_TRY(check_inputs(&c));
-    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(tn_sync_check(caller, sync));
     if (!tn_tensor_empty(y))
         return copy_all(&c, params, sync);
-    const tn_call nothing = {.operation = operation};
+    const tn_call nothing = {.caller = caller};
     return tn_call_run(stream, &tn_copy_family, NULL, &nothing, sync);
 }

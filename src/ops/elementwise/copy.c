@@ -7,28 +7,28 @@ static const tn_solver *const solvers[] = {&tn_copy_rows, &tn_copy_transpose,
 
 const tn_family tn_copy_family = {.name = "copy", TN_SOLVERS(solvers), .awkward = tn_copy_awkward};
 
-static tenon_status check_types(const char *operation, tenon_context *context,
-                                const tenon_tensor *x, const tenon_tensor *y)
+static tenon_status check_types(const char *caller, tenon_context *context, const tenon_tensor *x,
+                                const tenon_tensor *y)
 {
     const tenon_dtype types[] = {x->dtype, y->dtype};
     for (int i = 0; i < 2; i++)
-        TN_TRY(tn_moved_check(operation, i == 0 ? "x" : "y", types[i]));
+        TN_TRY(tn_moved_check(caller, i == 0 ? "x" : "y", types[i]));
     if (types[0] == types[1] || (types[0] != TENON_DTYPE_F64 && types[1] != TENON_DTYPE_F64))
         return TENON_OK;
-    return tn_float_check(operation, types[0] == TENON_DTYPE_F64 ? "x" : "y", context,
+    return tn_float_check(caller, types[0] == TENON_DTYPE_F64 ? "x" : "y", context,
                           TENON_DTYPE_F64);
 }
 
 tenon_status tn_copy_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_copy_params *params = given;
     const tenon_tensor *x = call->operands[COPY_X].view, *y = call->operands[COPY_Y].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_types(operation, call->context, x, y));
-    TN_TRY(tn_same_shape_check(operation, &call->operands[COPY_Y], &call->operands[COPY_X]));
+    TN_TRY(check_types(caller, call->context, x, y));
+    TN_TRY(tn_same_shape_check(caller, &call->operands[COPY_Y], &call->operands[COPY_X]));
     *empty = tn_tensor_empty(y);
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
     return TENON_OK;

@@ -10,26 +10,27 @@ const tn_family tn_elementwise_family = {.name = "elementwise",
                                          .awkward = tn_elementwise_awkward,
                                          .paths = tn_pointwise_paths};
 
-static tenon_status check_params(const char *operation, const tenon_elementwise_params *params)
+static tenon_status elementwise_check_params(const char *caller,
+                                             const tenon_elementwise_params *params)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_ELEMENTWISE_SCALE_ADD,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_ELEMENTWISE_SCALE_ADD,
                          "tenon_elementwise_kind"));
-    return tn_reserved_check(operation, params->reserved);
+    return tn_reserved_check(caller, params->reserved);
 }
 
 tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem *problem,
                                     bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_elementwise_params *params = given;
     const tenon_tensor *a = call->operands[ELEMENTWISE_A].view,
                        *b = call->operands[ELEMENTWISE_B].view;
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_tensor_check(operation, "a", a));
-    TN_TRY(tn_tensor_check(operation, "b", b));
+    TN_TRY(elementwise_check_params(caller, params));
+    TN_TRY(tn_tensor_check(caller, "a", a));
+    TN_TRY(tn_tensor_check(caller, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "a", call->context, a->dtype));
+    TN_TRY(tn_float_check(caller, "a", call->context, a->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(call->operands[ELEMENTWISE_D].view);
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));

@@ -27,7 +27,7 @@ extern const tn_solver tn_elementwise_rows, tn_chain_fixed, tn_copy_rows, tn_cop
     tn_copy_transpose_local;
 
 /* Records the launch of a chain's kernel. */
-tenon_status tn_chain_record(const char *operation, tn_recording *recording,
+tenon_status tn_chain_record(const char *caller, tn_recording *recording,
                              const elementwise_chain_problem *problem, const char *source,
                              const char *kernel, const char *options);
 

@@ -11,7 +11,7 @@ static const char *configure_binary(tenon_context *context, const tn_problem *pr
     return NULL;
 }
 
-static tenon_status launch_binary(const char *operation, tn_recording *recording,
+static tenon_status launch_binary(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
@@ -27,7 +27,7 @@ static tenon_status launch_binary(const char *operation, tn_recording *recording
                               .args_size = sizeof args,
                               .patches = patches,
                               .patch_count = sizeof patches / sizeof *patches};
-    return tn_pointwise_record(operation, recording, p, launch, &args.walk,
+    return tn_pointwise_record(caller, recording, p, launch, &args.walk,
                                tn_pointwise_share(recording->context, p, 1));
 }
 
@@ -48,7 +48,7 @@ static const char *configure_copy(tenon_context *context, const tn_problem *prob
     return NULL;
 }
 
-static tenon_status launch_copy(const char *operation, tn_recording *recording,
+static tenon_status launch_copy(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
@@ -61,7 +61,7 @@ static tenon_status launch_copy(const char *operation, tn_recording *recording,
     const int64_t lanes =
         vectors && p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
     const tn_stream_share share = {lanes, vectors ? tn_moved_vectors(recording->context) : 1};
-    return tn_pointwise_record(operation, recording, p, launch, &args, share);
+    return tn_pointwise_record(caller, recording, p, launch, &args, share);
 }
 
 const tn_solver tn_elementwise_rows = {

@@ -38,7 +38,8 @@ static bool is_local(const tn_choice *choice)
     return tn_is_solver(choice->solver, &tn_copy_transpose_local);
 }
 
-static const char *refuses(tenon_context *context, const tn_pointwise_problem *p, bool local)
+static const char *elementwise_transpose_refuses(tenon_context *context,
+                                                 const tn_pointwise_problem *p, bool local)
 {
     uint32_t last = p->rank - 1;
     if (p->from != p->to)
@@ -52,7 +53,8 @@ static const char *refuses(tenon_context *context, const tn_pointwise_problem *p
 
 /* Beside single elements, which tn_pointwise_work counts, those of whole squares cost half to three
  * quarters, the rest somewhat more; measured on x86-64. */
-static tn_work work_of(tenon_context *context, const tn_pointwise_problem *p, bool good)
+static tn_work elementwise_transpose_work_of(tenon_context *context, const tn_pointwise_problem *p,
+                                             bool good)
 {
     const int64_t width = (int64_t)tn_lanes(context, TENON_DTYPE_F32);
     const int64_t rows = p->shape[down(p)], columns = p->shape[p->rank - 1];
@@ -109,26 +111,27 @@ static void configure_stores(tenon_context *context, const tn_pointwise_problem 
     tn_stores_configure(context, step % LINE_BYTES == 0 ? bytes : 0, choice);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *elementwise_transpose_configure(tenon_context *context,
+                                                   const tn_problem *problem, tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     const bool local = is_local(choice);
     transpose_layout *layout = TN_LAYOUT(transpose_layout, choice);
-    const char *why = refuses(context, p, local);
+    const char *why = elementwise_transpose_refuses(context, p, local);
     if (why != NULL)
         return why;
     if (!local)
         configure_stores(context, p, choice);
     layout->blocks = local ? cut(p, TRANSPOSE_TILE, TRANSPOSE_TILE, &layout->args)
                            : cut(p, cpu_rows(context, p), CPU_COLUMNS, &layout->args);
-    const tn_work work = work_of(context, p, local != context->device.is_cpu);
+    const tn_work work = elementwise_transpose_work_of(context, p, local != context->device.is_cpu);
     tn_choice_add(context, choice, &work);
     tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status elementwise_transpose_launch(const char *caller, tn_recording *recording,
+                                                 const tn_problem *problem, const tn_choice *choice)
 {
     const transpose_layout *layout = TN_LAYOUT(const transpose_layout, choice);
     const uint32_t size =
@@ -154,7 +157,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         squares.global[0] *= squares.local[0] = TRANSPOSE_TILE;
         squares.global[1] = squares.local[1] = TRANSPOSE_ITEMS;
     }
-    return tn_record(operation, recording, &squares);
+    return tn_record(caller, recording, &squares);
 }
 
 /* Two blocks and a tail each way. */
@@ -166,13 +169,13 @@ const tn_solver tn_copy_transpose = {
               "squares turn in registers, on CPUs",
     .awkward = AWKWARD,
     TN_PARAMETERS(tn_stores_parameter, 1),
-    .configure = configure,
-    .launch = launch};
+    .configure = elementwise_transpose_configure,
+    .launch = elementwise_transpose_launch};
 
 const tn_solver tn_copy_transpose_local = {
     .name = "transpose_local",
     .serves = "x and y of one type, contiguous along different dimensions; "
               "squares turn in local memory, on GPUs",
     .awkward = AWKWARD,
-    .configure = configure,
-    .launch = launch};
+    .configure = elementwise_transpose_configure,
+    .launch = elementwise_transpose_launch};

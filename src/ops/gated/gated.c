@@ -14,16 +14,16 @@ const tn_family tn_gated_backward_family = {.name = "gated_backward",
 
 tenon_status tn_gated_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_gated_params *params = given;
     const tenon_tensor *a = call->operands[GATED_A].view;
     const bool is_forward = call->operand_count == GATED_OPERANDS;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
+        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_activation_check(operation, &params->activation));
-    TN_TRY(tn_float_check(operation, "a", call->context, (tenon_dtype)a->dtype));
+    TN_TRY(tn_activation_check(caller, &params->activation));
+    TN_TRY(tn_float_check(caller, "a", call->context, (tenon_dtype)a->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(a);
     TN_TRY(tn_pointwise_canonicalise(call, is_forward ? 1 : GATED_GRADIENTS,

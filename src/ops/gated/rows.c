@@ -8,7 +8,8 @@
 /* Elements of a GPU's work-item where a dimension has gaps. */
 #define GPU_UNIT 4
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gated_rows_configure(tenon_context *context, const tn_problem *problem,
+                                        tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     char more[32];
@@ -18,8 +19,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gated_rows_launch(const char *caller, tn_recording *recording,
+                                      const tn_problem *problem, const tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     const bool backward = p->operands == GATED_BACKWARD_OPERANDS;
@@ -35,12 +36,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                             .args_size = sizeof args,
                             .patches = patches,
                             .patch_count = sizeof patches / sizeof *patches};
-    return tn_pointwise_record(operation, recording, p, rows, &args.walk,
+    return tn_pointwise_record(caller, recording, p, rows, &args.walk,
                                tn_pointwise_share(recording->context, p, GPU_UNIT));
 }
 
 const tn_solver tn_gated_rows = {.name = "rows",
                                  .serves = "any strides",
                                  TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = configure,
-                                 .launch = launch};
+                                 .configure = gated_rows_configure,
+                                 .launch = gated_rows_launch};

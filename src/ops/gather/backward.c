@@ -52,8 +52,9 @@ static int64_t elements_of(const gather_backward_problem *p)
 }
 
 /* What both solvers say; `more` is what only one does. */
-static const char *configure(tenon_context *context, const gather_backward_problem *p, tn_work more,
-                             tn_choice *choice)
+static const char *gather_backward_configure(tenon_context *context,
+                                             const gather_backward_problem *p, tn_work more,
+                                             tn_choice *choice)
 {
     const double elements = (double)elements_of(p) * (double)(p->size + p->list.count);
     const tn_work both = {.launches = 1,
@@ -75,7 +76,7 @@ static const char *configure_scan(tenon_context *context, const tn_problem *prob
     const int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
                                                             (int64_t)tn_lanes(context, p->dtype));
     const double looks = (double)p->size * (double)p->list.count * (double)vectors;
-    return configure(context, p, (tn_work){.scalar = looks}, choice);
+    return gather_backward_configure(context, p, (tn_work){.scalar = looks}, choice);
 }
 
 static const char *configure_sorted(tenon_context *context, const tn_problem *problem,
@@ -91,11 +92,11 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
                                       ((double)l.block + 0.4 * GATHER_DIGITS)};
     *TN_LAYOUT(sort_layout, choice) = l;
     choice->workspace = (uint64_t)l.end * sizeof(int32_t);
-    return configure(context, p, passes, choice);
+    return gather_backward_configure(context, p, passes, choice);
 }
 
 /* Records one pass's three launches, which differ in their kernels and sizes alone. */
-static tenon_status record_pass(const char *operation, tn_recording *recording,
+static tenon_status record_pass(const char *caller, tn_recording *recording,
                                 const gather_sort_args *args)
 {
     static const char *const kernels[] = {"digit_counts", "digit_places", "place_pairs"};
@@ -124,13 +125,13 @@ static tenon_status record_pass(const char *operation, tn_recording *recording,
             launch.operand_count = 1;
         }
         launch.global[0] = (size_t)tn_round_up(items, (int64_t)launch.local[0]);
-        TN_TRY(tn_record(operation, recording, &launch));
+        TN_TRY(tn_record(caller, recording, &launch));
     }
     return TENON_OK;
 }
 
 /* Records the sort; the pairs are then at `sorted_at`. */
-static tenon_status record_sort(const char *operation, tn_recording *recording,
+static tenon_status record_sort(const char *caller, tn_recording *recording,
                                 const gather_backward_problem *p, const sort_layout *l,
                                 int64_t *sorted_at)
 {
@@ -145,7 +146,7 @@ static tenon_status record_sort(const char *operation, tn_recording *recording,
                                        .totals_at = l->totals,
                                        .shift = 8 * pass};
         if (l->blocks > 0)
-            TN_TRY(record_pass(operation, recording, &args));
+            TN_TRY(record_pass(caller, recording, &args));
         *sorted_at = args.to_at;
     }
     return TENON_OK;
@@ -166,7 +167,7 @@ static void cut(tenon_context *context, const gather_backward_problem *p,
     launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
 }
 
-static tenon_status record_sums(const char *operation, tn_recording *recording,
+static tenon_status record_sums(const char *caller, tn_recording *recording,
                                 const gather_backward_problem *p, const tn_choice *choice,
                                 int64_t sorted_at)
 {
@@ -194,22 +195,22 @@ static tenon_status record_sums(const char *operation, tn_recording *recording,
     memcpy(args.shape, p->shape, sizeof p->shape);
     memcpy(args.stride, p->stride, sizeof p->stride);
     cut(recording->context, p, &args, &launch);
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch_scan(const char *operation, tn_recording *recording,
+static tenon_status launch_scan(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
-    return record_sums(operation, recording, (const gather_backward_problem *)problem, choice, 0);
+    return record_sums(caller, recording, (const gather_backward_problem *)problem, choice, 0);
 }
 
-static tenon_status launch_sorted(const char *operation, tn_recording *recording,
+static tenon_status launch_sorted(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice)
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     int64_t sorted_at = 0;
-    TN_TRY(record_sort(operation, recording, p, TN_LAYOUT(const sort_layout, choice), &sorted_at));
-    return record_sums(operation, recording, p, choice, sorted_at);
+    TN_TRY(record_sort(caller, recording, p, TN_LAYOUT(const sort_layout, choice), &sorted_at));
+    return record_sums(caller, recording, p, choice, sorted_at);
 }
 
 const tn_solver tn_gather_backward_scan = {

@@ -17,21 +17,21 @@ const tn_family tn_gather_backward_family = {
 
 static tenon_status check_types(const tn_call *call, bool backward)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *from = &call->operands[GATHER_FROM], *to = &call->operands[GATHER_TO];
     const tenon_tensor *indices = call->operands[GATHER_INDICES].view;
     if (indices->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", caller,
                        tenon_dtype_string(indices->dtype));
     if (backward)
-        TN_TRY(tn_float_check(operation, from->name, call->context, from->view->dtype));
+        TN_TRY(tn_float_check(caller, from->name, call->context, from->view->dtype));
     else
-        TN_TRY(tn_moved_check(operation, from->name, from->view->dtype));
-    return tn_same_dtype_check(operation, to->name, to->view, from->name, from->view->dtype);
+        TN_TRY(tn_moved_check(caller, from->name, from->view->dtype));
+    return tn_same_dtype_check(caller, to->name, to->view, from->name, from->view->dtype);
 }
 
 /* `picked` (y, dy) has the table's shape, the indices' in the place of the axis. */
-static tenon_status check_shapes(const char *operation, const tn_argument *picked,
+static tenon_status check_shapes(const char *caller, const tn_argument *picked,
                                  const tn_argument *table, const tenon_tensor *indices,
                                  uint32_t axis)
 {
@@ -47,22 +47,21 @@ static tenon_status check_shapes(const char *operation, const tn_argument *picke
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: %s: shape is %s, must be that of %s with the shape of indices for axis %u, "
                    "%s",
-                   operation, picked->name,
-                   tn_shape_text(picked->view->rank, picked->view->shape, s), table->name, axis,
-                   tn_shape_text(rank, shape, wanted));
+                   caller, picked->name, tn_shape_text(picked->view->rank, picked->view->shape, s),
+                   table->name, axis, tn_shape_text(rank, shape, wanted));
 }
 
 /* Row numbers, and those of the indices, are 32 bits in the kernels. */
-static tenon_status check_counts(const char *operation, const tenon_tensor *dx,
+static tenon_status check_counts(const char *caller, const tenon_tensor *dx,
                                  const tenon_tensor *indices, uint32_t axis)
 {
     if (dx->shape[axis] > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: dx: axis %u has size %" PRId64 ", at most %d is implemented", operation,
+                       "%s: dx: axis %u has size %" PRId64 ", at most %d is implemented", caller,
                        axis, dx->shape[axis], INT32_MAX);
     if (tenon_tensor_elements(indices) > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: indices: there are %" PRId64 ", at most %d are implemented", operation,
+                       "%s: indices: there are %" PRId64 ", at most %d are implemented", caller,
                        tenon_tensor_elements(indices), INT32_MAX);
     return TENON_OK;
 }
@@ -70,23 +69,23 @@ static tenon_status check_counts(const char *operation, const tenon_tensor *dx,
 static tenon_status check_call(const tenon_gather_params *params, const tn_call *call,
                                bool backward, uint32_t *axis)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *table = &call->operands[backward ? GATHER_TO : GATHER_FROM];
     const tn_argument *picked = &call->operands[backward ? GATHER_FROM : GATHER_TO];
     const tenon_tensor *indices = call->operands[GATHER_INDICES].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_reserved_check(operation, params->reserved));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_reserved_check(caller, params->reserved));
     for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
+        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(call, backward));
-    TN_TRY(tn_axis_check(operation, params->axis, table->view->rank, table->name, axis));
-    TN_TRY(check_shapes(operation, picked, table, indices, *axis));
+    TN_TRY(tn_axis_check(caller, params->axis, table->view->rank, table->name, axis));
+    TN_TRY(check_shapes(caller, picked, table, indices, *axis));
     if (backward)
-        return check_counts(operation, table->view, indices, *axis);
+        return check_counts(caller, table->view, indices, *axis);
     if (table->view->shape[*axis] == 0 && !tn_tensor_empty(picked->view))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: axis %u has size 0, there must be a row", operation, *axis);
+                       "%s: x: axis %u has size 0, there must be a row", caller, *axis);
     return TENON_OK;
 }
 

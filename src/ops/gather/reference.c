@@ -137,7 +137,8 @@ void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const
 
 /* The table, or what is picked from it; contiguous along the last dimension or along the axis, with
  * a gap between lines. */
-static tenon_tensor make_view(tenon_dtype dtype, bool table, bool along_axis, int64_t inner)
+static tenon_tensor gather_reference_make_view(tenon_dtype dtype, bool table, bool along_axis,
+                                               int64_t inner)
 {
     const int64_t table_shape[] = {2, AWKWARD_ROWS, inner},
                   picked_shape[] = {2, AWKWARD_INDICES, inner};
@@ -167,13 +168,13 @@ static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t 
         return false;
     tn_awkward_begin(c, operation);
     ((tenon_gather_params *)c->params.bytes)->axis = 1;
-    c->views[GATHER_FROM] = make_view(dtype, !backward, along_axis, inner);
+    c->views[GATHER_FROM] = gather_reference_make_view(dtype, !backward, along_axis, inner);
     c->views[GATHER_INDICES] = (tenon_tensor){.offset = 4,
                                               .dtype = TENON_DTYPE_I32,
                                               .rank = 2,
                                               .shape = {AWKWARD_INDICES},
                                               .stride = {81, 1}};
-    c->views[GATHER_TO] = make_view(dtype, backward, along_axis, inner);
+    c->views[GATHER_TO] = gather_reference_make_view(dtype, backward, along_axis, inner);
     return true;
 }
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* The one solver is compared with none, so that it tells no time. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gather_solvers_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL,
                        choice->options);
@@ -29,8 +30,8 @@ static bool copies_lines(const gather_problem *p)
            p->stride[GATHER_TO][last] == 1;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gather_solvers_launch(const char *caller, tn_recording *recording,
+                                          const tn_problem *problem, const tn_choice *choice)
 {
     const gather_problem *p = (const gather_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -57,12 +58,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
     const tn_stream_share share = {copies_lines(p) ? lanes : 1, 1};
     tn_walk_cut(recording->context, share, &args.walk, &rows);
-    return tn_record(operation, recording, &rows);
+    return tn_record(caller, recording, &rows);
 }
 
 const tn_solver tn_gather_rows = {
     .name = "rows",
     .serves = "everything; lines of the table are copied where they share an "
               "index",
-    .configure = configure,
-    .launch = launch};
+    .configure = gather_solvers_configure,
+    .launch = gather_solvers_launch};

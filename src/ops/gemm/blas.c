@@ -15,21 +15,21 @@ typedef struct blas_matrix {
     size_t offset, ld;
 } blas_matrix;
 
-static tenon_status check_enums(const char *operation, tenon_blas_layout layout,
+static tenon_status check_enums(const char *caller, tenon_blas_layout layout,
                                 tenon_blas_transpose first, tenon_blas_transpose second)
 {
     tenon_blas_transpose transposes[] = {first, second};
     if (layout != TENON_BLAS_ROW_MAJOR && layout != TENON_BLAS_COL_MAJOR)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: layout is %d, must be TENON_BLAS_ROW_MAJOR or TENON_BLAS_COL_MAJOR",
-                       operation, (int)layout);
+                       caller, (int)layout);
     for (int i = 0; i < 2; i++)
         if (transposes[i] < TENON_BLAS_NO_TRANSPOSE ||
             transposes[i] > TENON_BLAS_CONJUGATE_TRANSPOSE)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: %s_transpose is %d, must be TENON_BLAS_NO_TRANSPOSE, "
                            "TENON_BLAS_TRANSPOSE or TENON_BLAS_CONJUGATE_TRANSPOSE",
-                           operation, i == 0 ? "a" : "b", (int)transposes[i]);
+                           caller, i == 0 ? "a" : "b", (int)transposes[i]);
     return TENON_OK;
 }
 
@@ -39,7 +39,7 @@ static bool is_index(uint64_t value)
     return value <= INT64_MAX;
 }
 
-static tenon_status fill_view(const char *operation, tenon_dtype dtype, const blas_matrix *matrix,
+static tenon_status fill_view(const char *caller, tenon_dtype dtype, const blas_matrix *matrix,
                               tenon_tensor *view)
 {
     uint64_t bytes;
@@ -47,7 +47,7 @@ static tenon_status fill_view(const char *operation, tenon_dtype dtype, const bl
                                &bytes) ||
         !is_index(matrix->ld))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: offset %zu or leading dimension %zu overflows", operation,
+                       "%s: %s: offset %zu or leading dimension %zu overflows", caller,
                        matrix->name, matrix->offset, matrix->ld);
     *view = (tenon_tensor){.memory = {.kind = TENON_MEMORY_BUFFER, .u.buffer = matrix->buffer},
                            .offset = bytes,
@@ -57,19 +57,19 @@ static tenon_status fill_view(const char *operation, tenon_dtype dtype, const bl
 }
 
 /* The rows × cols matrix op(x), which is stored as itself or transposed, by rows or by columns. */
-static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_blas_layout layout,
+static tenon_status matrix_view(const char *caller, tenon_dtype dtype, tenon_blas_layout layout,
                                 bool transposed, size_t rows, size_t cols,
                                 const blas_matrix *matrix, tenon_tensor *view)
 {
     bool by_rows = (layout == TENON_BLAS_ROW_MAJOR) != transposed;
     size_t length = by_rows ? cols : rows;
-    TN_TRY(fill_view(operation, dtype, matrix, view));
+    TN_TRY(fill_view(caller, dtype, matrix, view));
     if (!is_index(rows) || !is_index(cols))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory",
-                       operation, matrix->name, rows, cols);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory", caller,
+                       matrix->name, rows, cols);
     if (matrix->ld < length || matrix->ld == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_ld is %zu, must be at least %zu",
-                       operation, matrix->name, matrix->ld, length > 0 ? length : 1);
+                       caller, matrix->name, matrix->ld, length > 0 ? length : 1);
     view->shape[0] = (int64_t)rows;
     view->shape[1] = (int64_t)cols;
     view->stride[0] = by_rows ? (int64_t)matrix->ld : 1;
@@ -78,13 +78,13 @@ static tenon_status matrix_view(const char *operation, tenon_dtype dtype, tenon_
 }
 
 /* A vector as a matrix of one column. */
-static tenon_status vector_view(const char *operation, tenon_dtype dtype, size_t length,
+static tenon_status vector_view(const char *caller, tenon_dtype dtype, size_t length,
                                 const blas_matrix *vector, tenon_tensor *view)
 {
-    TN_TRY(fill_view(operation, dtype, vector, view));
+    TN_TRY(fill_view(caller, dtype, vector, view));
     if (vector->ld == 0 || !is_index(length))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s_inc is %zu with %zu elements, must be at least 1", operation,
+                       "%s: %s_inc is %zu with %zu elements, must be at least 1", caller,
                        vector->name, vector->ld, length);
     view->shape[0] = (int64_t)length;
     view->shape[1] = 1;
@@ -101,7 +101,7 @@ static tenon_gemm_params scalars(double alpha, double beta)
     return params;
 }
 
-static tenon_status gemm(const char *operation, tenon_dtype dtype, tenon_stream *stream,
+static tenon_status gemm(const char *caller, tenon_dtype dtype, tenon_stream *stream,
                          tenon_blas_layout layout, tenon_blas_transpose a_transpose,
                          tenon_blas_transpose b_transpose, size_t m, size_t n, size_t k,
                          double alpha, blas_matrix a, blas_matrix b, double beta, blas_matrix c,
@@ -109,17 +109,17 @@ static tenon_status gemm(const char *operation, tenon_dtype dtype, tenon_stream 
 {
     tenon_tensor va, vb, vc;
     tenon_gemm_params params = scalars(alpha, beta);
-    TN_TRY(check_enums(operation, layout, a_transpose, b_transpose));
-    TN_TRY(matrix_view(operation, dtype, layout, a_transpose != TENON_BLAS_NO_TRANSPOSE, m, k, &a,
-                       &va));
-    TN_TRY(matrix_view(operation, dtype, layout, b_transpose != TENON_BLAS_NO_TRANSPOSE, k, n, &b,
-                       &vb));
-    TN_TRY(matrix_view(operation, dtype, layout, false, m, n, &c, &vc));
-    return tn_operation_run_as(operation, &tn_operation_gemm, stream, &params,
+    TN_TRY(check_enums(caller, layout, a_transpose, b_transpose));
+    TN_TRY(
+        matrix_view(caller, dtype, layout, a_transpose != TENON_BLAS_NO_TRANSPOSE, m, k, &a, &va));
+    TN_TRY(
+        matrix_view(caller, dtype, layout, b_transpose != TENON_BLAS_NO_TRANSPOSE, k, n, &b, &vb));
+    TN_TRY(matrix_view(caller, dtype, layout, false, m, n, &c, &vc));
+    return tn_operation_run_as(caller, &tn_operation_gemm, stream, &params,
                                (const tenon_tensor *const[]){&va, &vb, &vc, NULL, &vc}, sync);
 }
 
-static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream *stream,
+static tenon_status gemv(const char *caller, tenon_dtype dtype, tenon_stream *stream,
                          tenon_blas_layout layout, tenon_blas_transpose a_transpose, size_t m,
                          size_t n, double alpha, blas_matrix a, blas_matrix x, double beta,
                          blas_matrix y, const tenon_sync *sync)
@@ -128,13 +128,13 @@ static tenon_status gemv(const char *operation, tenon_dtype dtype, tenon_stream 
     tenon_gemm_params params = scalars(alpha, beta);
     bool transposed = a_transpose != TENON_BLAS_NO_TRANSPOSE;
     size_t rows = transposed ? n : m, cols = transposed ? m : n;
-    TN_TRY(check_enums(operation, layout, a_transpose, TENON_BLAS_NO_TRANSPOSE));
-    TN_TRY(matrix_view(operation, dtype, layout, transposed, rows, cols, &a, &va));
-    TN_TRY(vector_view(operation, dtype, cols, &x, &vx));
-    TN_TRY(vector_view(operation, dtype, rows, &y, &vy));
+    TN_TRY(check_enums(caller, layout, a_transpose, TENON_BLAS_NO_TRANSPOSE));
+    TN_TRY(matrix_view(caller, dtype, layout, transposed, rows, cols, &a, &va));
+    TN_TRY(vector_view(caller, dtype, cols, &x, &vx));
+    TN_TRY(vector_view(caller, dtype, rows, &y, &vy));
     if (cols == 0) /* BLAS does nothing then; the product would multiply y by beta */
         va.shape[0] = vy.shape[0] = 0;
-    return tn_operation_run_as(operation, &tn_operation_gemm, stream, &params,
+    return tn_operation_run_as(caller, &tn_operation_gemm, stream, &params,
                                (const tenon_tensor *const[]){&va, &vx, &vy, NULL, &vy}, sync);
 }
 

@@ -31,8 +31,8 @@ static const char *describe_mismatch(const int64_t *a, const int64_t *b, const i
     return text;
 }
 
-static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
-                                 const tenon_tensor *b, const tenon_tensor *d)
+static tenon_status check_shapes(const char *caller, const tenon_tensor *a, const tenon_tensor *b,
+                                 const tenon_tensor *d)
 {
     char sa[160], sb[160], sd[160], why[192];
     const tenon_tensor *views[] = {a, b, d};
@@ -40,38 +40,37 @@ static tenon_status check_shapes(const char *operation, const tenon_tensor *a,
     for (int i = 0; i < 3; i++)
         if (views[i]->rank < 2)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at least 2",
-                           operation, names[i], views[i]->rank);
+                           caller, names[i], views[i]->rank);
     const int64_t *ea = &a->shape[a->rank - 2], *eb = &b->shape[b->rank - 2],
                   *ed = &d->shape[d->rank - 2];
     if (ea[1] != eb[0] || ed[0] != ea[0] || ed[1] != eb[1])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: sizes do not match: a is %s, b is %s, d is %s; they must be … M K, … K "
                        "N and … M N%s",
-                       operation, tn_shape_text(a->rank, a->shape, sa),
+                       caller, tn_shape_text(a->rank, a->shape, sa),
                        tn_shape_text(b->rank, b->shape, sb), tn_shape_text(d->rank, d->shape, sd),
                        describe_mismatch(ea, eb, ed, why));
     return TENON_OK;
 }
 
 /* The strides of a view over d's batch, and of its matrix. */
-static tenon_status take_factor(const char *operation, const char *name, const tenon_tensor *view,
+static tenon_status take_factor(const char *caller, const char *name, const tenon_tensor *view,
                                 const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
 {
     tenon_tensor lead = *view;
     lead.rank -= 2;
     matrix->row = view->shape[lead.rank] == 1 ? 0 : view->stride[lead.rank];
     matrix->col = view->shape[lead.rank + 1] == 1 ? 0 : view->stride[lead.rank + 1];
-    return tn_broadcast(operation, name, &lead, d->rank - 2, d->shape, batch);
+    return tn_broadcast(caller, name, &lead, d->rank - 2, d->shape, batch);
 }
 
-static tenon_status take_broadcast(const char *operation, const char *name,
-                                   const tenon_tensor *view, const tenon_tensor *d, int64_t *batch,
-                                   gemm_matrix *matrix)
+static tenon_status take_broadcast(const char *caller, const char *name, const tenon_tensor *view,
+                                   const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
 {
     int64_t stride[TENON_MAX_RANK];
     if (view == NULL)
         return TENON_OK;
-    TN_TRY(tn_broadcast(operation, name, view, d->rank, d->shape, stride));
+    TN_TRY(tn_broadcast(caller, name, view, d->rank, d->shape, stride));
     memcpy(batch, stride, (d->rank - 2) * sizeof *batch);
     matrix->row = stride[d->rank - 2];
     matrix->col = stride[d->rank - 1];
@@ -177,19 +176,19 @@ static bool has_vector(const tenon_epilogue *epilogue, int of)
            (zero_point != NULL && tenon_tensor_elements(zero_point) > 1);
 }
 
-static tenon_status fill(const char *operation, const tenon_gemm_params *params,
+static tenon_status fill(const char *caller, const tenon_gemm_params *params,
                          const tenon_tensor *const *views, gemm_problem *p)
 {
     tn_space batch = {0};
     const tenon_tensor *d = views[GEMM_D];
     const tenon_epilogue *epilogue = &params->epilogue;
-    TN_TRY(take_factor(operation, "a", views[GEMM_A], d, batch.stride[GEMM_A], &p->matrix[GEMM_A]));
-    TN_TRY(take_factor(operation, "b", views[GEMM_B], d, batch.stride[GEMM_B], &p->matrix[GEMM_B]));
-    TN_TRY(take_factor(operation, "d", d, d, batch.stride[GEMM_D], &p->matrix[GEMM_D]));
+    TN_TRY(take_factor(caller, "a", views[GEMM_A], d, batch.stride[GEMM_A], &p->matrix[GEMM_A]));
+    TN_TRY(take_factor(caller, "b", views[GEMM_B], d, batch.stride[GEMM_B], &p->matrix[GEMM_B]));
+    TN_TRY(take_factor(caller, "d", d, d, batch.stride[GEMM_D], &p->matrix[GEMM_D]));
     TN_TRY(tn_epilogue_bias_hint(
-        take_broadcast(operation, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]),
+        take_broadcast(caller, "c", views[GEMM_C], d, batch.stride[GEMM_C], &p->matrix[GEMM_C]),
         views[GEMM_BIAS]));
-    TN_TRY(take_broadcast(operation, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS],
+    TN_TRY(take_broadcast(caller, "bias", views[GEMM_BIAS], d, batch.stride[GEMM_BIAS],
                           &p->matrix[GEMM_BIAS]));
     p->dtype = d->dtype;
     p->activation = epilogue->activation.kind;
@@ -214,32 +213,32 @@ static tenon_status fill(const char *operation, const tenon_gemm_params *params,
 }
 
 /* All but what depends on which factor is which. */
-static tenon_status begin(const char *operation, const tenon_gemm_params *params,
+static tenon_status begin(const char *caller, const tenon_gemm_params *params,
                           const tenon_tensor *const *views, gemm_problem *problem)
 {
     memset(problem, 0, sizeof *problem);
     problem->head.size = sizeof *problem;
     problem->head.forced = -1;
-    TN_TRY(check_shapes(operation, views[GEMM_A], views[GEMM_B], views[GEMM_D]));
-    TN_TRY(fill(operation, params, views, problem));
+    TN_TRY(check_shapes(caller, views[GEMM_A], views[GEMM_B], views[GEMM_D]));
+    TN_TRY(fill(caller, params, views, problem));
     for (uint64_t x = 0; x < GEMM_OPERANDS; x++)
         problem->matrix[x].operand = x;
     return TENON_OK;
 }
 
-tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalise(const char *caller, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty)
 {
     const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
-    TN_TRY(begin(operation, params, views, problem));
+    TN_TRY(begin(caller, params, views, problem));
     *empty = tn_tensor_empty(d);
     if (problem->batch_invariant && problem->n != 1 && problem->matrix[GEMM_D].col != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: d: its stride along N is %" PRId64
                        "; with TENON_GEMM_BATCH_INVARIANT it must be 1",
-                       operation, problem->matrix[GEMM_D].col);
+                       caller, problem->matrix[GEMM_D].col);
     if (*empty)
         return TENON_OK;
     fold_batch(problem);
@@ -248,13 +247,13 @@ tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params
     return TENON_OK;
 }
 
-tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalise_packed(const char *caller, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, gemm_problem *problem, bool *empty)
 {
     const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
-    TN_TRY(begin(operation, params, views, problem));
+    TN_TRY(begin(caller, params, views, problem));
     *empty = tn_tensor_empty(d);
     problem->flags |= GEMM_KEEP_COLUMNS;
     if (!*empty)

@@ -219,7 +219,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
 
 #else
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_clblast_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
 {
     (void)context;
     (void)problem;
@@ -227,13 +228,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return "Tenon was built without CLBlast";
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_clblast_launch(const char *caller, tn_recording *recording,
+                                        const tn_problem *problem, const tn_choice *choice)
 {
     (void)recording;
     (void)problem;
     (void)choice;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: Tenon was built without CLBlast", operation);
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: Tenon was built without CLBlast", caller);
 }
 
 #endif
@@ -243,5 +244,5 @@ const tn_solver tn_gemm_clblast = {
     .serves = "f32 and f64 with leading dimensions, without activation; never "
               "chosen by estimate",
     .needs = "memory that CLBlast allocates",
-    .configure = configure,
-    .launch = launch};
+    .configure = gemm_clblast_configure,
+    .launch = gemm_clblast_launch};

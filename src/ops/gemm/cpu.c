@@ -264,14 +264,13 @@ tn_launch tn_gemm_cpu_launch(const gemm_problem *p, const tn_choice *choice, int
                        .local = {1, 1}};
 }
 
-tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
-                                const gemm_problem *p, const tn_choice *choice, const char *source,
-                                const char *kernel)
+tenon_status tn_gemm_cpu_record(const char *caller, tn_recording *recording, const gemm_problem *p,
+                                const tn_choice *choice, const char *source, const char *kernel)
 {
     gemm_arguments arguments;
     const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, p, choice->values);
     tn_launch launch = tn_gemm_cpu_launch(p, choice, rows, source, kernel);
     tn_gemm_arguments(p, &arguments);
     arguments.args.tile_rows = (tenon_i32)rows;
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }

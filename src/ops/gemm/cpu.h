@@ -64,7 +64,7 @@ tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem,
  * completed and recorded. */
 tn_launch tn_gemm_cpu_launch(const gemm_problem *problem, const tn_choice *choice, int64_t rows,
                              const char *source, const char *kernel);
-tenon_status tn_gemm_cpu_record(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_cpu_record(const char *caller, tn_recording *recording,
                                 const gemm_problem *problem, const tn_choice *choice,
                                 const char *source, const char *kernel);
 

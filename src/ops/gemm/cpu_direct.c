@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 
-static const char *refuses(tenon_context *context, const gemm_problem *p)
+static const char *gemm_cpu_direct_refuses(tenon_context *context, const gemm_problem *p)
 {
     if (p->batch_invariant)
         return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on "
@@ -36,13 +36,14 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
     return tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_cpu_direct_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
     const double share = efficiency(context, p);
     tn_choice narrow = *choice; /* no wider than the matrix */
-    const char *why = refuses(context, p);
+    const char *why = gemm_cpu_direct_refuses(context, p);
     if (why != NULL)
         return why;
     tn_gemm_cpu_configure(context, p, panels, local_elements, share, choice);
@@ -56,15 +57,15 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_cpu_direct_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
-    return tn_gemm_cpu_record(operation, recording, (const gemm_problem *)problem, choice,
+    return tn_gemm_cpu_record(caller, recording, (const gemm_problem *)problem, choice,
                               "gemm/cpu_direct", "gemm_cpu_direct");
 }
 
 const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
                                       .serves = "b contiguous along N, on CPUs",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
-                                      .configure = configure,
-                                      .launch = launch};
+                                      .configure = gemm_cpu_direct_configure,
+                                      .launch = gemm_cpu_direct_launch};

@@ -9,7 +9,8 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
            tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_cpu_packed_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const gemm_layout b = tn_gemm_layout(p, GEMM_B);
@@ -35,15 +36,15 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_cpu_packed_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
-    return tn_gemm_cpu_record(operation, recording, (const gemm_problem *)problem, choice,
+    return tn_gemm_cpu_record(caller, recording, (const gemm_problem *)problem, choice,
                               "gemm/cpu_packed", "gemm_cpu_packed");
 }
 
 const tn_solver tn_gemm_cpu_packed = {.name = "cpu_packed",
                                       .serves = "any layout, on CPUs",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
-                                      .configure = configure,
-                                      .launch = launch};
+                                      .configure = gemm_cpu_packed_configure,
+                                      .launch = gemm_cpu_packed_launch};

@@ -11,42 +11,41 @@ static const tn_solver *const solvers[] = {
 const tn_family tn_gemm_family = {
     .name = "gemm", TN_SOLVERS(solvers), .awkward = tn_gemm_awkward, .paths = tn_gemm_paths};
 
-static tenon_status check_type(const char *operation, tenon_context *context, tenon_dtype dtype)
+static tenon_status check_type(const char *caller, tenon_context *context, tenon_dtype dtype)
 {
     if (dtype > TENON_DTYPE_BF16)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: a: type %s is not supported; f64, f32, f16 and bf16 are, and i8 and u8 "
                        "with b of either and d of i32 or a floating-point type",
-                       operation, tenon_dtype_string(dtype));
-    return tn_float_check(operation, "a", context, dtype);
+                       caller, tenon_dtype_string(dtype));
+    return tn_float_check(caller, "a", context, dtype);
 }
 
 tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const tenon_gemm_params *params = given;
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
     const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view,
                        *c = operands[GEMM_C].view;
     const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
-    TN_TRY(tn_tensor_check(operation, "a", a));
-    TN_TRY(tn_tensor_check(operation, "b", b));
+    TN_TRY(tn_tensor_check(caller, "a", a));
+    TN_TRY(tn_tensor_check(caller, "b", b));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_type(operation, call->context, a->dtype));
-    TN_TRY(tn_epilogue_check(operation, &params->epilogue, c));
+    TN_TRY(check_type(caller, call->context, a->dtype));
+    TN_TRY(tn_epilogue_check(caller, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "a", a->dtype));
-    TN_TRY(
-        tn_gemm_canonicalise(operation, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
+        TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "a", a->dtype));
+    TN_TRY(tn_gemm_canonicalise(caller, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
 
-tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record(const char *caller, tn_recording *recording,
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
@@ -54,8 +53,8 @@ tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
      * the kernel that builds fastest serves. Its own variants are checked when they are first used.
      */
     if (recording->context->owner != NULL)
-        TN_TRY(tn_solver_force(operation, &tn_gemm_family, "gemm/plain", &own.head));
-    return tn_problem_record(operation, recording, &tn_gemm_family, &own.head);
+        TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));
+    return tn_problem_record(caller, recording, &tn_gemm_family, &own.head);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)

@@ -15,8 +15,8 @@
 #define SPLIT_LEAST 256
 
 /* The options of those that serve a matrix of this layout, or why they do not. */
-static const char *configure(tenon_context *context, const gemm_problem *p, gemm_layout layout,
-                             tn_choice *choice)
+static const char *gemm_gemv_configure(tenon_context *context, const gemm_problem *p,
+                                       gemm_layout layout, tn_choice *choice)
 {
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     if (p->n != 1)
@@ -49,7 +49,7 @@ static const char *configure_dot(tenon_context *context, const tn_problem *probl
     const gemm_problem *p = (const gemm_problem *)problem;
     const tn_work work = reading(p, DOT_ROWS, 1);
     tn_choice_add(context, choice, &work);
-    return configure(context, p, GEMM_UNIT_COL, choice);
+    return gemm_gemv_configure(context, p, GEMM_UNIT_COL, choice);
 }
 
 static const char *configure_axpy(tenon_context *context, const tn_problem *problem,
@@ -59,14 +59,14 @@ static const char *configure_axpy(tenon_context *context, const tn_problem *prob
     /* The strips of a column are short, and so are the reads. */
     const tn_work work = reading(p, AXPY_LEAST_ROWS, 0.83);
     tn_choice_add(context, choice, &work);
-    return configure(context, p, GEMM_UNIT_ROW, choice);
+    return gemm_gemv_configure(context, p, GEMM_UNIT_ROW, choice);
 }
 
 static const char *configure_split(tenon_context *context, const tn_problem *problem,
                                    tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const char *why = configure(context, p, GEMM_UNIT_ROW, choice);
+    const char *why = gemm_gemv_configure(context, p, GEMM_UNIT_ROW, choice);
     if (why != NULL)
         return why;
     if (p->batch_rank > 2)
@@ -85,7 +85,7 @@ static const char *configure_split(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
-static tenon_status record_kernel(const char *operation, tn_recording *recording,
+static tenon_status record_kernel(const char *caller, tn_recording *recording,
                                   const gemm_problem *p, const tn_choice *choice,
                                   const char *kernel, int64_t splits, int64_t rows)
 {
@@ -100,7 +100,7 @@ static tenon_status record_kernel(const char *operation, tn_recording *recording
         .kernel = kernel,
         .global = {(size_t)splits, (size_t)tn_ceil_div(p->m, arguments.args.tile_rows)},
         .local = {1, 1}};
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }
 
 static int64_t axpy_rows(tenon_context *context, const gemm_problem *p)
@@ -108,22 +108,22 @@ static int64_t axpy_rows(tenon_context *context, const gemm_problem *p)
     return tn_max_i64(AXPY_LEAST_ROWS, tn_ceil_div(p->m, context->device.info.compute_units));
 }
 
-static tenon_status launch_dot(const char *operation, tn_recording *recording,
+static tenon_status launch_dot(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
-    return record_kernel(operation, recording, (const gemm_problem *)problem, choice, "gemv_dot", 1,
+    return record_kernel(caller, recording, (const gemm_problem *)problem, choice, "gemv_dot", 1,
                          DOT_ROWS);
 }
 
-static tenon_status launch_axpy(const char *operation, tn_recording *recording,
+static tenon_status launch_axpy(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    return record_kernel(operation, recording, p, choice, "gemv_axpy", 1,
+    return record_kernel(caller, recording, p, choice, "gemv_axpy", 1,
                          axpy_rows(recording->context, p));
 }
 
-static tenon_status launch_split(const char *operation, tn_recording *recording,
+static tenon_status launch_split(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     gemm_problem partial = *(const gemm_problem *)problem, reduce = partial;
@@ -133,9 +133,9 @@ static tenon_status launch_split(const char *operation, tn_recording *recording,
     partial.matrix[GEMM_D].shift = reduce.matrix[GEMM_A].shift = 0;
     partial.sums = 1U << GEMM_D;
     reduce.sums = 1U << GEMM_A;
-    TN_TRY(record_kernel(operation, recording, &partial, choice, "gemv_axpy_partial", SPLITS,
-                         partial.m));
-    return record_kernel(operation, recording, &reduce, choice, "gemv_reduce", 1,
+    TN_TRY(
+        record_kernel(caller, recording, &partial, choice, "gemv_axpy_partial", SPLITS, partial.m));
+    return record_kernel(caller, recording, &reduce, choice, "gemv_reduce", 1,
                          axpy_rows(recording->context, &reduce));
 }
 

@@ -12,7 +12,7 @@ static uint64_t bit_of(uint32_t dtype, uint32_t of, int bit)
 }
 
 /* Beyond GEMM's: which vectors there are, from bit 40 on, and the types. */
-static uint64_t paths(const tn_problem *problem)
+static uint64_t gemm_int8_paths(const tn_problem *problem)
 {
     const int8_problem *p = (const int8_problem *)problem;
     const uint32_t *types = p->types, all = (1U << INT8_VECTORS) - 1;
@@ -29,8 +29,10 @@ static uint64_t paths(const tn_problem *problem)
 
 _Static_assert(INT8_VECTORS == 6, "paths has six bits for them");
 
-const tn_family tn_gemm_int8_family = {
-    .name = "gemm_int8", TN_SOLVERS(solvers), .awkward = tn_gemm_int8_awkward, .paths = paths};
+const tn_family tn_gemm_int8_family = {.name = "gemm_int8",
+                                       TN_SOLVERS(solvers),
+                                       .awkward = tn_gemm_int8_awkward,
+                                       .paths = gemm_int8_paths};
 
 bool tn_gemm_is_int8(const tenon_tensor *a)
 {
@@ -42,7 +44,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
 {
     tenon_gemm_params own = *(const tenon_gemm_params *)given;
     const tenon_gemm_params *params = &own;
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     int8_views views;
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
         views[i] = call->operands[i].view;
@@ -51,14 +53,14 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
         own.epilogue.scale[i] = views[GEMM_OPERANDS + INT8_SCALE_A + i];
         own.epilogue.zero_point[i] = views[GEMM_OPERANDS + INT8_ZERO_A + i];
     }
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
-    TN_TRY(tn_tensor_check(operation, "a", views[GEMM_A]));
-    TN_TRY(tn_tensor_check(operation, "b", views[GEMM_B]));
+    TN_TRY(tn_tensor_check(caller, "a", views[GEMM_A]));
+    TN_TRY(tn_tensor_check(caller, "b", views[GEMM_B]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_epilogue_terms_check(operation, &params->epilogue, views[GEMM_C]));
-    TN_TRY(tn_gemm_int8_check(operation, &params->epilogue, views));
-    TN_TRY(tn_gemm_int8_canonicalise(operation, params, views, (int8_problem *)problem, empty));
+    TN_TRY(tn_epilogue_terms_check(caller, &params->epilogue, views[GEMM_C]));
+    TN_TRY(tn_gemm_int8_check(caller, &params->epilogue, views));
+    TN_TRY(tn_gemm_int8_canonicalise(caller, params, views, (int8_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

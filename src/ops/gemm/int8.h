@@ -44,11 +44,11 @@ tn_awkward_function tn_gemm_int8_awkward;
 
 /* Refuses types that do not go together, vectors that do not fit, and what an i32 result cannot do
  * exactly. The views are sound. */
-tenon_status tn_gemm_int8_check(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_gemm_int8_check(const char *caller, const tenon_epilogue *epilogue,
                                 int8_views views);
 
 /* Fills in a problem from views that have been checked. As tn_gemm_canonicalise. */
-tenon_status tn_gemm_int8_canonicalise(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *problem, bool *empty);
 
 /* For solvers: */
@@ -56,7 +56,7 @@ tenon_status tn_gemm_int8_canonicalise(const char *operation, const tenon_gemm_p
 /* Completes `launch`, which has its kernel and sizes but for the batch, and records it once for
  * each index of the batch's dimensions beyond the innermost two. `tile_rows` is what the kernel's
  * argument of that name is. */
-tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_int8_record_launch(const char *caller, tn_recording *recording,
                                         const int8_problem *problem, int64_t tile_rows,
                                         tn_launch *launch);
 

@@ -21,7 +21,7 @@ static int64_t local_elements(const gemm_problem *p, const int32_t *values)
            INT8_SUM_TILES * values[CPU_MR] * columns;
 }
 
-static void tune(tenon_context *context, const gemm_problem *p, int32_t *values)
+static void gemm_int8_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t *values)
 {
     bool free_block = values[CPU_KC] == 0;
     if (free_block)
@@ -32,13 +32,14 @@ static void tune(tenon_context *context, const gemm_problem *p, int32_t *values)
         values[CPU_KC] = (int32_t)tn_max_i64(LEAST_KC, values[CPU_KC] / 2);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_int8_cpu_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int lanes = (int)tn_gemm_lanes(context, p->dtype);
     int32_t *values = choice->values;
     choice->never_chosen = tn_gemm_made_for_cpus(context);
-    tune(context, p, values);
+    gemm_int8_cpu_tune(context, p, values);
     choice->misfit = tn_gemm_cpu_constrains(context, p, values, local_elements);
     if (choice->misfit != NULL)
         return NULL;
@@ -52,19 +53,19 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_int8_cpu_launch(const char *caller, tn_recording *recording,
+                                         const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
     const int64_t rows =
         tn_min_i64(tn_gemm_cpu_tile_rows(recording->context, &p->gemm, choice->values),
                    (int64_t)INT8_SUM_TILES * choice->values[CPU_MR]);
     tn_launch launch = tn_gemm_cpu_launch(&p->gemm, choice, rows, "gemm/int8_cpu", "gemm_int8_cpu");
-    return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
+    return tn_gemm_int8_record_launch(caller, recording, p, rows, &launch);
 }
 
 const tn_solver tn_gemm_int8_cpu = {.name = "cpu",
                                     .serves = "any layout, on CPUs",
                                     TN_PARAMETERS(parameters, CPU_PARAMETERS),
-                                    .configure = configure,
-                                    .launch = launch};
+                                    .configure = gemm_int8_cpu_configure,
+                                    .launch = gemm_int8_cpu_launch};

@@ -19,7 +19,8 @@ static int64_t rows_of(tenon_context *context, const gemm_problem *p)
                       : VECTORS * tn_gemm_lanes(context, p->dtype);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_int8_gemv_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int lanes = (int)tn_gemm_lanes(context, p->dtype);
@@ -41,8 +42,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_int8_gemv_launch(const char *caller, tn_recording *recording,
+                                          const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
     const int64_t rows = rows_of(recording->context, &p->gemm);
@@ -51,12 +52,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                         .kernel = "gemm_int8_gemv",
                         .global = {(size_t)tn_ceil_div(p->gemm.m, rows), 1},
                         .local = {1, 1}};
-    return tn_gemm_int8_record_launch(operation, recording, p, rows, &launch);
+    return tn_gemm_int8_record_launch(caller, recording, p, rows, &launch);
 }
 
 const tn_solver tn_gemm_int8_gemv = {.name = "gemv",
                                      .serves =
                                          "a vector and a matrix contiguous along K or M, on CPUs",
                                      .awkward = "m=701 n=1",
-                                     .configure = configure,
-                                     .launch = launch};
+                                     .configure = gemm_int8_gemv_configure,
+                                     .launch = gemm_int8_gemv_launch};

@@ -4,7 +4,8 @@
 #include "ops/gemm/int8.h"
 #include "ops/gemm/matrix.h"
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_int8_matrix_configure(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
 {
     matrix_unit *unit = TN_LAYOUT(matrix_unit, choice);
     if (!tn_matrix_unit(context, tn_matrix_kind(choice->solver), choice->values[MATRIX_FORM],
@@ -19,24 +20,26 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_int8_matrix_launch(const char *caller, tn_recording *recording,
+                                            const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
     tn_launch launch = {
         .source = "gemm/int8_matrix", .options = choice->options, .kernel = "gemm_int8_matrix"};
     tn_matrix_sizes(&p->gemm, TN_LAYOUT(const matrix_unit, choice), choice->values, &launch);
-    return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
+    return tn_gemm_int8_record_launch(caller, recording, p, 0, &launch);
 }
 
-const tn_solver tn_gemm_int8_mma =
-    TN_MATRIX_SOLVER(mma, MATRIX_PARAMETERS, "everything, on NVIDIA's matrix units", NULL);
-const tn_solver tn_gemm_int8_mfma = TN_MATRIX_SOLVER(
-    mfma, MATRIX_PARAMETERS, "everything, on the matrix units of AMD's CDNA", NULL);
-const tn_solver tn_gemm_int8_wmma = TN_MATRIX_SOLVER(
-    wmma, MATRIX_PARAMETERS, "everything, on the matrix units of AMD's RDNA", NULL);
-const tn_solver tn_gemm_int8_xmx =
-    TN_MATRIX_SOLVER(xmx, MATRIX_PARAMETERS, "everything, on Intel's matrix units", NULL);
+const tn_solver tn_gemm_int8_mma = TN_MATRIX_SOLVER(mma, gemm_int8_matrix, MATRIX_PARAMETERS,
+                                                    "everything, on NVIDIA's matrix units", NULL);
+const tn_solver tn_gemm_int8_mfma =
+    TN_MATRIX_SOLVER(mfma, gemm_int8_matrix, MATRIX_PARAMETERS,
+                     "everything, on the matrix units of AMD's CDNA", NULL);
+const tn_solver tn_gemm_int8_wmma =
+    TN_MATRIX_SOLVER(wmma, gemm_int8_matrix, MATRIX_PARAMETERS,
+                     "everything, on the matrix units of AMD's RDNA", NULL);
+const tn_solver tn_gemm_int8_xmx = TN_MATRIX_SOLVER(xmx, gemm_int8_matrix, MATRIX_PARAMETERS,
+                                                    "everything, on Intel's matrix units", NULL);
 const tn_solver tn_gemm_int8_wgmma =
-    TN_MATRIX_SOLVER(wgmma, MATRIX_PARAMETERS,
+    TN_MATRIX_SOLVER(wgmma, gemm_int8_matrix, MATRIX_PARAMETERS,
                      "everything, on Hopper's matrix units, where the driver takes wgmma", NULL);

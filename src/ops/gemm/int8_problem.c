@@ -48,11 +48,11 @@ static void exchange(int8_problem *p)
     }
 }
 
-tenon_status tn_gemm_int8_canonicalise(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *p, bool *empty)
 {
     memset(p, 0, sizeof *p);
-    TN_TRY(tn_gemm_canonicalise(operation, params, views[GEMM_A], views[GEMM_B], views[GEMM_C],
+    TN_TRY(tn_gemm_canonicalise(caller, params, views[GEMM_A], views[GEMM_B], views[GEMM_C],
                                 views[GEMM_BIAS], views[GEMM_D], &p->gemm, empty));
     p->gemm.head.size = sizeof *p;
     p->gemm.dtype = real_type(views[GEMM_D]->dtype);
@@ -158,7 +158,7 @@ static void make_arguments(const int8_problem *p, int64_t tile_rows, int8_argume
         add_vector(p, i, arguments);
 }
 
-tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_int8_record_launch(const char *caller, tn_recording *recording,
                                         const int8_problem *p, int64_t tile_rows, tn_launch *launch)
 {
     int8_arguments arguments;
@@ -172,5 +172,5 @@ tenon_status tn_gemm_int8_record_launch(const char *operation, tn_recording *rec
         launch->operands[launch->operand_count++] =
             (uint8_t)((p->present >> i & 1U) != 0 ? p->vectors[i].operand
                                                   : p->gemm.matrix[GEMM_D].operand);
-    return tn_gemm_record_batches(operation, recording, &p->gemm, &arguments.args.gemm, launch);
+    return tn_gemm_record_batches(caller, recording, &p->gemm, &arguments.args.gemm, launch);
 }

@@ -51,7 +51,8 @@ static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *c
     tn_choice_add(context, choice, &work);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_int8_tiled_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t *values = choice->values;
@@ -70,14 +71,14 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_int8_tiled_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
     tn_launch launch = {
         .source = "gemm/int8_tiled", .options = choice->options, .kernel = "gemm_int8_tiled"};
     tn_gemm_tiled_sizes(&p->gemm, choice->values, &launch);
-    return tn_gemm_int8_record_launch(operation, recording, p, 0, &launch);
+    return tn_gemm_int8_record_launch(caller, recording, p, 0, &launch);
 }
 
 const tn_solver tn_gemm_int8_tiled = {
@@ -85,5 +86,5 @@ const tn_solver tn_gemm_int8_tiled = {
     .serves = "everything, on GPUs",
     .awkward = "m=129 width=16",
     TN_PARAMETERS(tn_gemm_tiled_parameters, INT8_TILED_PARAMETERS),
-    .configure = configure,
-    .launch = launch};
+    .configure = gemm_int8_tiled_configure,
+    .launch = gemm_int8_tiled_launch};

@@ -44,14 +44,14 @@ extern const tn_family tn_gemm_family;
 
 /* Fills in a problem from views that have been checked; c and bias may be NULL. Sets *empty where
  * there is nothing to do. Refuses shapes that do not fit. */
-tenon_status tn_gemm_canonicalise(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalise(const char *caller, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
 /* The same for a b whose layout is not one of strides: it stays b, and no batch is folded into N.
  */
-tenon_status tn_gemm_canonicalise_packed(const char *operation, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalise_packed(const char *caller, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, gemm_problem *problem, bool *empty);
@@ -62,7 +62,7 @@ void tn_gemm_exchange(gemm_problem *problem);
 /* Chooses a solver and records its launches into another operation's plan. The problem's limit is
  * how much of the workspace, from its beginning, the other operation leaves to the product; the
  * plan is given as much as the solver takes. */
-tenon_status tn_gemm_record(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record(const char *caller, tn_recording *recording,
                             const gemm_problem *problem);
 
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */
@@ -134,14 +134,14 @@ tn_launch tn_gemm_plain_launch(const gemm_problem *problem, const char *options,
 /* Completes `launch`, which has its kernel and sizes but for the batch, with operands and
  * arguments, and records it once for each index of the batch's dimensions beyond the innermost two.
  */
-tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record_launch(const char *caller, tn_recording *recording,
                                    const gemm_problem *problem, gemm_arguments *arguments,
                                    tn_launch *launch);
 
 /* The two halves of it, for launches whose argument struct is another that begins with a gemm_args:
  * the operands, those that are not read replaced by d; and the batch. */
 void tn_gemm_launch_operands(const gemm_problem *problem, tn_launch *launch);
-tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record_batches(const char *caller, tn_recording *recording,
                                     const gemm_problem *problem, gemm_args *args,
                                     tn_launch *launch);
 

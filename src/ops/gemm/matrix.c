@@ -357,8 +357,8 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
                      .fetched_bytes = is_copied ? products * bytes * brought : 0};
 }
 
-static tn_work work_of(const tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
-                       const int32_t *values)
+static tn_work gemm_matrix_work_of(const tenon_context *context, const gemm_problem *p,
+                                   const matrix_unit *unit, const int32_t *values)
 {
     const double groups = (double)group_count(p, values[MATRIX_MB], values[MATRIX_NB]);
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
@@ -397,7 +397,8 @@ void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matr
     choice->misfit = tn_matrix_constrains(context, unit, choice->values);
     if (choice->misfit != NULL)
         return;
-    const tn_work work = work_of(context, (const gemm_problem *)problem, unit, choice->values);
+    const tn_work work =
+        gemm_matrix_work_of(context, (const gemm_problem *)problem, unit, choice->values);
     tn_choice_add(context, choice, &work);
 }
 

@@ -114,15 +114,15 @@ size_t tn_matrix_local_argument(const matrix_unit *unit, const int32_t *values);
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch);
 
-/* A solver by its name, its file's configure and launch, and what tn_solver says of it. Its awkward
- * cases have two blocks and one, K past all stages and a tail, and vectors of 16 bytes or more; and
- * such vectors of d, whole ones. */
-#define TN_MATRIX_SOLVER(solver, parameters_used, serves_text, needs_text)                         \
+/* A solver by its name, its file's functions (FILE_configure, FILE_launch), and what tn_solver says
+ * of it. Its awkward cases have two blocks and one, K past all stages and a tail, and vectors of 16
+ * bytes or more; and such vectors of d, whole ones. */
+#define TN_MATRIX_SOLVER(solver, file, parameters_used, serves_text, needs_text)                   \
     {                                                                                              \
         .name = #solver, .serves = serves_text, .needs = needs_text,                               \
         .awkward = "m=2*mb+1 n=2*nb+1 k=5*kb+3 width=16; m=mb+5 n=nb+16 k=kb+3 d_width=16",        \
         .parameters = tn_gemm_matrix_parameters, .parameter_count = parameters_used,               \
-        .configure = configure, .launch = launch                                                   \
+        .configure = file##_configure, .launch = file##_launch                                     \
     }
 
 #endif

@@ -26,8 +26,8 @@ static int type_of(const gemm_problem *p, matrix_kind kind)
     }
 }
 
-static const char *refuses(tenon_context *context, const gemm_problem *p, const tn_choice *choice,
-                           matrix_unit *unit)
+static const char *gemm_matrix_solvers_refuses(tenon_context *context, const gemm_problem *p,
+                                               const tn_choice *choice, matrix_unit *unit)
 {
     const matrix_kind kind = tn_matrix_kind(choice->solver);
     const int type = type_of(p, kind);
@@ -131,8 +131,8 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
 }
 
 /* Options by which programs are told apart; a launch makes those of its own. */
-static void set_options(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
-                        tn_choice *choice)
+static void gemm_matrix_solvers_set_options(tenon_context *context, const gemm_problem *p,
+                                            const matrix_unit *unit, tn_choice *choice)
 {
     uint64_t length;
     const int32_t slices = choice->values[MATRIX_SLICES];
@@ -142,11 +142,12 @@ static void set_options(tenon_context *context, const gemm_problem *p, const mat
         tn_gemm_split_add_options(p, choice->options, &length);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_matrix_solvers_configure(tenon_context *context, const tn_problem *problem,
+                                                 tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     matrix_unit *unit = TN_LAYOUT(matrix_unit, choice);
-    const char *why = refuses(context, p, choice, unit);
+    const char *why = gemm_matrix_solvers_refuses(context, p, choice, unit);
     if (why != NULL)
         return why;
     if (p->m == 1 || p->n == 1)
@@ -155,11 +156,11 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_matrix_choose_block(context, problem, unit, try_block, choice);
     if (choice->misfit == NULL &&
         tn_matrix_local_way(context, unit, choice->values, &unit->local) && !choice->is_estimate)
-        set_options(context, p, unit, choice);
+        gemm_matrix_solvers_set_options(context, p, unit, choice);
     return NULL;
 }
 
-static tenon_status launch_product(const char *operation, tn_recording *recording,
+static tenon_status launch_product(const char *caller, tn_recording *recording,
                                    const gemm_problem *p, const tn_choice *choice)
 {
     const matrix_unit *unit = TN_LAYOUT(const matrix_unit, choice);
@@ -169,23 +170,23 @@ static tenon_status launch_product(const char *operation, tn_recording *recordin
     tn_matrix_options(recording->context, p, unit, choice->values, options);
     tn_gemm_arguments(p, &arguments);
     tn_matrix_sizes(p, unit, choice->values, &launch);
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_matrix_solvers_launch(const char *caller, tn_recording *recording,
+                                               const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t slices = choice->values[MATRIX_SLICES];
     if (slices <= 1)
-        return launch_product(operation, recording, p, choice);
+        return launch_product(caller, recording, p, choice);
     const int64_t first = whole_rows(p, choice->values);
     const gemm_problem whole = rows_of(p, 0, first), cut = rows_of(p, first, p->m - first);
     const gemm_problem partial = tn_gemm_split_partial(&cut, slices);
     if (first > 0)
-        TN_TRY(launch_product(operation, recording, &whole, choice));
-    TN_TRY(launch_product(operation, recording, &partial, choice));
-    return tn_gemm_split_record_sum(operation, recording, &cut, slices, false);
+        TN_TRY(launch_product(caller, recording, &whole, choice));
+    TN_TRY(launch_product(caller, recording, &partial, choice));
+    return tn_gemm_split_record_sum(caller, recording, &cut, slices, false);
 }
 
 bool tn_gemm_is_matrix(const tn_solver *solver)
@@ -196,14 +197,16 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
 #define NEEDS "workspace where K is cut"
 
 const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(
-    mma, MATRIX_GEMM_PARAMETERS,
+    mma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
     "f16 and bf16, and f32 where TF32 is allowed, on NVIDIA's matrix units", NEEDS);
-const tn_solver tn_gemm_mfma = TN_MATRIX_SOLVER(
-    mfma, MATRIX_GEMM_PARAMETERS, "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
-const tn_solver tn_gemm_wmma = TN_MATRIX_SOLVER(
-    wmma, MATRIX_GEMM_PARAMETERS, "f16 and bf16 on the matrix units of AMD's RDNA", NEEDS);
-const tn_solver tn_gemm_xmx =
-    TN_MATRIX_SOLVER(xmx, MATRIX_GEMM_PARAMETERS, "f16 and bf16 on Intel's matrix units", NEEDS);
+const tn_solver tn_gemm_mfma =
+    TN_MATRIX_SOLVER(mfma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
+                     "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
+const tn_solver tn_gemm_wmma =
+    TN_MATRIX_SOLVER(wmma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
+                     "f16 and bf16 on the matrix units of AMD's RDNA", NEEDS);
+const tn_solver tn_gemm_xmx = TN_MATRIX_SOLVER(xmx, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
+                                               "f16 and bf16 on Intel's matrix units", NEEDS);
 const tn_solver tn_gemm_wgmma =
-    TN_MATRIX_SOLVER(wgmma, MATRIX_GEMM_PARAMETERS,
+    TN_MATRIX_SOLVER(wgmma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
                      "f16 and bf16 on Hopper's matrix units, where the driver takes wgmma", NEEDS);

@@ -108,11 +108,11 @@ const tn_operation tn_operation_gemm = {
 
 /* Products of i8 and u8 for those who call all operations alike: the output is the last operand,
  * and scales and zero points are no parameters. */
-static tenon_status with_vectors(const char *operation, const void *params,
+static tenon_status with_vectors(const char *caller, const void *params,
                                  const tenon_tensor *const *v, tenon_gemm_params *all)
 {
     const void *taken;
-    TN_TRY(tn_operation_take_params(operation, &tn_operation_gemm, params, all, &taken));
+    TN_TRY(tn_operation_take_params(caller, &tn_operation_gemm, params, all, &taken));
     if (taken != all)
         *all = *(const tenon_gemm_params *)taken;
     for (int i = 0; i < 3; i++) {

@@ -26,7 +26,8 @@ tn_launch tn_gemm_plain_launch(const gemm_problem *p, const char *options, const
                        .local = {16, 4}};
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_plain_configure(tenon_context *context, const tn_problem *problem,
+                                        tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     tn_gemm_plain_configure(context, p, choice);
@@ -36,17 +37,17 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_plain_launch(const char *caller, tn_recording *recording,
+                                      const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     gemm_arguments arguments;
     tn_launch plain = tn_gemm_plain_launch(p, choice->options, "gemm/plain", "gemm_plain");
     tn_gemm_arguments(p, &arguments);
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &plain);
+    return tn_gemm_record_launch(caller, recording, p, &arguments, &plain);
 }
 
 const tn_solver tn_gemm_plain = {.name = "plain",
                                  .serves = "everything; chosen up to 2²⁰ multiply-adds",
-                                 .configure = configure,
-                                 .launch = launch};
+                                 .configure = gemm_plain_configure,
+                                 .launch = gemm_plain_launch};

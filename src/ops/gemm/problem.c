@@ -161,7 +161,7 @@ void tn_gemm_launch_operands(const gemm_problem *p, tn_launch *launch)
         launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
 }
 
-tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record_batches(const char *caller, tn_recording *recording,
                                     const gemm_problem *p, gemm_args *args, tn_launch *launch)
 {
     uint64_t rank = p->batch_rank, outer_rank = rank > 2 ? rank - 2 : 0;
@@ -174,12 +174,12 @@ tenon_status tn_gemm_record_batches(const char *operation, tn_recording *recordi
         launch->local[2] = 1;
     do {
         set_offsets(p, index, outer_rank, args);
-        TN_TRY(tn_record(operation, recording, launch));
+        TN_TRY(tn_record(caller, recording, launch));
     } while (tn_next_index(index, p->batch, (uint32_t)outer_rank));
     return TENON_OK;
 }
 
-tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_record_launch(const char *caller, tn_recording *recording,
                                    const gemm_problem *p, gemm_arguments *arguments,
                                    tn_launch *launch)
 {
@@ -188,5 +188,5 @@ tenon_status tn_gemm_record_launch(const char *operation, tn_recording *recordin
     launch->patches = arguments->patches;
     launch->patch_count = arguments->patch_count;
     tn_gemm_launch_operands(p, launch);
-    return tn_gemm_record_batches(operation, recording, p, &arguments->args, launch);
+    return tn_gemm_record_batches(caller, recording, p, &arguments->args, launch);
 }

@@ -34,7 +34,7 @@ static int64_t group_count(const gemm_problem *p)
 }
 
 /* Completes a launch that has its kernel, options and sizes. */
-static tenon_status record_launch(const char *operation, tn_recording *recording,
+static tenon_status record_launch(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, int64_t tile_rows, tn_launch *launch)
 {
     const ragged_problem *p = (const ragged_problem *)problem;
@@ -63,7 +63,7 @@ static tenon_status record_launch(const char *operation, tn_recording *recording
     launch->args_size = sizeof args;
     launch->patches = patches;
     launch->patch_count = count + 1;
-    return tn_record(operation, recording, launch);
+    return tn_record(caller, recording, launch);
 }
 
 /* gemm_ragged/plain */
@@ -76,12 +76,12 @@ static const char *configure_plain(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
-static tenon_status launch_plain(const char *operation, tn_recording *recording,
+static tenon_status launch_plain(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     tn_launch plain = tn_gemm_plain_launch(product_of(problem), choice->options,
                                            "gemm/ragged_plain", "gemm_ragged_plain");
-    return record_launch(operation, recording, problem, 0, &plain);
+    return record_launch(caller, recording, problem, 0, &plain);
 }
 
 const tn_solver tn_ragged_plain = {.name = "plain",
@@ -112,7 +112,7 @@ static const char *configure_tiled(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
-static tenon_status launch_tiled(const char *operation, tn_recording *recording,
+static tenon_status launch_tiled(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = product_of(problem);
@@ -120,7 +120,7 @@ static tenon_status launch_tiled(const char *operation, tn_recording *recording,
         .source = "gemm/ragged_tiled", .options = choice->options, .kernel = "gemm_ragged_tiled"};
     tn_gemm_tiled_sizes(p, choice->values, &launch);
     launch.global[1] = (size_t)row_blocks(p, choice->values[TILED_MB]) * launch.local[1];
-    return record_launch(operation, recording, problem, 0, &launch);
+    return record_launch(caller, recording, problem, 0, &launch);
 }
 
 const tn_solver tn_ragged_tiled = {.name = "tiled",
@@ -150,13 +150,13 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
     return NULL;
 }
 
-static tenon_status launch_cpu(const char *operation, tn_recording *recording,
+static tenon_status launch_cpu(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem p = whole(problem);
     const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p, choice->values);
     tn_launch launch = tn_gemm_cpu_launch(&p, choice, rows, "gemm/ragged_cpu", "gemm_ragged_cpu");
-    return record_launch(operation, recording, problem, rows, &launch);
+    return record_launch(caller, recording, problem, rows, &launch);
 }
 
 const tn_solver tn_ragged_cpu = {.name = "cpu",

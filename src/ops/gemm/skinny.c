@@ -49,7 +49,7 @@ static bool by_dots(const gemm_problem *p)
     return tn_gemm_layout(p, GEMM_B) == GEMM_UNIT_ROW;
 }
 
-static const char *refuses(const gemm_problem *p)
+static const char *gemm_skinny_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
         return "how an element is summed follows M";
@@ -174,7 +174,7 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
 {
     const gemm_problem p = thin_a(problem);
     int32_t *values = choice->values;
-    const char *why = refuses(&p);
+    const char *why = gemm_skinny_refuses(&p);
     if (why != NULL)
         return why;
     choice->never_chosen = tn_gemm_made_for_cpus(context);
@@ -201,7 +201,7 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
 {
     const gemm_problem p = thin_a(problem);
     int32_t *values = choice->values;
-    const char *why = refuses(&p);
+    const char *why = gemm_skinny_refuses(&p);
     if (why != NULL)
         return why;
     choice->never_chosen = tn_gemm_made_for_gpus(context);
@@ -220,7 +220,7 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
     return NULL;
 }
 
-static tenon_status launch_cpu(const char *operation, tn_recording *recording,
+static tenon_status launch_cpu(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem p = thin_a(problem);
@@ -233,10 +233,10 @@ static tenon_status launch_cpu(const char *operation, tn_recording *recording,
                         .kernel = by_dots(&p) ? "gemm_cpu_skinny_dot" : "gemm_cpu_skinny_axpy",
                         .global = {(size_t)tn_ceil_div(p.n, cols), 1},
                         .local = {1, 1}};
-    return tn_gemm_record_launch(operation, recording, &p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, &p, &arguments, &launch);
 }
 
-static tenon_status launch_gpu(const char *operation, tn_recording *recording,
+static tenon_status launch_gpu(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem p = thin_a(problem);
@@ -249,7 +249,7 @@ static tenon_status launch_gpu(const char *operation, tn_recording *recording,
                         .local = {dots ? GPU_COLS * GPU_SHARES : GPU_COLS, dots ? 1 : GPU_SHARES}};
     launch.global[0] = (size_t)tn_ceil_div(p.n, gpu_columns(&p, choice->values)) * launch.local[0];
     launch.global[1] = launch.local[1];
-    return tn_gemm_record_launch(operation, recording, &p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, &p, &arguments, &launch);
 }
 
 const tn_solver tn_gemm_cpu_skinny = {

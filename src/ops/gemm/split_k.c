@@ -108,7 +108,7 @@ static int64_t add_rows(const gemm_problem *p, int64_t slices)
     return rows < 1 ? 1 : (int64_t)rows;
 }
 
-tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_split_record_sum(const char *caller, tn_recording *recording,
                                       const gemm_problem *p, int32_t slices, bool rows)
 {
     char text[TN_OPTIONS_SIZE];
@@ -133,7 +133,7 @@ tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recor
     launch.global[0] = rows ? 1 : (size_t)tn_round_up(p->n, 16);
     launch.global[1] =
         rows ? (size_t)tn_ceil_div(p->m, arguments.args.tile_rows) : (size_t)tn_round_up(p->m, 4);
-    return tn_gemm_record_launch(operation, recording, &add, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, &add, &arguments, &launch);
 }
 
 void tn_gemm_split_add_options(const gemm_problem *p, char text[TN_OPTIONS_SIZE], uint64_t *length)
@@ -166,7 +166,7 @@ static const char *configure_slices(tenon_context *context, const gemm_problem *
     return NULL;
 }
 
-static tenon_status launch_slices(const char *operation, tn_recording *recording,
+static tenon_status launch_slices(const char *caller, tn_recording *recording,
                                   const gemm_problem *p, const tn_solver *inner,
                                   const tn_choice *choice)
 {
@@ -174,8 +174,8 @@ static tenon_status launch_slices(const char *operation, tn_recording *recording
     const gemm_problem partial = tn_gemm_split_partial(p, slices);
     tn_choice product = *choice;
     product.options[TN_LAYOUT(const split_layout, choice)->options] = '\0';
-    TN_TRY(inner->launch(operation, recording, &partial.head, &product));
-    return tn_gemm_split_record_sum(operation, recording, p, slices,
+    TN_TRY(inner->launch(caller, recording, &partial.head, &product));
+    return tn_gemm_split_record_sum(caller, recording, p, slices,
                                     tn_is_solver(choice->solver, &tn_gemm_cpu_split_k));
 }
 
@@ -214,10 +214,10 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
     return NULL;
 }
 
-static tenon_status launch_gpu(const char *operation, tn_recording *recording,
+static tenon_status launch_gpu(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
-    return launch_slices(operation, recording, (const gemm_problem *)problem, gpu_solver(choice),
+    return launch_slices(caller, recording, (const gemm_problem *)problem, gpu_solver(choice),
                          choice);
 }
 
@@ -290,10 +290,10 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
     return NULL;
 }
 
-static tenon_status launch_cpu(const char *operation, tn_recording *recording,
+static tenon_status launch_cpu(const char *caller, tn_recording *recording,
                                const tn_problem *problem, const tn_choice *choice)
 {
-    return launch_slices(operation, recording, (const gemm_problem *)problem, cpu_solver(choice),
+    return launch_slices(caller, recording, (const gemm_problem *)problem, cpu_solver(choice),
                          choice);
 }
 

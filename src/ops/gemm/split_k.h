@@ -25,7 +25,7 @@ int32_t tn_gemm_split_tune(const gemm_problem *problem, int64_t groups, int64_t 
 /* What the second kernel does; and its launch: by elements, or by `rows` on a CPU. */
 tn_work tn_gemm_split_sum_work(const tenon_context *context, const gemm_problem *problem,
                                int32_t slices);
-tenon_status tn_gemm_split_record_sum(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_split_record_sum(const char *caller, tn_recording *recording,
                                       const gemm_problem *problem, int32_t slices, bool rows);
 
 /* Adds the second kernel's options to those of the slices, whose length it gives. */

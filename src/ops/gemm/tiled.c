@@ -180,7 +180,8 @@ static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *c
     tn_choice_add(context, choice, &work);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_tiled_configure(tenon_context *context, const tn_problem *problem,
+                                        tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t *values = choice->values;
@@ -209,20 +210,20 @@ void tn_gemm_tiled_sizes(const gemm_problem *p, const int32_t *values, tn_launch
     launch->global[1] = (size_t)tn_ceil_div(p->m, values[TILED_MB]) * launch->local[1];
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_tiled_launch(const char *caller, tn_recording *recording,
+                                      const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     gemm_arguments arguments;
     tn_launch launch = {.source = "gemm/tiled", .options = choice->options, .kernel = "gemm_tiled"};
     tn_gemm_arguments(p, &arguments);
     tn_gemm_tiled_sizes(p, choice->values, &launch);
-    return tn_gemm_record_launch(operation, recording, p, &arguments, &launch);
+    return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }
 
 const tn_solver tn_gemm_tiled = {.name = "tiled",
                                  .serves = "everything, on GPUs",
                                  .awkward = "m=2*mb+1 n=2*nb+1 k=4*kb+3 width=vw",
                                  TN_PARAMETERS(tn_gemm_tiled_parameters, TILED_PARAMETERS),
-                                 .configure = configure,
-                                 .launch = launch};
+                                 .configure = gemm_tiled_configure,
+                                 .launch = gemm_tiled_launch};

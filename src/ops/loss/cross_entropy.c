@@ -19,7 +19,7 @@ const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backw
 
 /* The shape of an operand beside the logits: theirs, or for what has one element a row theirs
  * without the axis. */
-static tenon_status check_shape(const char *operation, const tn_argument *operand,
+static tenon_status check_shape(const char *caller, const tn_argument *operand,
                                 const tenon_tensor *logits, uint32_t axis, bool has_axis)
 {
     tenon_tensor wanted = *logits;
@@ -28,33 +28,33 @@ static tenon_status check_shape(const char *operation, const tn_argument *operan
         for (uint32_t d = axis; d < wanted.rank; d++)
             wanted.shape[d] = logits->shape[d + 1];
     }
-    return tn_shape_check(operation, operand->name, operand->view, wanted.rank, wanted.shape);
+    return tn_shape_check(caller, operand->name, operand->view, wanted.rank, wanted.shape);
 }
 
 static tenon_status check_views(const tn_call *call, int32_t axis_given, uint32_t *axis)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
     const tenon_tensor *logits = operands[CROSS_ENTROPY_LOGITS].view,
                        *labels = operands[CROSS_ENTROPY_LABELS].view;
-    TN_TRY(tn_tensor_check(operation, "logits", logits));
-    TN_TRY(tn_tensor_check(operation, "labels", labels));
+    TN_TRY(tn_tensor_check(caller, "logits", logits));
+    TN_TRY(tn_tensor_check(caller, "labels", labels));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "logits", call->context, logits->dtype));
+    TN_TRY(tn_float_check(caller, "logits", call->context, logits->dtype));
     if (labels->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: labels: type is %s, must be i32", operation,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: labels: type is %s, must be i32", caller,
                        tenon_dtype_string(labels->dtype));
-    TN_TRY(tn_axis_check(operation, axis_given, logits->rank, "logits", axis));
+    TN_TRY(tn_axis_check(caller, axis_given, logits->rank, "logits", axis));
     if (logits->shape[*axis] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: logits: axis %u has size 0, there must be a class", operation, *axis);
+                       "%s: logits: axis %u has size 0, there must be a class", caller, *axis);
     for (uint32_t i = 1; i < call->operand_count; i++) {
         if (operands[i].view == NULL)
             continue;
         if (i != CROSS_ENTROPY_LABELS)
-            TN_TRY(tn_same_dtype_check(operation, operands[i].name, operands[i].view, "logits",
+            TN_TRY(tn_same_dtype_check(caller, operands[i].name, operands[i].view, "logits",
                                        logits->dtype));
-        TN_TRY(check_shape(operation, &operands[i], logits, *axis, i == CROSS_ENTROPY_DLOGITS));
+        TN_TRY(check_shape(caller, &operands[i], logits, *axis, i == CROSS_ENTROPY_DLOGITS));
     }
     return TENON_OK;
 }
@@ -68,10 +68,10 @@ tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_probl
     const tenon_tensor *views[TENON_ROWS_VIEWS] = {0};
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
-    TN_TRY(tn_params_check(call->operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(call->caller, params->struct_size, sizeof *params, params->flags,
                            TENON_CROSS_ENTROPY_IGNORE));
-    TN_TRY(tn_number_check(call->operation, "scale", params->scale, -(double)INFINITY,
-                           (double)INFINITY));
+    TN_TRY(
+        tn_number_check(call->caller, "scale", params->scale, -(double)INFINITY, (double)INFINITY));
     TN_TRY(check_views(call, params->axis, &axis));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;

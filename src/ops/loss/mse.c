@@ -64,40 +64,40 @@ double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const 
 static tenon_status check_views(const tenon_mse_params *params, const tn_call *call, bool backward,
                                 tn_axes *axes)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
     const tenon_tensor *x = operands[MSE_X].view;
     char text[160], x_text[160];
-    TN_TRY(tn_tensor_check(operation, "x", x));
-    TN_TRY(tn_tensor_check(operation, "t", operands[MSE_T].view));
+    TN_TRY(tn_tensor_check(caller, "x", x));
+    TN_TRY(tn_tensor_check(caller, "t", operands[MSE_T].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
-    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", axes));
+    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_axes_check(caller, params->axis_count, params->axes, x->rank, "x", axes));
     for (uint32_t i = MSE_T; i < call->operand_count; i++) {
         const tenon_tensor *view = operands[i].view;
         if (view == NULL)
             continue;
         if (i == MSE_LOSS && !backward)
-            TN_TRY(tn_reduced_dtype_check(operation, operands[i].name, view, x));
+            TN_TRY(tn_reduced_dtype_check(caller, operands[i].name, view, x));
         else
-            TN_TRY(tn_same_dtype_check(operation, operands[i].name, view, "x", x->dtype));
+            TN_TRY(tn_same_dtype_check(caller, operands[i].name, view, "x", x->dtype));
         if (i == MSE_LOSS)
-            TN_TRY(tn_reduced_shape_check(operation, operands[i].name, view, x, axes));
+            TN_TRY(tn_reduced_shape_check(caller, operands[i].name, view, x, axes));
         else if (!tn_tensor_same_shape(view, x))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: shape is %s, must be that of x, %s", operation,
-                           operands[i].name, tn_shape_text(view->rank, view->shape, text),
+                           "%s: %s: shape is %s, must be that of x, %s", caller, operands[i].name,
+                           tn_shape_text(view->rank, view->shape, text),
                            tn_shape_text(x->rank, x->shape, x_text));
     }
     return TENON_OK;
 }
 
-static tenon_status check_params(const char *operation, const tenon_mse_params *params)
+static tenon_status loss_mse_check_params(const char *caller, const tenon_mse_params *params)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_MSE_MEAN));
-    TN_TRY(tn_reserved_check(operation, params->reserved));
-    return tn_number_check(operation, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
+    TN_TRY(tn_reserved_check(caller, params->reserved));
+    return tn_number_check(caller, "scale", params->scale, -(double)INFINITY, (double)INFINITY);
 }
 
 tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
@@ -105,11 +105,11 @@ tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_mse_params *params = given;
     const tenon_tensor *x = call->operands[MSE_X].view, *loss = call->operands[MSE_LOSS].view;
     tn_axes axes;
-    TN_TRY(check_params(call->operation, params));
+    TN_TRY(loss_mse_check_params(call->caller, params));
     TN_TRY(check_views(params, call, false, &axes));
     if ((params->flags & TENON_MSE_MEAN) != 0 && tn_axes_size(&axes, x) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which a mean needs", call->operation);
+                       "%s: x: has no element along the axes, which a mean needs", call->caller);
     const tenon_tensor *const views[REDUCTION_VIEWS] = {
         [REDUCTION_X] = x, [REDUCTION_T] = call->operands[MSE_T].view, [REDUCTION_Y] = loss};
     const uint32_t numbers[REDUCTION_VIEWS] = {
@@ -127,7 +127,7 @@ tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_proble
     const tenon_mse_params *params = given;
     const tenon_tensor *views[TENON_ROWS_VIEWS];
     tn_axes axes;
-    TN_TRY(check_params(call->operation, params));
+    TN_TRY(loss_mse_check_params(call->caller, params));
     TN_TRY(check_views(params, call, true, &axes));
     for (uint32_t i = 0; i < TENON_ROWS_VIEWS; i++)
         views[i] = call->operands[i].view;

@@ -21,7 +21,7 @@ static tn_rows_problem with_axis(const tn_problem *problem)
 }
 
 /* A work-item for each line, or for each vector of columns. */
-static tn_work work_of(const tn_rows_problem *p, bool rows)
+static tn_work loss_mse_solvers_work_of(const tn_rows_problem *p, bool rows)
 {
     const double length = (double)p->shape[p->rank - 1];
     double elements = 1;
@@ -37,7 +37,8 @@ static tn_work work_of(const tn_rows_problem *p, bool rows)
                      .reads = rows ? tn_reads_of_row(length * size) : TN_SIDE_BY_SIDE};
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *loss_mse_solvers_configure(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
 {
     const bool rows = tn_is_solver(choice->solver, &tn_mse_backward_rows);
     const tn_rows_problem p = with_axis(problem);
@@ -45,26 +46,26 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         tn_rows_configure(context, &p.head, choice);
     else
         tn_columns_configure(context, problem, choice);
-    const tn_work work = work_of((const tn_rows_problem *)problem, rows);
+    const tn_work work = loss_mse_solvers_work_of((const tn_rows_problem *)problem, rows);
     tn_choice_add_anew(choice);
     tn_choice_add(context, choice, &work);
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status loss_mse_solvers_launch(const char *caller, tn_recording *recording,
+                                            const tn_problem *problem, const tn_choice *choice)
 {
     const bool rows = tn_is_solver(choice->solver, &tn_mse_backward_rows);
-    return tn_rows_launch(operation, recording, problem, choice, "loss/mse_backward",
+    return tn_rows_launch(caller, recording, problem, choice, "loss/mse_backward",
                           rows ? "mse_rows" : "mse_columns");
 }
 
 const tn_solver tn_mse_backward_rows = {.name = "rows",
                                         .serves = "everything; short lines of elements",
-                                        .configure = configure,
-                                        .launch = launch};
+                                        .configure = loss_mse_solvers_configure,
+                                        .launch = loss_mse_solvers_launch};
 
 const tn_solver tn_mse_backward_columns = {.name = "columns",
                                            .serves = "everything; long lines of elements",
-                                           .configure = configure,
-                                           .launch = launch};
+                                           .configure = loss_mse_solvers_configure,
+                                           .launch = loss_mse_solvers_launch};

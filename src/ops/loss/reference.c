@@ -108,8 +108,8 @@ bool tn_cross_entropy_backward_reference(const void *given, const tenon_tensor *
 }
 
 /* The last operands have gaps. */
-static tenon_tensor make_view(const tn_rows_problem *like, const tn_choice *choice, uint32_t number,
-                              uint32_t operand)
+static tenon_tensor loss_reference_make_view(const tn_rows_problem *like, const tn_choice *choice,
+                                             uint32_t number, uint32_t operand)
 {
     const tenon_dtype dtype = (tenon_dtype)like->dtype;
     tenon_tensor view = tn_rows_awkward_view(like, choice, number, 1, operand);
@@ -138,7 +138,7 @@ bool tn_cross_entropy_awkward(const tn_problem *problem, const tn_choice *choice
     params->ignore_label = 1;
     params->scale = 0.5;
     for (uint32_t i = 0; i < like->views; i++)
-        c->views[i] = make_view(like, choice, number, i);
+        c->views[i] = loss_reference_make_view(like, choice, number, i);
     if (like->backward && (like->flag & CROSS_ENTROPY_HAS_DLOSS) == 0)
         c->views[CROSS_ENTROPY_DLOSS].dtype = TENON_DTYPE_INVALID;
     return true;

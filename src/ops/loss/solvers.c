@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /* The kernels cross_entropy_rows, cross_entropy_columns and cross_entropy_group. */
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status loss_solvers_launch(const char *caller, tn_recording *recording,
+                                        const tn_problem *problem, const tn_choice *choice)
 {
     const bool by_team = tn_is_solver(choice->solver, &tn_cross_entropy_group);
     const bool backward = ((const tn_rows_problem *)problem)->backward != 0;
@@ -16,18 +16,18 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     snprintf(source, sizeof source, "loss/cross_entropy_%s%s", backward ? "backward" : "forward",
              by_team ? "_group" : "");
     snprintf(kernel, sizeof kernel, "cross_entropy_%s", choice->solver->name);
-    return tn_rows_launch(operation, recording, problem, choice, source, kernel);
+    return tn_rows_launch(caller, recording, problem, choice, source, kernel);
 }
 
 const tn_solver tn_cross_entropy_rows = {.name = "rows",
                                          .serves = "everything; vectors lie along the classes",
                                          .configure = tn_rows_configure,
-                                         .launch = launch};
+                                         .launch = loss_solvers_launch};
 
 const tn_solver tn_cross_entropy_columns = {.name = "columns",
                                             .serves = "everything; vectors lie across the classes",
                                             .configure = tn_columns_configure,
-                                            .launch = launch};
+                                            .launch = loss_solvers_launch};
 
 const tn_solver tn_cross_entropy_group = {
     .name = "group",
@@ -36,4 +36,4 @@ const tn_solver tn_cross_entropy_group = {
     .awkward = TN_ROWS_GROUP_AWKWARD,
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = tn_rows_group_configure,
-    .launch = launch};
+    .launch = loss_solvers_launch};

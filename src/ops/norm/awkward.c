@@ -63,7 +63,7 @@ static tenon_tensor shape_of(const tenon_tensor *x, tenon_norm_kind kind, int li
 
 /* With gaps between rows; the last dimension is contiguous, or `across` the one that numbers sets.
  */
-static void lay_out(tenon_tensor *view, bool across, uint32_t channel, int64_t gap)
+static void norm_awkward_lay_out(tenon_tensor *view, bool across, uint32_t channel, int64_t gap)
 {
     uint32_t order[TENON_MAX_RANK], count = 0;
     int64_t step = 1;
@@ -87,7 +87,7 @@ static tenon_tensor view_of(const norm_problem *like, const tenon_tensor *x, ten
     tenon_tensor view = shape_of(x, kind, shape);
     view.dtype = shape == NORM_X || (shape == NORM_GAMMA && !like->parameter_acc) ? dtype : acc;
     view.offset = 3 * tenon_dtype_size(view.dtype);
-    lay_out(&view, across && shape == NORM_X, x->rank == 2 ? 0 : 1, number % 3);
+    norm_awkward_lay_out(&view, across && shape == NORM_X, x->rank == 2 ? 0 : 1, number % 3);
     return view;
 }
 

@@ -50,7 +50,8 @@ void tn_norm_configure_parameters(tenon_context *context, const norm_problem *p,
     tn_norm_add_time(context, p, args, split, choice);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *norm_backward_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
 {
     const norm_problem *p = (const norm_problem *)problem;
     const bool split = tn_is_solver(choice->solver, &tn_norm_backward_split);
@@ -66,32 +67,32 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 }
 
 /* The sums of dy and dy · h over the sets or over what shares a parameter, as `args` say. */
-static tenon_status launch_sums(const char *operation, tn_recording *recording,
+static tenon_status launch_sums(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice,
                                 const norm_args *args)
 {
     static const int sums[] = {NORM_X,    NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                NORM_WORK, NORM_DGAMMA, NORM_DBETA, -1};
-    return tn_norm_launch(operation, recording, problem, choice, "norm_sums", sums, 0, args);
+    return tn_norm_launch(caller, recording, problem, choice, "norm_sums", sums, 0, args);
 }
 
 /* The same in pieces, which are then added up: to dgamma and dbeta by the flags, and to the
  * workspace where sums of sets are wanted. */
-static tenon_status launch_pieces(const char *operation, tn_recording *recording,
+static tenon_status launch_pieces(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice, bool to_work,
                                   norm_args args)
 {
     static const int views[] = {NORM_WORK, NORM_DGAMMA, NORM_DBETA, -1};
     args.flags |= NORM_TO_WORK;
-    TN_TRY(launch_sums(operation, recording, problem, choice, &args));
+    TN_TRY(launch_sums(caller, recording, problem, choice, &args));
     if (!to_work)
         args.flags &= ~NORM_TO_WORK;
     args.items = tn_norm_vectors(recording->context, (const norm_problem *)problem, args.sets);
-    return tn_norm_launch(operation, recording, problem, choice, "norm_reduce", views, 0, &args);
+    return tn_norm_launch(caller, recording, problem, choice, "norm_reduce", views, 0, &args);
 }
 
 /* Sums that are not those of sets have no weights. */
-tenon_status tn_norm_launch_parameters(const char *operation, tn_recording *recording,
+tenon_status tn_norm_launch_parameters(const char *caller, tn_recording *recording,
                                        const tn_problem *problem, const tn_choice *choice,
                                        bool split)
 {
@@ -99,8 +100,8 @@ tenon_status tn_norm_launch_parameters(const char *operation, tn_recording *reco
     args.flags &= ~NORM_WEIGHTED;
     if (!tn_norm_wants_own_sums((const norm_problem *)problem))
         return TENON_OK;
-    return split ? launch_pieces(operation, recording, problem, choice, false, args)
-                 : launch_sums(operation, recording, problem, choice, &args);
+    return split ? launch_pieces(caller, recording, problem, choice, false, args)
+                 : launch_sums(caller, recording, problem, choice, &args);
 }
 
 norm_args tn_norm_set_args(const norm_problem *p, const tn_choice *choice)
@@ -112,7 +113,7 @@ norm_args tn_norm_set_args(const norm_problem *p, const tn_choice *choice)
 }
 
 /* dx, from sums in the workspace at `work` where it needs them. */
-static tenon_status launch_gradient(const char *operation, tn_recording *recording,
+static tenon_status launch_gradient(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice,
                                     int64_t work)
 {
@@ -129,43 +130,43 @@ static tenon_status launch_gradient(const char *operation, tn_recording *recordi
     tn_norm_elements(recording->context, p, kept, &stride, &args);
     args.offset[NORM_DGAMMA] = work;
     args.offset[NORM_DBETA] = work + tn_norm_sets_of(p, kept);
-    return tn_norm_launch(operation, recording, problem, choice, "norm_gradient", views,
+    return tn_norm_launch(caller, recording, problem, choice, "norm_gradient", views,
                           tn_norm_wants_sums(p) ? 1u << NORM_DGAMMA | 1u << NORM_DBETA : 0, &args);
 }
 
 /* The gradients of the parameters come first: dx may be dy. */
-static tenon_status launch_sets(const char *operation, tn_recording *recording,
+static tenon_status launch_sets(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X,  NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                 NORM_DX, NORM_DGAMMA, NORM_DBETA, -1};
     const norm_problem *p = (const norm_problem *)problem;
-    TN_TRY(tn_norm_launch_parameters(operation, recording, problem, choice, false));
+    TN_TRY(tn_norm_launch_parameters(caller, recording, problem, choice, false));
     if (!tn_norm_wants_sums(p))
-        return launch_gradient(operation, recording, problem, choice, 0);
+        return launch_gradient(caller, recording, problem, choice, 0);
     const norm_args args = tn_norm_set_args(p, choice);
-    return tn_norm_launch(operation, recording, problem, choice, "norm_whole", views, 0, &args);
+    return tn_norm_launch(caller, recording, problem, choice, "norm_whole", views, 0, &args);
 }
 
-static tenon_status launch_split(const char *operation, tn_recording *recording,
+static tenon_status launch_split(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     const norm_problem *p = (const norm_problem *)problem;
     const norm_args args = tn_norm_set_args(p, choice);
-    TN_TRY(tn_norm_launch_parameters(operation, recording, problem, choice, true));
+    TN_TRY(tn_norm_launch_parameters(caller, recording, problem, choice, true));
     if (tn_norm_wants_sums(p))
-        TN_TRY(launch_pieces(operation, recording, problem, choice, true, args));
-    return launch_gradient(operation, recording, problem, choice, 2 * args.pieces * args.sets);
+        TN_TRY(launch_pieces(caller, recording, problem, choice, true, args));
+    return launch_gradient(caller, recording, problem, choice, 2 * args.pieces * args.sets);
 }
 
 const tn_solver tn_norm_backward_sets = {.name = "sets",
                                          .serves = "everything; a work-item has all of a set",
-                                         .configure = configure,
+                                         .configure = norm_backward_configure,
                                          .launch = launch_sets};
 
 const tn_solver tn_norm_backward_split = {
     .name = "split",
     .serves = "everything; few sets of many elements are summed in pieces",
     .needs = "workspace for partial sums",
-    .configure = configure,
+    .configure = norm_backward_configure,
     .launch = launch_split};

@@ -12,89 +12,87 @@ static bool is_over_last(const tenon_norm_params *params)
     return params->kind == TENON_NORM_LAYER || params->kind == TENON_NORM_RMS;
 }
 
-static tenon_status check_numbers(const char *operation, const tenon_norm_params *params)
+static tenon_status check_numbers(const char *caller, const tenon_norm_params *params)
 {
     if (params->kind > TENON_NORM_BATCH)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_norm_kind", operation,
-                       params->kind);
+                       "%s: params: kind is %u, which is no tenon_norm_kind", caller, params->kind);
     if (!isfinite(params->epsilon) || params->epsilon < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: epsilon is %g, must be finite and at least 0", operation,
+                       "%s: params: epsilon is %g, must be finite and at least 0", caller,
                        params->epsilon);
     if (!(params->momentum >= 0 && params->momentum <= 1))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: momentum is %g, must be from 0 to 1", operation,
-                       params->momentum);
+                       "%s: params: momentum is %g, must be from 0 to 1", caller, params->momentum);
     return TENON_OK;
 }
 
-static tenon_status check_dimensions(const char *operation, const tenon_norm_params *params,
+static tenon_status check_dimensions(const char *caller, const tenon_norm_params *params,
                                      const tenon_tensor *x)
 {
     uint32_t least = params->kind == TENON_NORM_INSTANCE ? 3 : is_over_last(params) ? 1 : 2;
     uint32_t most = is_over_last(params) ? TENON_MAX_RANK : 5;
     if (x->rank < least || x->rank > most)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x: rank is %u, must be from %u to %u",
-                       operation, x->rank, least, most);
+                       caller, x->rank, least, most);
     if (is_over_last(params) && (params->dimensions < 1 || params->dimensions > x->rank))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: dimensions is %u, x has rank %u",
-                       operation, params->dimensions, x->rank);
+                       caller, params->dimensions, x->rank);
     if (params->kind == TENON_NORM_GROUP &&
         (params->groups < 1 || x->shape[1] % params->groups != 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: groups is %" PRId64 ", must divide the %" PRId64
                        " channels of x",
-                       operation, params->groups, x->shape[1]);
+                       caller, params->groups, x->shape[1]);
     return TENON_OK;
 }
 
-static tenon_status check_parameter_shape(const char *operation, const char *name,
+static tenon_status check_parameter_shape(const char *caller, const char *name,
                                           const tenon_norm_params *params, const tenon_tensor *x,
                                           const tenon_tensor *view)
 {
     if (is_over_last(params))
-        return tn_shape_check(operation, name, view, params->dimensions,
+        return tn_shape_check(caller, name, view, params->dimensions,
                               x->shape + x->rank - params->dimensions);
-    return tn_shape_check(operation, name, view, 1, x->shape + 1);
+    return tn_shape_check(caller, name, view, 1, x->shape + 1);
 }
 
-static tenon_status check_statistic_shape(const char *operation, const char *name,
+static tenon_status check_statistic_shape(const char *caller, const char *name,
                                           const tenon_norm_params *params, const tenon_tensor *x,
                                           const tenon_tensor *view)
 {
     const int64_t by_sample[] = {x->shape[0],
                                  params->kind == TENON_NORM_GROUP ? params->groups : x->shape[1]};
     if (is_over_last(params))
-        return tn_shape_check(operation, name, view, x->rank - params->dimensions, x->shape);
+        return tn_shape_check(caller, name, view, x->rank - params->dimensions, x->shape);
     if (params->kind == TENON_NORM_BATCH)
-        return tn_shape_check(operation, name, view, 1, x->shape + 1);
-    return tn_shape_check(operation, name, view, 2, by_sample);
+        return tn_shape_check(caller, name, view, 1, x->shape + 1);
+    return tn_shape_check(caller, name, view, 2, by_sample);
 }
 
 /* gamma, beta and their gradients are of one type, x's or the accumulator's. */
-static tenon_status check_parameter_type(const char *operation, const norm_views *v, int number,
+static tenon_status check_parameter_type(const char *caller, const norm_views *v, int number,
                                          int *first)
 {
     const tenon_dtype dtype = v->view[NORM_X]->dtype, got = v->view[number]->dtype;
     const tenon_dtype acc = dtype == TENON_DTYPE_F64 ? dtype : TENON_DTYPE_F32;
     if (got != dtype && got != acc)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and x is %s; must be x's type%s",
-                       operation, v->name[number], tenon_dtype_string(got),
-                       tenon_dtype_string(dtype), acc == dtype ? "" : " or f32");
+                       caller, v->name[number], tenon_dtype_string(got), tenon_dtype_string(dtype),
+                       acc == dtype ? "" : " or f32");
     if (*first < 0)
         *first = number;
-    return tn_same_dtype_check(operation, v->name[number], v->view[number], v->name[*first],
+    return tn_same_dtype_check(caller, v->name[number], v->view[number], v->name[*first],
                                v->view[*first]->dtype);
 }
 
-static tenon_status check_statistic_type(const char *operation, const norm_views *v, int number)
+static tenon_status check_statistic_type(const char *caller, const norm_views *v, int number)
 {
     const tenon_dtype dtype = v->view[NORM_X]->dtype;
     const tenon_dtype acc = dtype == TENON_DTYPE_F64 ? dtype : TENON_DTYPE_F32;
     if (v->view[number]->dtype == acc)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s where x is %s", operation,
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s where x is %s", caller,
                    v->name[number], tenon_dtype_string(v->view[number]->dtype),
                    tenon_dtype_string(acc), tenon_dtype_string(dtype));
 }
@@ -110,25 +108,25 @@ static bool is_parameter(const norm_views *v, int number)
            (v->backward ? number == NORM_DGAMMA || number == NORM_DBETA : number == NORM_BETA);
 }
 
-static tenon_status check_view(const char *operation, const tenon_norm_params *params,
+static tenon_status check_view(const char *caller, const tenon_norm_params *params,
                                const norm_views *v, int number, int *parameter)
 {
     const tenon_tensor *x = v->view[NORM_X], *view = v->view[number];
     const char *name = v->name[number];
     if (is_like_x(v, number)) {
-        TN_TRY(tn_same_dtype_check(operation, name, view, "x", x->dtype));
-        return tn_shape_check(operation, name, view, x->rank, x->shape);
+        TN_TRY(tn_same_dtype_check(caller, name, view, "x", x->dtype));
+        return tn_shape_check(caller, name, view, x->rank, x->shape);
     }
     if (is_parameter(v, number)) {
-        TN_TRY(check_parameter_type(operation, v, number, parameter));
-        return check_parameter_shape(operation, name, params, x, view);
+        TN_TRY(check_parameter_type(caller, v, number, parameter));
+        return check_parameter_shape(caller, name, params, x, view);
     }
-    TN_TRY(check_statistic_type(operation, v, number));
-    return check_statistic_shape(operation, name, params, x, view);
+    TN_TRY(check_statistic_type(caller, v, number));
+    return check_statistic_shape(caller, name, params, x, view);
 }
 
 /* Operands that a kind has no use for. */
-static tenon_status check_use(const char *operation, const tenon_norm_params *params,
+static tenon_status check_use(const char *caller, const tenon_norm_params *params,
                               const norm_views *v)
 {
     const bool rms = params->kind == TENON_NORM_RMS, batch = params->kind == TENON_NORM_BATCH;
@@ -136,41 +134,41 @@ static tenon_status check_use(const char *operation, const tenon_norm_params *pa
     for (int i = 0; i < 2 && rms; i++)
         if (v->view[rms_lacks[i]] != NULL)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: RMS has none, must be NULL",
-                           operation, v->name[rms_lacks[i]]);
+                           caller, v->name[rms_lacks[i]]);
     for (int i = NORM_RUNNING_MEAN; i <= NORM_RUNNING_VARIANCE && !v->backward && !batch; i++)
         if (v->view[i] != NULL)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: batch normalization alone has it, must be NULL", operation,
+                           "%s: %s: batch normalization alone has it, must be NULL", caller,
                            v->name[i]);
     if (v->given && !batch)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be batch",
-                       operation, tn_norm_words[params->kind]);
+                       caller, tn_norm_words[params->kind]);
     for (int i = NORM_MEAN; i <= NORM_RSTD && (v->backward || v->given); i++)
         if (v->view[i] == NULL && !(rms && i == NORM_MEAN))
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", operation, v->name[i]);
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller, v->name[i]);
     if (v->backward && v->view[NORM_DX] == NULL && v->view[NORM_DGAMMA] == NULL &&
         v->view[NORM_DBETA] == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dx, dgamma and dbeta are all NULL",
-                       operation);
+                       caller);
     return TENON_OK;
 }
 
-tenon_status tn_norm_check(const char *operation, tenon_context *context,
+tenon_status tn_norm_check(const char *caller, tenon_context *context,
                            const tenon_norm_params *params, const norm_views *views)
 {
     const tenon_tensor *x = views->view[NORM_X];
     int parameter = -1;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(check_numbers(operation, params));
-    TN_TRY(tn_float_check(operation, "x", context, x->dtype));
-    TN_TRY(check_use(operation, params, views));
-    TN_TRY(check_dimensions(operation, params, x));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(check_numbers(caller, params));
+    TN_TRY(tn_float_check(caller, "x", context, x->dtype));
+    TN_TRY(check_use(caller, params, views));
+    TN_TRY(check_dimensions(caller, params, x));
     for (int number = 0; number < NORM_VIEWS; number++)
         if (views->view[number] != NULL)
-            TN_TRY(check_view(operation, params, views, number, &parameter));
+            TN_TRY(check_view(caller, params, views, number, &parameter));
     if (params->kind == TENON_NORM_BATCH && !views->given && !views->backward &&
         tenon_tensor_elements(x) == x->shape[1] && x->shape[1] > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: a channel has one element, whose variance is none", operation);
+                       "%s: x: a channel has one element, whose variance is none", caller);
     return TENON_OK;
 }

@@ -21,8 +21,8 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
 }
 
 /* Where vectors lie along lines of x and y stores may be non-temporal. */
-static void tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
-                 tn_choice *choice)
+static void norm_forward_tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
+                              tn_choice *choice)
 {
     const int inner = sets->rank - 1;
     const bool along =
@@ -31,7 +31,8 @@ static void tune(tenon_context *context, const norm_problem *p, const norm_args 
                         choice);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *norm_forward_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
 {
     const norm_problem *p = (const norm_problem *)problem;
     const bool is_given = (p->flags & NORM_GIVEN) != 0;
@@ -40,7 +41,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (is_given != tn_is_solver(choice->solver, &tn_norm_given))
         return is_given ? "the statistics are given" : "the statistics are those of x";
     share_sets(context, p, args);
-    tune(context, p, args, choice);
+    norm_forward_tune(context, p, args, choice);
     if (choice->misfit != NULL)
         return NULL;
     tn_norm_options(context, p, choice, args, choice->options);
@@ -52,18 +53,18 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch_sets(const char *operation, tn_recording *recording,
+static tenon_status launch_sets(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X,    NORM_GAMMA, NORM_BETA,         NORM_Y,
                                 NORM_MEAN, NORM_RSTD,  NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE,
                                 -1};
-    return tn_norm_launch(operation, recording, problem, choice, "norm_sets", views, 0,
+    return tn_norm_launch(caller, recording, problem, choice, "norm_sets", views, 0,
                           &TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
 /* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
-static tenon_status launch_apply(const char *operation, tn_recording *recording,
+static tenon_status launch_apply(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, bool in_work,
                                  int64_t work)
 {
@@ -81,12 +82,12 @@ static tenon_status launch_apply(const char *operation, tn_recording *recording,
         args.offset[NORM_MEAN] = work;
         args.offset[NORM_RSTD] = work + tn_norm_sets_of(p, kept);
     }
-    return tn_norm_launch(operation, recording, problem, choice, "norm_apply", views,
+    return tn_norm_launch(caller, recording, problem, choice, "norm_apply", views,
                           in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args);
 }
 
 /* Takes the pieces of `partial`. */
-static tenon_status launch_combine(const char *operation, tn_recording *recording,
+static tenon_status launch_combine(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice,
                                    const norm_args *partial)
 {
@@ -106,23 +107,23 @@ static tenon_status launch_combine(const char *operation, tn_recording *recordin
     args.count = tn_norm_count_of(p, tn_norm_kept(p));
     args.parts = partial->sets / args.sets;
     args.items = tn_norm_vectors(recording->context, p, args.sets);
-    return tn_norm_launch(operation, recording, problem, choice, "norm_combine", views, 0, &args);
+    return tn_norm_launch(caller, recording, problem, choice, "norm_combine", views, 0, &args);
 }
 
-static tenon_status launch_split(const char *operation, tn_recording *recording,
+static tenon_status launch_split(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X, NORM_WORK, -1};
     const norm_args *args = &TN_LAYOUT(const norm_layout, choice)->sets;
-    TN_TRY(tn_norm_launch(operation, recording, problem, choice, "norm_partial", views, 0, args));
-    TN_TRY(launch_combine(operation, recording, problem, choice, args));
-    return launch_apply(operation, recording, problem, choice, true, 2 * args->pieces * args->sets);
+    TN_TRY(tn_norm_launch(caller, recording, problem, choice, "norm_partial", views, 0, args));
+    TN_TRY(launch_combine(caller, recording, problem, choice, args));
+    return launch_apply(caller, recording, problem, choice, true, 2 * args->pieces * args->sets);
 }
 
-static tenon_status launch_given(const char *operation, tn_recording *recording,
+static tenon_status launch_given(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
-    return launch_apply(operation, recording, problem, choice, false, 0);
+    return launch_apply(caller, recording, problem, choice, false, 0);
 }
 
 const tn_solver tn_norm_sets = {
@@ -130,7 +131,7 @@ const tn_solver tn_norm_sets = {
     .serves = "everything but statistics that are given; a work-item has all of a "
               "set",
     TN_PARAMETERS(tn_stores_parameter, 1),
-    .configure = configure,
+    .configure = norm_forward_configure,
     .launch = launch_sets};
 
 const tn_solver tn_norm_split = {.name = "split",
@@ -139,12 +140,12 @@ const tn_solver tn_norm_split = {.name = "split",
                                      "elements are summed in pieces",
                                  .needs = "workspace for partial sums",
                                  TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = configure,
+                                 .configure = norm_forward_configure,
                                  .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
                                  .serves =
                                      "statistics that are given: batch normalization's inference",
                                  TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = configure,
+                                 .configure = norm_forward_configure,
                                  .launch = launch_given};

@@ -13,8 +13,8 @@ static int64_t vectors_of(const norm_problem *p, const norm_args *args)
 
 /* Sets that are not kept are read for each sum, the cache giving some. What keeps a GPU's
  * work-items together costs a CPU. */
-static tn_work work_of(const tenon_context *context, const norm_problem *p, const norm_args *args,
-                       int32_t team)
+static tn_work norm_group_work_of(const tenon_context *context, const norm_problem *p,
+                                  const norm_args *args, int32_t team)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double inputs = p->backward ? 2 : 1;
@@ -46,7 +46,7 @@ static const char *configure_sets(tenon_context *context, const norm_problem *p,
         choice->misfit = "a team is too small for the sets";
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(context, p, args, choice->values[0]);
+    const tn_work work = norm_group_work_of(context, p, args, choice->values[0]);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_PARAM_ACC=%u %s", p->dtype,
                       p->parameter_acc, tn_team_options(context, p->dtype, options));
@@ -71,24 +71,24 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
     return configure_sets(context, p, choice);
 }
 
-static tenon_status launch_forward(const char *operation, tn_recording *recording,
+static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X,    NORM_GAMMA, NORM_BETA,         NORM_Y,
                                 NORM_MEAN, NORM_RSTD,  NORM_RUNNING_MEAN, NORM_RUNNING_VARIANCE,
                                 -1};
-    return tn_norm_launch_team(operation, recording, problem, choice, "norm/forward_group", views,
+    return tn_norm_launch_team(caller, recording, problem, choice, "norm/forward_group", views,
                                TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
 /* The gradients of the parameters come first: dx may be dy. */
-static tenon_status launch_backward(const char *operation, tn_recording *recording,
+static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     static const int views[] = {NORM_X,  NORM_DY,     NORM_GAMMA, NORM_MEAN, NORM_RSTD,
                                 NORM_DX, NORM_DGAMMA, NORM_DBETA, -1};
-    TN_TRY(tn_norm_launch_parameters(operation, recording, problem, choice, true));
-    return tn_norm_launch_team(operation, recording, problem, choice, "norm/backward_group", views,
+    TN_TRY(tn_norm_launch_parameters(caller, recording, problem, choice, true));
+    return tn_norm_launch_team(caller, recording, problem, choice, "norm/backward_group", views,
                                tn_norm_set_args((const norm_problem *)problem, choice));
 }
 

@@ -79,7 +79,7 @@ extern const tn_solver tn_norm_sets, tn_norm_split, tn_norm_given, tn_norm_group
 extern const tn_solver tn_norm_backward_sets, tn_norm_backward_split, tn_norm_backward_group;
 
 /* Checks parameters and views of a call, which has x. */
-tenon_status tn_norm_check(const char *operation, tenon_context *context,
+tenon_status tn_norm_check(const char *caller, tenon_context *context,
                            const tenon_norm_params *params, const norm_views *views);
 
 /* Fills in the problem of a call that has been checked, whose x is not empty. */
@@ -133,13 +133,13 @@ int64_t tn_norm_vectors(const tenon_context *context, const norm_problem *proble
  * numbers in norm/args.h, NORM_WORK being the workspace; -1 ends them. Those with a bit of
  * `in_work` lie in the workspace. */
 #define NORM_WORK NORM_VIEWS
-tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
-                            const tn_problem *problem, const tn_choice *choice, const char *kernel,
-                            const int *views, uint32_t in_work, const norm_args *args);
+tenon_status tn_norm_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
+                            const tn_choice *choice, const char *kernel, const int *views,
+                            uint32_t in_work, const norm_args *args);
 
 /* The same of a kernel that works by teams (ops/common/gpu.h): all of args is filled in but the
  * team's way. */
-tenon_status tn_norm_launch_team(const char *operation, tn_recording *recording,
+tenon_status tn_norm_launch_team(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice,
                                  const char *source, const int *views, norm_args args);
 
@@ -151,7 +151,7 @@ bool tn_norm_sets_are_parameters(const norm_problem *problem);
 bool tn_norm_wants_own_sums(const norm_problem *problem);
 void tn_norm_configure_parameters(tenon_context *context, const norm_problem *problem, bool split,
                                   tn_choice *choice);
-tenon_status tn_norm_launch_parameters(const char *operation, tn_recording *recording,
+tenon_status tn_norm_launch_parameters(const char *caller, tn_recording *recording,
                                        const tn_problem *problem, const tn_choice *choice,
                                        bool split);
 #define NORM_PARAMETERS (NORM_HAS(NORM_DGAMMA) | NORM_HAS(NORM_DBETA))

@@ -9,7 +9,7 @@ static const tn_solver *const backward_solvers[] = {&tn_norm_backward_sets, &tn_
                                                     &tn_norm_backward_group};
 
 /* Which operands there are, and what the flags beyond them say. */
-static uint64_t paths(const tn_problem *problem)
+static uint64_t norm_paths(const tn_problem *problem)
 {
     const uint32_t all = NORM_HAS(NORM_VIEWS) - 1;
     return tn_paths_of_flags(((const norm_problem *)problem)->flags,
@@ -17,12 +17,12 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_norm_family = {
-    .name = "norm", TN_SOLVERS(solvers), .awkward = tn_norm_awkward, .paths = paths};
+    .name = "norm", TN_SOLVERS(solvers), .awkward = tn_norm_awkward, .paths = norm_paths};
 
 const tn_family tn_norm_backward_family = {.name = "norm_backward",
                                            TN_SOLVERS(backward_solvers),
                                            .awkward = tn_norm_awkward,
-                                           .paths = paths};
+                                           .paths = norm_paths};
 
 static bool is_backward(const tn_operation *operation)
 {
@@ -67,12 +67,12 @@ tenon_status tn_norm_prepare(const void *given, tn_call *call, tn_problem *probl
     const tenon_tensor *operands[TN_MAX_OPERANDS] = {0};
     for (uint32_t i = 0; i < call->operand_count; i++)
         operands[i] = call->operands[i].view;
-    const norm_views views = tn_norm_views(call->described, operands);
-    TN_TRY(tn_tensor_check(call->operation, "x", views.view[NORM_X]));
+    const norm_views views = tn_norm_views(call->operation, operands);
+    TN_TRY(tn_tensor_check(call->caller, "x", views.view[NORM_X]));
     if (views.backward)
-        TN_TRY(tn_tensor_check(call->operation, "dy", views.view[NORM_DY]));
+        TN_TRY(tn_tensor_check(call->caller, "dy", views.view[NORM_DY]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_norm_check(call->operation, call->context, params, &views));
+    TN_TRY(tn_norm_check(call->caller, call->context, params, &views));
     *empty = tn_tensor_empty(views.view[NORM_X]);
     if (!*empty)
         tn_norm_canonicalise(params, &views, (norm_problem *)problem);

@@ -198,9 +198,9 @@ static tn_patch offset_patch(const norm_problem *p, int view, bool in_work)
 }
 
 /* Adds the operands and the patches. */
-static tenon_status record(const char *operation, tn_recording *recording, const norm_problem *p,
-                           const int *views, uint32_t in_work, const norm_args *args,
-                           tn_launch *launch)
+static tenon_status norm_share_record(const char *caller, tn_recording *recording,
+                                      const norm_problem *p, const int *views, uint32_t in_work,
+                                      const norm_args *args, tn_launch *launch)
 {
     const uint8_t scalar = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     tn_patch patches[NORM_VIEWS + 3] = {
@@ -229,7 +229,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
         launch->operands[launch->operand_count++] =
             operand == NORM_ABSENT ? p->operand[NORM_X] : operand;
     }
-    return tn_record(operation, recording, launch);
+    return tn_record(caller, recording, launch);
 }
 
 uint64_t tn_norm_work(const norm_problem *p, const norm_args *args)
@@ -237,9 +237,9 @@ uint64_t tn_norm_work(const norm_problem *p, const norm_args *args)
     return (uint64_t)(2 * (args->pieces + 1) * args->sets) * tn_acc_size(p->dtype);
 }
 
-tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
-                            const tn_problem *problem, const tn_choice *choice, const char *kernel,
-                            const int *views, uint32_t in_work, const norm_args *args)
+tenon_status tn_norm_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
+                            const tn_choice *choice, const char *kernel, const int *views,
+                            uint32_t in_work, const norm_args *args)
 {
     const norm_problem *p = (const norm_problem *)problem;
     char text[TN_OPTIONS_SIZE];
@@ -251,10 +251,10 @@ tenon_status tn_norm_launch(const char *operation, tn_recording *recording,
         recording->context->device.is_cpu ? 1 : tn_gpu_group(recording->context, args->items);
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);
     tn_norm_options(recording->context, p, choice, args, text);
-    return record(operation, recording, p, views, in_work, args, &launch);
+    return norm_share_record(caller, recording, p, views, in_work, args, &launch);
 }
 
-tenon_status tn_norm_launch_team(const char *operation, tn_recording *recording,
+tenon_status tn_norm_launch_team(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice,
                                  const char *source, const int *views, norm_args args)
 {
@@ -267,5 +267,5 @@ tenon_status tn_norm_launch_team(const char *operation, tn_recording *recording,
                         .local = {(size_t)group}};
     args.way = tn_team_way(team, tn_ceil_div(args.shape[args.rank - 1], tn_gpu_lanes(p->dtype)));
     launch.global[0] = (size_t)tn_round_up(args.sets * team, group);
-    return record(operation, recording, p, views, 0, &args, &launch);
+    return norm_share_record(caller, recording, p, views, 0, &args, &launch);
 }

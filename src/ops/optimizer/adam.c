@@ -24,14 +24,15 @@ void tn_adam_scalars(const tenon_adam_params *params, double scalars[TN_MAX_SCAL
         decoupled ? 1 - params->learning_rate * params->weight_decay : params->weight_decay;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *optimizer_adam_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     return tn_optimizer_configure(context, problem, "optimizer/adam", "adam", ADAM_SCALARS, choice);
 }
 
 static const tn_solver lines_solver = {.name = "lines",
                                        .serves = "everything",
-                                       .configure = configure,
+                                       .configure = optimizer_adam_configure,
                                        .launch = tn_lines_launch_choice};
 
 /* With each flag, with a master and without. β₂ is so small that the new term of the second moment
@@ -57,35 +58,35 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t optimizer_adam_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
                              TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE | OPTIMIZER_HAS_MASTER);
 }
 
 const tn_family tn_adam_family = {
-    .name = "adam", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
+    .name = "adam", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_adam_paths};
 
-static tenon_status check_params(const char *operation, const tenon_adam_params *params)
+static tenon_status optimizer_adam_check_params(const char *caller, const tenon_adam_params *params)
 {
     const double most = (double)INFINITY, below_one = 1 - DBL_EPSILON / 2;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE));
-    TN_TRY(tn_number_check(operation, "learning_rate", params->learning_rate, -most, most));
-    TN_TRY(tn_number_check(operation, "beta1", params->beta1, 0, below_one));
-    TN_TRY(tn_number_check(operation, "beta2", params->beta2, 0, below_one));
-    TN_TRY(tn_number_check(operation, "epsilon", params->epsilon, 0, most));
-    TN_TRY(tn_number_check(operation, "weight_decay", params->weight_decay, -most, most));
+    TN_TRY(tn_number_check(caller, "learning_rate", params->learning_rate, -most, most));
+    TN_TRY(tn_number_check(caller, "beta1", params->beta1, 0, below_one));
+    TN_TRY(tn_number_check(caller, "beta2", params->beta2, 0, below_one));
+    TN_TRY(tn_number_check(caller, "epsilon", params->epsilon, 0, most));
+    TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (params->step == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, the first is 1",
-                       operation);
+                       caller);
     return TENON_OK;
 }
 
 tenon_status tn_adam_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const tenon_adam_params *params = given;
-    TN_TRY(check_params(call->operation, params));
+    TN_TRY(optimizer_adam_check_params(call->caller, params));
     TN_TRY(tn_optimizer_prepare(call, params->flags, (tn_lines_problem *)problem, empty));
     tn_adam_scalars(params, call->scalars);
     return TENON_OK;

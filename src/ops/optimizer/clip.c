@@ -10,7 +10,8 @@
 
 #define CPU_CHUNK 8192
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *optimizer_clip_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     tn_lines_launch *launch = TN_LAYOUT(tn_lines_launch, choice);
     *launch = (tn_lines_launch){.source = "optimizer/clip",
@@ -23,7 +24,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 
 static const tn_solver lines_solver = {.name = "lines",
                                        .serves = "everything",
-                                       .configure = configure,
+                                       .configure = optimizer_clip_configure,
                                        .launch = tn_lines_launch_choice};
 
 /* The norm of the random sum is at most 3, which one limit clips and one does not. With the flag
@@ -47,32 +48,32 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t optimizer_clip_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_CLIP_SKIP_NONFINITE);
 }
 
 const tn_family tn_clip_family = {
-    .name = "clip", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
+    .name = "clip", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_clip_paths};
 
-static tenon_status check_params(const char *operation, const tenon_clip_params *params)
+static tenon_status optimizer_clip_check_params(const char *caller, const tenon_clip_params *params)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_CLIP_SKIP_NONFINITE));
-    TN_TRY(tn_number_check(operation, "max_norm", params->max_norm, DBL_MIN, (double)INFINITY));
-    return tn_number_check(operation, "epsilon", params->epsilon, 0, (double)INFINITY);
+    TN_TRY(tn_number_check(caller, "max_norm", params->max_norm, DBL_MIN, (double)INFINITY));
+    return tn_number_check(caller, "epsilon", params->epsilon, 0, (double)INFINITY);
 }
 
 tenon_status tn_clip_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_clip_params *params = given;
     const tenon_tensor *views[] = {call->operands[CLIP_SUM].view, call->operands[CLIP_X].view};
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_tensor_check(operation, "sum", views[CLIP_SUM]));
+    TN_TRY(optimizer_clip_check_params(caller, params));
+    TN_TRY(tn_tensor_check(caller, "sum", views[CLIP_SUM]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, views[CLIP_X]->dtype));
-    TN_TRY(tn_sum_check(operation, views[CLIP_SUM], views[CLIP_X]->dtype));
+    TN_TRY(tn_float_check(caller, "x", call->context, views[CLIP_X]->dtype));
+    TN_TRY(tn_sum_check(caller, views[CLIP_SUM], views[CLIP_X]->dtype));
     *empty = tn_tensor_empty(views[CLIP_X]);
     tn_lines_canonicalise(views, CLIP_OPERANDS, CLIP_X, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->flags = params->flags;

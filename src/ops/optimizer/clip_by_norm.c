@@ -4,7 +4,7 @@
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 
-static const char operation[] = "tenon_clip_by_norm";
+static const char caller[] = "tenon_clip_by_norm";
 
 /* One of the 2 · count calls. */
 typedef struct part {
@@ -19,7 +19,7 @@ static tenon_status make_part(tenon_context *context, const tenon_clip_params *p
 {
     tenon_square_sum_params square = TENON_SQUARE_SUM_PARAMS_INIT;
     const bool sums = number < count;
-    made->call = (tn_call){operation, sums ? &tn_operation_square_sum : &tn_operation_clip, context,
+    made->call = (tn_call){caller, sums ? &tn_operation_square_sum : &tn_operation_clip, context,
                            .operand_count = SQUARE_SUM_OPERANDS};
     if (sums) {
         square.flags = number > 0 ? TENON_SQUARE_SUM_ADD : 0;
@@ -38,11 +38,11 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
                           const tenon_sync *sync)
 {
     part p;
-    TN_TRY(tn_sync_check(operation, sync));
+    TN_TRY(tn_sync_check(caller, sync));
     if (gradients == NULL && count > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: gradients is NULL, but count is %u",
-                       operation, count);
-    TN_TRY(tn_tensor_check(operation, "sum", sum));
+                       caller, count);
+    TN_TRY(tn_tensor_check(caller, "sum", sum));
     for (uint64_t i = 0; i < 2 * (uint64_t)count; i++) {
         TN_TRY(make_part(stream->context, params, gradients, count, sum, i, &p));
         TN_TRY(tn_call_check_memory(&p.call, stream->context));
@@ -55,7 +55,7 @@ static tenon_status incomplete(tenon_status status, uint64_t number)
 {
     if (number == 0 || status == TENON_OK)
         return status;
-    return tn_fail_because(TENON_ERROR_INCOMPLETE, "%s: the outputs are undefined", operation);
+    return tn_fail_because(TENON_ERROR_INCOMPLETE, "%s: the outputs are undefined", caller);
 }
 
 TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip_params *params,
@@ -65,8 +65,8 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
     static const tenon_clip_params defaults = TENON_CLIP_PARAMS_INIT;
     tenon_clip_params room;
     const void *p;
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, "TENON_CLIP_PARAMS_INIT",
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_params_take(caller, params, &defaults, sizeof defaults, "TENON_CLIP_PARAMS_INIT",
                           &room, &p));
     TN_TRY(check(stream, p, gradients, count, sum, sync));
     if (count == 0)
@@ -77,7 +77,7 @@ TENON_API tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_clip
                           .wait_count = i == 0 ? tn_sync_wait_count(sync) : 0,
                           .event = i + 1 == 2 * (uint64_t)count ? tn_sync_event(sync) : NULL};
         TN_TRY(incomplete(make_part(stream->context, p, gradients, count, sum, i, &next), i));
-        TN_TRY(incomplete(tn_call_run(stream, next.call.described->family,
+        TN_TRY(incomplete(tn_call_run(stream, next.call.operation->family,
                                       next.empty ? NULL : &next.problem.head, &next.call, &own),
                           i));
     }

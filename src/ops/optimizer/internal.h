@@ -50,7 +50,7 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, struct tn_case *c);
 
 /* Checks a tensor of one element that holds a sum for tensors of a type. */
-tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype);
+tenon_status tn_sum_check(const char *caller, const tenon_tensor *sum, tenon_dtype dtype);
 
 tn_prepare_function tn_sgd_prepare, tn_adam_prepare, tn_square_sum_prepare, tn_clip_prepare;
 

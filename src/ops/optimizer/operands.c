@@ -13,32 +13,32 @@ tenon_dtype tn_state_dtype(tenon_dtype dtype)
     return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
 }
 
-static tenon_status check_type(const char *operation, const tn_argument *operand,
-                               tenon_dtype wanted, tenon_dtype parameter)
+static tenon_status check_type(const char *caller, const tn_argument *operand, tenon_dtype wanted,
+                               tenon_dtype parameter)
 {
     if (operand->view == NULL || operand->view->dtype == wanted)
         return TENON_OK;
     return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s with a parameter of %s",
-                   operation, operand->name, tenon_dtype_string(operand->view->dtype),
+                   caller, operand->name, tenon_dtype_string(operand->view->dtype),
                    tenon_dtype_string(wanted), tenon_dtype_string(parameter));
 }
 
 static tenon_status check_types(const tn_call *call)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *gradient = &call->operands[OPTIMIZER_GRADIENT],
                       *master = &call->operands[call->operand_count - 1];
     const tenon_dtype dtype = call->operands[OPTIMIZER_PARAMETER].view->dtype;
     const tenon_dtype state = tn_state_dtype(dtype);
-    TN_TRY(tn_float_check(operation, "parameter", call->context, dtype));
+    TN_TRY(tn_float_check(caller, "parameter", call->context, dtype));
     if (gradient->view->dtype != state)
-        TN_TRY(check_type(operation, gradient, dtype, dtype));
+        TN_TRY(check_type(caller, gradient, dtype, dtype));
     for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < call->operand_count; i++)
-        TN_TRY(check_type(operation, &call->operands[i], state, dtype));
+        TN_TRY(check_type(caller, &call->operands[i], state, dtype));
     if (master->view != NULL && dtype == state)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s is there, but a parameter of %s needs none; it must be NULL",
-                       operation, master->name, tenon_dtype_string(dtype));
+                       "%s: %s is there, but a parameter of %s needs none; it must be NULL", caller,
+                       master->name, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
@@ -49,12 +49,12 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
     const tenon_tensor *parameter = operands[OPTIMIZER_PARAMETER].view;
     const tenon_tensor *views[TN_MAX_OPERANDS];
-    TN_TRY(tn_tensor_check(call->operation, first->name, first->view));
+    TN_TRY(tn_tensor_check(call->caller, first->name, first->view));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(call));
     for (uint32_t i = 0; i < count; i++) {
         views[i] = operands[i].view;
-        TN_TRY(tn_lines_shape_check(call->operation, operands[i].name, views[i], first->name,
+        TN_TRY(tn_lines_shape_check(call->caller, operands[i].name, views[i], first->name,
                                     first->view));
     }
     *empty = tn_tensor_empty(parameter);
@@ -95,16 +95,16 @@ void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, tn_case
     }
 }
 
-tenon_status tn_sum_check(const char *operation, const tenon_tensor *sum, tenon_dtype dtype)
+tenon_status tn_sum_check(const char *caller, const tenon_tensor *sum, tenon_dtype dtype)
 {
     char text[160];
     const tenon_dtype wanted = tn_state_dtype(dtype);
     if (sum->dtype != wanted)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s with x of %s", operation,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s with x of %s", caller,
                        tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
                        tenon_dtype_string(dtype));
     if (tenon_tensor_elements(sum) != 1)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must be of one element",
-                       operation, tn_shape_text(sum->rank, sum->shape, text));
+                       caller, tn_shape_text(sum->rank, sum->shape, text));
     return TENON_OK;
 }

@@ -16,14 +16,15 @@ void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALAR
     scalars[SGD_DECAY] = params->weight_decay;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *optimizer_sgd_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
 {
     return tn_optimizer_configure(context, problem, "optimizer/sgd", "sgd", SGD_SCALARS, choice);
 }
 
 static const tn_solver lines_solver = {.name = "lines",
                                        .serves = "everything",
-                                       .configure = configure,
+                                       .configure = optimizer_sgd_configure,
                                        .launch = tn_lines_launch_choice};
 
 /* With and without each of the operands and flags, which are all in one build. */
@@ -49,7 +50,7 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
 
 static const tn_solver *const solvers[] = {&lines_solver};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t optimizer_sgd_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
                              TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE |
@@ -57,21 +58,21 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_sgd_family = {
-    .name = "sgd", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
+    .name = "sgd", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_sgd_paths};
 
-static tenon_status check_params(const char *operation, const tenon_sgd_params *params,
-                                 const tenon_tensor *velocity)
+static tenon_status optimizer_sgd_check_params(const char *caller, const tenon_sgd_params *params,
+                                               const tenon_tensor *velocity)
 {
     const double most = (double)INFINITY;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE));
-    TN_TRY(tn_number_check(operation, "learning_rate", params->learning_rate, -most, most));
-    TN_TRY(tn_number_check(operation, "momentum", params->momentum, -most, most));
-    TN_TRY(tn_number_check(operation, "dampening", params->dampening, -most, most));
-    TN_TRY(tn_number_check(operation, "weight_decay", params->weight_decay, -most, most));
+    TN_TRY(tn_number_check(caller, "learning_rate", params->learning_rate, -most, most));
+    TN_TRY(tn_number_check(caller, "momentum", params->momentum, -most, most));
+    TN_TRY(tn_number_check(caller, "dampening", params->dampening, -most, most));
+    TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (velocity == NULL && params->momentum != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: velocity is NULL, but momentum is %g",
-                       operation, params->momentum);
+                       caller, params->momentum);
     return TENON_OK;
 }
 
@@ -80,7 +81,7 @@ tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_sgd_params *params = given;
     const tenon_tensor *velocity = call->operands[SGD_VELOCITY].view;
     tn_lines_problem *p = (tn_lines_problem *)problem;
-    TN_TRY(check_params(call->operation, params, velocity));
+    TN_TRY(optimizer_sgd_check_params(call->caller, params, velocity));
     TN_TRY(tn_optimizer_prepare(call, params->flags, p, empty));
     p->flags |= velocity != NULL ? OPTIMIZER_HAS_VELOCITY : 0;
     tn_sgd_scalars(params, call->scalars);

@@ -23,27 +23,29 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
 
 static const tn_solver *const solvers[] = {&tn_square_sum_lines, &tn_square_sum_single};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t optimizer_square_sum_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_SQUARE_SUM_ADD);
 }
 
-const tn_family tn_square_sum_family = {
-    .name = "square_sum", TN_SOLVERS(solvers), .awkward = awkward, .paths = paths};
+const tn_family tn_square_sum_family = {.name = "square_sum",
+                                        TN_SOLVERS(solvers),
+                                        .awkward = awkward,
+                                        .paths = optimizer_square_sum_paths};
 
 tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem *problem,
                                    bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_square_sum_params *params = given;
     const tenon_tensor *views[] = {call->operands[SQUARE_SUM_X].view,
                                    call->operands[SQUARE_SUM_SUM].view};
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_SQUARE_SUM_ADD));
-    TN_TRY(tn_tensor_check(operation, "x", views[SQUARE_SUM_X]));
+    TN_TRY(tn_tensor_check(caller, "x", views[SQUARE_SUM_X]));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, views[SQUARE_SUM_X]->dtype));
-    TN_TRY(tn_sum_check(operation, views[SQUARE_SUM_SUM], views[SQUARE_SUM_X]->dtype));
+    TN_TRY(tn_float_check(caller, "x", call->context, views[SQUARE_SUM_X]->dtype));
+    TN_TRY(tn_sum_check(caller, views[SQUARE_SUM_SUM], views[SQUARE_SUM_X]->dtype));
     *empty = false;
     tn_lines_canonicalise(views, SQUARE_SUM_OPERANDS, SQUARE_SUM_X, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->flags = params->flags;

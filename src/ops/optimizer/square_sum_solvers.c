@@ -20,7 +20,9 @@ typedef struct sum_layout {
     int64_t sums;
 } sum_layout;
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *optimizer_square_sum_solvers_configure(tenon_context *context,
+                                                          const tn_problem *problem,
+                                                          tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     const bool cpu = context->device.is_cpu;
@@ -50,7 +52,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 
 /* Adds up `count` sums that begin `from` elements into the workspace, in groups of `each`, to where
  * `to` says: further on in the workspace, or in the operand. */
-static tenon_status record_add(const char *operation, tn_recording *recording,
+static tenon_status record_add(const char *caller, tn_recording *recording,
                                const tn_lines_problem *p, const char *options, int64_t from,
                                int64_t count, int64_t each)
 {
@@ -79,11 +81,12 @@ static tenon_status record_add(const char *operation, tn_recording *recording,
                               .args_size = sizeof args,
                               .patches = patches,
                               .patch_count = 2};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status optimizer_square_sum_solvers_launch(const char *caller, tn_recording *recording,
+                                                        const tn_problem *problem,
+                                                        const tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
     const sum_layout *l = TN_LAYOUT(const sum_layout, choice);
@@ -92,25 +95,25 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     tn_lines_launch first = l->first;
     int64_t sums = l->sums, from = 0;
     if (sums == 1)
-        return tn_lines_record(operation, recording, p, &first, options);
+        return tn_lines_record(caller, recording, p, &first, options);
     first.replaced = 1 + SQUARE_SUM_SUM;
     partial.flags = 0;
-    TN_TRY(tn_lines_record(operation, recording, &partial, &first, options));
+    TN_TRY(tn_lines_record(caller, recording, &partial, &first, options));
     if (sums > MANY) {
-        TN_TRY(record_add(operation, recording, p, options, from, sums, GROUP));
+        TN_TRY(record_add(caller, recording, p, options, from, sums, GROUP));
         from += sums;
         sums = tn_ceil_div(sums, GROUP);
     }
-    return record_add(operation, recording, p, options, from, sums, sums);
+    return record_add(caller, recording, p, options, from, sums, sums);
 }
 
 const tn_solver tn_square_sum_lines = {.name = "lines",
                                        .serves = "everything",
                                        .needs = "workspace for partial sums",
-                                       .configure = configure,
-                                       .launch = launch};
+                                       .configure = optimizer_square_sum_solvers_configure,
+                                       .launch = optimizer_square_sum_solvers_launch};
 
 const tn_solver tn_square_sum_single = {.name = "single",
                                         .serves = "everything, by one work-item",
-                                        .configure = configure,
-                                        .launch = launch};
+                                        .configure = optimizer_square_sum_solvers_configure,
+                                        .launch = optimizer_square_sum_solvers_launch};

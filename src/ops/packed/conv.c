@@ -11,12 +11,12 @@ TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_tensor *c, const tenon_tensor *bias,
                                                  const tenon_tensor *y, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_conv_forward_packed";
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_FILTER));
+    static const char caller[] = "tenon_conv_forward_packed";
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_FILTER));
     const tenon_tensor w = tn_packed_dense(packed);
     const tenon_tensor *const views[] = {x, &w, c, bias, y};
-    return tn_operation_run_as(operation, &tn_operation_conv, stream, params, views, sync);
+    return tn_operation_run_as(caller, &tn_operation_conv, stream, params, views, sync);
 }
 
 TENON_API tenon_status tenon_conv_forward_packed_plan(
@@ -24,12 +24,12 @@ TENON_API tenon_status tenon_conv_forward_packed_plan(
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan)
 {
-    static const char operation[] = "tenon_conv_forward_packed_plan";
-    TN_TRY(tn_plan_check(operation, context, plan));
-    TN_TRY(tn_packed_check(operation, context, packed, PACKED_FILTER));
+    static const char caller[] = "tenon_conv_forward_packed_plan";
+    TN_TRY(tn_plan_check(caller, context, plan));
+    TN_TRY(tn_packed_check(caller, context, packed, PACKED_FILTER));
     const tenon_tensor w = tn_packed_dense(packed);
     const tenon_tensor *const views[] = {x, &w, c, bias, y};
-    TN_TRY(tn_operation_plan_as(operation, &tn_operation_conv, context, params, views, plan));
+    TN_TRY(tn_operation_plan_as(caller, &tn_operation_conv, context, params, views, plan));
     tn_packed_keep(*plan, CONV_W, packed);
     return TENON_OK;
 }

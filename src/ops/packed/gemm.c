@@ -16,7 +16,7 @@ const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
                                          .awkward = tn_gemm_packed_awkward,
                                          .paths = tn_gemm_paths};
 
-tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
                                    int64_t tile_cols, tn_launch *launch)
 {
@@ -32,7 +32,7 @@ tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recordin
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
     tn_gemm_launch_operands(p, launch);
-    return tn_gemm_record_batches(operation, recording, p, &args.gemm, launch);
+    return tn_gemm_record_batches(caller, recording, p, &args.gemm, launch);
 }
 
 /* What the calls below hand on. */
@@ -54,8 +54,8 @@ static tenon_status canonicalise(const panels_params *params, const tn_call *cal
     tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
     padded.shape[columns] = b->shape[columns];
     *problem = (packed_problem){.panel = params->packed->panel};
-    TN_TRY(tn_gemm_canonicalise_packed(call->operation, &params->gemm, operands[GEMM_A].view,
-                                       &padded, operands[GEMM_C].view, operands[GEMM_BIAS].view,
+    TN_TRY(tn_gemm_canonicalise_packed(call->caller, &params->gemm, operands[GEMM_A].view, &padded,
+                                       operands[GEMM_C].view, operands[GEMM_BIAS].view,
                                        operands[GEMM_D].view, &problem->gemm, empty));
     problem->gemm.head.size = sizeof *problem;
     return TENON_OK;
@@ -65,16 +65,16 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
 {
     const panels_params *all = given;
     const tenon_gemm_params *params = &all->gemm;
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *all, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *all, params->flags,
                            TENON_GEMM_BATCH_INVARIANT));
-    TN_TRY(tn_tensor_check(operation, "a", operands[GEMM_A].view));
+    TN_TRY(tn_tensor_check(caller, "a", operands[GEMM_A].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "a", call->context, operands[GEMM_A].view->dtype));
-    TN_TRY(tn_epilogue_check(operation, &params->epilogue, operands[GEMM_C].view));
+    TN_TRY(tn_float_check(caller, "a", call->context, operands[GEMM_A].view->dtype));
+    TN_TRY(tn_epilogue_check(caller, &params->epilogue, operands[GEMM_C].view));
     for (int x = 0; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_same_dtype_check(operation, operands[x].name, operands[x].view, "packed",
+        TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "packed",
                                    all->packed->view.dtype));
     TN_TRY(canonicalise(all, call, (packed_problem *)problem, empty));
     if (params->epilogue.beta == 0)
@@ -118,11 +118,11 @@ static tenon_tensor elements(const tenon_packed *packed)
 }
 
 /* The parameters with the object, as what multiplies it has them. */
-static tenon_status take_params(const char *operation, const tenon_gemm_params *given,
+static tenon_status take_params(const char *caller, const tenon_gemm_params *given,
                                 const tenon_packed *packed, panels_params *all)
 {
     const void *params;
-    TN_TRY(tn_operation_take_params(operation, &tn_operation_gemm, given, &all->gemm, &params));
+    TN_TRY(tn_operation_take_params(caller, &tn_operation_gemm, given, &all->gemm, &params));
     if (params != &all->gemm)
         all->gemm = *(const tenon_gemm_params *)params;
     all->gemm.struct_size = (uint32_t)serving(packed)->params_size;
@@ -135,13 +135,13 @@ TENON_API tenon_status tenon_gemm_packed(tenon_stream *stream, const tenon_gemm_
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, const tenon_sync *sync)
 {
-    const char *operation = by_panels.name;
+    const char *caller = by_panels.name;
     panels_params all;
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_packed_check(operation, stream->context, packed, PACKED_GEMM));
-    TN_TRY(take_params(operation, params, packed, &all));
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_GEMM));
+    TN_TRY(take_params(caller, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
-    return tn_operation_run_as(operation, serving(packed), stream, &all, views, sync);
+    return tn_operation_run_as(caller, serving(packed), stream, &all, views, sync);
 }
 
 TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
@@ -150,13 +150,13 @@ TENON_API tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                               const tenon_tensor *c, const tenon_tensor *bias,
                                               const tenon_tensor *d, tenon_plan **plan)
 {
-    const char *operation = by_panels.plan_name;
+    const char *caller = by_panels.plan_name;
     panels_params all;
-    TN_TRY(tn_plan_check(operation, context, plan));
-    TN_TRY(tn_packed_check(operation, context, packed, PACKED_GEMM));
-    TN_TRY(take_params(operation, params, packed, &all));
+    TN_TRY(tn_plan_check(caller, context, plan));
+    TN_TRY(tn_packed_check(caller, context, packed, PACKED_GEMM));
+    TN_TRY(take_params(caller, params, packed, &all));
     const tenon_tensor b = elements(packed), *const views[] = {a, &b, c, bias, d};
-    TN_TRY(tn_operation_plan_as(operation, serving(packed), context, &all, views, plan));
+    TN_TRY(tn_operation_plan_as(caller, serving(packed), context, &all, views, plan));
     tn_packed_keep(*plan, GEMM_B, packed);
     return TENON_OK;
 }

@@ -80,7 +80,7 @@ static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int
     return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
 }
 
-static void tune(tenon_context *context, const packed_problem *p, int32_t *values)
+static void packed_gemm_cpu_tune(tenon_context *context, const packed_problem *p, int32_t *values)
 {
     if (values[CPU_MR] == 0)
         values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context);
@@ -109,7 +109,8 @@ static const char *constrains(tenon_context *context, const packed_problem *p,
                : "the rows of a and the sums do not fit the local memory";
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
@@ -117,7 +118,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
         return "its panels have another width";
     choice->never_chosen = tn_gemm_made_for_cpus(context);
-    tune(context, p, values);
+    packed_gemm_cpu_tune(context, p, values);
     choice->misfit = constrains(context, p, values);
     if (choice->misfit != NULL)
         return NULL;
@@ -131,8 +132,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status packed_gemm_cpu_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
     const int32_t *values = choice->values;
@@ -140,7 +141,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const int64_t cols = (int64_t)values[CPU_PANELS] * values[CPU_NR];
     tn_launch launch =
         tn_gemm_cpu_launch(&p->gemm, choice, rows, "packed/gemm_cpu", "packed_gemm_cpu");
-    return tn_gemm_packed_record(operation, recording, p, rows, cols, &launch);
+    return tn_gemm_packed_record(caller, recording, p, rows, cols, &launch);
 }
 
 /* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
@@ -153,5 +154,5 @@ const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                           "m=27 n=np*nr+nr/2+3 k=2091; m=29 n=np*nr+nr/2+3 k=1067; "
                                           "m=30 n=np*nr+nr/2+3 k=1067",
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
-                                      .configure = configure,
-                                      .launch = launch};
+                                      .configure = packed_gemm_cpu_configure,
+                                      .launch = packed_gemm_cpu_launch};

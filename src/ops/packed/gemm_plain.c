@@ -4,7 +4,8 @@
 #include "ops/packed/internal.h"
 
 /* For bits that do not depend on M it stands back at every M. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *packed_gemm_plain_configure(tenon_context *context, const tn_problem *problem,
+                                               tn_choice *choice)
 {
     const gemm_problem *p = &((const packed_problem *)problem)->gemm;
     tn_gemm_plain_configure(context, p, choice);
@@ -14,17 +15,17 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status packed_gemm_plain_launch(const char *caller, tn_recording *recording,
+                                             const tn_problem *problem, const tn_choice *choice)
 {
     const packed_problem *p = (const packed_problem *)problem;
     tn_launch plain =
         tn_gemm_plain_launch(&p->gemm, choice->options, "packed/gemm_plain", "packed_gemm_plain");
-    return tn_gemm_packed_record(operation, recording, p, 0, 0, &plain);
+    return tn_gemm_packed_record(caller, recording, p, 0, 0, &plain);
 }
 
 const tn_solver tn_gemm_packed_plain = {
     .name = "plain",
     .serves = "panels, on any device; chosen where nothing else can serve",
-    .configure = configure,
-    .launch = launch};
+    .configure = packed_gemm_plain_configure,
+    .launch = packed_gemm_plain_launch};

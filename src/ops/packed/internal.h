@@ -24,7 +24,7 @@ struct tenon_packed {
 };
 
 /* Refuses NULL, one of another context, and one that was packed for something else. */
-tenon_status tn_packed_check(const char *operation, const tenon_context *context,
+tenon_status tn_packed_check(const char *caller, const tenon_context *context,
                              const tenon_packed *packed, packed_kind kind);
 
 /* Whether elements are i8 or u8, whose products are gemm_int8's: only "rows" has them. */
@@ -32,7 +32,7 @@ bool tn_packed_is_bytes(tenon_dtype dtype);
 
 /* Makes the object of a view that has been checked, with memory but nothing in it yet. `name`
  * forces a layout. */
-tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,
+tenon_status tn_packed_create(const char *caller, tenon_context *context, packed_kind kind,
                               const char *name, const tenon_tensor *view, tenon_packed **out);
 
 /* The view with the object's memory, for layouts that are dense and row-major. */
@@ -59,7 +59,7 @@ extern const tn_family tn_gemm_packed_family;
 extern const tn_solver tn_gemm_packed_cpu, tn_gemm_packed_plain;
 
 /* Completes a launch, as tn_gemm_record_launch does. */
-tenon_status tn_gemm_packed_record(const char *operation, tn_recording *recording,
+tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
                                    int64_t tile_cols, tn_launch *launch);
 

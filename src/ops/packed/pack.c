@@ -94,7 +94,7 @@ static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, 
 }
 
 /* Copies all elements one way or the other: the first copy waits, the last one signals. */
-static tenon_status move(const char *operation, tenon_stream *stream, const tenon_packed *packed,
+static tenon_status move(const char *caller, tenon_stream *stream, const tenon_packed *packed,
                          const tenon_tensor *tensor, bool reverse, const tenon_sync *sync)
 {
     const moves m = plan_moves(packed, tensor, reverse);
@@ -115,57 +115,57 @@ static tenon_status move(const char *operation, tenon_stream *stream, const teno
         if (status != TENON_OK)
             return i == 0 || is_empty ? status
                                       : tn_fail_because(TENON_ERROR_INCOMPLETE,
-                                                        "%s: the output is undefined", operation);
+                                                        "%s: the output is undefined", caller);
     }
     return TENON_OK;
 }
 
 /* Filters and matrices are floats; a matrix may be of bytes, too. */
-static tenon_status check_type(const char *operation, tenon_context *context, packed_kind kind,
+static tenon_status check_type(const char *caller, tenon_context *context, packed_kind kind,
                                const char *argument, tenon_dtype dtype)
 {
     if (kind != PACKED_GEMM || dtype <= TENON_DTYPE_BF16)
-        return tn_float_check(operation, argument, context, dtype);
+        return tn_float_check(caller, argument, context, dtype);
     if (!tn_packed_is_bytes(dtype))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: type %s is not supported; f64, f32, f16, bf16, i8 and u8 are",
-                       operation, argument, tenon_dtype_string(dtype));
+                       caller, argument, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
-static tenon_status check_source(const char *operation, tenon_context *context, packed_kind kind,
+static tenon_status check_source(const char *caller, tenon_context *context, packed_kind kind,
                                  const char *argument, const tenon_tensor *tensor)
 {
     const uint32_t least_rank = kind == PACKED_FILTER ? 3 : 2;
-    TN_TRY(tn_tensor_check(operation, argument, tensor));
+    TN_TRY(tn_tensor_check(caller, argument, tensor));
     if (tensor->rank < least_rank || tensor->rank > MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u to %d: %s",
-                       operation, argument, tensor->rank, least_rank, MAX_RANK,
+                       caller, argument, tensor->rank, least_rank, MAX_RANK,
                        kind == PACKED_FILTER ? "K C/groups and the filter's size" : "… K N");
-    TN_TRY(check_type(operation, context, kind, argument, tensor->dtype));
-    return tn_memory_check(operation, argument, context, tensor);
+    TN_TRY(check_type(caller, context, kind, argument, tensor->dtype));
+    return tn_memory_check(caller, argument, context, tensor);
 }
 
-static tenon_status pack(const char *operation, tenon_stream *stream,
-                         const tenon_pack_params *params, packed_kind kind, const char *argument,
-                         const tenon_tensor *tensor, tenon_packed **out, const tenon_sync *sync)
+static tenon_status pack(const char *caller, tenon_stream *stream, const tenon_pack_params *params,
+                         packed_kind kind, const char *argument, const tenon_tensor *tensor,
+                         tenon_packed **out, const tenon_sync *sync)
 {
     static const tenon_pack_params defaults = TENON_PACK_PARAMS_INIT;
     tenon_pack_params room;
     const void *taken;
     tenon_packed *packed;
     if (out == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", caller);
     *out = NULL;
-    TN_TRY(tn_stream_check(operation, stream));
-    TN_TRY(tn_params_take(operation, params, &defaults, sizeof defaults, "TENON_PACK_PARAMS_INIT",
+    TN_TRY(tn_stream_check(caller, stream));
+    TN_TRY(tn_params_take(caller, params, &defaults, sizeof defaults, "TENON_PACK_PARAMS_INIT",
                           &room, &taken));
     params = taken;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_sync_check(operation, sync));
-    TN_TRY(check_source(operation, stream->context, kind, argument, tensor));
-    TN_TRY(tn_packed_create(operation, stream->context, kind, params->layout, tensor, &packed));
-    tenon_status status = move(operation, stream, packed, tensor, false, sync);
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_sync_check(caller, sync));
+    TN_TRY(check_source(caller, stream->context, kind, argument, tensor));
+    TN_TRY(tn_packed_create(caller, stream->context, kind, params->layout, tensor, &packed));
+    tenon_status status = move(caller, stream, packed, tensor, false, sync);
     if (status != TENON_OK) {
         tenon_packed_release(packed);
         return status;
@@ -191,20 +191,20 @@ TENON_API tenon_status tenon_conv_pack_filter(tenon_stream *stream, const tenon_
 TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_packed *packed,
                                            const tenon_tensor *tensor, const tenon_sync *sync)
 {
-    static const char operation[] = "tenon_packed_unpack";
+    static const char caller[] = "tenon_packed_unpack";
     char wanted[160], got[160];
-    TN_TRY(tn_stream_check(operation, stream));
+    TN_TRY(tn_stream_check(caller, stream));
     if (packed == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
-    TN_TRY(tn_packed_check(operation, stream->context, packed, packed->kind));
-    TN_TRY(tn_tensor_check(operation, "tensor", tensor));
-    TN_TRY(tn_output_check(operation, "tensor", tensor));
-    TN_TRY(tn_same_dtype_check(operation, "tensor", tensor, "packed", packed->view.dtype));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", caller);
+    TN_TRY(tn_packed_check(caller, stream->context, packed, packed->kind));
+    TN_TRY(tn_tensor_check(caller, "tensor", tensor));
+    TN_TRY(tn_output_check(caller, "tensor", tensor));
+    TN_TRY(tn_same_dtype_check(caller, "tensor", tensor, "packed", packed->view.dtype));
     if (!tn_tensor_same_shape(tensor, &packed->view))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor: its shape is %s, packed was %s",
-                       operation, tn_shape_text(tensor->rank, tensor->shape, got),
+                       caller, tn_shape_text(tensor->rank, tensor->shape, got),
                        tn_shape_text(packed->view.rank, packed->view.shape, wanted));
-    TN_TRY(tn_sync_check(operation, sync));
-    TN_TRY(tn_memory_check(operation, "tensor", stream->context, tensor));
-    return move(operation, stream, packed, tensor, true, sync);
+    TN_TRY(tn_sync_check(caller, sync));
+    TN_TRY(tn_memory_check(caller, "tensor", stream->context, tensor));
+    return move(caller, stream, packed, tensor, true, sync);
 }

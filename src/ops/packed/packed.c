@@ -31,17 +31,16 @@ static const struct {
                [PACKED_PANELS] = {"panels", PACKED_GEMM},
                [PACKED_FILTERS] = {"filters", PACKED_FILTER}};
 
-tenon_status tn_packed_check(const char *operation, const tenon_context *context,
+tenon_status tn_packed_check(const char *caller, const tenon_context *context,
                              const tenon_packed *packed, packed_kind kind)
 {
     if (packed == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", caller);
     if (packed->context != context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: is of another context",
-                       operation);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: is of another context", caller);
     if (packed->kind != kind)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: was packed for %s, not for %s",
-                       operation, kind_names[packed->kind], kind_names[kind]);
+                       caller, kind_names[packed->kind], kind_names[kind]);
     return TENON_OK;
 }
 
@@ -70,7 +69,7 @@ static packed_layout suitable(const tenon_context *context, packed_kind kind,
                                                                                  : PACKED_ROWS;
 }
 
-static tenon_status choose_layout(const char *operation, const char *name, tenon_packed *packed)
+static tenon_status choose_layout(const char *caller, const char *name, tenon_packed *packed)
 {
     if (name == NULL) {
         packed->layout = suitable(packed->context, packed->kind, &packed->view);
@@ -82,16 +81,16 @@ static tenon_status choose_layout(const char *operation, const char *name, tenon
             if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(packed->view.dtype))
                 return tn_fail(TENON_ERROR_UNSUPPORTED,
                                "%s: params: layout \"panels\" holds no type %s; \"rows\" does",
-                               operation, tenon_dtype_string(packed->view.dtype));
+                               caller, tenon_dtype_string(packed->view.dtype));
             return TENON_OK;
         }
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: params: layout is \"%s\", which %s does not have", operation, name,
+                   "%s: params: layout is \"%s\", which %s does not have", caller, name,
                    kind_names[packed->kind]);
 }
 
 /* Memory for all matrices, each filled up to whole panels. */
-static tenon_status allocate(const char *operation, tenon_packed *packed)
+static tenon_status allocate(const char *caller, tenon_packed *packed)
 {
     const tenon_tensor *view = &packed->view;
     int64_t elements = 1;
@@ -106,27 +105,27 @@ static tenon_status allocate(const char *operation, tenon_packed *packed)
     }
     packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
     if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", operation);
-    return tn_memory_allocate(operation, packed->context,
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", caller);
+    return tn_memory_allocate(caller, packed->context,
                               (uint64_t)elements * tenon_dtype_size(view->dtype),
                               &packed->memory.memory);
 }
 
-tenon_status tn_packed_create(const char *operation, tenon_context *context, packed_kind kind,
+tenon_status tn_packed_create(const char *caller, tenon_context *context, packed_kind kind,
                               const char *name, const tenon_tensor *view, tenon_packed **out)
 {
     tenon_packed *packed = calloc(1, sizeof *packed);
     if (packed == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", operation);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     atomic_init(&packed->references, 1);
     tenon_context_retain(context);
     packed->context = context;
     packed->kind = kind;
     packed->view = tenon_tensor_view(view->dtype, view->rank, view->shape);
-    tenon_status status = choose_layout(operation, name, packed);
+    tenon_status status = choose_layout(caller, name, packed);
     packed->panel = packed->layout == PACKED_PANELS ? tn_packed_panel(context, view->dtype) : 0;
     if (status == TENON_OK)
-        status = allocate(operation, packed);
+        status = allocate(caller, packed);
     if (status != TENON_OK) {
         tenon_packed_release(packed);
         return status;

@@ -8,26 +8,26 @@
 
 static const tn_solver *const solvers[] = {&tn_pad_rows};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t pad_paths(const tn_problem *problem)
 {
     return UINT64_C(1) << ((const pad_problem *)problem)->mode;
 }
 
 const tn_family tn_pad_family = {
-    .name = "pad", TN_SOLVERS(solvers), .awkward = tn_pad_awkward, .paths = paths};
+    .name = "pad", TN_SOLVERS(solvers), .awkward = tn_pad_awkward, .paths = pad_paths};
 
-static tenon_status check_params(const char *operation, const tenon_pad_params *params,
-                                 uint32_t rank)
+static tenon_status pad_check_params(const char *caller, const tenon_pad_params *params,
+                                     uint32_t rank)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_reserved_check(operation, params->reserved));
-    TN_TRY(tn_kind_check(operation, "mode", params->mode, TENON_PAD_REFLECT, "tenon_pad_mode"));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_reserved_check(caller, params->reserved));
+    TN_TRY(tn_kind_check(caller, "mode", params->mode, TENON_PAD_REFLECT, "tenon_pad_mode"));
     for (uint32_t d = 0; d < TENON_MAX_RANK; d++) {
         int64_t begin = params->begin[d], end = params->end[d];
         if (begin < 0 || end < 0 || (d >= rank && (begin != 0 || end != 0)))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64 ", must %s",
-                           operation, d, begin, d, end,
+                           caller, d, begin, d, end,
                            d >= rank ? "be 0 past the rank of x" : "not be negative");
     }
     return TENON_OK;
@@ -36,8 +36,8 @@ static tenon_status check_params(const char *operation, const tenon_pad_params *
 static tenon_status check_types(const tn_call *call)
 {
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
-    TN_TRY(tn_moved_check(call->operation, "x", x->dtype));
-    return tn_same_dtype_check(call->operation, "y", y, "x", x->dtype);
+    TN_TRY(tn_moved_check(call->caller, "x", x->dtype));
+    return tn_same_dtype_check(call->caller, "y", y, "x", x->dtype);
 }
 
 /* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
@@ -49,7 +49,7 @@ static double scalar_of(tenon_dtype dtype, double value)
 }
 
 /* What the mode asks of a padded dimension of x. */
-static tenon_status check_dimension(const char *operation, const tenon_pad_params *params,
+static tenon_status check_dimension(const char *caller, const tenon_pad_params *params,
                                     const tenon_tensor *x, uint32_t d)
 {
     int64_t most = params->begin[d] > params->end[d] ? params->begin[d] : params->end[d];
@@ -57,24 +57,24 @@ static tenon_status check_dimension(const char *operation, const tenon_pad_param
         return TENON_OK;
     if (x->shape[d] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: dimension %u is empty, there must be an element to repeat",
-                       operation, d);
+                       "%s: x: dimension %u is empty, there must be an element to repeat", caller,
+                       d);
     if (params->mode == TENON_PAD_REFLECT && most >= x->shape[d])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64
                        ", must be less than x's %" PRId64 " to reflect",
-                       operation, d, params->begin[d], d, params->end[d], x->shape[d]);
+                       caller, d, params->begin[d], d, params->end[d], x->shape[d]);
     return TENON_OK;
 }
 
-static tenon_status check_shapes(const char *operation, const tenon_pad_params *params,
+static tenon_status check_shapes(const char *caller, const tenon_pad_params *params,
                                  const tenon_tensor *x, const tenon_tensor *y)
 {
     char s[160], wanted_text[160];
     tenon_tensor wanted = *x;
     bool fits = true;
     for (uint32_t d = 0; d < x->rank; d++) {
-        TN_TRY(check_dimension(operation, params, x, d));
+        TN_TRY(check_dimension(caller, params, x, d));
         fits = fits && tn_add_i64(x->shape[d], params->begin[d], &wanted.shape[d]) &&
                tn_add_i64(wanted.shape[d], params->end[d], &wanted.shape[d]);
     }
@@ -82,25 +82,25 @@ static tenon_status check_shapes(const char *operation, const tenon_pad_params *
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: y: the shape of x with begin and end "
                        "overflows",
-                       operation);
+                       caller);
     if (tn_tensor_same_shape(y, &wanted))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: y: shape is %s, must be that of x with begin and end, %s", operation,
+                   "%s: y: shape is %s, must be that of x with begin and end, %s", caller,
                    tn_shape_text(y->rank, y->shape, s),
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
 }
 
 tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_pad_params *params = given;
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(check_params(operation, params, x->rank));
+    TN_TRY(pad_check_params(caller, params, x->rank));
     TN_TRY(check_types(call));
-    TN_TRY(check_shapes(operation, params, x, y));
+    TN_TRY(check_shapes(caller, params, x, y));
     *empty = tn_tensor_empty(y);
     tn_pad_canonicalise(params, x, y, (pad_problem *)problem);
     call->scalars[0] = scalar_of(y->dtype, params->value);

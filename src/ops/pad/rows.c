@@ -57,15 +57,16 @@ void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
 }
 
 /* The one solver is compared with none, so that it tells no time. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *pad_rows_configure(tenon_context *context, const tn_problem *problem,
+                                      tn_choice *choice)
 {
     tn_element_options(context, (tenon_dtype)((const pad_problem *)problem)->dtype, NULL,
                        choice->options);
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status pad_rows_launch(const char *caller, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
 {
     const pad_problem *p = (const pad_problem *)problem;
     const pad_dimension *last = &p->dimension[p->rank - 1];
@@ -93,11 +94,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
     const int64_t unit = last->y_stride == 1 && last->x_stride == 1 ? lanes : 1;
     tn_walk_cut(recording->context, (tn_stream_share){unit, 1}, &args.walk, &rows);
-    return tn_record(operation, recording, &rows);
+    return tn_record(caller, recording, &rows);
 }
 
 const tn_solver tn_pad_rows = {
     .name = "rows",
     .serves = "any strides, every mode; lines are copied between their two ends",
-    .configure = configure,
-    .launch = launch};
+    .configure = pad_rows_configure,
+    .launch = pad_rows_launch};

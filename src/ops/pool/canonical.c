@@ -7,16 +7,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-static tenon_status check_params(const char *operation, const tenon_pool_params *params)
+static tenon_status pool_canonical_check_params(const char *caller, const tenon_pool_params *params)
 {
-    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_POOL_AVERAGE_INSIDE,
-                         "tenon_pool_kind"));
-    return tn_reserved_check(operation, params->reserved);
+    TN_TRY(
+        tn_kind_check(caller, "kind", params->kind, TENON_POOL_AVERAGE_INSIDE, "tenon_pool_kind"));
+    return tn_reserved_check(caller, params->reserved);
 }
 
 /* `d` is the dimension as the caller counts them. */
-static tenon_status check_geometry(const char *operation, const tenon_pool_params *params,
-                                   uint32_t d)
+static tenon_status check_geometry(const char *caller, const tenon_pool_params *params, uint32_t d)
 {
     const tenon_conv_geometry *g = &params->geometry;
     const struct {
@@ -30,8 +29,8 @@ static tenon_status check_geometry(const char *operation, const tenon_pool_param
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
         if (entries[i].value < entries[i].least)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: %s[%u] is %" PRId64 ", must be at least %" PRId64,
-                           operation, entries[i].name, d, entries[i].value, entries[i].least);
+                           "%s: params: %s[%u] is %" PRId64 ", must be at least %" PRId64, caller,
+                           entries[i].name, d, entries[i].value, entries[i].least);
     return TENON_OK;
 }
 
@@ -53,25 +52,25 @@ static bool windows_hold(const pool_problem *p, int d, int64_t pad_end)
     return true;
 }
 
-static tenon_status take_dimension(const char *operation, const tenon_pool_params *params,
+static tenon_status take_dimension(const char *caller, const tenon_pool_params *params,
                                    const pool_views *views, uint32_t d, int at, pool_problem *p)
 {
     const tenon_conv_geometry *g = &params->geometry;
     int64_t size = views->x->shape[2 + d], window = params->window[d];
-    TN_TRY(check_geometry(operation, params, d));
+    TN_TRY(check_geometry(caller, params, d));
     int64_t out = tenon_conv_output_size(g, d, size, window);
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: window[%u] is %" PRId64
                        ", whose sizes overflow: padding %" PRId64 " + %" PRId64
                        ", dilation %" PRId64,
-                       operation, d, window, g->pad_begin[d], g->pad_end[d], g->dilation[d]);
+                       caller, d, window, g->pad_begin[d], g->pad_end[d], g->dilation[d]);
     int64_t reach = (window - 1) * g->dilation[d] + 1;
     if (out == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: window[%u] is %" PRId64 " (%" PRId64
                        " dilated), larger than the padded %s, %" PRId64,
-                       operation, d, window, reach, views->x_name,
+                       caller, d, window, reach, views->x_name,
                        size + g->pad_begin[d] + g->pad_end[d]);
     p->size[at] = size;
     p->out[at] = out;
@@ -85,24 +84,24 @@ static tenon_status take_dimension(const char *operation, const tenon_pool_param
             "%s: params: geometry: with padding %" PRId64 " + %" PRId64
             " along dimension %u a window (%" PRId64
             " dilated) lies in the padding alone, without an element of %s (size %" PRId64 ")",
-            operation, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
+            caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
     return TENON_OK;
 }
 
 /* One window over all of the image. */
-static tenon_status take_global(const char *operation, const pool_views *views, uint32_t d, int at,
+static tenon_status take_global(const char *caller, const pool_views *views, uint32_t d, int at,
                                 pool_problem *p)
 {
     int64_t size = views->x->shape[2 + d];
     if (size == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: size of dimension %u is 0, which leaves nothing to pool", operation,
+                       "%s: %s: size of dimension %u is 0, which leaves nothing to pool", caller,
                        views->x_name, 2 + d);
     p->size[at] = p->window[at] = size;
     return TENON_OK;
 }
 
-static tenon_status take_window(const char *operation, const tenon_pool_params *params,
+static tenon_status take_window(const char *caller, const tenon_pool_params *params,
                                 const pool_views *views, pool_problem *p)
 {
     uint32_t spatial = views->x->rank - 2;
@@ -112,25 +111,24 @@ static tenon_status take_window(const char *operation, const tenon_pool_params *
         int d = i - (3 - (int)spatial);
         p->size[i] = p->out[i] = p->window[i] = p->step[i] = p->dilation[i] = 1;
         if (d >= 0 && global)
-            TN_TRY(take_global(operation, views, (uint32_t)d, i, p));
+            TN_TRY(take_global(caller, views, (uint32_t)d, i, p));
         else if (d >= 0)
-            TN_TRY(take_dimension(operation, params, views, (uint32_t)d, i, p));
+            TN_TRY(take_dimension(caller, params, views, (uint32_t)d, i, p));
         if (!tn_mul_i64(taps, p->window[i], &taps))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: window: its number of taps overflows", operation);
+                           "%s: params: window: its number of taps overflows", caller);
     }
     return TENON_OK;
 }
 
-static tenon_status check_indices(const char *operation, const pool_views *views,
+static tenon_status check_indices(const char *caller, const pool_views *views,
                                   const pool_problem *p)
 {
     const tenon_tensor *indices = views->indices;
     if (p->kind != TENON_POOL_MAX)
-        return indices == NULL
-                   ? TENON_OK
-                   : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                             "%s: indices: an average has none, must be NULL", operation);
+        return indices == NULL ? TENON_OK
+                               : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                                         "%s: indices: an average has none, must be NULL", caller);
     if (indices == NULL && views->image == NULL)
         return TENON_OK;
     int64_t plane;
@@ -139,13 +137,13 @@ static tenon_status check_indices(const char *operation, const pool_views *views
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: indices: i32 cannot number the elements of a plane of %s, %" PRId64
                        "x%" PRId64 "x%" PRId64,
-                       operation, views->x_name, p->size[0], p->size[1], p->size[2]);
+                       caller, views->x_name, p->size[0], p->size[1], p->size[2]);
     if (indices == NULL)
         return TENON_OK;
     if (indices->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", operation,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", caller,
                        tenon_dtype_string(indices->dtype));
-    return tn_shape_check(operation, "indices", indices, views->y->rank, views->y->shape);
+    return tn_shape_check(caller, "indices", indices, views->y->rank, views->y->shape);
 }
 
 /* Strides of sizes of 1 do not count, and must not tell problems apart. */
@@ -155,29 +153,29 @@ static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
         to[d < 2 ? d : d + POOL_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
 }
 
-tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
+tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *p)
 {
     const tenon_tensor *x = views->x;
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(check_params(operation, params));
+    TN_TRY(pool_canonical_check_params(caller, params));
     if (x->rank < 3 || x->rank > POOL_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
-                       operation, views->x_name, x->rank);
-    TN_TRY(take_window(operation, params, views, p));
+                       caller, views->x_name, x->rank);
+    TN_TRY(take_window(caller, params, views, p));
     int64_t shape[POOL_RANK] = {x->shape[0], x->shape[1]};
     memcpy(shape + 2, p->out + POOL_RANK - x->rank, (x->rank - 2) * sizeof *shape);
-    TN_TRY(tn_shape_check(operation, views->y_name, views->y, x->rank, shape));
+    TN_TRY(tn_shape_check(caller, views->y_name, views->y, x->rank, shape));
     if (views->image != NULL)
-        TN_TRY(tn_shape_check(operation, "x", views->image, x->rank, x->shape));
+        TN_TRY(tn_shape_check(caller, "x", views->image, x->rank, x->shape));
     p->dtype = x->dtype;
     p->kind = params->kind;
     p->n = x->shape[0];
     p->c = x->shape[1];
-    TN_TRY(check_indices(operation, views, p));
+    TN_TRY(check_indices(caller, views, p));
     p->flags = (views->indices != NULL ? POOL_HAS_INDICES : 0) |
                (params->kind == TENON_POOL_AVERAGE_INSIDE ? POOL_COUNT_INSIDE : 0);
     copy_strides(p->x, x);

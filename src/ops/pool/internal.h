@@ -44,10 +44,10 @@ extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool
 double tn_pool_elements(const pool_problem *problem, const int64_t size[3]);
 double tn_pool_taps(const pool_problem *problem);
 pool_args tn_pool_arguments(const pool_problem *problem);
-tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
+tenon_status tn_pool_record_forward(const char *caller, tn_recording *recording,
                                     const pool_problem *problem, const pool_args *args,
                                     tn_launch *launch);
-tenon_status tn_pool_record_backward(const char *operation, tn_recording *recording,
+tenon_status tn_pool_record_backward(const char *caller, tn_recording *recording,
                                      const pool_problem *problem, const pool_args *args,
                                      tn_launch *launch);
 
@@ -59,7 +59,7 @@ typedef struct pool_views {
 } pool_views;
 
 /* Fills in a problem from views that have been checked one by one. */
-tenon_status tn_pool_canonicalise(const char *operation, const tenon_pool_params *params,
+tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
 tn_prepare_function tn_pool_prepare, tn_pool_backward_prepare;

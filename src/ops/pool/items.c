@@ -88,7 +88,8 @@ static bool by_groups(const tn_choice *choice)
     return tn_is_solver(choice->solver, &tn_pool_groups);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *pool_items_configure(tenon_context *context, const tn_problem *problem,
+                                        tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
     if (!is_narrow(p) || tn_pool_elements(p, p->size) > INT32_MAX - ITEMS ||
@@ -115,7 +116,7 @@ static tn_launch make_launch(const char *source, const char *kernel, const tn_ch
                        .local = {ITEMS}};
 }
 
-static tenon_status launch_forward(const char *operation, tn_recording *recording,
+static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
@@ -127,10 +128,10 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
     tn_launch launch =
         make_launch("pool/items", by_groups(choice) ? "pool_forward_groups" : "pool_forward_items",
                     choice, &args, lanes);
-    return tn_pool_record_forward(operation, recording, p, &args, &launch);
+    return tn_pool_record_forward(caller, recording, p, &args, &launch);
 }
 
-static tenon_status launch_backward(const char *operation, tn_recording *recording,
+static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
@@ -139,24 +140,24 @@ static tenon_status launch_backward(const char *operation, tn_recording *recordi
     args.side_by_side = by_channels(p->x);
     tn_launch launch =
         make_launch("pool/items_backward", "pool_backward_items", choice, &args, ITEMS);
-    return tn_pool_record_backward(operation, recording, p, &args, &launch);
+    return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
 const tn_solver tn_pool_items = {.name = "items",
                                  .serves =
                                      "planes within 31 bits, on GPUs; a work-item for each result",
-                                 .configure = configure,
+                                 .configure = pool_items_configure,
                                  .launch = launch_forward};
 
 const tn_solver tn_pool_groups = {
     .name = "groups",
     .serves = "planes within 31 bits, on GPUs; a work-group shares the taps of "
               "large windows, such as all of an image",
-    .configure = configure,
+    .configure = pool_items_configure,
     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_items = {
     .name = "items",
     .serves = "planes within 31 bits, on GPUs; a work-item for each result",
-    .configure = configure,
+    .configure = pool_items_configure,
     .launch = launch_backward};

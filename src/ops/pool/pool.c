@@ -8,7 +8,7 @@ static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
 /* Kinds, and whether there are indices and neighbouring work-items have neighbouring channels. */
-static uint64_t paths(const tn_problem *problem)
+static uint64_t pool_paths(const tn_problem *problem)
 {
     const pool_problem *p = (const pool_problem *)problem;
     const uint32_t by_channels = p->x[1] == 1 && p->x[4] != 1;
@@ -18,62 +18,62 @@ static uint64_t paths(const tn_problem *problem)
 }
 
 const tn_family tn_pool_family = {
-    .name = "pool", TN_SOLVERS(solvers), .awkward = tn_pool_awkward, .paths = paths};
+    .name = "pool", TN_SOLVERS(solvers), .awkward = tn_pool_awkward, .paths = pool_paths};
 
 const tn_family tn_pool_backward_family = {.name = "pool_backward",
                                            TN_SOLVERS(backward_solvers),
                                            .awkward = tn_pool_backward_awkward,
-                                           .paths = paths};
+                                           .paths = pool_paths};
 
-static tenon_status check_params(const char *operation, const tenon_pool_params *params)
+static tenon_status pool_check_params(const char *caller, const tenon_pool_params *params)
 {
-    return tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    return tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_POOL_GLOBAL);
 }
 
 tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_pool_params *params = given;
     const tenon_tensor *x = call->operands[POOL_X].view, *y = call->operands[POOL_Y].view;
     const pool_views views = {"x", "y", x, y, call->operands[POOL_INDICES].view, NULL};
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(pool_check_params(caller, params));
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "y", y, "x", x->dtype));
-    TN_TRY(tn_pool_canonicalise(operation, params, &views, (pool_problem *)problem));
+    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
+    TN_TRY(tn_pool_canonicalise(caller, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(y);
     return TENON_OK;
 }
 
-static tenon_status check_sources(const char *operation, const tenon_pool_params *params,
+static tenon_status check_sources(const char *caller, const tenon_pool_params *params,
                                   const tenon_tensor *x, const tenon_tensor *indices)
 {
     if (params->kind == TENON_POOL_MAX && x == NULL && indices == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x and indices are both NULL, the maximum needs one of them", operation);
+                       "%s: x and indices are both NULL, the maximum needs one of them", caller);
     return TENON_OK;
 }
 
 tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_problem *problem,
                                       bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_pool_params *params = given;
     const tenon_tensor *x = call->operands[POOL_BACKWARD_X].view,
                        *dy = call->operands[POOL_BACKWARD_DY].view,
                        *indices = call->operands[POOL_BACKWARD_INDICES].view,
                        *dx = call->operands[POOL_BACKWARD_DX].view;
     const pool_views views = {"dx", "dy", dx, dy, indices, x};
-    TN_TRY(check_params(operation, params));
-    TN_TRY(tn_tensor_check(operation, "dy", dy));
+    TN_TRY(pool_check_params(caller, params));
+    TN_TRY(tn_tensor_check(caller, "dy", dy));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "dy", call->context, dy->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "dx", dx, "dy", dy->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "x", x, "dy", dy->dtype));
-    TN_TRY(check_sources(operation, params, x, indices));
-    TN_TRY(tn_pool_canonicalise(operation, params, &views, (pool_problem *)problem));
+    TN_TRY(tn_float_check(caller, "dy", call->context, dy->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "dx", dx, "dy", dy->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "x", x, "dy", dy->dtype));
+    TN_TRY(check_sources(caller, params, x, indices));
+    TN_TRY(tn_pool_canonicalise(caller, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(dx);
     return TENON_OK;
 }

@@ -72,7 +72,8 @@ static const char *configure_for(tenon_context *context, const pool_problem *p, 
     return NULL;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *pool_solvers_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
     return configure_for(
@@ -87,7 +88,7 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
     if (context->device.is_cpu && !by_channels(choice))
         return configure_for(context, (const pool_problem *)problem, (taps){0, 1.5, TN_SHORT_ROWS},
                              choice);
-    return configure(context, problem, choice);
+    return pool_solvers_configure(context, problem, choice);
 }
 
 pool_args tn_pool_arguments(const pool_problem *p)
@@ -135,8 +136,9 @@ static void share_out(const tenon_context *context, int64_t length, int64_t line
 }
 
 /* `operands` are as the kernels take them, image, y, indices and x; TN_WORKSPACE is none. */
-static tenon_status record(const char *operation, tn_recording *recording, const pool_problem *p,
-                           const pool_args *args, tn_launch *launch, const uint8_t *operands)
+static tenon_status pool_solvers_record(const char *caller, tn_recording *recording,
+                                        const pool_problem *p, const pool_args *args,
+                                        tn_launch *launch, const uint8_t *operands)
 {
     static const uint16_t offset_at[] = {
         offsetof(pool_args, image_offset), offsetof(pool_args, y_offset),
@@ -150,10 +152,10 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     launch->args = args;
     launch->args_size = sizeof *args;
     launch->patches = patches;
-    return tn_record(operation, recording, launch);
+    return tn_record(caller, recording, launch);
 }
 
-tenon_status tn_pool_record_forward(const char *operation, tn_recording *recording,
+tenon_status tn_pool_record_forward(const char *caller, tn_recording *recording,
                                     const pool_problem *p, const pool_args *args, tn_launch *launch)
 {
     bool indices = (p->flags & POOL_HAS_INDICES) != 0;
@@ -165,10 +167,10 @@ tenon_status tn_pool_record_forward(const char *operation, tn_recording *recordi
     launch->operands[1] = POOL_Y;
     launch->operands[2] = indices ? POOL_INDICES : POOL_Y;
     launch->operand_count = 3;
-    return record(operation, recording, p, args, launch, operands);
+    return pool_solvers_record(caller, recording, p, args, launch, operands);
 }
 
-tenon_status tn_pool_record_backward(const char *operation, tn_recording *recording,
+tenon_status tn_pool_record_backward(const char *caller, tn_recording *recording,
                                      const pool_problem *p, const pool_args *args,
                                      tn_launch *launch)
 {
@@ -179,10 +181,10 @@ tenon_status tn_pool_record_backward(const char *operation, tn_recording *record
     for (int i = 0; i < 4; i++) /* dx stands in for what is not read */
         launch->operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
     launch->operand_count = 4;
-    return record(operation, recording, p, args, launch, operands);
+    return pool_solvers_record(caller, recording, p, args, launch, operands);
 }
 
-static tenon_status launch_forward(const char *operation, tn_recording *recording,
+static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
@@ -195,10 +197,10 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
     share_out(recording->context, channels ? p->c : p->out[2],
               p->n * p->out[0] * p->out[1] * (channels ? p->out[2] : p->c), tn_pool_taps(p), &args,
               &launch);
-    return tn_pool_record_forward(operation, recording, p, &args, &launch);
+    return tn_pool_record_forward(caller, recording, p, &args, &launch);
 }
 
-static tenon_status launch_backward(const char *operation, tn_recording *recording,
+static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
@@ -214,18 +216,18 @@ static tenon_status launch_backward(const char *operation, tn_recording *recordi
     share_out(recording->context, channels ? p->c : p->size[2],
               p->n * p->size[0] * p->size[1] * (channels ? p->size[2] : p->c),
               4 + covers * (looks ? tn_pool_taps(p) : 1), &args, &launch);
-    return tn_pool_record_backward(operation, recording, p, &args, &launch);
+    return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
 const tn_solver tn_pool_rows = {.name = "rows",
                                 .serves =
                                     "everything; a line of work lies along the last dimension",
-                                .configure = configure,
+                                .configure = pool_solvers_configure,
                                 .launch = launch_forward};
 
 const tn_solver tn_pool_channels = {.name = "channels",
                                     .serves = "everything; best where the channels are contiguous",
-                                    .configure = configure,
+                                    .configure = pool_solvers_configure,
                                     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_rows = {

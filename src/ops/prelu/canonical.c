@@ -37,8 +37,8 @@ tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_
     tn_space all = {.rank = x->rank, .views = PRELU_VIEWS}, space;
     memcpy(all.shape, x->shape, sizeof all.shape);
     for (uint32_t v = 0; v < PRELU_VIEWS; v++)
-        TN_TRY(tn_broadcast(call->operation, arguments[v].name, arguments[v].view, x->rank,
-                            x->shape, all.stride[v]));
+        TN_TRY(tn_broadcast(call->caller, arguments[v].name, arguments[v].view, x->rank, x->shape,
+                            all.stride[v]));
     make_space(&all, empty, &space);
     memset(problem, 0, sizeof *problem);
     problem->head.size = sizeof *problem;

@@ -15,17 +15,16 @@ const tn_family tn_prelu_backward_family = {
 
 static tenon_status check(const tenon_prelu_params *params, const tn_call *call, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tn_argument *operands = call->operands;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(operation, operands[i].name, operands[i].view));
+        TN_TRY(tn_tensor_check(caller, operands[i].name, operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(
-        tn_float_check(operation, "x", call->context, (tenon_dtype)operands[PRELU_X].view->dtype));
+    TN_TRY(tn_float_check(caller, "x", call->context, (tenon_dtype)operands[PRELU_X].view->dtype));
     TN_TRY(tn_alike_check(call, false));
     for (uint32_t i = PRELU_Y; i < call->operand_count; i++)
-        TN_TRY(tn_same_shape_check(operation, &operands[i],
+        TN_TRY(tn_same_shape_check(caller, &operands[i],
                                    &operands[i == PRELU_DSLOPE ? PRELU_SLOPE : PRELU_X]));
     *empty = tn_tensor_empty(operands[call->operand_count - 1].view);
     return TENON_OK;

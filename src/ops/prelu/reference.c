@@ -133,7 +133,8 @@ typedef struct check_shape {
     int64_t shape[4], gap;
 } check_shape;
 
-static tenon_tensor make_view(const check_shape *shape, uint32_t type, uint32_t view)
+static tenon_tensor prelu_reference_make_view(const check_shape *shape, uint32_t type,
+                                              uint32_t view)
 {
     const bool is_slope = view == PRELU_SLOPE || view == PRELU_DSLOPE;
     tenon_tensor result = {.dtype = (tenon_dtype)type,
@@ -166,7 +167,7 @@ bool tn_prelu_backward_awkward(const tn_problem *problem, const tn_choice *choic
         return false;
     tn_awkward_begin(c, &tn_operation_prelu_backward);
     for (uint32_t v = 0; v < PRELU_VIEWS; v++)
-        c->views[v] =
-            make_view(&shapes[number], ((const prelu_backward_problem *)problem)->dtype, v);
+        c->views[v] = prelu_reference_make_view(
+            &shapes[number], ((const prelu_backward_problem *)problem)->dtype, v);
     return true;
 }

@@ -35,7 +35,7 @@ static const char *configure_forward(tenon_context *context, const tn_problem *p
     return NULL;
 }
 
-static tenon_status launch_forward(const char *operation, tn_recording *recording,
+static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
     walk_args args = {.rank = 0};
@@ -44,7 +44,7 @@ static tenon_status launch_forward(const char *operation, tn_recording *recordin
                             .options = choice->options,
                             .kernel = "forward",
                             .args_size = sizeof args};
-    return tn_pointwise_record(operation, recording, p, rows, &args,
+    return tn_pointwise_record(caller, recording, p, rows, &args,
                                tn_pointwise_share(recording->context, p, tn_gpu_lanes(p->to)));
 }
 
@@ -142,8 +142,8 @@ static void global_size(const prelu_backward_problem *p, way w, const prelu_args
 
 /* Elements of a vector that is not filled by neighbours are single ones; much costs a CPU, too, to
  * take a little of each of many rows, which lie in as many pages. */
-static tn_work work_of(tenon_context *context, const prelu_backward_problem *p,
-                       const prelu_layout *layout)
+static tn_work prelu_solvers_work_of(tenon_context *context, const prelu_backward_problem *p,
+                                     const prelu_layout *layout)
 {
     const prelu_args *args = &layout->args;
     const uint32_t d = vector_dimension(p, layout->way);
@@ -166,7 +166,8 @@ static tn_work work_of(tenon_context *context, const prelu_backward_problem *p,
                      .reads = vectors && !hops ? TN_SIDE_BY_SIDE : TN_APART};
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *prelu_solvers_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     const bool split = (choice->solver->variant & SPLIT) != 0;
@@ -178,7 +179,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (split)
         choice->workspace =
             (uint64_t)layout->args.segments * (uint64_t)layout->args.slopes * tn_acc_size(p->dtype);
-    const tn_work work = work_of(context, p, layout);
+    const tn_work work = prelu_solvers_work_of(context, p, layout);
     const tn_work finish = {.launches = 1,
                             .follows = true,
                             .single_elements =
@@ -192,8 +193,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording,
-                           const prelu_backward_problem *p, tn_launch launch)
+static tenon_status prelu_solvers_record(const char *caller, tn_recording *recording,
+                                         const prelu_backward_problem *p, tn_launch launch)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     tn_patch patches[PRELU_VIEWS + 1];
@@ -210,11 +211,11 @@ static tenon_status record(const char *operation, tn_recording *recording,
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     for (int d = 0; d < 3 && recording->context->device.is_cpu; d++)
         launch.local[d] = 1;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status prelu_solvers_launch(const char *caller, tn_recording *recording,
+                                         const tn_problem *problem, const tn_choice *choice)
 {
     const prelu_backward_problem *p = (const prelu_backward_problem *)problem;
     const prelu_layout *layout = TN_LAYOUT(const prelu_layout, choice);
@@ -230,7 +231,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                       .args = &args};
     sums.operands[PRELU_VIEWS] = args.segments > 1 ? TN_WORKSPACE : PRELU_DSLOPE;
     global_size(p, layout->way, &args, sums.global);
-    TN_TRY(record(operation, recording, p, sums));
+    TN_TRY(prelu_solvers_record(caller, recording, p, sums));
     if (args.segments == 1)
         return TENON_OK;
     args.slopes_each = cpu ? tn_max_i64(CPU_WORK / args.segments, 1) : 1;
@@ -241,19 +242,19 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                               .operands = {TN_WORKSPACE, PRELU_DSLOPE},
                               .operand_count = 2,
                               .args = &args};
-    return record(operation, recording, p, finish);
+    return prelu_solvers_record(caller, recording, p, finish);
 }
 
 const tn_solver tn_prelu_along = {.name = "along",
                                   .serves = "everything; vectors lie along what is summed",
                                   .variant = ALONG,
-                                  .configure = configure,
-                                  .launch = launch};
+                                  .configure = prelu_solvers_configure,
+                                  .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across = {.name = "across",
                                    .serves = "everything; vectors lie across the slopes",
                                    .variant = ACROSS,
-                                   .configure = configure,
-                                   .launch = launch};
+                                   .configure = prelu_solvers_configure,
+                                   .launch = prelu_solvers_launch};
 
 /* Sums long enough to be shared out. */
 const tn_solver tn_prelu_along_split = {
@@ -262,13 +263,13 @@ const tn_solver tn_prelu_along_split = {
     .needs = "workspace for partial sums",
     .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
     .variant = ALONG | SPLIT,
-    .configure = configure,
-    .launch = launch};
+    .configure = prelu_solvers_configure,
+    .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across_split = {
     .name = "across_split",
     .serves = "sums long enough to be shared out; vectors lie across the slopes",
     .needs = "workspace for partial sums",
     .awkward = ";; rows=3301 columns=5",
     .variant = ACROSS | SPLIT,
-    .configure = configure,
-    .launch = launch};
+    .configure = prelu_solvers_configure,
+    .launch = prelu_solvers_launch};

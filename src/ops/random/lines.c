@@ -9,7 +9,8 @@
 #define GPU_CHUNK 64
 #define GPU_PARTS 4
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *random_lines_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
 {
     static const uint32_t numbers[] = {[TENON_RANDOM_UNIFORM] = 4, [TENON_RANDOM_NORMAL] = 2, 0};
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
@@ -34,5 +35,5 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 const tn_solver tn_random_lines = {
     .name = "lines",
     .serves = "everything; vectors are neighbouring blocks of random words",
-    .configure = configure,
+    .configure = random_lines_configure,
     .launch = tn_lines_launch_choice};

@@ -72,43 +72,43 @@ static void set_scalars(const tenon_random_params *params, tenon_dtype dtype,
     }
 }
 
-static tenon_status check_interval(const char *operation, const tenon_random_params *params,
+static tenon_status check_interval(const char *caller, const tenon_random_params *params,
                                    tenon_dtype dtype)
 {
     const double any = (double)INFINITY;
     double least, most;
-    TN_TRY(tn_number_check(operation, "low", params->low, -any, any));
-    TN_TRY(tn_number_check(operation, "high", params->high, -any, any));
+    TN_TRY(tn_number_check(caller, "low", params->low, -any, any));
+    TN_TRY(tn_number_check(caller, "high", params->high, -any, any));
     if (!(params->low < params->high))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: low is %g, must be less than high, which is %g", operation,
+                       "%s: params: low is %g, must be less than high, which is %g", caller,
                        params->low, params->high);
     if (!isfinite(rounded(dtype, params->low)) || !isfinite(rounded(dtype, params->high)) ||
         !isfinite(rounded(accumulator(dtype), params->high - params->low)))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: low and high are %g and %g, beyond the range of %s", operation,
+                       "%s: params: low and high are %g and %g, beyond the range of %s", caller,
                        params->low, params->high, tenon_dtype_string(dtype));
     if (!tn_random_limits(dtype, params->low, params->high, &least, &most))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: low and high are %.17g and %.17g, between which there is no %s",
-                       operation, params->low, params->high, tenon_dtype_string(dtype));
+                       caller, params->low, params->high, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
-static tenon_status check_params(const char *operation, const tenon_random_params *params,
-                                 tenon_dtype dtype)
+static tenon_status random_check_params(const char *caller, const tenon_random_params *params,
+                                        tenon_dtype dtype)
 {
     const double most = accumulator(dtype) == TENON_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_kind_check(operation, "kind", params->kind, TENON_RANDOM_BERNOULLI,
-                         "tenon_random_kind"));
-    TN_TRY(tn_reserved_check(operation, params->reserved));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(
+        tn_kind_check(caller, "kind", params->kind, TENON_RANDOM_BERNOULLI, "tenon_random_kind"));
+    TN_TRY(tn_reserved_check(caller, params->reserved));
     if (params->kind == TENON_RANDOM_UNIFORM)
-        return check_interval(operation, params, dtype);
+        return check_interval(caller, params, dtype);
     if (params->kind == TENON_RANDOM_BERNOULLI)
-        return tn_number_check(operation, "probability", params->probability, 0, 1);
-    TN_TRY(tn_number_check(operation, "mean", params->mean, -most, most));
-    return tn_number_check(operation, "deviation", params->deviation, 0, most);
+        return tn_number_check(caller, "probability", params->probability, 0, 1);
+    TN_TRY(tn_number_check(caller, "mean", params->mean, -most, most));
+    return tn_number_check(caller, "deviation", params->deviation, 0, most);
 }
 
 static bool is_integer(uint32_t kind, tenon_dtype dtype)
@@ -122,8 +122,8 @@ tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *pro
     const tenon_tensor *y = call->operands[RANDOM_Y].view;
     TN_TRY(tn_call_check_views(call));
     if (!is_integer(params->kind, y->dtype))
-        TN_TRY(tn_float_check(call->operation, "y", call->context, y->dtype));
-    TN_TRY(check_params(call->operation, params, y->dtype));
+        TN_TRY(tn_float_check(call->caller, "y", call->context, y->dtype));
+    TN_TRY(random_check_params(call->caller, params, y->dtype));
     *empty = tn_tensor_empty(y);
     tn_lines_canonicalise(&y, RANDOM_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->kind = params->kind;

@@ -27,54 +27,52 @@ static bool is_place(uint32_t kind)
     return kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
 }
 
-static tenon_status check_params(const char *operation, const tenon_reduce_params *params)
+static tenon_status reduce_check_params(const char *caller, const tenon_reduce_params *params)
 {
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(
-        tn_kind_check(operation, "kind", params->kind, TENON_REDUCE_VARIANCE, "tenon_reduce_kind"));
-    return tn_reserved_check(operation, params->reserved);
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_REDUCE_VARIANCE, "tenon_reduce_kind"));
+    return tn_reserved_check(caller, params->reserved);
 }
 
 /* What the number of elements along the axes allows. */
-static tenon_status check_size(const char *operation, const tenon_reduce_params *params,
-                               int64_t size)
+static tenon_status check_size(const char *caller, const tenon_reduce_params *params, int64_t size)
 {
     uint32_t kind = params->kind;
     bool may_be_empty =
         kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
     if (size == 0 && !may_be_empty)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which %s needs", operation,
+                       "%s: x: has no element along the axes, which %s needs", caller,
                        tn_reduce_words[kind]);
     if (kind == TENON_REDUCE_VARIANCE && size <= params->correction)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: correction is %u, must be less than the elements along the "
                        "axes, %" PRId64,
-                       operation, params->correction, size);
+                       caller, params->correction, size);
     if (is_place(kind) && size > INT64_C(1) + INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: y: i32 cannot number the %" PRId64 " elements along the axes",
-                       operation, size);
+                       "%s: y: i32 cannot number the %" PRId64 " elements along the axes", caller,
+                       size);
     return TENON_OK;
 }
 
 static tenon_status check_result(const tn_call *call, const tenon_reduce_params *params, uint32_t i,
                                  const tn_axes *axes)
 {
-    const char *operation = call->operation, *name = call->operands[i].name;
+    const char *caller = call->caller, *name = call->operands[i].name;
     const tenon_tensor *view = call->operands[i].view, *x = call->operands[REDUCE_X].view;
     if (!is_place(params->kind))
-        TN_TRY(tn_reduced_dtype_check(operation, name, view, x));
+        TN_TRY(tn_reduced_dtype_check(caller, name, view, x));
     else if (view->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be i32", operation, name,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be i32", caller, name,
                        tenon_dtype_string(view->dtype));
-    return tn_reduced_shape_check(operation, name, view, x, axes);
+    return tn_reduced_shape_check(caller, name, view, x, axes);
 }
 
 /* Operands are x, y, or x, mean, variance. */
 tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_reduce_params *params = given;
     const tn_argument *operands = call->operands;
     const tenon_tensor *x = operands[REDUCE_X].view;
@@ -82,20 +80,20 @@ tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *pro
     const uint32_t y = call->operand_count - 1;
     tn_reduction_problem *p = (tn_reduction_problem *)problem;
     tn_axes axes;
-    TN_TRY(check_params(operation, params));
+    TN_TRY(reduce_check_params(caller, params));
     if (moments && params->kind != TENON_REDUCE_VARIANCE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be variance",
-                       operation, tn_reduce_words[params->kind]);
-    TN_TRY(tn_tensor_check(operation, "x", x));
+                       caller, tn_reduce_words[params->kind]);
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
-    TN_TRY(tn_axes_check(operation, params->axis_count, params->axes, x->rank, "x", &axes));
+    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_axes_check(caller, params->axis_count, params->axes, x->rank, "x", &axes));
     for (uint32_t i = REDUCE_Y; i <= y; i++)
         TN_TRY(check_result(call, params, i, &axes));
     if (moments)
-        TN_TRY(tn_same_dtype_check(operation, "variance", operands[MOMENTS_VARIANCE].view, "mean",
+        TN_TRY(tn_same_dtype_check(caller, "variance", operands[MOMENTS_VARIANCE].view, "mean",
                                    operands[MOMENTS_MEAN].view->dtype));
-    TN_TRY(check_size(operation, params, tn_axes_size(&axes, x)));
+    TN_TRY(check_size(caller, params, tn_axes_size(&axes, x)));
     const tenon_tensor *const views[REDUCTION_VIEWS] = {
         [REDUCTION_X] = x,
         [REDUCTION_Y] = operands[y].view,

@@ -17,18 +17,18 @@ const tn_family tn_softmax_backward_family = {.name = "softmax_backward",
 static tenon_status check_views(const tn_call *call)
 {
     char s[160], s0[160];
-    const char *operation = call->operation, *name0 = call->operands[0].name;
+    const char *caller = call->caller, *name0 = call->operands[0].name;
     const tenon_tensor *first = call->operands[0].view;
     for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(operation, call->operands[i].name, call->operands[i].view));
+        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, name0, call->context, first->dtype));
+    TN_TRY(tn_float_check(caller, name0, call->context, first->dtype));
     for (uint32_t i = 1; i < call->operand_count; i++) {
         const tenon_tensor *view = call->operands[i].view;
-        TN_TRY(tn_same_dtype_check(operation, call->operands[i].name, view, name0, first->dtype));
+        TN_TRY(tn_same_dtype_check(caller, call->operands[i].name, view, name0, first->dtype));
         if (!tn_tensor_same_shape(first, view))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: shape is %s, must be that of %s, %s", operation,
+                           "%s: %s: shape is %s, must be that of %s, %s", caller,
                            call->operands[i].name, tn_shape_text(view->rank, view->shape, s), name0,
                            tn_shape_text(first->rank, first->shape, s0));
     }
@@ -37,19 +37,19 @@ static tenon_status check_views(const tn_call *call)
 
 tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_softmax_params *params = given;
     const tenon_tensor *views[TENON_ROWS_VIEWS] = {0}, *x = call->operands[0].view;
     const bool backward = call->operand_count == SOFTMAX_BACKWARD_OPERANDS;
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags,
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_SOFTMAX_LOG));
-    TN_TRY(tn_reserved_check(operation, params->reserved));
+    TN_TRY(tn_reserved_check(caller, params->reserved));
     TN_TRY(check_views(call));
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;
-    TN_TRY(tn_axis_check(operation, params->axis, x->rank, call->operands[0].name, &axis));
+    TN_TRY(tn_axis_check(caller, params->axis, x->rank, call->operands[0].name, &axis));
     *empty = tn_tensor_empty(x);
     tn_rows_canonicalise(views, call->operand_count, call->operand_count - 1, axis, p);
     p->backward = backward;

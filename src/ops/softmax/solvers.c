@@ -6,26 +6,26 @@
 #include <stdio.h>
 
 /* The kernels forward_rows, backward_columns and so on. */
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status softmax_solvers_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
     const bool by_team = tn_is_solver(choice->solver, &tn_softmax_group);
     const char *direction = ((const tn_rows_problem *)problem)->backward ? "backward" : "forward";
     char source[32], kernel[32];
     snprintf(source, sizeof source, "softmax/%s%s", direction, by_team ? "_group" : "");
     snprintf(kernel, sizeof kernel, "%s_%s", direction, choice->solver->name);
-    return tn_rows_launch(operation, recording, problem, choice, source, kernel);
+    return tn_rows_launch(caller, recording, problem, choice, source, kernel);
 }
 
 const tn_solver tn_softmax_rows = {.name = "rows",
                                    .serves = "everything; vectors lie along the axis",
                                    .configure = tn_rows_configure,
-                                   .launch = launch};
+                                   .launch = softmax_solvers_launch};
 
 const tn_solver tn_softmax_columns = {.name = "columns",
                                       .serves = "everything; vectors lie across the axis",
                                       .configure = tn_columns_configure,
-                                      .launch = launch};
+                                      .launch = softmax_solvers_launch};
 
 const tn_solver tn_softmax_group = {
     .name = "group",
@@ -34,4 +34,4 @@ const tn_solver tn_softmax_group = {
     .awkward = TN_ROWS_GROUP_AWKWARD,
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = tn_rows_group_configure,
-    .launch = launch};
+    .launch = softmax_solvers_launch};

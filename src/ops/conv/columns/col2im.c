@@ -22,7 +22,8 @@ static bool channels_last(const col2im_problem *p)
 
 /* Vectors on a CPU, along what is contiguous, in the columns above all; on a GPU neighbours in
  * neighbouring work-items. */
-static tn_work work_of(tenon_context *context, const col2im_problem *p, const tn_solver *solver)
+static tn_work conv_columns_col2im_work_of(tenon_context *context, const col2im_problem *p,
+                                           const tn_solver *solver)
 {
     const conv_window *v = &p->window;
     const double image =
@@ -42,10 +43,11 @@ static tn_work work_of(tenon_context *context, const col2im_problem *p, const tn
     return work;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_columns_col2im_configure(tenon_context *context, const tn_problem *problem,
+                                                 tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
-    const tn_work work = work_of(context, p, choice->solver);
+    const tn_work work = conv_columns_col2im_work_of(context, p, choice->solver);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
                       "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u -DTENON_COL_ACC=%u",
@@ -92,8 +94,9 @@ static bool is_read(const col2im_problem *p, int operand)
     }
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const col2im_problem *p,
-                           const tn_choice *choice, const col2im_args *args, tn_launch launch)
+static tenon_status conv_columns_col2im_record(const char *caller, tn_recording *recording,
+                                               const col2im_problem *p, const tn_choice *choice,
+                                               const col2im_args *args, tn_launch launch)
 {
     static const uint16_t offset_at[] = {
         offsetof(col2im_args, col_offset), offsetof(col2im_args, res_offset),
@@ -123,10 +126,10 @@ static tenon_status record(const char *operation, tn_recording *recording, const
     launch.args = args;
     launch.args_size = sizeof *args;
     launch.patches = patches;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch_elements(const char *operation, tn_recording *recording,
+static tenon_status launch_elements(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
@@ -136,10 +139,10 @@ static tenon_status launch_elements(const char *operation, tn_recording *recordi
     args.run = channels_last(p);
     launch.global[0] = (size_t)(size[0] * size[1] * size[2] * p->c);
     launch.global[1] = 1;
-    return record(operation, recording, p, choice, &args, launch);
+    return conv_columns_col2im_record(caller, recording, p, choice, &args, launch);
 }
 
-static tenon_status launch_rows(const char *operation, tn_recording *recording,
+static tenon_status launch_rows(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
@@ -149,10 +152,10 @@ static tenon_status launch_rows(const char *operation, tn_recording *recording,
     args.run = tn_max_i64(1, tn_min_i64(rows, CPU_WORK / p->window.size[2]));
     launch.global[0] = (size_t)tn_ceil_div(rows, args.run);
     launch.global[1] = (size_t)(p->c * p->window.size[0]);
-    return record(operation, recording, p, choice, &args, launch);
+    return conv_columns_col2im_record(caller, recording, p, choice, &args, launch);
 }
 
-static tenon_status launch_channels(const char *operation, tn_recording *recording,
+static tenon_status launch_channels(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
@@ -162,43 +165,45 @@ static tenon_status launch_channels(const char *operation, tn_recording *recordi
     args.run = tn_max_i64(1, tn_min_i64(width, CPU_WORK / p->c));
     launch.global[0] = (size_t)tn_ceil_div(width, args.run);
     launch.global[1] = (size_t)(p->window.size[0] * p->window.size[1]);
-    return record(operation, recording, p, choice, &args, launch);
+    return conv_columns_col2im_record(caller, recording, p, choice, &args, launch);
 }
 
 const tn_solver tn_col2im_elements = {.name = "elements",
                                       .serves = "everything; chosen on GPUs",
-                                      .configure = configure,
+                                      .configure = conv_columns_col2im_configure,
                                       .launch = launch_elements};
 
 const tn_solver tn_col2im_rows = {.name = "rows",
                                   .serves = "everything; vectors lie along w",
-                                  .configure = configure,
+                                  .configure = conv_columns_col2im_configure,
                                   .launch = launch_rows};
 
 const tn_solver tn_col2im_channels = {.name = "channels",
                                       .serves = "everything; vectors lie along the channels",
-                                      .configure = configure,
+                                      .configure = conv_columns_col2im_configure,
                                       .launch = launch_channels};
 
 static const tn_solver *const solvers[] = {&tn_col2im_channels, &tn_col2im_rows,
                                            &tn_col2im_elements};
 
-static uint64_t paths(const tn_problem *problem)
+static uint64_t conv_columns_col2im_paths(const tn_problem *problem)
 {
     const col2im_problem *p = (const col2im_problem *)problem;
     return tn_epilogue_paths(p->flags, p->activation);
 }
 
-const tn_family tn_col2im_family = {
-    .name = "col2im", TN_SOLVERS(solvers), .awkward = tn_col2im_awkward, .paths = paths};
+const tn_family tn_col2im_family = {.name = "col2im",
+                                    TN_SOLVERS(solvers),
+                                    .awkward = tn_col2im_awkward,
+                                    .paths = conv_columns_col2im_paths};
 
-tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
+tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *p)
 {
     static const uint8_t operand[COL2IM_OPERANDS] = {OPERAND_COL, OPERAND_X, OPERAND_X, OPERAND_X};
     im2col_problem unfolding;
-    TN_TRY(tn_im2col_canonicalise(operation, params, x, col, &unfolding));
+    TN_TRY(tn_im2col_canonicalise(caller, params, x, col, &unfolding));
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
@@ -215,16 +220,16 @@ tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_pa
 
 tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_im2col_params *params = given;
     const tenon_tensor *col = call->operands[OPERAND_COL].view, *x = call->operands[OPERAND_X].view;
     const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "col", col));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(caller, "col", col));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "col", call->context, col->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "x", x, "col", col->dtype));
-    TN_TRY(tn_col2im_canonicalise(operation, params, col, x, (col2im_problem *)problem));
+    TN_TRY(tn_float_check(caller, "col", call->context, col->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "x", x, "col", col->dtype));
+    TN_TRY(tn_col2im_canonicalise(caller, params, col, x, (col2im_problem *)problem));
     *empty = tn_tensor_empty(x);
     tn_conv_scalars(&epilogue, call->scalars);
     return TENON_OK;
@@ -237,7 +242,7 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     const tn_argument *o = call->operands;
     const tenon_tensor *col = o[COL2IM_COL].view, *x = o[COL2IM_X].view;
     col2im_problem *p = (col2im_problem *)head;
-    TN_TRY(tn_col2im_canonicalise(call->operation, &params->columns, col, x, p));
+    TN_TRY(tn_col2im_canonicalise(call->caller, &params->columns, col, x, p));
     p->activation = params->epilogue.activation.kind;
     p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_RES].view, o[COL2IM_BIAS].view);
     p->col_acc = col->dtype != x->dtype;

@@ -17,7 +17,7 @@ static bool is_channels(const tn_choice *choice)
 
 /* What is written along the contiguous dimension goes faster; where neither solver's is, no two
  * elements are neighbours. */
-static tn_work work_of(const im2col_problem *p, bool channels)
+static tn_work conv_columns_im2col_work_of(const im2col_problem *p, bool channels)
 {
     const conv_window *v = &p->window;
     const double columns =
@@ -33,12 +33,13 @@ static tn_work work_of(const im2col_problem *p, bool channels)
     return work;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_columns_im2col_configure(tenon_context *context, const tn_problem *problem,
+                                                 tn_choice *choice)
 {
     const im2col_problem *p = (const im2col_problem *)problem;
     if (is_channels(choice) && p->col[1] != 1)
         choice->never_chosen = "the columns are not contiguous along the channels";
-    const tn_work work = work_of(p, is_channels(choice));
+    const tn_work work = conv_columns_im2col_work_of(p, is_channels(choice));
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u", (unsigned)p->dtype);
     return NULL;
@@ -53,9 +54,9 @@ static im2col_args arguments(const im2col_problem *p)
     return args;
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const im2col_problem *p,
-                           const tn_choice *choice, im2col_args *args, int64_t width,
-                           int64_t height)
+static tenon_status conv_columns_im2col_record(const char *caller, tn_recording *recording,
+                                               const im2col_problem *p, const tn_choice *choice,
+                                               im2col_args *args, int64_t width, int64_t height)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     uint8_t x = (uint8_t)p->x_operand, col = (uint8_t)p->col_operand;
@@ -78,7 +79,7 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                         .args_size = sizeof *args,
                         .patches = patches,
                         .patch_count = 2};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 /* A CPU's work-item takes all of a line, or all channels of a pixel, and as many of them as make it
@@ -91,8 +92,8 @@ static void share_out(const tn_recording *recording, int64_t length, int64_t lin
     args->lines = cpu ? tn_min_i64(lines, tn_ceil_div(CPU_ELEMENTS, args->run)) : 1;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_columns_im2col_launch(const char *caller, tn_recording *recording,
+                                               const tn_problem *problem, const tn_choice *choice)
 {
     const im2col_problem *p = (const im2col_problem *)problem;
     const conv_window *v = &p->window;
@@ -102,21 +103,21 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     im2col_args args = arguments(p);
     share_out(recording, length, lines, &args);
     const int64_t across = tn_ceil_div(length, args.run), down = tn_ceil_div(lines, args.lines);
-    return by_channels
-               ? record(operation, recording, p, choice, &args, across * tn_window_taps(v), down)
-               : record(operation, recording, p, choice, &args, across * down,
-                        p->c * tn_window_taps(v));
+    return by_channels ? conv_columns_im2col_record(caller, recording, p, choice, &args,
+                                                    across * tn_window_taps(v), down)
+                       : conv_columns_im2col_record(caller, recording, p, choice, &args,
+                                                    across * down, p->c * tn_window_taps(v));
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",
                                   .serves = "everything; best where columns are contiguous along q",
-                                  .configure = configure,
-                                  .launch = launch};
+                                  .configure = conv_columns_im2col_configure,
+                                  .launch = conv_columns_im2col_launch};
 
 const tn_solver tn_im2col_channels = {.name = "channels",
                                       .serves = "columns contiguous along the channels",
-                                      .configure = configure,
-                                      .launch = launch};
+                                      .configure = conv_columns_im2col_configure,
+                                      .launch = conv_columns_im2col_launch};
 
 static const tn_solver *const solvers[] = {&tn_im2col_channels, &tn_im2col_rows};
 
@@ -125,15 +126,15 @@ const tn_family tn_im2col_family = {
 
 tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_im2col_params *params = given;
     const tenon_tensor *x = call->operands[IM2COL_X].view, *col = call->operands[IM2COL_COL].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(operation, "x", x));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_tensor_check(caller, "x", x));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_float_check(operation, "x", call->context, x->dtype));
-    TN_TRY(tn_same_dtype_check(operation, "col", col, "x", x->dtype));
-    TN_TRY(tn_im2col_canonicalise(operation, params, x, col, (im2col_problem *)problem));
+    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    TN_TRY(tn_same_dtype_check(caller, "col", col, "x", x->dtype));
+    TN_TRY(tn_im2col_canonicalise(caller, params, x, col, (im2col_problem *)problem));
     *empty = tn_tensor_empty(col);
     return TENON_OK;
 }

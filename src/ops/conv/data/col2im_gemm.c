@@ -84,7 +84,7 @@ static void choose_block(const conv_problem *p, int64_t room, layout *l)
     }
 }
 
-static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+static void conv_data_col2im_gemm_lay_out(tenon_context *context, const conv_problem *p, layout *l)
 {
     int64_t size = (int64_t)tn_acc_size(p->dtype);
     uint64_t limit = p->head.workspace_limit;
@@ -107,7 +107,7 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     }
 }
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_data_col2im_gemm_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     int64_t size;
@@ -149,8 +149,8 @@ static void column_strides(const conv_problem *p, const layout *l, const span *b
     stride[5] = v->out[1] * stride[6];
 }
 
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[6],
-                              const int64_t stride[6])
+static tenon_tensor conv_data_col2im_gemm_make_view(const conv_problem *p, const int64_t shape[6],
+                                                    const int64_t stride[6])
 {
     tenon_tensor view = {.dtype = tn_conv_sum_type(p->dtype), .rank = 6};
     memcpy(view.shape, shape, 6 * sizeof *shape);
@@ -159,7 +159,7 @@ static tenon_tensor make_view(const conv_problem *p, const int64_t shape[6],
 }
 
 /* Columns [image, group, o, p, taps, q] = filters transposed · y. */
-static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
+static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
                                   const span *b, gemm_problem *product)
 {
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
@@ -175,10 +175,10 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     const int64_t y_stride[] = {y[0], p->k * y[1], y[2], y[3], y[1], y[4]};
     const int64_t c_shape[] = {b->images, b->groups, out[0], out[1], rows, out[2]};
     const int64_t c_stride[] = {c[0], rows * tap, c[5], c[6], tap, c[7]};
-    const tenon_tensor w_view = make_view(p, w_shape, w_stride),
-                       y_view = make_view(p, y_shape, y_stride),
-                       c_view = make_view(p, c_shape, c_stride);
-    TN_TRY(tn_gemm_canonicalise(operation, &params, &w_view, &y_view, NULL, NULL, &c_view, product,
+    const tenon_tensor w_view = conv_data_col2im_gemm_make_view(p, w_shape, w_stride),
+                       y_view = conv_data_col2im_gemm_make_view(p, y_shape, y_stride),
+                       c_view = conv_data_col2im_gemm_make_view(p, c_shape, c_stride);
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &w_view, &y_view, NULL, NULL, &c_view, product,
                                 &empty));
     const uint8_t operand[GEMM_OPERANDS] = {
         [GEMM_A] = l->packs_w ? TN_WORKSPACE : p->operand[CONV_W],
@@ -227,8 +227,8 @@ static span first_span(const layout *l)
 }
 
 /* The products, the columns written and read again, and what goes before all of them. */
-static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
-                     tn_choice *choice)
+static void conv_data_col2im_gemm_add_time(tenon_context *context, const conv_problem *p,
+                                           const layout *l, tn_choice *choice)
 {
     const span b = first_span(l);
     const double blocks =
@@ -255,24 +255,25 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
 }
 
 /* What is its own are the layouts; GEMM and col2im check their variants by themselves. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_data_col2im_gemm_configure(tenon_context *context,
+                                                   const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(p);
+    const char *why = conv_data_col2im_gemm_refuses(p);
     if (why != NULL)
         return why;
-    lay_out(context, p, l);
+    conv_data_col2im_gemm_lay_out(context, p, l);
     const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
-    add_time(context, p, l, choice);
+    conv_data_col2im_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u",
                       p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                       tn_lanes(context, p->dtype));
     return NULL;
 }
 
-static tenon_status record_pack_w(const char *operation, tn_recording *recording,
+static tenon_status record_pack_w(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const layout *l)
 {
     const int64_t *f = p->window.filter, *w = p->w;
@@ -282,10 +283,10 @@ static tenon_status record_pack_w(const char *operation, tn_recording *recording
                             .stride = {w[0], w[1], w[2], w[3], w[4]}};
     if (l->channel_last)
         tn_conv_move_last(&packing, 1);
-    return tn_conv_record_pack(operation, recording, &packing);
+    return tn_conv_record_pack(caller, recording, &packing);
 }
 
-static tenon_status record_pack_y(const char *operation, tn_recording *recording,
+static tenon_status record_pack_y(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const layout *l, int64_t image,
                                   int64_t images)
 {
@@ -298,36 +299,36 @@ static tenon_status record_pack_y(const char *operation, tn_recording *recording
                             .stride = {y[0], y[1], y[2], y[3], y[4]}};
     if (l->by_taps)
         tn_conv_move_last(&packing, 1);
-    return tn_conv_record_pack(operation, recording, &packing);
+    return tn_conv_record_pack(caller, recording, &packing);
 }
 
-static tenon_status record_block(const char *operation, tn_recording *recording,
-                                 const conv_problem *p, const layout *l, const span *block)
+static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
+                                 const layout *l, const span *block)
 {
     gemm_problem product;
     col2im_problem fold = fold_problem(p, l, block);
-    TN_TRY(block_product(operation, p, l, block, &product));
-    TN_TRY(tn_gemm_record(operation, recording, &product));
-    return tn_problem_record(operation, recording, &tn_col2im_family, &fold.head);
+    TN_TRY(block_product(caller, p, l, block, &product));
+    TN_TRY(tn_gemm_record(caller, recording, &product));
+    return tn_problem_record(caller, recording, &tn_col2im_family, &fold.head);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_data_col2im_gemm_launch(const char *caller, tn_recording *recording,
+                                                 const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
     span b = first_span(l);
     if (l->packs_w)
-        TN_TRY(record_pack_w(operation, recording, p, l));
+        TN_TRY(record_pack_w(caller, recording, p, l));
     for (b.image = 0; b.image < p->n; b.image += l->images) {
         b.images = tn_min_i64(l->images, p->n - b.image);
         if (l->packs_y)
-            TN_TRY(record_pack_y(operation, recording, p, l, b.image, b.images));
+            TN_TRY(record_pack_y(caller, recording, p, l, b.image, b.images));
         for (b.group = 0; b.group < p->groups; b.group += l->groups)
             for (b.channel = 0; b.channel < p->c; b.channel += l->channels) {
                 b.groups = tn_min_i64(l->groups, p->groups - b.group);
                 b.channels = tn_min_i64(l->channels, p->c - b.channel);
-                TN_TRY(record_block(operation, recording, p, l, &b));
+                TN_TRY(record_block(caller, recording, p, l, &b));
             }
     }
     return TENON_OK;
@@ -338,5 +339,5 @@ const tn_solver tn_conv_backward_data_col2im_gemm = {
     .serves = "everything",
     .needs = "workspace for columns; works by images, groups or channels that "
              "fit the limit",
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_data_col2im_gemm_configure,
+    .launch = conv_data_col2im_gemm_launch};

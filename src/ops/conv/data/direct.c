@@ -9,7 +9,8 @@
 
 #define LOCAL_SIZE 32
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_data_direct_configure(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = tn_conv_direct_work(p);
@@ -19,8 +20,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_data_direct_launch(const char *caller, tn_recording *recording,
+                                            const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const conv_window *v = &p->window;
@@ -39,8 +40,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     launch.global[0] = (size_t)tn_round_up(v->size[0] * v->size[1] * v->size[2], LOCAL_SIZE);
     launch.global[1] = (size_t)(p->groups * p->c);
     launch.global[2] = (size_t)p->n;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-const tn_solver tn_conv_backward_data_direct = {
-    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};
+const tn_solver tn_conv_backward_data_direct = {.name = "direct",
+                                                .serves = "everything",
+                                                .configure = conv_data_direct_configure,
+                                                .launch = conv_data_direct_launch};

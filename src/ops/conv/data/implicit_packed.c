@@ -106,8 +106,8 @@ static void share_out(tenon_context *context, const conv_problem *p, layout *l)
 }
 
 /* NULL, or why it does not fit. */
-static const char *lay_out(tenon_context *context, const conv_problem *p, const int32_t *values,
-                           layout *l)
+static const char *conv_data_implicit_packed_lay_out(tenon_context *context, const conv_problem *p,
+                                                     const int32_t *values, layout *l)
 {
     const conv_window *v = &p->window;
     const conv_subfilter subfilter = tn_conv_find_subfilter(v);
@@ -134,7 +134,7 @@ static const char *lay_out(tenon_context *context, const conv_problem *p, const 
     return NULL;
 }
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_data_implicit_packed_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
@@ -157,7 +157,8 @@ static int32_t choose_vectors(const conv_problem *p, int64_t lanes, bool many)
     return vectors == 1 ? 1 : tn_round_up(vectors, 4) <= tn_round_up(vectors, 2) ? 4 : 2;
 }
 
-static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
+static void conv_data_implicit_packed_tune(tenon_context *context, const conv_problem *p,
+                                           int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
     const bool is_free[] = {values[DEPTH] == 0, values[ROWS] == 0, values[SUMS] == 0};
@@ -181,14 +182,15 @@ static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 }
 
 /* Why the values do not go together; NULL where they do, and lays out the work. */
-static const char *misfit_of(tenon_context *context, const conv_problem *p, const int32_t *values,
-                             layout *l)
+static const char *conv_data_implicit_packed_misfit_of(tenon_context *context,
+                                                       const conv_problem *p, const int32_t *values,
+                                                       layout *l)
 {
     if (local_bytes(context, p, values) > context->device.info.local_memory)
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
-    return lay_out(context, p, values, l);
+    return conv_data_implicit_packed_lay_out(context, p, values, l);
 }
 
 /* Whether the taps of all channels lie at stride 1 in the filters. */
@@ -201,8 +203,8 @@ static bool rows_join(const conv_problem *p)
 
 /* Packing y and the filters by vectors or one by one, folding a vector's worth of columns at a
  * time, and writing x. */
-static tn_work work_of(tenon_context *context, const conv_problem *p, const layout *l,
-                       const int32_t *values)
+static tn_work conv_data_implicit_packed_work_of(tenon_context *context, const conv_problem *p,
+                                                 const layout *l, const int32_t *values)
 {
     const conv_window *v = &p->window;
     const int64_t lanes = tn_gemm_lanes(context, p->dtype), panel = lanes * values[TILE_VECTORS];
@@ -230,8 +232,8 @@ static tn_work work_of(tenon_context *context, const conv_problem *p, const layo
                      .rows = 0.4 * all * folded};
 }
 
-static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
+static void conv_data_implicit_packed_set_options(tenon_context *context, const conv_problem *p,
+                                                  const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     tn_build_options(
         context, text,
@@ -242,22 +244,23 @@ static void set_options(tenon_context *context, const conv_problem *p, const int
         values[DEPTH], (int)padded_rows(values), values[SUMS] * SUMS_UNIT);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_data_implicit_packed_configure(tenon_context *context,
+                                                       const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(p);
+    const char *why = conv_data_implicit_packed_refuses(p);
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
-    tune(context, p, choice->values);
-    choice->misfit = misfit_of(context, p, choice->values, l);
+    conv_data_implicit_packed_tune(context, p, choice->values);
+    choice->misfit = conv_data_implicit_packed_misfit_of(context, p, choice->values, l);
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(context, p, l, choice->values);
+    const tn_work work = conv_data_implicit_packed_work_of(context, p, l, choice->values);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
-        set_options(context, p, choice->values, choice->options);
+        conv_data_implicit_packed_set_options(context, p, choice->values, choice->options);
     return NULL;
 }
 
@@ -281,8 +284,9 @@ static void fill_arguments(const conv_problem *p, const layout *l, conv_data_pac
     }
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_data_implicit_packed_launch(const char *caller, tn_recording *recording,
+                                                     const tn_problem *problem,
+                                                     const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {
@@ -301,7 +305,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     launch.global[0] = (size_t)(p->groups * tn_ceil_div(p->c, l->channels));
     launch.global[1] = (size_t)(tn_ceil_div(p->window.size[1], l->band) * p->window.size[0]);
     launch.global[2] = (size_t)tn_ceil_div(p->n, l->images);
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 const tn_solver tn_conv_backward_data_implicit_packed = {
@@ -310,5 +314,5 @@ const tn_solver tn_conv_backward_data_implicit_packed = {
     .awkward = "filters=265; filters=265 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_data_implicit_packed_configure,
+    .launch = conv_data_implicit_packed_launch};

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_data_pointwise_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (tn_window_taps(v) != 1)
@@ -29,7 +29,7 @@ static conv_problem exchanged(const conv_problem *p)
     return e;
 }
 
-static tenon_status product(const char *operation, const conv_problem *p, gemm_problem *product)
+static tenon_status product(const char *caller, const conv_problem *p, gemm_problem *product)
 {
     const conv_problem e = exchanged(p);
     const conv_window *v = &p->window;
@@ -44,13 +44,14 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
                                   .w_operand = e.operand[CONV_W],
                                   .col_operand = e.operand[CONV_X],
                                   .taps = e.c};
-    return tn_conv_product(operation, &e, &all, &factors, product);
+    return tn_conv_product(caller, &e, &all, &factors, product);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_data_pointwise_configure(tenon_context *context, const tn_problem *problem,
+                                                 tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const char *why = refuses(p);
+    const char *why = conv_data_pointwise_refuses(p);
     return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
 }
 
@@ -58,5 +59,5 @@ const tn_solver tn_conv_backward_data_pointwise = {
     .name = "pointwise",
     .serves = "filters of one element that meet every pixel once",
     .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
-    .configure = configure,
+    .configure = conv_data_pointwise_configure,
     .launch = tn_conv_product_launch};

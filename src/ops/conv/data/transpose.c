@@ -25,22 +25,22 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
     return length < geometry->pad_end[dim] ? 0 : length - geometry->pad_end[dim];
 }
 
-static tenon_status output_shape(const char *operation, const tenon_conv_transpose_params *params,
+static tenon_status output_shape(const char *caller, const tenon_conv_transpose_params *params,
                                  const tenon_tensor *x, const tenon_tensor *w, int64_t *shape)
 {
     shape[0] = x->shape[0];
     if (params->groups < 1 || !tn_mul_i64(w->shape[1], params->groups, &shape[1]))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: groups is %" PRId64 ", must be at least 1 and not overflow",
-                       operation, params->groups);
+                       caller, params->groups);
     for (uint32_t d = 0; d + 2 < x->rank; d++) {
         int64_t padding = params->output_padding[d], stride = params->geometry.stride[d];
-        TN_TRY(tn_conv_check_geometry(operation, &params->geometry, d));
+        TN_TRY(tn_conv_check_geometry(caller, &params->geometry, d));
         if (padding < 0 || padding >= tn_conv_padding_end(&params->geometry, d))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: output_padding[%u] is %" PRId64
                            ", must be from 0 to %" PRId64 ": less than the stride or the dilation",
-                           operation, d, padding, tn_conv_padding_end(&params->geometry, d) - 1);
+                           caller, d, padding, tn_conv_padding_end(&params->geometry, d) - 1);
         shape[2 + d] = tenon_conv_transpose_output_size(&params->geometry, d, x->shape[2 + d],
                                                         w->shape[2 + d], padding);
         if (shape[2 + d] < 0)
@@ -48,13 +48,13 @@ static tenon_status output_shape(const char *operation, const tenon_conv_transpo
                            "%s: w: size of dimension %u is %" PRId64
                            ", with which the sizes are invalid or overflow: x %" PRId64
                            ", stride %" PRId64 ", dilation %" PRId64,
-                           operation, d + 2, w->shape[2 + d], x->shape[2 + d], stride,
+                           caller, d + 2, w->shape[2 + d], x->shape[2 + d], stride,
                            params->geometry.dilation[d]);
     }
     return TENON_OK;
 }
 
-tenon_status tn_conv_transpose_canonicalise(const char *operation,
+tenon_status tn_conv_transpose_canonicalise(const char *caller,
                                             const tenon_conv_transpose_params *params,
                                             const tenon_tensor *x, const tenon_tensor *w,
                                             const tenon_tensor *c, const tenon_tensor *bias,
@@ -67,29 +67,29 @@ tenon_status tn_conv_transpose_canonicalise(const char *operation,
                                                    [CONV_X] = CONV_Y};
     const conv_views views = {"y", "w", "x", y, w, x, true};
     int64_t shape[CONV_RANK];
-    TN_TRY(tn_conv_check_image_rank(operation, "x", x));
-    TN_TRY(tn_conv_check_rank(operation, "w", w, x->rank));
-    TN_TRY(output_shape(operation, params, x, w, shape));
-    TN_TRY(tn_shape_check(operation, "y", y, x->rank, shape));
+    TN_TRY(tn_conv_check_image_rank(caller, "x", x));
+    TN_TRY(tn_conv_check_rank(caller, "w", w, x->rank));
+    TN_TRY(output_shape(caller, params, x, w, shape));
+    TN_TRY(tn_shape_check(caller, "y", y, x->rank, shape));
     if (tn_tensor_empty(y)) { /* then the convolution of y may have another size than x */
         memset(p, 0, sizeof *p);
         return TENON_OK;
     }
-    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &views, p));
+    TN_TRY(tn_conv_take_shapes(caller, params->groups, &params->geometry, &views, p));
     memcpy(p->operand, operand, sizeof operand);
-    return tn_conv_take_epilogue(operation, &params->epilogue, c, bias, y, p);
+    return tn_conv_take_epilogue(caller, &params->epilogue, c, bias, y, p);
 }
 
 tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_problem *problem,
                                        bool *empty)
 {
-    const char *operation = call->operation;
+    const char *caller = call->caller;
     const tenon_conv_transpose_params *params = given;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
-    TN_TRY(tn_params_check(operation, params->struct_size, sizeof *params, params->flags, 0));
+    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
-    TN_TRY(tn_conv_transpose_canonicalise(operation, params, o[CONV_X].view, o[CONV_W].view,
+    TN_TRY(tn_conv_transpose_canonicalise(caller, params, o[CONV_X].view, o[CONV_W].view,
                                           o[CONV_C].view, o[CONV_BIAS].view, y,
                                           (conv_problem *)problem));
     *empty = tn_tensor_empty(y);

@@ -129,7 +129,7 @@ static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes
                : rows;
 }
 
-static bool lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
+static bool conv_depthwise_lay_out(const depthwise *w, const int32_t *values, depthwise_tile *tile)
 {
     const conv_problem *p = &w->problem;
     return tn_depthwise_lay_out(&p->window, w->spread[2], w->members, tn_depthwise_room(p->dtype),
@@ -141,7 +141,7 @@ static bool uses_tile(const depthwise *w, const int32_t *values)
     return values[VW] > 1 && !tn_depthwise_along_channels(&w->problem, values[VW]);
 }
 
-static void tune(tenon_context *context, const depthwise *w, int32_t *values)
+static void conv_depthwise_tune(tenon_context *context, const depthwise *w, int32_t *values)
 {
     depthwise_tile tile;
     bool chooses = values[ROWS] == 0;
@@ -149,11 +149,12 @@ static void tune(tenon_context *context, const depthwise *w, int32_t *values)
         values[VW] = tn_depthwise_lanes(context, w->problem.dtype);
     if (chooses)
         values[ROWS] = rows_of(context, w, values[VW]);
-    while (chooses && values[ROWS] > 1 && uses_tile(w, values) && !lay_out(w, values, &tile))
+    while (chooses && values[ROWS] > 1 && uses_tile(w, values) &&
+           !conv_depthwise_lay_out(w, values, &tile))
         values[ROWS] /= 2;
 }
 
-static const char *misfit_of(const tenon_context *context, const int32_t *values)
+static const char *conv_depthwise_misfit_of(const tenon_context *context, const int32_t *values)
 {
     if ((values[VW] & (values[VW] - 1)) != 0)
         return "vw must be a power of two";
@@ -181,7 +182,8 @@ tn_work tn_depthwise_vectors(const conv_problem *p, double vectors, int32_t lane
 /* Without vectors, for GPUs, taps are found one by one. */
 #define SINGLE_EFFICIENCY 0.3
 
-static tn_work work_of(const tenon_context *context, const depthwise *w, const int32_t *values)
+static tn_work conv_depthwise_work_of(const tenon_context *context, const depthwise *w,
+                                      const int32_t *values)
 {
     const conv_problem *p = &w->problem;
     const int64_t *out = p->window.out, channels = p->groups * w->share;
@@ -201,8 +203,8 @@ static tn_work work_of(const tenon_context *context, const depthwise *w, const i
     return work;
 }
 
-static void set_options(tenon_context *context, const depthwise *w, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
+static void conv_depthwise_set_options(tenon_context *context, const depthwise *w,
+                                       const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = &w->problem;
     tn_build_options(context, text,
@@ -218,7 +220,8 @@ static void set_options(tenon_context *context, const depthwise *w, const int32_
                      w->backwards);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_depthwise_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     depthwise *w = TN_LAYOUT(depthwise, choice);
@@ -227,18 +230,18 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (why != NULL)
         return why;
     *w = choice->solver->variant == FORWARD ? as_forward(p) : as_backwards(p);
-    tune(context, w, values);
+    conv_depthwise_tune(context, w, values);
     if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
         return "the results are too many";
-    if (uses_tile(w, values) && !lay_out(w, values, &w->tile))
+    if (uses_tile(w, values) && !conv_depthwise_lay_out(w, values, &w->tile))
         return "a tile has no room for the window";
-    choice->misfit = misfit_of(context, values);
+    choice->misfit = conv_depthwise_misfit_of(context, values);
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(context, w, values);
+    const tn_work work = conv_depthwise_work_of(context, w, values);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
-        set_options(context, w, values, choice->options);
+        conv_depthwise_set_options(context, w, values, choice->options);
     return NULL;
 }
 
@@ -302,8 +305,8 @@ static void share_out_columns(const depthwise *w, const int32_t *values, depthwi
     launch->global[0] = (size_t)tn_round_up(args->units, GPU_ITEMS);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_depthwise_launch(const char *caller, tn_recording *recording,
+                                          const tn_problem *problem, const tn_choice *choice)
 {
     const depthwise *w = TN_LAYOUT(const depthwise, choice);
     const conv_problem *p = &w->problem;
@@ -333,7 +336,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         args.tile = w->tile;
         share_out_tiles(recording->context, w, values, &args, &launch);
     }
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 const tn_solver tn_conv_depthwise = {.name = "depthwise",
@@ -343,8 +346,8 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .parameters = parameters,
                                      .parameter_count = PARAMETERS,
                                      .variant = FORWARD,
-                                     .configure = configure,
-                                     .launch = launch};
+                                     .configure = conv_depthwise_configure,
+                                     .launch = conv_depthwise_launch};
 
 const tn_solver tn_conv_backward_data_depthwise = {
     .name = "depthwise",
@@ -353,5 +356,5 @@ const tn_solver tn_conv_backward_data_depthwise = {
     .parameters = parameters,
     .parameter_count = PARAMETERS,
     .variant = BACKWARDS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_depthwise_configure,
+    .launch = conv_depthwise_launch};

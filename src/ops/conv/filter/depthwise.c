@@ -38,7 +38,7 @@ static int64_t filters_of_group(const conv_problem *p)
 }
 
 /* False where a tile has no room for the window. */
-static bool lay_out(const conv_problem *p, int32_t lanes, layout *l)
+static bool conv_filter_depthwise_lay_out(const conv_problem *p, int32_t lanes, layout *l)
 {
     const conv_window *v = &p->window;
     const int64_t *out = v->out, filters = p->groups * p->k, planes = p->n * out[0];
@@ -83,8 +83,8 @@ static int32_t choose_parts(const tenon_context *context, const conv_problem *p,
     return parts;
 }
 
-static const char *misfit_of(const tenon_context *context, const conv_problem *p,
-                             const int32_t *values)
+static const char *conv_filter_depthwise_misfit_of(const tenon_context *context,
+                                                   const conv_problem *p, const int32_t *values)
 {
     const uint64_t vector = (uint64_t)values[VW] * tn_acc_size(p->dtype);
     const int taps = tn_depthwise_taps(&p->window);
@@ -101,8 +101,8 @@ static const char *misfit_of(const tenon_context *context, const conv_problem *p
 }
 
 /* As conv/depthwise, without results to store. */
-static void add_time(const tenon_context *context, const conv_problem *p, const layout *l,
-                     tn_choice *choice)
+static void conv_filter_depthwise_add_time(const tenon_context *context, const conv_problem *p,
+                                           const layout *l, tn_choice *choice)
 {
     const int32_t *values = choice->values;
     const int64_t *out = p->window.out;
@@ -119,8 +119,8 @@ static void add_time(const tenon_context *context, const conv_problem *p, const 
     tn_choice_add(context, choice, &work);
 }
 
-static void set_options(tenon_context *context, const conv_problem *p, int32_t lanes,
-                        char text[TN_OPTIONS_SIZE])
+static void conv_filter_depthwise_set_options(tenon_context *context, const conv_problem *p,
+                                              int32_t lanes, char text[TN_OPTIONS_SIZE])
 {
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_ROWS=%d -DTENON_TAPS=%d "
@@ -133,7 +133,8 @@ static void set_options(tenon_context *context, const conv_problem *p, int32_t l
 }
 
 /* With the lanes that were asked for, or else the device's. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_filter_depthwise_configure(tenon_context *context,
+                                                   const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const char *why = tn_depthwise_refuses(p);
@@ -143,7 +144,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return why;
     if (values[VW] == 0)
         values[VW] = tn_depthwise_lanes(context, p->dtype);
-    const bool fits = lay_out(p, values[VW], l);
+    const bool fits = conv_filter_depthwise_lay_out(p, values[VW], l);
     if (l->how == ITEMS && l->units > MOST_UNITS)
         return "the outputs are too many";
     if (l->how != ITEMS && tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
@@ -152,13 +153,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "a tile has no room for the window";
     if (values[PARTS] == 0)
         values[PARTS] = choose_parts(context, p, l);
-    choice->misfit = misfit_of(context, p, values);
+    choice->misfit = conv_filter_depthwise_misfit_of(context, p, values);
     if (choice->misfit != NULL)
         return NULL;
     choice->workspace = workspace(p, values[PARTS]);
-    add_time(context, p, l, choice);
+    conv_filter_depthwise_add_time(context, p, l, choice);
     if (!choice->is_estimate)
-        set_options(context, p, values[VW], choice->options);
+        conv_filter_depthwise_set_options(context, p, values[VW], choice->options);
     return NULL;
 }
 
@@ -200,7 +201,7 @@ static void set_sizes(const layout *l, int32_t part_count, tn_launch *launch)
     launch->local[1] = launch->local[2] = 1;
 }
 
-static tenon_status record_finish(const char *operation, tn_recording *recording,
+static tenon_status record_finish(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const tn_launch *like)
 {
     tn_launch launch = *like;
@@ -213,11 +214,11 @@ static tenon_status record_finish(const char *operation, tn_recording *recording
     launch.operands[0] = TN_WORKSPACE;
     launch.operands[1] = p->operand[CONV_W];
     launch.patch_count -= 2; /* the images' */
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_filter_depthwise_launch(const char *caller, tn_recording *recording,
+                                                 const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
@@ -243,8 +244,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                         .patches = patches,
                         .patch_count = 5};
     set_sizes(l, count, &launch);
-    TN_TRY(tn_record(operation, recording, &launch));
-    return parts ? record_finish(operation, recording, p, &launch) : TENON_OK;
+    TN_TRY(tn_record(caller, recording, &launch));
+    return parts ? record_finish(caller, recording, p, &launch) : TENON_OK;
 }
 
 const tn_solver tn_conv_backward_filter_depthwise = {
@@ -254,5 +255,5 @@ const tn_solver tn_conv_backward_filter_depthwise = {
     .awkward = TN_DEPTHWISE_AWKWARD,
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_filter_depthwise_configure,
+    .launch = conv_filter_depthwise_launch};

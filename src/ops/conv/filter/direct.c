@@ -24,7 +24,8 @@ static tn_work filter_work(tenon_context *context, const conv_problem *p)
     return work;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_filter_direct_configure(tenon_context *context, const tn_problem *problem,
+                                                tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = filter_work(context, p);
@@ -47,8 +48,8 @@ static conv_filter_args filter_arguments(const conv_problem *p)
     return args;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_filter_direct_launch(const char *caller, tn_recording *recording,
+                                              const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     conv_filter_args args = filter_arguments(p);
@@ -77,8 +78,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         .args_size = sizeof args,
         .patches = patches,
         .patch_count = 4};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-const tn_solver tn_conv_backward_filter_direct = {
-    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};
+const tn_solver tn_conv_backward_filter_direct = {.name = "direct",
+                                                  .serves = "everything",
+                                                  .configure = conv_filter_direct_configure,
+                                                  .launch = conv_filter_direct_launch};

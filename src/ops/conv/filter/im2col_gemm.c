@@ -96,7 +96,8 @@ static bool wants_slices(tenon_context *context, const conv_problem *p, const la
            dw <= room / l->block.images;
 }
 
-static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+static void conv_filter_im2col_gemm_lay_out(tenon_context *context, const conv_problem *p,
+                                            layout *l)
 {
     const int64_t *size = p->window.size;
     l->by_taps = p->x[1] == 1 && p->x[4] != 1;
@@ -131,7 +132,7 @@ static int64_t columns_at(const layout *l)
     return y_at(l) + tn_round_up(l->y_size, ALIGNMENT);
 }
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_filter_im2col_gemm_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     int64_t size;
@@ -189,8 +190,8 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l, con
     return u;
 }
 
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[4],
-                              const int64_t stride[4])
+static tenon_tensor conv_filter_im2col_gemm_make_view(const conv_problem *p, const int64_t shape[4],
+                                                      const int64_t stride[4])
 {
     tenon_tensor view = {.dtype = tn_conv_sum_type(p->dtype), .rank = 4};
     memcpy(view.shape, shape, 4 * sizeof *shape);
@@ -232,7 +233,7 @@ static void place(gemm_problem *product, const conv_problem *p, const layout *l,
 /* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is
  * there in all blocks but the first, which adds the caller's beta times dw where it is summed in
  * place. */
-static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
+static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
                                   const conv_block *b, bool is_first, gemm_problem *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
@@ -248,10 +249,11 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
     const int64_t w_shape[] = {slices, p->groups, p->k, l->taps};
     const int64_t filter = l->sums ? l->taps : p->w[0], tap = l->sums ? 1 : l->w_tap;
     const int64_t w_stride[] = {p->groups * p->k * filter, p->k * filter, filter, tap};
-    const tenon_tensor y = make_view(p, y_shape, y_stride), cols = make_view(p, c_shape, c_stride),
-                       w = make_view(p, w_shape, w_stride);
+    const tenon_tensor y = conv_filter_im2col_gemm_make_view(p, y_shape, y_stride),
+                       cols = conv_filter_im2col_gemm_make_view(p, c_shape, c_stride),
+                       w = conv_filter_im2col_gemm_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(tn_gemm_canonicalise(operation, &params, &y, &cols, adds ? &w : NULL, NULL, &w, product,
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &cols, adds ? &w : NULL, NULL, &w, product,
                                 &empty));
     place(product, p, l, b);
     product->first_scalar = is_first ? 0 : CONV_SCALAR_ONES;
@@ -265,8 +267,8 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
 /* The products, and beside them unfolding, packing, and the sums that all but the first read and
  * write again: a GPU's products have these in their own estimates, and sums of slices are added up
  * at the end. */
-static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
-                     tn_choice *choice)
+static void conv_filter_im2col_gemm_add_time(tenon_context *context, const conv_problem *p,
+                                             const layout *l, tn_choice *choice)
 {
     const double blocks = tn_conv_block_count(p, &l->block), n = (double)p->n,
                  pixels = n * (double)tn_window_pixels(&p->window),
@@ -294,23 +296,24 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
         choice->time *= CONV_COLUMNS_DOUBT;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_filter_im2col_gemm_configure(tenon_context *context,
+                                                     const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(p);
+    const char *why = conv_filter_im2col_gemm_refuses(p);
     if (why != NULL)
         return why;
-    lay_out(context, p, l);
+    conv_filter_im2col_gemm_lay_out(context, p, l);
     int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
     choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
-    add_time(context, p, l, choice);
+    conv_filter_im2col_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                       tn_lanes(context, p->dtype));
     return NULL;
 }
 
-static tenon_status record_pack_x(const char *operation, tn_recording *recording,
+static tenon_status record_pack_x(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const layout *l, const conv_block *b)
 {
     const int64_t *size = p->window.size, channels = p->groups * p->c, *x = p->x;
@@ -322,10 +325,10 @@ static tenon_status record_pack_x(const char *operation, tn_recording *recording
                             .stride = {x[0], x[1], x[2], x[3], x[4]}};
     if (l->by_taps)
         tn_conv_move_last(&packing, 1);
-    return tn_conv_record_pack(operation, recording, &packing);
+    return tn_conv_record_pack(caller, recording, &packing);
 }
 
-static tenon_status record_pack_y(const char *operation, tn_recording *recording,
+static tenon_status record_pack_y(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const layout *l, const conv_block *b)
 {
     const int64_t *count = b->count, *y = p->y, filters = p->groups * p->k;
@@ -338,10 +341,10 @@ static tenon_status record_pack_y(const char *operation, tn_recording *recording
                             .stride = {y[1], y[0], y[2], y[3], y[4]}};
     if (l->by_taps)
         tn_conv_move_last(&packing, 0);
-    return tn_conv_record_pack(operation, recording, &packing);
+    return tn_conv_record_pack(caller, recording, &packing);
 }
 
-static tenon_status record_unpack(const char *operation, tn_recording *recording,
+static tenon_status record_unpack(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const layout *l)
 {
     const int64_t *f = p->window.filter, *w = p->w;
@@ -353,24 +356,24 @@ static tenon_status record_unpack(const char *operation, tn_recording *recording
                             .parts = l->slices ? l->block.images : 1};
     if (l->channel_last)
         tn_conv_move_last(&packing, 1);
-    return tn_conv_record_unpack(operation, recording, &packing);
+    return tn_conv_record_unpack(caller, recording, &packing);
 }
 
-static tenon_status record_block(const char *operation, tn_recording *recording,
-                                 const conv_problem *p, const layout *l, const conv_block *b,
-                                 bool is_first)
+static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
+                                 const layout *l, const conv_block *b, bool is_first)
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, b);
-    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
+    TN_TRY(tn_problem_record(caller, recording, &tn_im2col_family, &unfold.head));
     if (l->packs_y)
-        TN_TRY(record_pack_y(operation, recording, p, l, b));
-    TN_TRY(block_product(operation, p, l, b, is_first, &product));
-    return tn_gemm_record(operation, recording, &product);
+        TN_TRY(record_pack_y(caller, recording, p, l, b));
+    TN_TRY(block_product(caller, p, l, b, is_first, &product));
+    return tn_gemm_record(caller, recording, &product);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_filter_im2col_gemm_launch(const char *caller, tn_recording *recording,
+                                                   const tn_problem *problem,
+                                                   const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     int64_t blocks[3], index[3] = {0};
@@ -382,12 +385,12 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         do {
             const conv_block b = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
             if (l->packs_x && index[0] + index[1] + index[2] == 0)
-                TN_TRY(record_pack_x(operation, recording, p, l, &b));
-            TN_TRY(record_block(operation, recording, p, l, &b, is_first));
+                TN_TRY(record_pack_x(caller, recording, p, l, &b));
+            TN_TRY(record_block(caller, recording, p, l, &b, is_first));
             is_first = false;
         } while (tn_next_index(index, blocks, 3));
     }
-    return l->sums ? record_unpack(operation, recording, p, l) : TENON_OK;
+    return l->sums ? record_unpack(caller, recording, p, l) : TENON_OK;
 }
 
 const tn_solver tn_conv_backward_filter_im2col_gemm = {
@@ -395,5 +398,5 @@ const tn_solver tn_conv_backward_filter_im2col_gemm = {
     .serves = "everything",
     .needs = "workspace for columns, and for sums where dw would round them; "
              "works in blocks that fit the limit",
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_filter_im2col_gemm_configure,
+    .launch = conv_filter_im2col_gemm_launch};

@@ -162,8 +162,9 @@ static void share_out(tenon_context *context, const conv_problem *p, const int32
 }
 
 /* NULL, or why it does not fit. */
-static const char *lay_out(tenon_context *context, const conv_problem *p, const int32_t *values,
-                           layout *l)
+static const char *conv_filter_implicit_packed_lay_out(tenon_context *context,
+                                                       const conv_problem *p, const int32_t *values,
+                                                       layout *l)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype), room = values[BLOCK] * BLOCK_UNIT;
     memset(l, 0, sizeof *l);
@@ -205,7 +206,7 @@ static bool fits(tenon_context *context, const conv_problem *p, const int32_t *v
            context->device.info.local_memory;
 }
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_filter_implicit_packed_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
@@ -218,7 +219,8 @@ static const char *refuses(const conv_problem *p)
 }
 
 /* The tile's vectors that leave the fewest of its last panel unused. */
-static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
+static void conv_filter_implicit_packed_tune(tenon_context *context, const conv_problem *p,
+                                             int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, p->dtype);
     layout l = {.window = p->window};
@@ -241,19 +243,20 @@ static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
 }
 
 /* Why the values do not go together; NULL where they do, and lays out the work. */
-static const char *misfit_of(tenon_context *context, const conv_problem *p, const int32_t *values,
-                             layout *l)
+static const char *conv_filter_implicit_packed_misfit_of(tenon_context *context,
+                                                         const conv_problem *p,
+                                                         const int32_t *values, layout *l)
 {
     if (!fits(context, p, values))
         return "the packed blocks do not fit the local memory";
     if (values[TILE_ROWS] * values[TILE_VECTORS] + values[TILE_VECTORS] + 1 > 32)
         return "the tile of mr x nv does not fit the vector registers";
-    return lay_out(context, p, values, l);
+    return conv_filter_implicit_packed_lay_out(context, p, values, l);
 }
 
 /* The image is packed by vectors or one by one; sums are written, and those of slices added up. */
-static tn_work work_of(tenon_context *context, const conv_problem *p, const layout *l,
-                       const int32_t *values)
+static tn_work conv_filter_implicit_packed_work_of(tenon_context *context, const conv_problem *p,
+                                                   const layout *l, const int32_t *values)
 {
     const int64_t lanes = tn_gemm_lanes(context, p->dtype);
     const double blocks = (double)(p->groups * tn_ceil_div(p->c, l->channels)),
@@ -274,8 +277,9 @@ static tn_work work_of(tenon_context *context, const conv_problem *p, const layo
                          (double)slice_size(p) * (l->slices > 1 ? 1 + 2 * (double)l->slices : 1)};
 }
 
-static void set_options(tenon_context *context, const conv_problem *p, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
+static void conv_filter_implicit_packed_set_options(tenon_context *context, const conv_problem *p,
+                                                    const int32_t *values,
+                                                    char text[TN_OPTIONS_SIZE])
 {
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_BLOCK=%d "
@@ -284,24 +288,26 @@ static void set_options(tenon_context *context, const conv_problem *p, const int
                      values[TILE_VECTORS], values[BLOCK] * BLOCK_UNIT, BAND_PIXELS, in_place(p));
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_filter_implicit_packed_configure(tenon_context *context,
+                                                         const tn_problem *problem,
+                                                         tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(p);
+    const char *why = conv_filter_implicit_packed_refuses(p);
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
-    tune(context, p, choice->values);
-    choice->misfit = misfit_of(context, p, choice->values, l);
+    conv_filter_implicit_packed_tune(context, p, choice->values);
+    choice->misfit = conv_filter_implicit_packed_misfit_of(context, p, choice->values, l);
     if (choice->misfit != NULL)
         return NULL;
     if (l->slices > 1)
         choice->workspace = (uint64_t)l->slices * slice_size(p) * tn_acc_size(p->dtype);
-    const tn_work work = work_of(context, p, l, choice->values);
+    const tn_work work = conv_filter_implicit_packed_work_of(context, p, l, choice->values);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
-        set_options(context, p, choice->values, choice->options);
+        conv_filter_implicit_packed_set_options(context, p, choice->values, choice->options);
     return NULL;
 }
 
@@ -348,8 +354,8 @@ static conv_filter_packed_args arguments(const conv_problem *p, const layout *l)
     return args;
 }
 
-static tenon_status record_sum(const char *operation, tn_recording *recording,
-                               const conv_problem *p, const layout *l)
+static tenon_status record_sum(const char *caller, tn_recording *recording, const conv_problem *p,
+                               const layout *l)
 {
     const int64_t *f = p->window.filter, *w = p->w;
     const conv_packing packing = {.dtype = p->dtype,
@@ -358,11 +364,12 @@ static tenon_status record_sum(const char *operation, tn_recording *recording,
                                   .shape = {p->groups * p->k, p->c, f[0], f[1], f[2]},
                                   .stride = {w[0], w[1], w[2], w[3], w[4]},
                                   .parts = l->slices};
-    return tn_conv_record_unpack(operation, recording, &packing);
+    return tn_conv_record_unpack(caller, recording, &packing);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_filter_implicit_packed_launch(const char *caller, tn_recording *recording,
+                                                       const tn_problem *problem,
+                                                       const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const uint8_t w = p->operand[CONV_W], x = p->operand[CONV_X], y = p->operand[CONV_Y];
@@ -391,8 +398,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                               .args_size = sizeof args,
                               .patches = patches,
                               .patch_count = l->slices > 1 ? 5 : 4};
-    TN_TRY(tn_record(operation, recording, &launch));
-    return l->slices > 1 ? record_sum(operation, recording, p, l) : TENON_OK;
+    TN_TRY(tn_record(caller, recording, &launch));
+    return l->slices > 1 ? record_sum(caller, recording, p, l) : TENON_OK;
 }
 
 const tn_solver tn_conv_backward_filter_implicit_packed = {
@@ -402,5 +409,5 @@ const tn_solver tn_conv_backward_filter_implicit_packed = {
     .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_filter_implicit_packed_configure,
+    .launch = conv_filter_implicit_packed_launch};

@@ -26,7 +26,7 @@ typedef struct layout {
     int64_t images, x, y;
 } layout;
 
-static const char *lay_out(const conv_problem *p, layout *l)
+static const char *conv_filter_pointwise_lay_out(const conv_problem *p, layout *l)
 {
     const conv_window *v = &p->window;
     if (tn_window_taps(v) != 1)
@@ -45,8 +45,8 @@ static const char *lay_out(const conv_problem *p, layout *l)
     return tn_conv_is_converted(p->dtype) ? "dw would round the sum of each image" : NULL;
 }
 
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[3],
-                              const int64_t stride[3])
+static tenon_tensor conv_filter_pointwise_make_view(const conv_problem *p, const int64_t shape[3],
+                                                    const int64_t stride[3])
 {
     tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = 3};
     memcpy(view.shape, shape, 3 * sizeof *shape);
@@ -55,7 +55,7 @@ static tenon_tensor make_view(const conv_problem *p, const int64_t shape[3],
 }
 
 /* dw [group, filters, channels] = dy · x transposed, added to what is there but for the first. */
-static tenon_status product(const char *operation, const conv_problem *p, const layout *l,
+static tenon_status product(const char *caller, const conv_problem *p, const layout *l,
                             int64_t image, gemm_problem *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
@@ -66,11 +66,12 @@ static tenon_status product(const char *operation, const conv_problem *p, const 
     const int64_t y_stride[] = {p->k * p->y[1], p->y[1], l->y},
                   x_stride[] = {p->c * p->x[1], l->x, p->x[1]},
                   w_stride[] = {p->k * p->w[0], p->w[0], p->w[1]};
-    const tenon_tensor y = make_view(p, y_shape, y_stride), x = make_view(p, x_shape, x_stride),
-                       w = make_view(p, w_shape, w_stride);
+    const tenon_tensor y = conv_filter_pointwise_make_view(p, y_shape, y_stride),
+                       x = conv_filter_pointwise_make_view(p, x_shape, x_stride),
+                       w = conv_filter_pointwise_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(tn_gemm_canonicalise(operation, &params, &y, &x, adds ? &w : NULL, NULL, &w, product,
-                                &empty));
+    TN_TRY(
+        tn_gemm_canonicalise(caller, &params, &y, &x, adds ? &w : NULL, NULL, &w, product, &empty));
     const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = p->operand[CONV_Y],
                                             [GEMM_B] = p->operand[CONV_X],
                                             [GEMM_C] = p->operand[CONV_W],
@@ -82,13 +83,14 @@ static tenon_status product(const char *operation, const conv_problem *p, const 
     return TENON_OK;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_filter_pointwise_configure(tenon_context *context,
+                                                   const tn_problem *problem, tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const double filters = (double)p->groups * (double)p->k * (double)p->c;
     layout *l = TN_LAYOUT(layout, choice);
     gemm_problem g;
-    const char *why = lay_out(p, l);
+    const char *why = conv_filter_pointwise_lay_out(p, l);
     if (why != NULL)
         return why;
     if (product("configure", p, l, 0, &g) != TENON_OK)
@@ -101,15 +103,15 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_filter_pointwise_launch(const char *caller, tn_recording *recording,
+                                                 const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
     gemm_problem g;
     for (int64_t image = 0; image < p->n; image += l->images) {
-        TN_TRY(product(operation, p, l, image, &g));
-        TN_TRY(tn_gemm_record(operation, recording, &g));
+        TN_TRY(product(caller, p, l, image, &g));
+        TN_TRY(tn_gemm_record(caller, recording, &g));
     }
     return TENON_OK;
 }
@@ -119,5 +121,5 @@ const tn_solver tn_conv_backward_filter_pointwise = {
     .serves = "filters of one element that meet every pixel once, of images with "
               "one stride",
     .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_filter_pointwise_configure,
+    .launch = conv_filter_pointwise_launch};

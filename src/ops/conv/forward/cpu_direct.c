@@ -167,7 +167,8 @@ static bool measure_copy(layout *l)
 }
 
 /* False where so much does not fit the local memory. */
-static bool lay_out(tenon_context *context, const conv_problem *p, const int32_t *values, layout *l)
+static bool conv_cpu_direct_lay_out(tenon_context *context, const conv_problem *p,
+                                    const int32_t *values, layout *l)
 {
     l->problem = *p;
     join_pixels(&l->problem);
@@ -204,7 +205,7 @@ static void add_copy(const layout *l, double groups, tn_work *work)
 
 /* The tiles, the copy, the filters laid out, the sums stored, and each tap found, by all
  * work-groups. */
-static tn_work work_of(const layout *l)
+static tn_work conv_cpu_direct_work_of(const layout *l)
 {
     const conv_problem *p = &l->problem;
     const double groups =
@@ -238,7 +239,7 @@ static int32_t choose_run(tenon_context *context, const conv_problem *p)
 }
 
 /* Tries amounts of work for a work-group, and takes the one that the model likes best. */
-static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
+static void conv_cpu_direct_tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
     static const int32_t pixels[] = {448, 224, 112, 56, 28, 14, 7, 1};
     static const int32_t panels[] = {8, 4, 2, 1};
@@ -253,9 +254,9 @@ static void tune(tenon_context *context, const conv_problem *p, int32_t *values)
                 values[RUN], values[PIXELS] != 0 ? values[PIXELS] : pixels[i],
                 values[FILTERS] != 0 ? values[FILTERS] : panels[j] * PANEL_VECTORS * lanes};
             layout l;
-            if (!lay_out(context, p, tried, &l))
+            if (!conv_cpu_direct_lay_out(context, p, tried, &l))
                 continue;
-            const tn_work work = work_of(&l);
+            const tn_work work = conv_cpu_direct_work_of(&l);
             const double time = tn_work_time(&context->device.model, &work);
             if (time < least) {
                 least = time;
@@ -283,18 +284,19 @@ bool tn_conv_cpu_direct_cut(tenon_context *context, const conv_problem *problem,
     layout l;
     values[PIXELS] = runs * values[RUN];
     values[FILTERS] = panels * panel_filters(context, problem);
-    return lay_out(context, problem, values, &l);
+    return conv_cpu_direct_lay_out(context, problem, values, &l);
 }
 
 static bool fits_by_default(tenon_context *context, const conv_problem *p)
 {
     int32_t values[PARAMETERS] = {0};
     layout l;
-    tune(context, p, values);
-    return lay_out(context, p, values, &l);
+    conv_cpu_direct_tune(context, p, values);
+    return conv_cpu_direct_lay_out(context, p, values, &l);
 }
 
-static void set_options(tenon_context *context, const layout *l, char text[TN_OPTIONS_SIZE])
+static void conv_cpu_direct_set_options(tenon_context *context, const layout *l,
+                                        char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = &l->problem;
     tn_build_options(context, text,
@@ -305,7 +307,8 @@ static void set_options(tenon_context *context, const layout *l, char text[TN_OP
                      (int)scratch_vectors(context, l, p->dtype), (int)taps_for(context, MOST_TAPS));
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_cpu_direct_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const int64_t bytes = tn_gemm_lanes(context, p->dtype) * (int64_t)tn_acc_size(p->dtype);
@@ -316,8 +319,8 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "the image is empty";
     if (!tn_conv_positions_fit(&p->window))
         return "the image is too large";
-    tune(context, p, choice->values);
-    const bool fits = lay_out(context, p, choice->values, l);
+    conv_cpu_direct_tune(context, p, choice->values);
+    const bool fits = conv_cpu_direct_lay_out(context, p, choice->values, l);
     if (!fits && !fits_by_default(context, p))
         return "what a pixel sees does not fit the local memory";
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
@@ -327,10 +330,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
                             : "a work-group's share does not fit the local memory";
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = work_of(l);
+    const tn_work work = conv_cpu_direct_work_of(l);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
-        set_options(context, l, choice->options);
+        conv_cpu_direct_set_options(context, l, choice->options);
     return NULL;
 }
 
@@ -369,8 +372,8 @@ static conv_direct_args make_args(const layout *l)
     return args;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_cpu_direct_launch(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {
@@ -387,7 +390,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         .local = {1, 1, 1},
         .args_size = sizeof args};
     tn_conv_direct_launch(&l->problem, reads, CONV_Y, &launch, &args.conv, patches);
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
 const tn_solver tn_conv_cpu_direct = {
@@ -397,5 +400,5 @@ const tn_solver tn_conv_cpu_direct = {
     .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
     .parameters = parameters,
     .parameter_count = PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_cpu_direct_configure,
+    .launch = conv_cpu_direct_launch};

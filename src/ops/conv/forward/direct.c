@@ -16,7 +16,8 @@ tn_work tn_conv_direct_work(const conv_problem *p)
                      .rows = y + (double)p->n * tn_conv_image_elements(p)};
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_direct_configure(tenon_context *context, const tn_problem *problem,
+                                         tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = tn_conv_direct_work(p);
@@ -68,8 +69,8 @@ void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS
                                                     (uint8_t)i, scalar_at[i], 1};
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_direct_launch(const char *caller, tn_recording *recording,
+                                       const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
@@ -89,8 +90,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
     launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
     launch.global[1] = (size_t)(p->groups * p->k);
     launch.global[2] = (size_t)p->n;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-const tn_solver tn_conv_direct = {
-    .name = "direct", .serves = "everything", .configure = configure, .launch = launch};
+const tn_solver tn_conv_direct = {.name = "direct",
+                                  .serves = "everything",
+                                  .configure = conv_direct_configure,
+                                  .launch = conv_direct_launch};

@@ -62,7 +62,7 @@ static void choose_block(tenon_context *context, const conv_problem *p, uint64_t
     l->block.images = tn_max_i64(1, tn_min_i64(p->n, image > 0 ? wanted / image : p->n));
 }
 
-static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
+static void conv_im2col_gemm_lay_out(tenon_context *context, const conv_problem *p, layout *l)
 {
     l->by_taps = p->y[1] == 1 && p->y[4] != 1;
     l->taps = p->c * tn_window_taps(&p->window);
@@ -75,7 +75,7 @@ static void lay_out(tenon_context *context, const conv_problem *p, layout *l)
     choose_block(context, p, p->head.workspace_limit, l);
 }
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_im2col_gemm_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     int64_t size;
@@ -125,7 +125,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
     return u;
 }
 
-static tenon_status block_product(const char *operation, const conv_problem *p, const layout *l,
+static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
                                   const conv_block *block, gemm_problem *product)
 {
     int64_t stride[8], tap = l->by_taps ? 1 : tn_conv_block_pixels(block);
@@ -142,12 +142,12 @@ static tenon_status block_product(const char *operation, const conv_problem *p, 
                                   .w_operand = l->gathers ? TN_WORKSPACE : p->operand[CONV_W],
                                   .col_operand = TN_WORKSPACE,
                                   .taps = l->taps};
-    return tn_conv_product(operation, p, block, &factors, product);
+    return tn_conv_product(caller, p, block, &factors, product);
 }
 
 /* Writing the columns and reading them again, and the products. */
-static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
-                     tn_choice *choice)
+static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem *p,
+                                      const layout *l, tn_choice *choice)
 {
     const double blocks = tn_conv_block_count(p, &l->block);
     const im2col_problem unfold = unfold_problem(p, l, &l->block);
@@ -164,23 +164,24 @@ static void add_time(tenon_context *context, const conv_problem *p, const layout
         choice->time *= CONV_COLUMNS_DOUBT;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_im2col_gemm_configure(tenon_context *context, const tn_problem *problem,
+                                              tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(p);
+    const char *why = conv_im2col_gemm_refuses(p);
     if (why != NULL)
         return why;
-    lay_out(context, p, l);
+    conv_im2col_gemm_lay_out(context, p, l);
     choice->workspace =
         (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
         tenon_dtype_size((tenon_dtype)p->dtype);
-    add_time(context, p, l, choice);
+    conv_im2col_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u", p->dtype);
     return NULL;
 }
 
-static tenon_status record_gather(const char *operation, tn_recording *recording,
+static tenon_status record_gather(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const tn_choice *choice)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -203,33 +204,33 @@ static tenon_status record_gather(const char *operation, tn_recording *recording
                         .args_size = sizeof args,
                         .patches = patches,
                         .patch_count = 2};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status record_block(const char *operation, tn_recording *recording,
-                                 const conv_problem *p, const layout *l, const conv_block *block)
+static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
+                                 const layout *l, const conv_block *block)
 {
     gemm_problem product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_problem_record(operation, recording, &tn_im2col_family, &unfold.head));
-    TN_TRY(block_product(operation, p, l, block, &product));
-    return tn_gemm_record(operation, recording, &product);
+    TN_TRY(tn_problem_record(caller, recording, &tn_im2col_family, &unfold.head));
+    TN_TRY(block_product(caller, p, l, block, &product));
+    return tn_gemm_record(caller, recording, &product);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_im2col_gemm_launch(const char *caller, tn_recording *recording,
+                                            const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     int64_t blocks[3], index[3] = {0};
     const layout *l = TN_LAYOUT(const layout, choice);
     if (l->gathers)
-        TN_TRY(record_gather(operation, recording, p, choice));
+        TN_TRY(record_gather(caller, recording, p, choice));
     for (int d = 0; d < 3; d++)
         blocks[d] = tn_ceil_div(p->window.out[d], l->block.count[d]);
     for (int64_t n = 0; n < p->n; n += l->block.images)
         do {
             const conv_block block = tn_conv_block_at(&p->window, p->n, &l->block, n, index);
-            TN_TRY(record_block(operation, recording, p, l, &block));
+            TN_TRY(record_block(caller, recording, p, l, &block));
         } while (tn_next_index(index, blocks, 3));
     return TENON_OK;
 }
@@ -238,5 +239,5 @@ const tn_solver tn_conv_im2col_gemm = {
     .name = "im2col_gemm",
     .serves = "everything",
     .needs = "workspace for columns; works in blocks that fit the limit",
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_im2col_gemm_configure,
+    .launch = conv_im2col_gemm_launch};

@@ -14,8 +14,8 @@ static int64_t local_elements(const gemm_problem *g, const int32_t *values)
 
 /* Beside the product: packing by vectors or one by one, finding where a pixel lies once for each
  * work-group, and sums that are scattered, once for each block of K. */
-static void add_time(tenon_context *context, const conv_problem *p, const gemm_problem *g,
-                     tn_choice *choice)
+static void conv_implicit_packed_add_time(tenon_context *context, const conv_problem *p,
+                                          const gemm_problem *g, tn_choice *choice)
 {
     const int32_t *values = choice->values;
     const bool by_vectors = tn_conv_implicit_by_vectors(p, tn_gemm_lanes(context, p->dtype));
@@ -35,7 +35,8 @@ static void add_time(tenon_context *context, const conv_problem *p, const gemm_p
 }
 
 /* The layout is the product. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_implicit_packed_configure(tenon_context *context, const tn_problem *problem,
+                                                  tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     gemm_problem *g = TN_LAYOUT(gemm_problem, choice);
@@ -48,14 +49,14 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     choice->misfit = tn_gemm_cpu_constrains(context, g, choice->values, local_elements);
     if (choice->misfit != NULL)
         return NULL;
-    add_time(context, p, g, choice);
+    conv_implicit_packed_add_time(context, p, g, choice);
     if (!choice->is_estimate)
         tn_gemm_cpu_options(context, &g->head, choice->values, choice->options);
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_implicit_packed_launch(const char *caller, tn_recording *recording,
+                                                const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const gemm_problem *g = TN_LAYOUT(const gemm_problem, choice);
@@ -69,7 +70,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         .global = {(size_t)tn_ceil_div(g->n, columns), (size_t)tn_ceil_div(g->m, rows)},
         .local = {1, 1, 1},
     };
-    return tn_conv_implicit_record(operation, recording, p, g, rows, &launch);
+    return tn_conv_implicit_record(caller, recording, p, g, rows, &launch);
 }
 
 const tn_solver tn_conv_implicit_packed = {
@@ -78,5 +79,5 @@ const tn_solver tn_conv_implicit_packed = {
               "on CPUs",
     .parameters = tn_gemm_cpu_parameters,
     .parameter_count = CPU_PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_implicit_packed_configure,
+    .launch = conv_implicit_packed_launch};

@@ -2,7 +2,7 @@
  * image as it lies. */
 #include "ops/conv/problem/product.h"
 
-static const char *refuses(const conv_problem *p)
+static const char *conv_pointwise_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (tn_window_taps(v) != 1)
@@ -13,7 +13,7 @@ static const char *refuses(const conv_problem *p)
     return NULL;
 }
 
-static tenon_status product(const char *operation, const conv_problem *p, gemm_problem *product)
+static tenon_status product(const char *caller, const conv_problem *p, gemm_problem *product)
 {
     const conv_window *v = &p->window;
     const conv_block all = {.images = p->n, .count = {v->out[0], v->out[1], v->out[2]}};
@@ -28,20 +28,21 @@ static tenon_status product(const char *operation, const conv_problem *p, gemm_p
         .w_operand = p->operand[CONV_W],
         .col_operand = p->operand[CONV_X],
         .taps = p->c};
-    TN_TRY(tn_conv_product(operation, p, &all, &factors, product));
+    TN_TRY(tn_conv_product(caller, p, &all, &factors, product));
     product->head.workspace_limit = p->head.workspace_limit; /* all of it: nothing else needs any */
     return TENON_OK;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_pointwise_configure(tenon_context *context, const tn_problem *problem,
+                                            tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const char *why = refuses(p);
+    const char *why = conv_pointwise_refuses(p);
     return why != NULL ? why : tn_conv_product_configure(context, p, product, choice);
 }
 
 const tn_solver tn_conv_pointwise = {.name = "pointwise",
                                      .serves = "filters of one element that stay within the image",
                                      .awkward = "t=1 r=1 s=1 stride_w=1; t=1 r=1 s=1 stride_w=2",
-                                     .configure = configure,
+                                     .configure = conv_pointwise_configure,
                                      .launch = tn_conv_product_launch};

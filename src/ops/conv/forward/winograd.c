@@ -72,7 +72,7 @@ const char *tn_winograd_refuses(const conv_problem *p)
                                                                              : NULL;
 }
 
-static void tune(tenon_context *context, const winograd *w, int32_t *values)
+static void conv_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, w->conv->dtype);
     int64_t vectors = w->conv->k > 2 * lanes && tn_gemm_has_many_registers(context) ? 4
@@ -84,7 +84,8 @@ static void tune(tenon_context *context, const winograd *w, int32_t *values)
         values[WINOGRAD_NR] = (int32_t)(lanes * vectors);
 }
 
-static const char *misfit_of(tenon_context *context, const winograd *w, const int32_t *values)
+static const char *conv_winograd_misfit_of(tenon_context *context, const winograd *w,
+                                           const int32_t *values)
 {
     int64_t lanes = tn_gemm_lanes(context, w->conv->dtype),
             size = (int64_t)tn_acc_size(w->conv->dtype);
@@ -224,7 +225,8 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
 
 /* The layout that is done soonest among those that fit; without one, the smallest, as on devices
  * where tests alone ask for it. */
-static layout lay_out(tenon_context *context, const winograd *w, const int32_t *values)
+static layout conv_winograd_lay_out(tenon_context *context, const winograd *w,
+                                    const int32_t *values)
 {
     const conv_problem *p = w->conv;
     const layout start = {
@@ -258,8 +260,8 @@ static layout lay_out(tenon_context *context, const winograd *w, const int32_t *
     return best;
 }
 
-static void set_options(tenon_context *context, const winograd *w, const int32_t *values,
-                        char text[TN_OPTIONS_SIZE])
+static void conv_winograd_set_options(tenon_context *context, const winograd *w,
+                                      const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = w->conv;
     int lanes = (int)tn_gemm_lanes(context, p->dtype);
@@ -271,7 +273,8 @@ static void set_options(tenon_context *context, const winograd *w, const int32_t
                      context->device.has_builtin_prefetch);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_winograd_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
 {
     const winograd w = {(const conv_problem *)problem, tn_winograd_tile(choice->solver)};
     const char *why = tn_winograd_refuses(w.conv);
@@ -280,17 +283,17 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
-    tune(context, &w, choice->values);
-    choice->misfit = misfit_of(context, &w, choice->values);
+    conv_winograd_tune(context, &w, choice->values);
+    choice->misfit = conv_winograd_misfit_of(context, &w, choice->values);
     if (choice->misfit != NULL)
         return NULL;
-    *l = lay_out(context, &w, choice->values);
+    *l = conv_winograd_lay_out(context, &w, choice->values);
     choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
     count_work(context, &w, choice->values, l, works);
     for (int i = 0; i < WORKS; i++)
         tn_choice_add(context, choice, &works[i]);
     if (!choice->is_estimate)
-        set_options(context, &w, choice->values, choice->options);
+        conv_winograd_set_options(context, &w, choice->values, choice->options);
     return NULL;
 }
 
@@ -351,8 +354,8 @@ static winograd_args arguments(const winograd *w, const layout *l)
 }
 
 /* The same kernel, before, for filters alone. */
-static tenon_status record_filters(const char *operation, tn_recording *recording,
-                                   const winograd *w, const layout *l, const tn_launch *convolution)
+static tenon_status record_filters(const char *caller, tn_recording *recording, const winograd *w,
+                                   const layout *l, const tn_launch *convolution)
 {
     const conv_problem *p = w->conv;
     winograd_args args = *(const winograd_args *)convolution->args;
@@ -363,11 +366,11 @@ static tenon_status record_filters(const char *operation, tn_recording *recordin
     launch.global[0] = (size_t)l->panels;
     launch.global[1] = (size_t)tn_ceil_div(p->c, args.block);
     launch.args = &args;
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_winograd_launch(const char *caller, tn_recording *recording,
+                                         const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const winograd w = {p, tn_winograd_tile(choice->solver)};
@@ -389,8 +392,8 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset),
                    (uint32_t)tn_acc_size(p->dtype)};
     if (!l->fuses)
-        TN_TRY(record_filters(operation, recording, &w, l, &launch));
-    return tn_record(operation, recording, &launch);
+        TN_TRY(record_filters(caller, recording, &w, l, &launch));
+    return tn_record(caller, recording, &launch);
 }
 
 /* And a row of one tile more than are multiplied at once, of channels past a block: a single row is
@@ -406,8 +409,8 @@ const tn_solver tn_conv_winograd2 = {
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_winograd_configure,
+    .launch = conv_winograd_launch};
 
 const tn_solver tn_conv_winograd4 = {
     .name = "winograd4",
@@ -419,8 +422,8 @@ const tn_solver tn_conv_winograd4 = {
     .inexact = true,
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_winograd_configure,
+    .launch = conv_winograd_launch};
 
 int64_t tn_winograd_tile(const tn_solver *solver)
 {

@@ -53,7 +53,7 @@ static int64_t tiles_along(const winograd *w, int d)
     return tn_ceil_div(w->conv->window.out[d], w->tile);
 }
 
-static const char *refuses(const winograd *w)
+static const char *conv_winograd_gemm_refuses(const winograd *w)
 {
     const conv_problem *p = w->conv;
     const char *why = tn_winograd_refuses(p);
@@ -78,7 +78,7 @@ static winograd_matrix make_matrix(int64_t at, int64_t rows, int64_t tiles,
 }
 
 /* With as many tiles in a set as the workspace has room for, or one. */
-static layout lay_out(const winograd *w)
+static layout conv_winograd_gemm_lay_out(const winograd *w)
 {
     const conv_problem *p = w->conv;
     const int64_t rows = channels_of(p) + filters_of(p),
@@ -98,8 +98,8 @@ static layout lay_out(const winograd *w)
     return l;
 }
 
-static tenon_tensor make_view(const winograd *w, int64_t rows, int64_t columns,
-                              const int64_t stride[4])
+static tenon_tensor conv_winograd_gemm_make_view(const winograd *w, int64_t rows, int64_t columns,
+                                                 const int64_t stride[4])
 {
     tenon_tensor view = {.dtype = tn_conv_sum_type(w->conv->dtype),
                          .rank = 4,
@@ -109,7 +109,7 @@ static tenon_tensor make_view(const winograd *w, int64_t rows, int64_t columns,
 }
 
 /* For each point and group, filters times channels by channels times tiles. */
-static tenon_status make_product(const char *operation, const winograd *w, const layout *l,
+static tenon_status make_product(const char *caller, const winograd *w, const layout *l,
                                  int64_t tiles, gemm_problem *product)
 {
     const conv_problem *p = w->conv;
@@ -117,21 +117,22 @@ static tenon_status make_product(const char *operation, const winograd *w, const
     const int64_t u_stride[] = {l->u_point, p->k * p->c, p->c, 1},
                   v_stride[] = {l->v.point, p->c * l->v.row, l->v.row, l->v.tile},
                   m_stride[] = {l->m.point, p->k * l->m.row, l->m.row, l->m.tile};
-    const tenon_tensor u = make_view(w, p->k, p->c, u_stride),
-                       v = make_view(w, p->c, tiles, v_stride),
-                       m = make_view(w, p->k, tiles, m_stride);
+    const tenon_tensor u = conv_winograd_gemm_make_view(w, p->k, p->c, u_stride),
+                       v = conv_winograd_gemm_make_view(w, p->c, tiles, v_stride),
+                       m = conv_winograd_gemm_make_view(w, p->k, tiles, m_stride);
     const uint8_t operand[GEMM_OPERANDS] = {TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE,
                                             TN_WORKSPACE};
     const int64_t shift[GEMM_OPERANDS] = {[GEMM_B] = l->v.at, [GEMM_D] = l->m.at};
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalise(operation, &params, &u, &v, NULL, NULL, &m, product, &empty));
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &u, &v, NULL, NULL, &m, product, &empty));
     tn_conv_place(product, operand, shift);
     product->first_scalar = CONV_SCALAR_ONES;
     return TENON_OK;
 }
 
 /* The products of all sets, and what the transforms read and write. */
-static void add_time(tenon_context *context, const winograd *w, const layout *l, tn_choice *choice)
+static void conv_winograd_gemm_add_time(tenon_context *context, const winograd *w, const layout *l,
+                                        tn_choice *choice)
 {
     const conv_problem *p = w->conv;
     const double sets = (double)tn_ceil_div(l->all_tiles, l->set_tiles), all = (double)l->all_tiles;
@@ -152,18 +153,19 @@ static void add_time(tenon_context *context, const winograd *w, const layout *l,
     tn_choice_add(context, choice, &transforms);
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_winograd_gemm_configure(tenon_context *context, const tn_problem *problem,
+                                                tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const winograd w = {p, tn_winograd_tile(choice->solver)};
     layout *l = TN_LAYOUT(layout, choice);
-    const char *why = refuses(&w);
+    const char *why = conv_winograd_gemm_refuses(&w);
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? "made for GPUs" : NULL;
-    *l = lay_out(&w);
+    *l = conv_winograd_gemm_lay_out(&w);
     choice->workspace = (uint64_t)l->elements * tn_acc_size(p->dtype);
-    add_time(context, &w, l, choice);
+    conv_winograd_gemm_add_time(context, &w, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_TILE=%d",
                       p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                       (int)w.tile);
@@ -177,7 +179,7 @@ typedef struct transform {
     int64_t items;
 } transform;
 
-static tenon_status record_transform(const char *operation, tn_recording *recording,
+static tenon_status record_transform(const char *caller, tn_recording *recording,
                                      const conv_problem *p, const tn_choice *choice,
                                      const transform *t, winograd_gemm_args args)
 {
@@ -199,10 +201,10 @@ static tenon_status record_transform(const char *operation, tn_recording *record
     patches[launch.patch_count++] =
         (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_gemm_args, work_offset),
                    (uint32_t)tn_acc_size(p->dtype)};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-static tenon_status record_set(const char *operation, tn_recording *recording, const winograd *w,
+static tenon_status record_set(const char *caller, tn_recording *recording, const winograd *w,
                                const tn_choice *choice, winograd_gemm_args *args)
 {
     const transform tiles = {"conv_winograd_tile_points",
@@ -212,14 +214,14 @@ static tenon_status record_set(const char *operation, tn_recording *recording, c
                                {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
                                args->count * filters_of(w->conv)};
     gemm_problem product;
-    TN_TRY(make_product(operation, w, TN_LAYOUT(const layout, choice), args->count, &product));
-    TN_TRY(record_transform(operation, recording, w->conv, choice, &tiles, *args));
-    TN_TRY(tn_gemm_record(operation, recording, &product));
-    return record_transform(operation, recording, w->conv, choice, &outputs, *args);
+    TN_TRY(make_product(caller, w, TN_LAYOUT(const layout, choice), args->count, &product));
+    TN_TRY(record_transform(caller, recording, w->conv, choice, &tiles, *args));
+    TN_TRY(tn_gemm_record(caller, recording, &product));
+    return record_transform(caller, recording, w->conv, choice, &outputs, *args);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_winograd_gemm_launch(const char *caller, tn_recording *recording,
+                                              const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const winograd w = {p, tn_winograd_tile(choice->solver)};
@@ -232,11 +234,11 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                                .channels = channels_of(p),
                                .filters = filters_of(p),
                                .tiles = {(tenon_i32)l->tiles[0], (tenon_i32)l->tiles[1]}};
-    TN_TRY(record_transform(operation, recording, p, choice, &filters, args));
+    TN_TRY(record_transform(caller, recording, p, choice, &filters, args));
     for (int64_t first = 0; first < l->all_tiles; first += l->set_tiles) {
         args.first = (tenon_i32)first;
         args.count = (tenon_i32)tn_min_i64(l->set_tiles, l->all_tiles - first);
-        TN_TRY(record_set(operation, recording, &w, choice, &args));
+        TN_TRY(record_set(caller, recording, &w, choice, &args));
     }
     return TENON_OK;
 }
@@ -248,8 +250,8 @@ const tn_solver tn_conv_winograd2_gemm = {
     .needs = "workspace for transformed tiles, filters and products; works in "
              "sets of tiles that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_winograd_gemm_configure,
+    .launch = conv_winograd_gemm_launch};
 
 const tn_solver tn_conv_winograd4_gemm = {
     .name = "winograd4_gemm",
@@ -259,5 +261,5 @@ const tn_solver tn_conv_winograd4_gemm = {
              "sets of tiles that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
     .inexact = true,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_winograd_gemm_configure,
+    .launch = conv_winograd_gemm_launch};

@@ -113,7 +113,7 @@ static conv_product_args product_args(const conv_problem *p, const gemm_args *ge
     return args;
 }
 
-tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,
+tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording,
                                      const conv_problem *p, const gemm_problem *product,
                                      int64_t tile_rows, tn_launch *launch)
 {
@@ -135,7 +135,7 @@ tenon_status tn_conv_implicit_record(const char *operation, tn_recording *record
     launch->args_size = sizeof args;
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
-    return tn_record(operation, recording, launch);
+    return tn_record(caller, recording, launch);
 }
 
 const int64_t *tn_conv_gathered(const conv_problem *p, conv_direction direction)

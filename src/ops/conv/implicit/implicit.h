@@ -22,7 +22,7 @@ gemm_problem tn_conv_implicit_product(const conv_problem *problem);
 bool tn_conv_implicit_by_vectors(const conv_problem *problem, int64_t lanes);
 
 /* Completes `launch`, which has its kernel and sizes but for the batch, and records it. */
-tenon_status tn_conv_implicit_record(const char *operation, tn_recording *recording,
+tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording,
                                      const conv_problem *problem, const gemm_problem *product,
                                      int64_t tile_rows, tn_launch *launch);
 

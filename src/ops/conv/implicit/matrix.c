@@ -59,7 +59,8 @@ static bool find_unit(tenon_context *context, const conv_problem *p, const tn_ch
     return false;
 }
 
-static const char *misfit_of(tenon_context *context, const layout *l, const int32_t *values)
+static const char *conv_implicit_matrix_misfit_of(tenon_context *context, const layout *l,
+                                                  const int32_t *values)
 {
     if (values[MATRIX_STAGES] > 1 && l->has_async && !l->unit.async)
         return "st above 1 needs vectors of 8 channels in both factors";
@@ -83,8 +84,8 @@ static double address_instructions(const conv_vectors *v, const int32_t *values)
            (values[MATRIX_MB] / a + values[MATRIX_NB] / image);
 }
 
-static void add_time(tenon_context *context, const conv_problem *p, const layout *l,
-                     tn_choice *choice)
+static void conv_implicit_matrix_add_time(tenon_context *context, const conv_problem *p,
+                                          const layout *l, tn_choice *choice)
 {
     const int32_t *values = choice->values;
     const conv_tiled_layout *t = &l->tiled;
@@ -118,7 +119,7 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     layout *l = TN_LAYOUT(layout, choice);
     int32_t *values = choice->values;
     (void)unit; /* the layout's */
-    choice->misfit = misfit_of(context, l, values);
+    choice->misfit = conv_implicit_matrix_misfit_of(context, l, values);
     if (choice->misfit != NULL)
         return;
     if (direction == CONV_GRADIENT_OF_FILTER && values[CONV_MATRIX_SLICES] == 0) {
@@ -131,11 +132,12 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
                           &l->tiled);
     l->d_along = results_along(p, l);
     choice->workspace = tn_conv_copies_place(p, &l->tiled, &l->copies);
-    add_time(context, p, l, choice);
+    conv_implicit_matrix_add_time(context, p, l, choice);
 }
 
 /* What the kernel knows of the factors: whether they come by vectors, and then how they lie. */
-static void set_options(tenon_context *context, const layout *l, tn_choice *choice)
+static void conv_implicit_matrix_set_options(tenon_context *context, const layout *l,
+                                             tn_choice *choice)
 {
     const conv_vectors *v = &l->vectors;
     gemm_problem g = l->tiled.product;
@@ -186,7 +188,8 @@ static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_
 }
 
 /* The solver's variant is the direction. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_implicit_matrix_configure(tenon_context *context, const tn_problem *problem,
+                                                  tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const conv_direction direction = direction_of(choice);
@@ -217,12 +220,12 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         tn_matrix_local_way(context, &TN_LAYOUT(layout, choice)->unit, choice->values,
                             &TN_LAYOUT(layout, choice)->unit.local) &&
         !choice->is_estimate)
-        set_options(context, TN_LAYOUT(const layout, choice), choice);
+        conv_implicit_matrix_set_options(context, TN_LAYOUT(const layout, choice), choice);
     return NULL;
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_implicit_matrix_launch(const char *caller, tn_recording *recording,
+                                                const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
@@ -235,10 +238,10 @@ static tenon_status launch(const char *operation, tn_recording *recording,
                         .kernel = "conv_matrix",
                         .local = {warps * (size_t)MATRIX_LANES(l->unit.number)},
                         .local_argument = tn_matrix_local_argument(&l->unit, values)};
-    TN_TRY(tn_conv_record_copies(operation, recording, p, &l->copies));
+    TN_TRY(tn_conv_record_copies(caller, recording, p, &l->copies));
     tn_conv_copies_take(&l->copies, &tiled.product);
     tn_conv_results_take(p, &tiled);
-    return tn_conv_tiled_launch(operation, recording, &read, &tiled, block, &launch);
+    return tn_conv_tiled_launch(caller, recording, &read, &tiled, block, &launch);
 }
 
 /* Then whether factors without vectors of channels are copied (2), and the slices of the pixels, at
@@ -263,7 +266,8 @@ const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     {                                                                                              \
         .name = solver, .serves = serves_text, .needs = needs_text, .awkward = cases,              \
         .parameters = tn_conv_matrix_parameters, .parameter_count = parameters_used,               \
-        .variant = direction, .configure = configure, .launch = launch                             \
+        .variant = direction, .configure = conv_implicit_matrix_configure,                         \
+        .launch = conv_implicit_matrix_launch                                                      \
     }
 
 const tn_solver tn_conv_implicit_matrix =

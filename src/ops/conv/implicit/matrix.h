@@ -70,7 +70,7 @@ uint64_t tn_conv_copies_place(const conv_problem *problem, const conv_tiled_layo
 void tn_conv_copies_take(const conv_copies *copies, gemm_problem *product);
 
 tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *copy);
-tenon_status tn_conv_record_copies(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_copies(const char *caller, tn_recording *recording,
                                    const conv_problem *problem, const conv_copies *copies);
 
 #endif

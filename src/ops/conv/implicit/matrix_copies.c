@@ -146,8 +146,8 @@ tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *c)
                      .reads = TN_SIDE_BY_SIDE};
 }
 
-static tenon_status record_copy(const char *operation, tn_recording *recording,
-                                const conv_problem *p, const conv_copy *c)
+static tenon_status record_copy(const char *caller, tn_recording *recording, const conv_problem *p,
+                                const conv_copy *c)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     char options[TN_OPTIONS_SIZE];
@@ -170,13 +170,13 @@ static tenon_status record_copy(const char *operation, tn_recording *recording,
                               .args_size = sizeof args,
                               .patches = patches,
                               .patch_count = 2};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-tenon_status tn_conv_record_copies(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_copies(const char *caller, tn_recording *recording,
                                    const conv_problem *p, const conv_copies *copies)
 {
     for (int i = 0; i < copies->count; i++)
-        TN_TRY(record_copy(operation, recording, p, &copies->copy[i]));
+        TN_TRY(record_copy(caller, recording, p, &copies->copy[i]));
     return TENON_OK;
 }

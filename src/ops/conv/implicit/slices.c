@@ -54,7 +54,7 @@ tn_work tn_conv_slices_work(const conv_problem *p, int64_t slices)
     return (tn_work){.launches = slices > 1, .follows = true, .bytes = 2 * bytes};
 }
 
-tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_slices(const char *caller, tn_recording *recording,
                                    const conv_problem *p, int64_t slices)
 {
     const int64_t *f = p->window.filter, *w = p->w;
@@ -66,5 +66,5 @@ tenon_status tn_conv_record_slices(const char *operation, tn_recording *recordin
                             .parts = slices};
     if (tn_conv_sums_channels_last(p))
         tn_conv_move_last(&packing, 1);
-    return slices > 1 ? tn_conv_record_unpack(operation, recording, &packing) : TENON_OK;
+    return slices > 1 ? tn_conv_record_unpack(caller, recording, &packing) : TENON_OK;
 }

@@ -19,7 +19,7 @@ int32_t tn_conv_tune_slices(tenon_context *context, const conv_problem *problem,
 /* The size of the slices' sums, the work of adding them up, and its launch: none for one slice. */
 uint64_t tn_conv_slices_size(const conv_problem *problem, int64_t slices);
 tn_work tn_conv_slices_work(const conv_problem *problem, int64_t slices);
-tenon_status tn_conv_record_slices(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_slices(const char *caller, tn_recording *recording,
                                    const conv_problem *problem, int64_t slices);
 
 #endif

@@ -233,7 +233,8 @@ double tn_conv_depth(const conv_problem *p, const conv_tiled_layout *l)
     return (double)p->k * (double)tn_window_taps(&p->window) / (double)subfilters(&p->window);
 }
 
-static const char *misfit_of(tenon_context *context, const gemm_problem *g, const int32_t *values)
+static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const gemm_problem *g,
+                                                 const int32_t *values)
 {
     int32_t gemm_values[TN_MAX_PARAMETERS];
     as_gemm_values(values, gemm_values);
@@ -254,8 +255,8 @@ static const char *misfit_of(tenon_context *context, const gemm_problem *g, cons
 }
 
 /* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
-static void add_time(tenon_context *context, const conv_problem *p, const conv_tiled_layout *l,
-                     tn_choice *choice)
+static void conv_implicit_tiled_add_time(tenon_context *context, const conv_problem *p,
+                                         const conv_tiled_layout *l, tn_choice *choice)
 {
     const int32_t *values = choice->values;
     const double groups =
@@ -283,9 +284,9 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
         conv_tiled_layout *l = TN_LAYOUT(conv_tiled_layout, &tried);
         take_tile(context, p, direction, &tiles[i], tried.values);
         tn_conv_tiled_lay_out(p, direction, tried.values[CONV_TILED_SLICES], l);
-        tried.misfit = misfit_of(context, &l->product, tried.values);
+        tried.misfit = conv_implicit_tiled_misfit_of(context, &l->product, tried.values);
         if (tried.misfit == NULL)
-            add_time(context, p, l, &tried);
+            conv_implicit_tiled_add_time(context, p, l, &tried);
         else
             tried.time = INFINITY;
         if (tried.time < best.time || i == last)
@@ -295,7 +296,8 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
 }
 
 /* The solver's variant is the direction. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *conv_implicit_tiled_configure(tenon_context *context, const tn_problem *problem,
+                                                 tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
     const conv_direction direction = (conv_direction)choice->solver->variant;
@@ -320,7 +322,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 }
 
 /* A group's part of the image begins where its channels do. */
-tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
+tenon_status tn_conv_tiled_launch(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const conv_tiled_layout *l,
                                   const int32_t block[2], tn_launch *launch)
 {
@@ -342,12 +344,12 @@ tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
     tn_gemm_launch_operands(g, launch);
-    TN_TRY(tn_record(operation, recording, launch));
-    return tn_conv_record_slices(operation, recording, p, l->slices);
+    TN_TRY(tn_record(caller, recording, launch));
+    return tn_conv_record_slices(caller, recording, p, l->slices);
 }
 
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status conv_implicit_tiled_launch(const char *caller, tn_recording *recording,
+                                               const tn_problem *problem, const tn_choice *choice)
 {
     const conv_tiled_layout *l = TN_LAYOUT(const conv_tiled_layout, choice);
     const int32_t *values = choice->values, block[] = {values[TILED_MB], values[TILED_NB]};
@@ -356,7 +358,7 @@ static tenon_status launch(const char *operation, tn_recording *recording,
         .options = choice->options,
         .kernel = "conv_tiled",
         .local = {(size_t)(block[0] / values[TILED_MR]) * (size_t)(block[1] / values[TILED_NR])}};
-    return tn_conv_tiled_launch(operation, recording, (const conv_problem *)problem, l, block,
+    return tn_conv_tiled_launch(caller, recording, (const conv_problem *)problem, l, block,
                                 &launch);
 }
 
@@ -366,8 +368,8 @@ const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
                                           .parameters = tn_conv_tiled_parameters,
                                           .parameter_count = CONV_TILED_PARAMETERS,
                                           .variant = CONV_RESULT,
-                                          .configure = configure,
-                                          .launch = launch};
+                                          .configure = conv_implicit_tiled_configure,
+                                          .launch = conv_implicit_tiled_launch};
 
 /* A product for each sub-filter, whose b is gathered from dy. */
 const tn_solver tn_conv_backward_data_implicit_tiled = {
@@ -378,8 +380,8 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {
     .parameters = tn_conv_tiled_parameters,
     .parameter_count = CONV_TILED_PARAMETERS,
     .variant = CONV_GRADIENT_OF_IMAGE,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_implicit_tiled_configure,
+    .launch = conv_implicit_tiled_launch};
 
 /* dy times what the taps meet of x, over the pixels of all images; with a workspace in slices,
  * whose sums are added in order. */
@@ -391,5 +393,5 @@ const tn_solver tn_conv_backward_filter_implicit_tiled = {
     .parameters = tn_conv_tiled_parameters,
     .parameter_count = CONV_TILED_SPLIT_PARAMETERS,
     .variant = CONV_GRADIENT_OF_FILTER,
-    .configure = configure,
-    .launch = launch};
+    .configure = conv_implicit_tiled_configure,
+    .launch = conv_implicit_tiled_launch};

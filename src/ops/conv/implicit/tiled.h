@@ -38,7 +38,7 @@ gemm_problem tn_conv_tiled_product(const conv_problem *problem, conv_direction d
 /* Completes a launch, which has its kernel and its local size along the first dimension, and
  * records it, and with several slices the one that adds them up; `block` is rows and columns of a
  * work-group. */
-tenon_status tn_conv_tiled_launch(const char *operation, tn_recording *recording,
+tenon_status tn_conv_tiled_launch(const char *caller, tn_recording *recording,
                                   const conv_problem *problem, const conv_tiled_layout *layout,
                                   const int32_t block[2], tn_launch *launch);
 

@@ -51,7 +51,7 @@ static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
     "; .geometry = {…} clears the members that it does not name: set them one by one "           \
     "(.geometry.pad_begin = {1, 1})"
 
-tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *g, uint32_t d)
+tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometry *g, uint32_t d)
 {
     const struct {
         const char *name;
@@ -66,23 +66,23 @@ tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geom
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: geometry: %s[%u] is %" PRId64 ", must be at least %" PRId64
                            "%s",
-                           operation, entries[i].name, d, entries[i].values[d], entries[i].least,
+                           caller, entries[i].name, d, entries[i].values[d], entries[i].least,
                            all_zero(entries[i].values) ? CLEARED : "");
     return TENON_OK;
 }
 
 /* Fills in spatial dimension `at` of a window; `d` is the dimension as the caller counts them. */
-static tenon_status take_dimension(const char *operation, const tenon_conv_geometry *g, uint32_t d,
+static tenon_status take_dimension(const char *caller, const tenon_conv_geometry *g, uint32_t d,
                                    int at, int64_t size, int64_t filter, conv_window *v)
 {
     static const char names[] = {'D', 'H', 'W'};
-    TN_TRY(tn_conv_check_geometry(operation, g, d));
+    TN_TRY(tn_conv_check_geometry(caller, g, d));
     int64_t out = tenon_conv_output_size(g, d, size, filter);
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: the sizes along %c are invalid or overflow: image %" PRId64
                        ", filter %" PRId64 ", padding %" PRId64 " + %" PRId64 ", dilation %" PRId64,
-                       operation, names[at], size, filter, g->pad_begin[d], g->pad_end[d],
+                       caller, names[at], size, filter, g->pad_begin[d], g->pad_end[d],
                        g->dilation[d]);
     v->size[at] = size;
     v->filter[at] = filter;
@@ -94,7 +94,7 @@ static tenon_status take_dimension(const char *operation, const tenon_conv_geome
 }
 
 /* `filter` has an entry for each spatial dimension of x. */
-static tenon_status take_window(const char *operation, const tenon_conv_geometry *g,
+static tenon_status take_window(const char *caller, const tenon_conv_geometry *g,
                                 const tenon_tensor *x, const int64_t *filter, conv_window *v)
 {
     int64_t taps = 1;
@@ -103,30 +103,30 @@ static tenon_status take_window(const char *operation, const tenon_conv_geometry
         int d = i - missing;
         v->size[i] = v->filter[i] = v->out[i] = v->stride[i] = v->dilation[i] = 1;
         if (d >= 0)
-            TN_TRY(take_dimension(operation, g, (uint32_t)d, i, x->shape[2 + d], filter[d], v));
+            TN_TRY(take_dimension(caller, g, (uint32_t)d, i, x->shape[2 + d], filter[d], v));
         if (!tn_mul_i64(taps, v->filter[i], &taps))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: the number of the filter's taps overflows", operation);
+                           "%s: the number of the filter's taps overflows", caller);
     }
     return TENON_OK;
 }
 
-tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
+tenon_status tn_conv_check_image_rank(const char *caller, const char *name,
                                       const tenon_tensor *view)
 {
     if (view->rank >= 3 && view->rank <= CONV_RANK)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
-                   operation, name, view->rank);
+                   "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions", caller,
+                   name, view->rank);
 }
 
-tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
+tenon_status tn_conv_check_rank(const char *caller, const char *name, const tenon_tensor *view,
                                 uint32_t rank)
 {
     if (view->rank == rank)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u", operation, name,
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u", caller, name,
                    view->rank, rank);
 }
 
@@ -138,24 +138,24 @@ bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t
            x->shape[x->rank - 1] == channels;
 }
 
-static tenon_status check_filters(const char *operation, int64_t groups, const conv_views *views)
+static tenon_status check_filters(const char *caller, int64_t groups, const conv_views *views)
 {
     const tenon_tensor *x = views->x, *w = views->w;
     if (groups < 1)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: groups is %" PRId64 ", must be at least 1", operation, groups);
+                       "%s: params: groups is %" PRId64 ", must be at least 1", caller, groups);
     if (w->shape[0] % groups != 0 || x->shape[1] % groups != 0 ||
         x->shape[1] / groups != w->shape[1])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: %" PRId64 " filters of %" PRId64 " channels do not fit %" PRId64
                        " channels of %s in %" PRId64 " group%s",
-                       operation, views->w_name, w->shape[0], w->shape[1], x->shape[1],
-                       views->x_name, groups, groups == 1 ? "" : "s");
+                       caller, views->w_name, w->shape[0], w->shape[1], x->shape[1], views->x_name,
+                       groups, groups == 1 ? "" : "s");
     for (uint32_t d = 2; d < w->rank; d++)
         if (w->shape[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: %s: size of dimension %u is %" PRId64 ", must be at least 1",
-                           operation, views->w_name, d, w->shape[d]);
+                           caller, views->w_name, d, w->shape[d]);
     return TENON_OK;
 }
 
@@ -186,14 +186,14 @@ static void append_geometry(const tenon_conv_geometry *g, uint32_t spatial)
     tn_fail_append(text);
 }
 
-static tenon_status check_output(const char *operation, const tenon_conv_geometry *geometry,
+static tenon_status check_output(const char *caller, const tenon_conv_geometry *geometry,
                                  const conv_views *views, const conv_problem *p)
 {
     const tenon_tensor *y = views->y;
     const uint32_t spatial = y->rank - 2;
     int64_t shape[CONV_RANK] = {p->n, views->w->shape[0]};
     memcpy(shape + 2, p->window.out + 3 - spatial, spatial * sizeof *shape);
-    tenon_status status = tn_shape_check(operation, views->y_name, y, y->rank, shape);
+    tenon_status status = tn_shape_check(caller, views->y_name, y, y->rank, shape);
     if (status != TENON_OK && memcmp(shape + 2, y->shape + 2, spatial * sizeof *shape) != 0)
         append_geometry(geometry, spatial);
     return status;
@@ -222,7 +222,7 @@ uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
            (epilogue->alpha == 0 ? CONV_SKIP_XW : 0);
 }
 
-tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epilogue,
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *output, conv_problem *p)
 {
@@ -230,13 +230,13 @@ tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *
     p->activation = epilogue->activation.kind;
     p->flags = tn_conv_flags(epilogue, c, bias);
     if (bias != NULL)
-        TN_TRY(tn_shape_check(operation, "bias", bias, 1, &output->shape[1]));
+        TN_TRY(tn_shape_check(caller, "bias", bias, 1, &output->shape[1]));
     if (bias != NULL && bias->shape[0] != 1)
         p->bias = bias->stride[0];
     if (c == NULL)
         return TENON_OK;
-    TN_TRY(tn_epilogue_bias_hint(
-        tn_broadcast(operation, "c", c, output->rank, output->shape, stride), bias));
+    TN_TRY(tn_epilogue_bias_hint(tn_broadcast(caller, "c", c, output->rank, output->shape, stride),
+                                 bias));
     if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not tell problems apart */
         spread_strides(p->res, output->rank, stride);
     return TENON_OK;
@@ -246,17 +246,17 @@ tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilo
 {
     const tn_argument *o = call->operands;
     const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
-    TN_TRY(tn_tensor_check(call->operation, "x", o[CONV_X].view));
-    TN_TRY(tn_tensor_check(call->operation, "w", o[CONV_W].view));
+    TN_TRY(tn_tensor_check(call->caller, "x", o[CONV_X].view));
+    TN_TRY(tn_tensor_check(call->caller, "w", o[CONV_W].view));
     TN_TRY(tn_call_check_views(call));
-    TN_TRY(tn_epilogue_check(call->operation, epilogue, o[CONV_C].view));
-    TN_TRY(tn_float_check(call->operation, "x", call->context, dtype));
+    TN_TRY(tn_epilogue_check(call->caller, epilogue, o[CONV_C].view));
+    TN_TRY(tn_float_check(call->caller, "x", call->context, dtype));
     for (int i = CONV_W; i < CONV_OPERANDS; i++)
-        TN_TRY(tn_same_dtype_check(call->operation, o[i].name, o[i].view, "x", dtype));
+        TN_TRY(tn_same_dtype_check(call->caller, o[i].name, o[i].view, "x", dtype));
     return TENON_OK;
 }
 
-tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
+tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *p)
 {
@@ -266,11 +266,11 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
     p->head.forced = -1;
     for (int i = 0; i < CONV_OPERANDS; i++)
         p->operand[i] = (uint8_t)i;
-    TN_TRY(tn_conv_check_image_rank(operation, views->x_name, x));
-    TN_TRY(tn_conv_check_rank(operation, views->w_name, w, x->rank));
-    TN_TRY(tn_conv_check_rank(operation, views->y_name, y, x->rank));
-    TN_TRY(check_filters(operation, groups, views));
-    TN_TRY(take_window(operation, geometry, x, w->shape + 2, &p->window));
+    TN_TRY(tn_conv_check_image_rank(caller, views->x_name, x));
+    TN_TRY(tn_conv_check_rank(caller, views->w_name, w, x->rank));
+    TN_TRY(tn_conv_check_rank(caller, views->y_name, y, x->rank));
+    TN_TRY(check_filters(caller, groups, views));
+    TN_TRY(take_window(caller, geometry, x, w->shape + 2, &p->window));
     if (views->is_transposed)
         take_given_outputs(geometry, views, &p->window);
     p->dtype = y->dtype;
@@ -278,36 +278,36 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
     p->groups = groups;
     p->c = w->shape[1];
     p->k = w->shape[0] / groups;
-    TN_TRY(check_output(operation, geometry, views, p));
+    TN_TRY(check_output(caller, geometry, views, p));
     tn_conv_copy_strides(p->x, x);
     tn_conv_copy_strides(p->w, w);
     tn_conv_copy_strides(p->y, y);
     return TENON_OK;
 }
 
-tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
+tenon_status tn_conv_canonicalise(const char *caller, const tenon_conv_params *params,
                                   const tenon_tensor *x, const tenon_tensor *w,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *p)
 {
     const conv_views views = {"x", "w", "y", x, w, y};
-    TN_TRY(tn_conv_take_shapes(operation, params->groups, &params->geometry, &views, p));
-    return tn_conv_take_epilogue(operation, &params->epilogue, c, bias, y, p);
+    TN_TRY(tn_conv_take_shapes(caller, params->groups, &params->geometry, &views, p));
+    return tn_conv_take_epilogue(caller, &params->epilogue, c, bias, y, p);
 }
 
-static tenon_status check_columns(const char *operation, const tenon_tensor *x,
+static tenon_status check_columns(const char *caller, const tenon_tensor *x,
                                   const tenon_tensor *col, const conv_window *v)
 {
     int64_t rows, plane, pixels;
     if (!tn_mul_i64(tn_window_taps(v), x->shape[1], &rows) ||
         !tn_mul_i64(v->out[1], v->out[2], &plane) || !tn_mul_i64(plane, v->out[0], &pixels))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: filter: the size of col overflows", operation);
+                       "%s: params: filter: the size of col overflows", caller);
     const int64_t shape[] = {x->shape[0], rows, pixels};
-    return tn_shape_check(operation, "col", col, 3, shape);
+    return tn_shape_check(caller, "col", col, 3, shape);
 }
 
-tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,
+tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *p)
 {
@@ -315,15 +315,15 @@ tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_pa
     memset(p, 0, sizeof *p);
     p->head.size = sizeof *p;
     p->head.forced = -1;
-    TN_TRY(tn_conv_check_image_rank(operation, "x", x));
-    TN_TRY(tn_conv_check_rank(operation, "col", col, 3));
+    TN_TRY(tn_conv_check_image_rank(caller, "x", x));
+    TN_TRY(tn_conv_check_rank(caller, "col", col, 3));
     for (uint32_t d = 0; d + 2 < x->rank; d++)
         if (params->filter[d] < 1)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: filter[%u] is %" PRId64 ", must be at least 1", operation,
-                           d, params->filter[d]);
-    TN_TRY(take_window(operation, &params->geometry, x, params->filter, &p->window));
-    TN_TRY(check_columns(operation, x, col, v));
+                           "%s: params: filter[%u] is %" PRId64 ", must be at least 1", caller, d,
+                           params->filter[d]);
+    TN_TRY(take_window(caller, &params->geometry, x, params->filter, &p->window));
+    TN_TRY(check_columns(caller, x, col, v));
     p->dtype = x->dtype;
     p->n = x->shape[0];
     p->c = x->shape[1];

@@ -63,12 +63,12 @@ extern const tn_solver tn_conv_backward_bias_whole, tn_conv_backward_bias_parts;
 extern const tn_solver tn_col2im_elements, tn_col2im_rows, tn_col2im_channels;
 
 /* Fill in a problem from views that have been checked one by one. */
-tenon_status tn_conv_transpose_canonicalise(const char *operation,
+tenon_status tn_conv_transpose_canonicalise(const char *caller,
                                             const tenon_conv_transpose_params *params,
                                             const tenon_tensor *x, const tenon_tensor *w,
                                             const tenon_tensor *c, const tenon_tensor *bias,
                                             const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_col2im_canonicalise(const char *operation, const tenon_im2col_params *params,
+tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *problem);
 
@@ -81,7 +81,7 @@ typedef struct conv_gradient {
 extern const conv_gradient tn_conv_gradient_of_image, tn_conv_gradient_of_filter,
     tn_conv_transpose_gradient_of_x, tn_conv_transpose_gradient_of_filter;
 
-tenon_status tn_conv_gradient_canonicalise(const char *operation, const conv_gradient *gradient,
+tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem);
@@ -113,9 +113,9 @@ typedef struct conv_packing {
 /* Makes dimension `d` the last, which is packed most tightly. */
 void tn_conv_move_last(conv_packing *packing, int d);
 
-tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_pack(const char *caller, tn_recording *recording,
                                  const conv_packing *packing);
-tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_unpack(const char *caller, tn_recording *recording,
                                    const conv_packing *packing);
 
 /* As tn_operation has them. */

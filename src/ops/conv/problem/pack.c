@@ -66,8 +66,8 @@ static void collapse(const conv_packing *p, conv_pack_args *args)
     }
 }
 
-static tenon_status record(const char *operation, tn_recording *recording, const conv_packing *p,
-                           const char *kernel)
+static tenon_status conv_problem_pack_record(const char *caller, tn_recording *recording,
+                                             const conv_packing *p, const char *kernel)
 {
     char text[TN_OPTIONS_SIZE];
     bool is_cpu = recording->context->device.is_cpu;
@@ -100,17 +100,17 @@ static tenon_status record(const char *operation, tn_recording *recording, const
                         .args_size = sizeof args,
                         .patches = patches,
                         .patch_count = 3};
-    return tn_record(operation, recording, &launch);
+    return tn_record(caller, recording, &launch);
 }
 
-tenon_status tn_conv_record_pack(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_pack(const char *caller, tn_recording *recording,
                                  const conv_packing *packing)
 {
-    return record(operation, recording, packing, "conv_pack");
+    return conv_problem_pack_record(caller, recording, packing, "conv_pack");
 }
 
-tenon_status tn_conv_record_unpack(const char *operation, tn_recording *recording,
+tenon_status tn_conv_record_unpack(const char *caller, tn_recording *recording,
                                    const conv_packing *packing)
 {
-    return record(operation, recording, packing, "conv_unpack");
+    return conv_problem_pack_record(caller, recording, packing, "conv_unpack");
 }

@@ -66,7 +66,7 @@ typedef struct conv_views {
 
 /* Checks that the shapes go together, and fills in all of a problem but the epilogue and what it
  * reads. */
-tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
+tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *problem);
 
@@ -75,13 +75,13 @@ tenon_status tn_conv_take_shapes(const char *operation, int64_t groups,
 bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t groups);
 
 /* Parts of that. `dim` counts the caller's spatial dimensions. */
-tenon_status tn_conv_check_geometry(const char *operation, const tenon_conv_geometry *geometry,
+tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometry *geometry,
                                     uint32_t dim);
 /* What the output padding of a transposed convolution must be below. */
 int64_t tn_conv_padding_end(const tenon_conv_geometry *geometry, uint32_t dim);
-tenon_status tn_conv_check_image_rank(const char *operation, const char *name,
+tenon_status tn_conv_check_image_rank(const char *caller, const char *name,
                                       const tenon_tensor *view);
-tenon_status tn_conv_check_rank(const char *operation, const char *name, const tenon_tensor *view,
+tenon_status tn_conv_check_rank(const char *caller, const char *name, const tenon_tensor *view,
                                 uint32_t rank);
 
 /* Strides of N, C and three spatial dimensions; those of sizes of 1 are 0. */
@@ -89,7 +89,7 @@ void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view);
 
 /* The epilogue and its operands, for an output of y's or (in reverse) of x's shape; c and bias may
  * be NULL. */
-tenon_status tn_conv_take_epilogue(const char *operation, const tenon_epilogue *epilogue,
+tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epilogue,
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *output, conv_problem *problem);
 
@@ -98,11 +98,11 @@ uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
                        const tenon_tensor *bias);
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
-tenon_status tn_conv_canonicalise(const char *operation, const tenon_conv_params *params,
+tenon_status tn_conv_canonicalise(const char *caller, const tenon_conv_params *params,
                                   const tenon_tensor *x, const tenon_tensor *w,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_im2col_canonicalise(const char *operation, const tenon_im2col_params *params,
+tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 

@@ -112,8 +112,9 @@ double tn_conv_block_count(const conv_problem *p, const conv_block *largest)
     return fmax(blocks, 1);
 }
 
-static tenon_tensor make_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
-                              const int64_t stride[PRODUCT_RANK])
+static tenon_tensor conv_problem_product_make_view(const conv_problem *p,
+                                                   const int64_t shape[PRODUCT_RANK],
+                                                   const int64_t stride[PRODUCT_RANK])
 {
     tenon_tensor view = {.dtype = (tenon_dtype)p->dtype, .rank = PRODUCT_RANK};
     memcpy(view.shape, shape, PRODUCT_RANK * sizeof *shape);
@@ -127,7 +128,7 @@ static tenon_tensor output_view(const conv_problem *p, const int64_t shape[PRODU
 {
     const int64_t strides[] = {stride[0], p->k * stride[1], stride[2],
                                stride[3], stride[1],        stride[4]};
-    return make_view(p, shape, strides);
+    return conv_problem_product_make_view(p, shape, strides);
 }
 
 /* The element of y, or of what is shaped like it, at which a block begins. */
@@ -174,7 +175,7 @@ static void place(gemm_problem *product, const conv_problem *p, const conv_block
     tn_conv_place(product, operand, shift);
 }
 
-tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
+tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
                              const conv_factors *f, gemm_problem *product)
 {
     const int64_t *count = block->count, images = block->images, groups = p->groups;
@@ -186,15 +187,15 @@ tenon_status tn_conv_product(const char *operation, const conv_problem *p, const
     const int64_t bias_shape[] = {1, groups, 1, 1, p->k, 1};
     const int64_t bias_stride[] = {0, p->k * p->bias, 0, 0, p->bias, 0};
     const int64_t y_shape[] = {images, groups, count[0], count[1], p->k, count[2]};
-    const tenon_tensor w = make_view(p, w_shape, w_stride);
-    const tenon_tensor col = make_view(p, col_shape, col_stride);
-    const tenon_tensor bias = make_view(p, bias_shape, bias_stride);
+    const tenon_tensor w = conv_problem_product_make_view(p, w_shape, w_stride);
+    const tenon_tensor col = conv_problem_product_make_view(p, col_shape, col_stride);
+    const tenon_tensor bias = conv_problem_product_make_view(p, bias_shape, bias_stride);
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalise(
-        operation, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
-        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
+    TN_TRY(
+        tn_gemm_canonicalise(caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
+                             (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
     place(product, p, block, f);
     return TENON_OK;
 }
@@ -215,9 +216,9 @@ void tn_conv_product_options(const conv_problem *p, char text[TN_OPTIONS_SIZE])
     snprintf(text, TN_OPTIONS_SIZE, "type %s", tenon_dtype_string((tenon_dtype)p->dtype));
 }
 
-tenon_status tn_conv_product_launch(const char *operation, tn_recording *recording,
+tenon_status tn_conv_product_launch(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
     (void)problem;
-    return tn_gemm_record(operation, recording, TN_LAYOUT(const gemm_problem, choice));
+    return tn_gemm_record(caller, recording, TN_LAYOUT(const gemm_problem, choice));
 }

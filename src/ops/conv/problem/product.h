@@ -57,7 +57,7 @@ void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
                    const int64_t shift[GEMM_OPERANDS]);
 
 /* The problem that GEMM is given, with no workspace of its own. */
-tenon_status tn_conv_product(const char *operation, const conv_problem *p, const conv_block *block,
+tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, gemm_problem *product);
 
 /* How much faster columns must seem on a GPU than a kernel without them before they are taken: they
@@ -72,12 +72,12 @@ tn_work tn_conv_pack_work(uint32_t dtype, double elements);
 
 /* Solvers that are a single product, which `of` makes, and which is the layout of their choice;
  * they have no kernel of their own: GEMM checks its variants by itself. */
-typedef tenon_status (*conv_product_of)(const char *operation, const conv_problem *problem,
+typedef tenon_status (*conv_product_of)(const char *caller, const conv_problem *problem,
                                         gemm_problem *product);
 const char *tn_conv_product_configure(tenon_context *context, const conv_problem *problem,
                                       conv_product_of of, tn_choice *choice);
 void tn_conv_product_options(const conv_problem *problem, char text[TN_OPTIONS_SIZE]);
-tenon_status tn_conv_product_launch(const char *operation, tn_recording *recording,
+tenon_status tn_conv_product_launch(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice);
 
 #endif
