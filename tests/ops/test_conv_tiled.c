@@ -33,6 +33,8 @@ static const shape shapes[] = {
     {2, 12, {6, 5}, 20, {3, 3}, {1, 1}, {1, 2}, {1, 2}, 4},
     {1, 2, {3, 4}, 3, {5, 6}, {1, 1}, {1, 1}, {2, 3}, 1}, /* filters larger than the image */
     {2, 24, {4, 4}, 40, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
+    {2, 8, {3, 17}, 8, {1, 8}, {1, 2}, {1, 1}, {0, 0}, 1}, /* 8 taps, every second one in each
+                                                              sub-filter */
 };
 #define SHAPES (sizeof shapes / sizeof *shapes)
 

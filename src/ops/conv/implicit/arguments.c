@@ -106,9 +106,10 @@ static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
     return args->gemm.a_row != 1;
 }
 
-/* Whether vectors of so many steps lie one after the other in a, and begin at multiples of that:
- * the fastest indices of k that are neighbours count such a multiple, and what is slower steps by
- * it. */
+/* True if every vector of `width` steps of k is contiguous in a and begins at a multiple of
+ * `width`: the fastest indices of k that are contiguous count such a multiple, and slower ones step
+ * by it. The taps of a sub-filter are `tap` apart, so that they are contiguous only where that
+ * is 1. */
 static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first, bool one_index,
                                int64_t width)
 {
@@ -120,7 +121,8 @@ static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first,
         int d = slowest_last[channels_first][i];
         if (depth->count[d] == 1)
             continue;
-        joined = joined && depth->other[d] == next && !(one_index && next > 1);
+        const bool skips_taps = d > 0 && args->tap[d - 1] > 1;
+        joined = joined && depth->other[d] == next && !(one_index && next > 1) && !skips_taps;
         if (joined)
             next *= depth->count[d];
         else
