@@ -1,4 +1,4 @@
-/* What the device can do at most, and what is to be known of it first. */
+/* Commands that need a device and no case: its limits, and building ahead. */
 #ifndef BENCH_CEILINGS_H
 #define BENCH_CEILINGS_H
 
@@ -8,14 +8,6 @@
  * and writes them to options->json where that is given. False where a kernel gives a wrong result,
  * or the device fails. */
 bool bench_ceilings(bench_session *session);
-
-/* What the driver says of the device, which capabilities it has, and the registers and memory of
- * the main kernels, as JSON to options->json or the standard output. */
-bool bench_facts(bench_session *session);
-
-/* What only a trial tells of a driver, of all or of the one that options->filter names; as JSON,
- * written after each answer, since some driver may end the process at the next. */
-bool bench_questions(bench_session *session);
 
 /* Makes what "run" would measure, so that programs are built, checked and kept, and measures
  * nothing. With options->json: what the compiler and the device model say of each. False where one

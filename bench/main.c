@@ -148,15 +148,15 @@ static int run(int argc, char **argv)
     return status;
 }
 
-/* One of the questions that need a device and no case. */
-static int ask(int argc, char **argv, bool (*question)(bench_session *session))
+/* A command that needs a device and no case. */
+static int with_device(int argc, char **argv, bool (*command)(bench_session *session))
 {
     bench_options o;
     bench_session session = {.options = &o};
     if (!bench_parse(argc - 1, argv + 1, &o))
         return BENCH_WRONG_USE;
     bench_prepare_environment(argv);
-    const bool well = bench_open_session(&session) && question(&session);
+    const bool well = bench_open_session(&session) && command(&session);
     bench_close_session(&session);
     return well ? 0 : 1;
 }
@@ -195,13 +195,9 @@ int main(int argc, char **argv)
     if (strcmp(command, "regret") == 0)
         return bench_regret(argc, argv);
     if (strcmp(command, "ceilings") == 0)
-        return ask(argc, argv, bench_ceilings);
-    if (strcmp(command, "facts") == 0)
-        return ask(argc, argv, bench_facts);
-    if (strcmp(command, "questions") == 0)
-        return ask(argc, argv, bench_questions);
+        return with_device(argc, argv, bench_ceilings);
     if (strcmp(command, "build") == 0)
-        return ask(argc, argv, bench_build_ahead);
+        return with_device(argc, argv, bench_build_ahead);
     if (strcmp(command, "list") == 0)
         list();
     else if (strcmp(command, "peers") == 0)

@@ -9,7 +9,7 @@
 
 const char bench_usage[] =
     "usage: tenon-bench run [OPTION …] | regret [OPTION …] | ceilings [OPTION …] |\n"
-    "                   facts [OPTION …] | questions [OPTION …] | build [OPTION …] | list |\n"
+    "                   build [OPTION …] | list |\n"
     "                   peers | solvers | help\n"
     "\n"
     "  run                 measures the cases of the suites\n"
@@ -18,10 +18,6 @@ const char bench_usage[] =
     "  ceilings            what the device can do at most: --device, --json; --filter: only\n"
     "                      limits whose names contain it; --emulated: the kernels of all matrix\n"
     "                      units in their emulation, to try them\n"
-    "  facts               what it is and what its compiler makes of the main kernels, as JSON:\n"
-    "                      --device, --json; --filter: only kernels of calls that contain it\n"
-    "  questions           what only a trial tells of its driver, as JSON: --device, --json;\n"
-    "                      --filter: only the question of that name\n"
     "  build               builds and checks what run would measure with the same options, and\n"
     "                      measures nothing; --part I/N: every N-th from the I-th on; --json:\n"
     "                      what the compiler and the device model say of each\n"

@@ -145,20 +145,6 @@ class Device(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 return json.load(file)
 
-    def test_work_groups_far_out_run_and_local_memory_is_whole(self):
-        groups = self.ask("questions", "--filter", "groups")["questions"]["groups"]
-        self.assertEqual([row["what"] for row in groups], [f"{n} in {d}" for n in (65535, 65536, 70000) for d in "yz"])
-        self.assertEqual([row["works"] for row in groups], [True] * 6)
-        for name in ("local-array", "local-argument"):
-            rows = self.ask("questions", "--filter", name)["questions"][name]
-            self.assertTrue(rows[-1]["what"].endswith("what the driver says"), rows)
-            self.assertEqual({row["works"] for row in rows}, {True}, rows)
-
-    def test_what_is_nvidia_s_is_not_asked_of_others(self):
-        rows = self.ask("questions", "--filter", "edited-ptx")["questions"]["edited-ptx"]
-        self.assertEqual([row["works"] for row in rows], [None])
-        self.assertEqual(bench("questions", "--filter", "walk").returncode, 1)
-
     def test_kernels_of_matrix_units_are_right_in_their_emulation(self):
         found = self.ask("ceilings", "--emulated", "--filter", "wgmma f16")["ceilings"]
         self.assertEqual([(c["name"], c["verified"]) for c in found], [("matrix unit wgmma f16, emulated", True)])

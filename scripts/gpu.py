@@ -1,0 +1,395 @@
+#!/usr/bin/env python3
+"""./run gpu: tests and measures Tenon on the card of this machine, and packs everything into one archive.
+
+    ./run gpu [--device SELECTOR] [--minutes N] [--parts A,B] [--out FOLDER] [--archive FILE] [--build FOLDER]
+
+It answers what a card's owner asks: what can it do, are the results right, how fast is it, compared with
+what. Nothing is installed: it uses the compiler, Meson and drivers that are there. docs/gpu.md has more.
+"""
+import argparse
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OK, FAILED, CUT, SKIPPED = "ok", "failed", "out of time", "skipped"
+
+# The OpenCL library of each vendor, and where drivers and containers keep it.
+LIBRARIES = {"libnvidia-opencl.so.1": "NVIDIA", "libamdocl64.so": "AMD", "libigdrcl.so": "Intel", "libpocl.so.2": "PoCL"}
+FOLDERS = ["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/nvidia/lib64", "/usr/local/cuda*/compat",
+           "/usr/lib/*-linux-gnu/nvidia/current", "/usr/lib/wsl/lib", "/run/opengl-driver/lib", "/opt/rocm*/lib", "/opt/rocm*/opencl/lib",
+           "/opt/amdgpu*/lib/*", "/opt/intel/opencl/lib64", "/usr/lib/*-linux-gnu/intel-opencl", "/usr/lib/intel-opencl"]
+# What shows that a card is present, whatever the state of its driver.
+SIGNS = {"NVIDIA": ["/proc/driver/nvidia/version", "/dev/nvidia0"], "AMD": ["/dev/kfd"], "Intel": ["/dev/dri/renderD128"]}
+REGISTERED = "/etc/OpenCL/vendors"
+
+# Suite, type, seconds of each case.
+BENCHES = [("gemm-gpu", "f32", 0.2), ("gemm-gpu", "f16", 0.2), ("conv-gpu", "f32", 0.2), ("conv-gpu", "f16", 0.2),
+           ("bandwidth-gpu", "f32", 0.1), ("gemm-gpu", "bf16", 0.2), ("gemm-gpu", "i8", 0.2), ("activation", "f32", 0.1),
+           ("start", "f32", 0.2)]
+PEERS = "clblast,cublas,cudnn,rocblas,tenon-f32"
+# Solvers that take long to compile have a process each; other families have one together.
+LONG = ["gemm", "conv", "gemm_int8", "conv_backward_data", "conv_backward_filter", "gemm_packed", "gemm_ragged"]
+# Weights of the parts; each may use its share of the time that is left.
+WEIGHTS = {"host": 1, "build": 30, "device": 10, "ceilings": 10, "selftest": 60, "bench": 80, "tune": 40, "tests": 60}
+
+
+def parse():
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="run gpu", description=__doc__.split("\n\n", 1)[0],
+                                     epilog="parts: " + " ".join(WEIGHTS) + "; exit status: 0 all done, 1 something failed, 2 wrong "
+                                     "usage, 3 the time ended first")
+    parser.add_argument("--device", default="gpu", help="as `tenon devices` shows it (gpu)")
+    parser.add_argument("--minutes", type=float, default=8, help="for everything (8)")
+    parser.add_argument("--parts", default=",".join(WEIGHTS), help="only these, separated by commas; host and build always run")
+    parser.add_argument("--out", default="build-gpu/out", help="the folder of the results (build-gpu/out)")
+    parser.add_argument("--archive", help="the archive (OUT.tar.gz)")
+    parser.add_argument("--build", help="a build folder that exists, instead of build-gpu/tree")
+    parser.add_argument("--filter", help="only solvers and cases whose name contains this text; no tests and no tuning")
+    options = parser.parse_args()
+    options.parts = [name for name in options.parts.split(",") if name]
+    for name in options.parts:
+        if name not in WEIGHTS:
+            parser.error(f"there is no part {name}; there is {' '.join(WEIGHTS)}")
+    if options.minutes <= 0:
+        parser.error("--minutes must be above 0")
+    options.archive = options.archive or options.out.rstrip("/") + ".tar.gz"
+    return options
+
+
+def read_json(path):
+    """The JSON value of a file, or an empty dict."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+
+
+class Run:
+    """The output folder, the outcome of each step, and the time that is left."""
+
+    def __init__(self, options, env):
+        self.options, self.env = options, env
+        self.out = Path(options.out)
+        shutil.rmtree(self.out, ignore_errors=True)
+        (self.out / "logs").mkdir(parents=True)
+        self.end = self.part_end = time.monotonic() + 60 * options.minutes
+        self.folder = options.build or "build-gpu/tree"
+        self.bench, self.tenon = (str(Path(self.folder, name).resolve()) for name in ("bench/tenon-bench", "tools/tenon"))
+        self.steps = {}
+
+    def left(self):
+        """Seconds that are left of the part."""
+        return self.part_end - time.monotonic()
+
+    def note(self, name, status, why="", seconds=0.0):
+        """Records and prints the outcome of a step."""
+        self.steps[name] = {"status": status, "why": why, "seconds": round(seconds, 1)}
+        print(f"  {name}: {status}" + (f" ({why})" if why else "") + (f", {seconds:.1f} s" if seconds else ""), flush=True)
+        return status == OK
+
+    def start(self, name, command, env=None):
+        """Starts a command whose output goes to the step's log."""
+        with open(self.log(name), "wb") as log:
+            return subprocess.Popen([str(word) for word in command], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                    cwd=ROOT, env={**self.env, **(env or {})}, start_new_session=True)
+
+    def log(self, name):
+        """The path of a step's log."""
+        return self.out / "logs" / (name.replace("/", "-") + ".log")
+
+    def text(self, name):
+        """What a step printed."""
+        try:
+            return self.log(name).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
+
+    def steps_at_once(self, commands, count=1, env=None):
+        """Runs (name, command) pairs, `count` at once, each within what is left of the part."""
+        waiting, running = list(commands), {}
+        try:
+            while waiting or running:
+                while waiting and len(running) < count:
+                    name, command = waiting.pop(0)
+                    if self.left() <= 0:
+                        self.note(name, CUT)
+                        continue
+                    try:
+                        running[name] = self.start(name, command, env), time.monotonic()
+                    except OSError as error:
+                        self.note(name, FAILED, str(error))
+                for name, (process, began) in list(running.items()):
+                    if process.poll() is None and self.left() > 0:
+                        continue
+                    del running[name]
+                    self.close(name, process, time.monotonic() - began)
+                time.sleep(0.02)
+        finally:
+            for process, _ in running.values():
+                stop(process)
+
+    def close(self, name, process, seconds):
+        """Notes how a process ended; ends it where its time is over."""
+        if process.poll() is None:
+            stop(process)
+            self.note(name, CUT, "", seconds)
+        elif process.returncode == 0:
+            self.note(name, OK, "", seconds)
+        else:
+            code = process.returncode
+            last = (self.text(name).strip().splitlines() or [""])[-1]
+            self.note(name, FAILED, f"signal {-code}" if code < 0 else f"exit status {code}: {last[:120]}", seconds)
+
+    def step(self, name, command, env=None):
+        """Runs one command; true where it succeeds."""
+        self.steps_at_once([(name, command)], env=env)
+        return self.steps[name]["status"] == OK
+
+
+def stop(process):
+    """Ends a process and all that it started: by SIGTERM, and after five seconds by SIGKILL."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(5)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def find_drivers():
+    """The vendors' OpenCL libraries that are there: paths by vendor."""
+    found = {}
+    for library, vendor in LIBRARIES.items():
+        paths = [path for pattern in FOLDERS for path in sorted(glob.glob(f"{pattern}/{library}"), reverse=True)]
+        if paths:
+            found[vendor] = paths[0]
+    return found
+
+
+def environment_for(drivers, out):
+    """The environment in which the OpenCL loader finds the registered drivers and the others that are there."""
+    env = dict(os.environ, PYTHONUNBUFFERED="1")
+    registered = {}
+    for path in sorted(glob.glob(REGISTERED + "/*.icd")):
+        lines = Path(path).read_text(encoding="utf-8").split()
+        registered[Path(path).name] = lines[0] if lines else ""
+    known = {Path(name).name for name in registered.values()}
+    known |= {Path(name).resolve().name for name in registered.values()}
+    more = {vendor: path for vendor, path in drivers.items() if not {Path(path).name, Path(path).resolve().name} & known}
+    if more and "OCL_ICD_VENDORS" not in env:
+        folder = Path(out).resolve().parent / "vendors"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, library in [*registered.items(), *((vendor.lower() + "-found.icd", path) for vendor, path in more.items())]:
+            (folder / name).write_text(library + "\n", encoding="utf-8")
+        env["OCL_ICD_VENDORS"] = str(folder)
+        folders = [str(Path(path).parent) for path in more.values()] + [env.get("LD_LIBRARY_PATH", "")]
+        env["LD_LIBRARY_PATH"] = ":".join(filter(None, folders))
+    return env
+
+
+def host(run):
+    """Which drivers there are, and what the vendors' programs say."""
+    drivers = find_drivers()
+    for vendor, path in drivers.items():
+        print(f"  {vendor}: {path}")
+    missing = [vendor for vendor, signs in SIGNS.items() if vendor not in drivers and any(map(os.path.exists, signs))]
+    for vendor in missing:
+        print(f"  {vendor}: a card is there, but its OpenCL library is not: install the OpenCL part of its driver")
+    registered = glob.glob(REGISTERED + "/*.icd") if "OCL_ICD_VENDORS" not in os.environ else [os.environ["OCL_ICD_VENDORS"]]
+    for command in (["nvidia-smi", "-q"], ["rocm-smi", "--showallinfo"], ["clinfo"]):
+        if shutil.which(command[0]):
+            run.part_end = min(run.end, time.monotonic() + 20)
+            run.step("host/" + command[0], command)
+            run.steps["host/" + command[0]]["status"] = OK  # they fail where there is no card of theirs
+    return run.note("host/drivers", OK if drivers or registered else FAILED, "" if drivers or registered else "no OpenCL driver was found")
+
+
+def build(run):
+    """Builds the programs that test and measure."""
+    if run.options.build:
+        there = Path(run.bench).exists() and Path(run.tenon).exists()
+        return run.note("build/programs", OK if there else FAILED, "" if there else f"{run.folder} has no tools/tenon and bench/tenon-bench")
+    missing = [program for program in ("cc", "meson", "ninja") if not shutil.which(program)]
+    if missing:
+        return run.note("build/programs", FAILED, "missing: " + ", ".join(missing))
+    if not Path(ROOT, run.folder, "build.ninja").exists() and not run.step(
+            "build/configure", ["meson", "setup", run.folder, ".", "--buildtype=release", "-Dexamples=false", "-Dbench=enabled",
+                                "-Dopenblas=disabled", "-Donednn=disabled"]):
+        return False
+    return run.step("build/programs", ["ninja", "-C", run.folder, "bench/tenon-bench", "tools/tenon"])
+
+
+def device(run):
+    """What the device says of itself, and each capability with its reason."""
+    return run.step("device/capabilities", [run.tenon, "devices", "-v", "--device", run.options.device])
+
+
+def ceilings(run):
+    """The limits of memory, arithmetic and matrix units."""
+    only = ["--filter", run.options.filter] if run.options.filter else []
+    return run.step("ceilings/all", [run.bench, "ceilings", "--device", run.options.device, "--json", run.out / "ceilings.json", *only])
+
+
+def selftest(run):
+    """Every solver of every operation against its reference."""
+    listed = subprocess.run([run.bench, "solvers"], capture_output=True, text=True, check=False, env=run.env)
+    families = {}
+    for name in json.loads(listed.stdout or "{}"):
+        if run.options.filter is None or run.options.filter in name:
+            families.setdefault(name.partition("/")[0], []).append(name)
+    commands = []
+    for family, names in sorted(families.items(), key=lambda item: (item[0] not in LONG, item[0])):
+        for group in [[name] for name in names] if family in LONG else [names]:
+            label = group[0] if len(group) == 1 else family
+            commands.append((f"selftest/{label.replace('/', '-')}", [run.tenon, "selftest", "--device", run.options.device,
+                                                                     "--solver", ",".join(group)]))
+    run.steps_at_once(commands, len(os.sched_getaffinity(0)))
+
+
+def bench(run):
+    """The suites, in turns with the peers that are there."""
+    (run.out / "bench").mkdir()
+    whole, end = run.part_end - time.monotonic(), run.part_end
+    benches = [("gemm", "f32", 0.02)] if run.options.filter else BENCHES
+    only = ["--filter", run.options.filter] if run.options.filter else []
+    for number, (suite, dtype, seconds) in enumerate(benches):
+        run.part_end = min(end, time.monotonic() + (end - time.monotonic()) * 2 / (len(benches) - number + 1)) if whole > 0 else end
+        run.step(f"bench/{suite}-{dtype}", [run.bench, "run", "--device", run.options.device, "--suite", suite, "--dtype", dtype, "--time",
+                                          seconds, "--peers", PEERS, "--json", run.out / "bench" / f"{suite}-{dtype}.json", *only])
+
+
+def tune(run):
+    """Better parameters of the products and convolutions, as a file for scripts/device_table.py."""
+    if run.options.filter:
+        run.note("tune/all", SKIPPED, "with --filter")
+        return
+    env = {"TENON_CACHE_DIR": str((run.out / "tuned").resolve())}
+    seconds = str(max(1, int(run.left() * 0.9)))
+    run.step("tune/all", [run.tenon, "tune", "--device", run.options.device, "--suite", "gemm-gpu,conv-gpu", "--time", seconds], env)
+    run.part_end = max(run.part_end, time.monotonic() + 20)
+    run.step("tune/export", [run.tenon, "tune", "--device", run.options.device, "--export", run.out / "tuned.json"], env)
+    if run.steps["tune/all"]["why"].startswith("exit status 1") and (run.out / "tuned.json").exists():
+        run.steps["tune/all"]["status"] = CUT  # its own limit
+    shutil.rmtree(run.out / "tuned", ignore_errors=True)
+
+
+def tests(run):
+    """All tests of operations, on the device."""
+    if run.options.build or run.options.filter:
+        run.note("tests/all", SKIPPED, "with --filter or --build")
+    elif run.step("tests/build", ["ninja", "-C", run.folder]):
+        run.step("tests/all", ["meson", "test", "-C", run.folder, "--no-rebuild", "--suite", "unit", "--suite", "ops"],
+                 {"TENON_DEVICE": run.options.device})
+        log = Path(ROOT, run.folder, "meson-logs", "testlog.txt")
+        if log.exists():
+            shutil.copy(log, run.out / "tests.txt")
+
+
+PARTS = [host, build, device, ceilings, selftest, bench, tune, tests]
+
+
+def table(heads, rows):
+    """Lines of a Markdown table."""
+    return ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
+
+
+def right_or_wrong(run):
+    """The verdicts of the self-test, and the lines that repeat what is wrong."""
+    verdicts = {"right": 0, "WRONG": 0, "-": 0}
+    repeats = []
+    for name in run.steps:
+        if name.startswith("selftest/"):
+            for verdict in re.findall(r"^(right|WRONG|-)\s+\S", run.text(name), re.M):
+                verdicts[verdict] += 1
+        repeats += [f"`{line.strip()}`" for line in re.findall(r"^\s*(tenon check [^\n]*)", run.text(name), re.M)]
+    lines = [f"Self-test: {verdicts['right']} solvers right, {verdicts['WRONG']} wrong, {verdicts['-']} cannot serve this device.", ""]
+    counts = re.search(r"^Ok:\s+(\d+).*?^Fail:\s+(\d+)", run.text("tests/all"), re.M | re.S)
+    if counts:
+        lines += [f"Tests: {counts[1]} passed, {counts[2]} failed.", ""]
+    return lines + [f"- {line}" for line in dict.fromkeys(repeats)] + [""] * bool(repeats)
+
+
+def speeds(run):
+    """The measured cases: Tenon's time, and each peer's as a multiple of it."""
+    rows = []
+    for path in sorted((run.out / "bench").glob("*.json")):
+        for result in read_json(path).get("results", []):
+            own = result["median_ns"]
+            peers = ", ".join(f"{name} {peer['median_ns'] / own:.2f}" for name, peer in result["peers"].items())
+            rows.append((result["suite"], result["case"], result["dtype"], f"{own / 1000:.1f}", peers or "none"))
+    if not rows:
+        return ["Nothing was measured.", ""]
+    return table(["suite", "case", "type", "µs", "peers' time / Tenon's"], rows)
+
+
+def report(run):
+    """REPORT.md and report.json."""
+    limits = [(limit.get("name", ""), limit.get("value", ""), limit.get("unit", ""))
+              for limit in read_json(run.out / "ceilings.json").get("ceilings", [])]
+    capabilities = run.text("device/capabilities")
+    lines = ["# Tenon on this card", "", time.strftime("%Y-%m-%d") + f", device `{run.options.device}`", "",
+             "## What can it do", "", "```", capabilities.strip() or "no answer", "```", ""]
+    lines += table(["limit", "value", "unit"], limits) if limits else []
+    lines += ["## Are the results right", "", *right_or_wrong(run), "## How fast is it, compared with what", "", *speeds(run)]
+    lines += ["## What did not succeed", ""]
+    lines += [f"- {name}: {step['status']}" + (f", {step['why']}" if step["why"] else "")
+              for name, step in run.steps.items() if step["status"] in (FAILED, CUT)] or ["Everything did."]
+    (run.out / "REPORT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (run.out / "report.json").write_text(json.dumps(run.steps, indent=1) + "\n", encoding="utf-8")
+
+
+def pack(run):
+    """The archive, complete at any time: it is written beside its place and renamed."""
+    report(run)
+    beside = Path(run.options.archive + ".new")
+    beside.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(beside, "w:gz") as archive:
+        archive.add(run.out, "gpu")
+    beside.replace(run.options.archive)
+
+
+def run_parts(run):
+    """The parts that were asked for, each within its share of the time that is left."""
+    wanted = [part for part in PARTS if part.__name__ in (*run.options.parts, "host", "build")]
+    for number, part in enumerate(wanted):
+        weights = [WEIGHTS[later.__name__] for later in wanted[number:]]
+        share = 1 if part in (host, build) else weights[0] / sum(weights)
+        run.part_end = time.monotonic() + max(0.0, run.end - time.monotonic()) * share
+        print(f"{part.__name__}:", flush=True)
+        done = part(run)
+        pack(run)
+        if part in (host, build) and not done:
+            return
+
+
+def main():
+    """Returns the exit status."""
+    options = parse()
+    os.chdir(ROOT)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
+    run = Run(options, environment_for(find_drivers(), options.out))
+    try:
+        run_parts(run)
+    except KeyboardInterrupt:
+        print("interrupted; what was measured is kept")
+        run.note("run/all", CUT, "interrupted")
+    pack(run)
+    statuses = {step["status"] for step in run.steps.values()}
+    print(f"{options.archive} has everything; {run.out / 'REPORT.md'} is the summary")
+    return 1 if FAILED in statuses else 3 if CUT in statuses else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
