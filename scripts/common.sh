@@ -6,7 +6,7 @@ BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-open
     python3-jsonschema)
 # What tests use where it is there.
 # shellcheck disable=SC2034  # of those who source this
-TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy)
+TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy python3-yaml)
 # What stands for them where there is no apt; "module:" marks what pkg-config must know.
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)

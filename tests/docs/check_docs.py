@@ -7,7 +7,7 @@ commands looked for.
 A block of C with a main() is a program. Any other follows a line `<!-- compile with FILE -->`, whose
 FILE beside this script declares what the fragment takes for given, or `<!-- from FILE -->`, and is
 then a part of FILE as it stands there. Blocks of C++ and of Python are run by tests/embed/cpp and
-python/tests.
+python/tests, those of docs/ci.md by check_ci.py.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("bench/*
 BLOCK = re.compile(r"(?ms)(?:^[ ]*<!-- (?P<how>compile with|from) (?P<given>\S+) -->\n)?"
                    r"^(?P<indent>[ ]*)```(?P<language>\w+)\n(?P<code>.*?)^[ ]*```$")
 LINK = re.compile(r"(?<!`)\]\(([^)\s]+)\)")
-LANGUAGES = {"c", "cpp", "python", "sh", "json"}
+LANGUAGES = {"c", "cpp", "python", "sh", "json", "yaml", "dockerfile"}
 FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-const-variable",
          "-Wno-unused-variable", "-Wno-unused-function"]
 OPTIONS = argparse.Namespace()
