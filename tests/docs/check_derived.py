@@ -21,10 +21,11 @@ class Readme(unittest.TestCase):
         source = (ROOT / "examples" / "product.c").read_text(encoding="utf-8")
         self.assertIn("```c\n" + source[source.index("#include"):] + "```\n", README)
 
-    def test_it_names_each_example(self):
+    def test_the_page_of_examples_has_each(self):
+        page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
         for path in (ROOT / "examples").iterdir():
             if path.suffix in (".c", ".cpp", ".py") and not path.stem.startswith("digits_"):
-                self.assertIn(f"(examples/{path.name})", README)
+                self.assertIn(f"(../examples/{path.name})", page)
 
 
 class Chart(unittest.TestCase):
