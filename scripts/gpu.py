@@ -85,10 +85,15 @@ class Run:
         self.folder = options.build or "build-gpu/tree"
         self.bench, self.tenon = (str(Path(self.folder, name).resolve()) for name in ("bench/tenon-bench", "tools/tenon"))
         self.steps = {}
+        self.is_interrupted = False
+
+    def interrupt(self, *_):
+        """Handles Ctrl-C and SIGTERM: the time is over."""
+        self.is_interrupted = True
 
     def left(self):
         """Seconds that are left of the part."""
-        return self.part_end - time.monotonic()
+        return 0 if self.is_interrupted else self.part_end - time.monotonic()
 
     def note(self, name, status, why="", seconds=0.0):
         """Records and prints the outcome of a step."""
@@ -378,11 +383,11 @@ def main():
     """Returns the exit status."""
     options = parse()
     os.chdir(ROOT)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     run = Run(options, environment_for(find_drivers(), options.out))
-    try:
-        run_parts(run)
-    except KeyboardInterrupt:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, run.interrupt)
+    run_parts(run)
+    if run.is_interrupted:
         print("interrupted; what was measured is kept")
         run.note("run/all", CUT, "interrupted")
     pack(run)
