@@ -23,10 +23,10 @@ static void begin(void)
 #define LINKED(name) .name = name,
 tn_opencl_functions tn_opencl = {TN_OPENCL_FUNCTIONS(LINKED) TN_OPENCL_SVM_FUNCTIONS(LINKED)};
 
-tenon_status tn_opencl_load(const char *operation)
+tenon_status tn_opencl_load(const char *caller)
 {
     static tn_once once = TN_ONCE_INIT;
-    TN_TRY(tn_gate_check(operation));
+    TN_TRY(tn_gate_check(caller));
     tn_once_run(&once, begin);
     return TENON_OK;
 }

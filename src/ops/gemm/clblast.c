@@ -64,19 +64,19 @@ typedef struct clblast_args {
 /* The operands that it gets. */
 enum { CLBLAST_A, CLBLAST_B, CLBLAST_D, CLBLAST_OPERANDS };
 
-static tenon_status status_of(const char *operation, const char *routine, CLBlastStatusCode code)
+static tenon_status status_of(const char *caller, const char *routine, CLBlastStatusCode code)
 {
     if (code == CLBlastSuccess)
         return TENON_OK;
     if (code > -512) /* these are OpenCL's own */
-        return tn_fail_opencl(operation, routine, (cl_int)code);
-    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast's status is %d", operation, routine,
+        return tn_fail_opencl(caller, routine, (cl_int)code);
+    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast's status is %d", caller, routine,
                    (int)code);
 }
 
 /* The two precisions differ in names alone. */
 #define DEFINE_RUN(run, type, gemm)                                                                \
-    static tenon_status run(const char *operation, cl_command_queue queue, const cl_mem *buffers,  \
+    static tenon_status run(const char *caller, cl_command_queue queue, const cl_mem *buffers,     \
                             const void *data)                                                      \
     {                                                                                              \
         const clblast_args *x = data;                                                              \
@@ -86,11 +86,11 @@ static tenon_status status_of(const char *operation, const char *routine, CLBlas
         memcpy(&alpha, &x->alpha, sizeof alpha);                                                   \
         memcpy(&beta, &x->beta, sizeof beta);                                                      \
         if (x->batch == 1)                                                                         \
-            return status_of(operation, #gemm,                                                     \
+            return status_of(caller, #gemm,                                                        \
                              clblast.gemm(CLBlastLayoutRowMajor, x->a_transpose, x->b_transpose,   \
                                           x->m, x->n, x->k, alpha, a, a_at, x->a_ld, b, b_at,      \
                                           x->b_ld, beta, d, d_at, x->d_ld, &queue, NULL));         \
-        return status_of(operation, #gemm "StridedBatched",                                        \
+        return status_of(caller, #gemm "StridedBatched",                                           \
                          clblast.gemm##StridedBatched(CLBlastLayoutRowMajor, x->a_transpose,       \
                                                       x->b_transpose, x->m, x->n, x->k, alpha, a,  \
                                                       a_at, x->a_ld, x->a_batch, b, b_at, x->b_ld, \
@@ -135,7 +135,7 @@ static bool fill(const gemm_problem *p, clblast_args *args)
            leading(d, p->m, p->n, &args->d_ld, &d_transpose) && d_transpose == CLBlastTransposeNo;
 }
 
-static const char *refuses(const gemm_problem *p, clblast_args *args)
+static const char *gemm_clblast_refuses(const gemm_problem *p, clblast_args *args)
 {
     if (p->dtype != TENON_DTYPE_F32 && p->dtype != TENON_DTYPE_F64)
         return "CLBlast sums 16-bit types in 16 bits or not at all";
@@ -148,7 +148,8 @@ static const char *refuses(const gemm_problem *p, clblast_args *args)
     return fill(p, args) ? NULL : "a matrix is not one with a leading dimension";
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *gemm_clblast_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     choice->time = TN_NO_ESTIMATE; /* how fast it is depends on what it was tuned for */
@@ -156,13 +157,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
                       GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
                       (int)tn_gemm_layout(p, GEMM_B));
-    const char *why = refuses(p, TN_LAYOUT(clblast_args, choice));
+    const char *why = gemm_clblast_refuses(p, TN_LAYOUT(clblast_args, choice));
     return why != NULL || choice->is_estimate ? why : lacks_clblast();
 }
 
 /* One call for each index of the batch's dimensions but the last, which is CLBlast's. */
-static tenon_status record_calls(const char *operation, tn_recording *recording,
-                                 const gemm_problem *p, clblast_args *args)
+static tenon_status record_calls(const char *caller, tn_recording *recording, const gemm_problem *p,
+                                 clblast_args *args)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     static const int matrices[CLBLAST_OPERANDS] = {GEMM_A, GEMM_B, GEMM_D};
@@ -192,29 +193,29 @@ static tenon_status record_calls(const char *operation, tn_recording *recording,
             for (uint32_t i = 0; i < outer; i++)
                 *offsets[x] += index[i] * matrix->batch[i];
         }
-        TN_TRY(tn_record(operation, recording, &launch));
+        TN_TRY(tn_record(caller, recording, &launch));
     } while (tn_next_index(index, p->batch, outer));
     return TENON_OK;
 }
 
 /* c and the bias, which need not be d, are brought there first: d = beta * c + bias. */
-static tenon_status launch(const char *operation, tn_recording *recording,
-                           const tn_problem *problem, const tn_choice *choice)
+static tenon_status gemm_clblast_launch(const char *caller, tn_recording *recording,
+                                        const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     clblast_args args = *TN_LAYOUT(const clblast_args, choice);
     const char *why = lacks_clblast(); /* it was not asked while it was estimated */
     if (why != NULL)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", operation, why);
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", caller, why);
     if ((p->flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) != 0) {
         tn_choice plain = {.solver = &tn_gemm_plain};
         gemm_problem start = *p;
         start.flags |= GEMM_SKIP_AB | GEMM_UNSCALED;
         tn_configure(recording->context, &start.head, &plain);
-        TN_TRY(tn_choice_record(operation, recording, &start.head, &plain));
+        TN_TRY(tn_choice_record(caller, recording, &start.head, &plain));
         args.beta = tn_gemm_one(p->dtype);
     }
-    return record_calls(operation, recording, p, &args);
+    return record_calls(caller, recording, p, &args);
 }
 
 #else
