@@ -8,7 +8,7 @@
 The table has the named kernel files and all that they include, without comments; lines keep their
 numbers, so that build logs can point at the real file. `#include "x.clh"` is looked up from the root
 first, then from the including file's folder, and becomes the included file's name in the table; the
-library puts a program's text together when it builds it (runtime/kernel_sources.h). `#include <x.h>`
+library puts a program's text together when it builds it (runtime/program/kernel_sources.h). `#include <x.h>`
 stays as it is, for headers that the host's C shares and keeps behind its own condition.
 """
 import argparse
@@ -109,7 +109,7 @@ def c_array(symbol, data):
 
 def c_file(texts, root_name, symbol):
     """texts: sorted list of (name, bytes)."""
-    parts = ['/* Made by cl_kernels/embed.py. */\n#include "runtime/kernel_sources.h"\n']
+    parts = ['/* Made by cl_kernels/embed.py. */\n#include "runtime/program/kernel_sources.h"\n']
     rows = []
     for index, (name, data) in enumerate(texts):
         parts.append(f"/* {name} */\n" + c_array(f"text_{index}", data))

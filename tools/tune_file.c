@@ -3,7 +3,7 @@
 #include "base/platform.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
-#include "runtime/constants.h"
+#include "runtime/probe/constants.h"
 
 #include <jansson.h>
 

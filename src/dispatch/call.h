@@ -3,7 +3,7 @@
 #define TN_DISPATCH_CALL_H
 
 #include "dispatch/solver.h"
-#include "runtime/memory.h"
+#include "runtime/memory/memory.h"
 
 #include <tenon/plan.h>
 

@@ -1,11 +1,11 @@
 #include "dispatch/measure.h"
 
 #include "dispatch/operation.h"
-#include "runtime/fill.h"
-#include "runtime/launch.h"
-#include "runtime/program.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/memory/fill.h"
+#include "runtime/queue/launch.h"
+#include "runtime/program/program.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 #include <stdlib.h>

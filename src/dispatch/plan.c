@@ -6,7 +6,7 @@
 #include "dispatch/record_calls.h"
 #include "dispatch/select.h"
 #include "dispatch/verbose.h"
-#include "runtime/gate.h"
+#include "runtime/opencl/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "dispatch/operation.h"
 #include "dispatch/self_check.h"
 
-#include "runtime/cl_error.h"
-#include "runtime/constants.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/probe/constants.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -48,20 +48,20 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
 static void build_ahead(const char *caller, tenon_context *context, const tn_problem *problem,
                         const tn_choice *choice)
 {
-    tn_build_list asks = {.count = 0};
-    tn_recording listing = {.context = context, .asks = &asks};
+    tn_build_list build_requests = {.count = 0};
+    tn_recording listing = {.context = context, .build_requests = &build_requests};
     tn_kept_message kept;
     if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
         return;
     (void)choice->solver->launch(caller, &listing, problem, choice);
-    tn_build_list_run(context, &asks);
+    tn_build_list_run(context, &build_requests);
     tn_message_restore(&kept);
 }
 
 tenon_status tn_choice_record(const char *caller, tn_recording *recording,
                               const tn_problem *problem, const tn_choice *choice)
 {
-    if (recording->asks == NULL)
+    if (recording->build_requests == NULL)
         build_ahead(caller, recording->context, problem, choice);
     if (choice->workspace > recording->workspace)
         recording->workspace = choice->workspace;

@@ -3,10 +3,10 @@
 
 #include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
-#include "runtime/cl_error.h"
-#include "runtime/program.h"
-#include "runtime/running.h"
-#include "runtime/validation.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/program/program.h"
+#include "runtime/probe/crash_guard.h"
+#include "runtime/context/validation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -151,12 +151,12 @@ static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
-    v->is_guarded = !v->choice->is_last_resort && tn_running_bars(context, name, 1, why);
+    v->is_guarded = !v->choice->is_last_resort && tn_crash_guard_bars(context, name, 1, why);
     *right = !v->is_guarded;
     if (!v->is_guarded) {
-        tn_guard *guard = tn_running_begin(context, name, 1);
+        tn_guard *guard = tn_crash_guard_begin(context, name, 1);
         status = check_and_tell(context, stream, validation, v, right, why);
-        tn_running_end(guard);
+        tn_crash_guard_end(guard);
     }
     free(name);
     return status;

@@ -8,7 +8,8 @@
 typedef enum tn_verdict {
     TN_VERDICT_RIGHT,
     TN_VERDICT_WRONG,
-    TN_VERDICT_GUARDED /* not checked, since a process ended while it was: runtime/running.h */
+    TN_VERDICT_GUARDED /* not checked, since a process ended while it was:
+                          runtime/probe/crash_guard.h */
 } tn_verdict;
 
 /* Whether a choice may be used: checks the variant in the validation context unless that has been

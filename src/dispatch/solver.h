@@ -10,9 +10,9 @@
 #define TN_DISPATCH_SOLVER_H
 
 #include "base/platform.h"
-#include "runtime/capability.h"
-#include "runtime/context.h"
-#include "runtime/launch.h"
+#include "runtime/probe/capability.h"
+#include "runtime/context/context.h"
+#include "runtime/queue/launch.h"
 
 #include <string.h>
 
@@ -126,7 +126,7 @@ static inline bool tn_choice_beats(const tn_choice *choice, const tn_choice *oth
 }
 
 /* Forgets what was added. */
-static inline void tn_choice_add_anew(tn_choice *choice)
+static inline void tn_choice_reset_time(tn_choice *choice)
 {
     choice->time = 0;
     choice->parts = (tn_work_parts){0};

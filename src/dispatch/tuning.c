@@ -3,7 +3,7 @@
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
 #include "dispatch/state.h"
-#include "runtime/identity.h"
+#include "runtime/context/identity.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

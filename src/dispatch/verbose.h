@@ -1,5 +1,5 @@
 /* TENON_VERBOSE=1: the calls of a context on the standard error output, a line each. What is built
- * and checked is printed on its way to the log (runtime/context_create.c). */
+ * and checked is printed on its way to the log (runtime/context/context_create.c). */
 #ifndef TN_DISPATCH_VERBOSE_H
 #define TN_DISPATCH_VERBOSE_H
 

@@ -1,8 +1,8 @@
 #include "dispatch/verdicts.h"
 
-#include "runtime/gate.h"
-#include "runtime/identity.h"
-#include "runtime/running.h"
+#include "runtime/opencl/gate.h"
+#include "runtime/context/identity.h"
+#include "runtime/probe/crash_guard.h"
 
 #include <tenon/statistics.h>
 
@@ -168,7 +168,7 @@ static void tell_mark(void *user, const char *key, const char *data, size_t size
     const telling *t = user;
     char subject[TN_KEY_WORDS], why[256];
     (void)size;
-    if (subject_of(t, key, subject) && tn_running_explain(data, why))
+    if (subject_of(t, key, subject) && tn_crash_guard_explain(data, why))
         t->barred(t->user, subject, why);
 }
 

@@ -6,7 +6,7 @@
 #include "driver.h"
 
 #include "ops/registry.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 enum { SIZE = 64 };
 

@@ -5,8 +5,8 @@
 #include "driver.h"
 
 #include "ops/registry.h"
-#include "runtime/capability.h"
-#include "runtime/context.h"
+#include "runtime/probe/capability.h"
+#include "runtime/context/context.h"
 
 #include <ctype.h>
 #include <math.h>

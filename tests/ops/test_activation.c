@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "ops/activation/internal.h"
-#include "runtime/capability.h"
+#include "runtime/probe/capability.h"
 #include "ops/registry.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "check/case.h"
 #include "ops/common/gpu.h"
 #include "ops/registry.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 static void run_example(tenon_stream *stream, const char *line, tenon_dtype dtype)
 {

@@ -10,7 +10,7 @@
 #include "dispatch/state.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
-#include "runtime/validation.h"
+#include "runtime/context/validation.h"
 
 /* Of each type that an example may have. */
 static void examples_read_back(void **state)

@@ -1,7 +1,7 @@
 /* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
  * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */

@@ -5,7 +5,7 @@
  */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 static void check_default(const conv_case *p, tenon_dtype dtype, test_random *random)
 {

@@ -5,7 +5,7 @@
  */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
 /* Blocks of 32 filters by 16 pixels, and 16 steps. */

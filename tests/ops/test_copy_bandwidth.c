@@ -4,9 +4,9 @@
 #include "kept.h"
 
 #include "device/copy_speed.h"
-#include "runtime/constants.h"
-#include "runtime/copy_bandwidth.h"
-#include "runtime/validation.h"
+#include "runtime/probe/constants.h"
+#include "runtime/probe/copy_bandwidth.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 

@@ -5,8 +5,8 @@
 
 #include "base/process.h"
 #include "dispatch/select.h"
-#include "runtime/running.h"
-#include "runtime/stream.h"
+#include "runtime/probe/crash_guard.h"
+#include "runtime/queue/stream.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -77,19 +77,19 @@ static void end_a_fork_and_by_signal(tenon_context *context)
 /* In a trial that a check has asked for. */
 static void end_in_a_trial(tenon_context *context)
 {
-    (void)tn_running_begin(context, "a trial", 1);
+    (void)tn_crash_guard_begin(context, "a trial", 1);
     raise(SIGKILL);
 }
 
 static void end_after_a_trial(tenon_context *context)
 {
-    tn_running_end(tn_running_begin(context, "a trial", 1));
+    tn_crash_guard_end(tn_crash_guard_begin(context, "a trial", 1));
     raise(SIGKILL);
 }
 
 static void end_orderly_in_a_trial(tenon_context *context)
 {
-    (void)tn_running_begin(context, "a trial", 1);
+    (void)tn_crash_guard_begin(context, "a trial", 1);
     exit(0);
 }
 
@@ -164,16 +164,16 @@ static void kill_once(const char *folder)
 static unsigned age_mark(const char *folder, int64_t seconds)
 {
     const char *path = kept_entry(folder, TN_STORE_RUNNING);
-    char data[TN_CRASH_MARK_TEXT];
-    tn_crash_mark mark;
+    char data[TN_CRASH_RECORD_TEXT];
+    tn_crash_record mark;
     size_t size;
     tn_entry entry;
     unsigned char *bytes = temporary_read(path, &size);
     assert_true(tn_entry_read(bytes, size, &entry));
     snprintf(data, sizeof data, "%.*s", (int)entry.data_size, (const char *)entry.data);
-    assert_true(tn_crash_mark_read(data, time(NULL), &mark));
+    assert_true(tn_crash_record_read(data, time(NULL), &mark));
     mark.since -= seconds;
-    tn_crash_mark_write(&mark, data);
+    tn_crash_record_write(&mark, data);
     kept_write(path, TN_STORE_RUNNING, entry.key, data);
     free(bytes);
     return mark.strikes;

@@ -8,7 +8,7 @@
 
 #include "runtime.h"
 
-#include "runtime/dlpack.h"
+#include "runtime/memory/dlpack.h"
 
 #include <tenon/statistics.h>
 

@@ -4,9 +4,9 @@
 #include "common/temporary.h"
 #include "runtime.h"
 
-#include "runtime/cl_error.h"
-#include "runtime/constants.h"
-#include "runtime/context.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/context.h"
 
 #include <CL/cl_ext.h>
 

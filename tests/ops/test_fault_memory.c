@@ -3,7 +3,7 @@
 #include "common/cl_faults.h"
 #include "runtime.h"
 
-#include "runtime/dlpack.h"
+#include "runtime/memory/dlpack.h"
 
 #include <tenon/statistics.h>
 

@@ -6,10 +6,10 @@
 #include "kept.h"
 
 #include "ops/registry.h"
-#include "runtime/context.h"
-#include "runtime/local_memory.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/context/context.h"
+#include "runtime/probe/local_memory.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 /* The array is that of LOCAL_MEMORY with the least alignment. */
 #define PTX_OF(target)                                                                             \

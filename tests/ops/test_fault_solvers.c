@@ -4,8 +4,8 @@
 
 #include "dispatch/plan.h"
 #include "dispatch/state.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 /* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
  * trial can be made impossible where the faster one is asked whether it serves, or is checked. */

@@ -3,7 +3,7 @@
 #include "common/cl_faults.h"
 #include "kept.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Whatever fails on the way, it is compiled anew, told once, and kept anew. */
 static void binaries_that_are_refused_are_compiled_anew(void **state)

@@ -4,9 +4,9 @@
 #include "runtime.h"
 
 #include "dispatch/plan.h"
-#include "runtime/capability_trials.h"
-#include "runtime/cl_error.h"
-#include "runtime/validation.h"
+#include "runtime/probe/capability_trials.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/context/validation.h"
 
 static tenon_context *make_context(void)
 {

@@ -5,7 +5,7 @@
  */
 #include "gemm_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Blocks are of two by two units, and K goes by 64 bytes: 32 steps. */
 static const struct {

@@ -4,7 +4,7 @@
  */
 #include "gemm_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* K around the edges of slices, small and batched d, through the automatic choice and all solvers.
  */

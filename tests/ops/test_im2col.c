@@ -6,7 +6,7 @@
 
 #include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
-#include "runtime/validation.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 

@@ -6,8 +6,8 @@
 #include "capability/args.h"
 #include "matrix/layout.h"
 #include "matrix/layout_test_args.h"
-#include "runtime/context.h"
-#include "runtime/launch.h"
+#include "runtime/context/context.h"
+#include "runtime/queue/launch.h"
 
 #include <math.h>
 

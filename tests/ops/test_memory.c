@@ -1,7 +1,7 @@
 /* Memory, transfers and workspace. */
 #include "runtime.h"
 
-#include "runtime/launch.h"
+#include "runtime/queue/launch.h"
 
 static void memory_of_wrong_sizes(void **state)
 {

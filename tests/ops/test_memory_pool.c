@@ -2,7 +2,7 @@
  * work still uses it. */
 #include "runtime.h"
 
-#include "runtime/pool.h"
+#include "runtime/memory/pool.h"
 
 #include <tenon/statistics.h>
 

@@ -6,7 +6,7 @@
 #include "support.h"
 
 #include "ops/registry.h"
-#include "runtime/kernel_sources.h"
+#include "runtime/program/kernel_sources.h"
 
 #include <ctype.h>
 #include <dirent.h>

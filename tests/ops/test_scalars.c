@@ -4,7 +4,7 @@
 
 #include "dispatch/plan.h"
 #include "ops/registry.h"
-#include "runtime/stream.h"
+#include "runtime/queue/stream.h"
 
 #include <math.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
 #include "kept.h"
 
 #include "common/processor.h"
-#include "runtime/constants.h"
-#include "runtime/context.h"
-#include "runtime/program.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/context.h"
+#include "runtime/program/program.h"
 
 #include <inttypes.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #include "fake_solvers.h"
 #include "kept.h"
 
-#include "runtime/launch.h"
-#include "runtime/stream.h"
+#include "runtime/queue/launch.h"
+#include "runtime/queue/stream.h"
 
 typedef enum damage { CUT, EMPTIED, ALTERED, EXTENDED, RENAMED, SENSELESS, DAMAGES } damage;
 

@@ -5,7 +5,7 @@
 
 #include "common/temporary.h"
 #include "dispatch/call.h"
-#include "runtime/gate.h"
+#include "runtime/opencl/gate.h"
 
 #include <tenon/statistics.h>
 

@@ -7,7 +7,7 @@
 #include "matrix/layout.h"
 #include "ops/gemm/tiled.h"
 #include "ops/registry.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The device model's numbers of the processor at hand. */
 #include "common/testing.h"
 #include "device/host_speed.h"
-#include "runtime/constants.h"
+#include "runtime/probe/constants.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  */
 #include "common/testing.h"
 #include "device/copy_speed.h"
-#include "runtime/copy_bandwidth.h"
+#include "runtime/probe/copy_bandwidth.h"
 
 #include <math.h>
 

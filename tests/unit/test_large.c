@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "check/host.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 static void a_size_is_the_whole_number_or_none(void **state)
 {

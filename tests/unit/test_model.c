@@ -3,7 +3,7 @@
 
 #include "device/model.h"
 #include "gemm/args.h"
-#include "runtime/capability_trials.h"
+#include "runtime/probe/capability_trials.h"
 
 #include <string.h>
 

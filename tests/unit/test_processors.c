@@ -9,8 +9,8 @@
 #include "dispatch/solver.h"
 #include "dispatch/state.h"
 #include "ops/registry.h"
-#include "runtime/constants.h"
-#include "runtime/target.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/target.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
 
 #include "check/case.h"
 #include "ops/registry.h"
-#include "runtime/constants.h"
-#include "runtime/target.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/target.h"
 
 #include <jansson.h>
 

@@ -1,10 +1,10 @@
 /* Kinds of GPU, and plans for those that are not there. */
 #include "common/testing.h"
 
-#include "runtime/capability.h"
-#include "runtime/context.h"
-#include "runtime/ptx_edit.h"
-#include "runtime/target.h"
+#include "runtime/probe/capability.h"
+#include "runtime/context/context.h"
+#include "runtime/program/ptx_edit.h"
+#include "runtime/context/target.h"
 
 #include <tenon/conv.h>
 #include <tenon/gemm.h>

@@ -2,7 +2,7 @@
 #include "common/testing.h"
 
 #include "dispatch/plan.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #include <tenon/conv.h>
 #include <tenon/conv_backward.h>

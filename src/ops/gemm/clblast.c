@@ -5,7 +5,7 @@
  */
 #include "ops/gemm/internal.h"
 
-#include "runtime/cl_error.h"
+#include "runtime/opencl/cl_error.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -38,7 +38,7 @@ static tn_work conv_columns_col2im_work_of(tenon_context *context, const col2im_
              : 0.25 + (p->col[1] == 1 ? 0 : 2) + (p->x[1] == 1 ? 0 : 0.5) + (fills ? 0 : 2);
     tn_work work = tn_conv_fold_work(p->dtype, image, columns);
     work.single_elements *= elements ? 10 : 1 + apart;
-    work.reads = elements ? TN_SIDE_BY_SIDE : TN_LONG_ROWS;
+    work.reads = elements ? TN_COALESCED : TN_LONG_ROWS;
     work.reach = elements ? 1 : 1 / (1 + apart);
     return work;
 }

@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/conv/problem/product.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "ops/common/walk.h"
 #include "ops/conv/implicit/matrix.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -143,7 +143,7 @@ tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *c)
     return (tn_work){.launches = 1,
                      .single_elements = 0.6 * tile * (double)c->blocks,
                      .bytes = 2 * bytes * (double)c->elements,
-                     .reads = TN_SIDE_BY_SIDE};
+                     .reads = TN_COALESCED};
 }
 
 static tenon_status record_copy(const char *caller, tn_recording *recording, const conv_problem *p,
