@@ -96,14 +96,14 @@ static tenon_status open_heap(const char *caller, tenon_context *context,
                               &room, &taken));
         TN_TRY(check_allocator(caller, taken, limit));
     }
-    return tn_heap_create(caller, context->cl, largest, limit, taken, &context->heap);
+    return tn_heap_create(caller, context->cl, largest, limit, taken, &context->memory.heap);
 }
 
 static tenon_status init_locks(const char *caller, tenon_context *context)
 {
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
         !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
-        tn_queue_tracker_init(caller, &context->keeping.streams) != TENON_OK)
+        tn_queue_tracker_init(caller, &context->binary_writer.streams) != TENON_OK)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", caller);
     return tn_program_cache_init(caller, &context->programs);
 }
@@ -114,7 +114,7 @@ static tenon_status open_record(const char *caller, tenon_context *context)
     const char *path = getenv("TENON_RECORD");
     if (context->owner != NULL || context->cl == NULL || path == NULL || path[0] == '\0')
         return TENON_OK;
-    if ((context->record = tn_text_copy(path)) == NULL)
+    if ((context->policy.record = tn_text_copy(path)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
@@ -124,7 +124,7 @@ static void print_and_tell(void *user, tenon_log_level level, const char *messag
 {
     const tenon_context *context = user;
     fprintf(stderr, "tenon: %s\n", message);
-    tn_log_send(&context->told, level, "%s", message);
+    tn_log_send(&context->reports.application_log, level, "%s", message);
 }
 
 static void read_verbosity(tenon_context *context)
@@ -132,11 +132,11 @@ static void read_verbosity(tenon_context *context)
     const char *wanted = getenv("TENON_VERBOSE");
     if (context->owner != NULL || context->cl == NULL || wanted == NULL || strcmp(wanted, "1") != 0)
         return;
-    context->is_verbose = true;
-    context->told = context->log;
-    context->log = (tn_log){print_and_tell, context, TENON_LOG_INFO};
-    if (context->told.level > context->log.level)
-        context->log.level = context->told.level;
+    context->reports.is_verbose = true;
+    context->reports.application_log = context->reports.log;
+    context->reports.log = (tn_log){print_and_tell, context, TENON_LOG_INFO};
+    if (context->reports.application_log.level > context->reports.log.level)
+        context->reports.log.level = context->reports.application_log.level;
 }
 
 /* What is learnt in a context is kept under the name of its device. */
@@ -144,15 +144,16 @@ static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
 {
     if (context->owner != NULL) {
-        context->store = context->owner->store;
-        context->identity = context->owner->identity;
+        context->kept.store = context->owner->kept.store;
+        context->kept.identity = context->owner->kept.identity;
         return TENON_OK;
     }
     if (context->cl == NULL)
         return TENON_OK;
-    context->store_log = tn_context_log(context);
-    TN_TRY(tn_store_create(caller, &params->store, &context->store_log, &context->store));
-    if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
+    context->kept.log = tn_context_log(context);
+    TN_TRY(tn_store_create(caller, &params->store, &context->kept.log, &context->kept.store));
+    if (context->kept.store != NULL &&
+        (context->kept.identity = tn_identity_make(&context->device)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
@@ -161,8 +162,8 @@ static void close_store(tenon_context *context)
 {
     if (context->owner != NULL)
         return;
-    tn_store_destroy(context->store);
-    free(context->identity);
+    tn_store_destroy(context->kept.store);
+    free(context->kept.identity);
 }
 
 static void release_cl_context(cl_context cl)
@@ -188,7 +189,7 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
         return status;
     }
     atomic_init(&context->references, 1);
-    atomic_init(&context->keeping.is_shared, false);
+    atomic_init(&context->binary_writer.is_shared, false);
     if (owner == NULL && cl != NULL)
         tn_binary_writer_enter(context);
     atomic_init(&context->validation.context, NULL);
@@ -197,16 +198,17 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
     context->constants.take = cl != NULL ? tn_host_times_take : NULL;
     context->cl = cl;
     context->device = *device;
-    context->log = (tn_log){params->log, params->log_user,
-                            params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
-    context->workspace_limit = limit_of(device, params->workspace_limit, UINT64_C(256) << 20);
-    context->profiling = params->profiling == 1;
-    context->unchecked = params->unchecked == 1;
-    context->measurements = measurements(params->measurements);
-    context->progress = params->progress;
-    context->progress_user = params->progress_user;
-    context->failure = params->failure;
-    context->failure_user = params->failure_user;
+    context->reports.log = (tn_log){params->log, params->log_user,
+                                    params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
+    context->memory.workspace_limit =
+        limit_of(device, params->workspace_limit, UINT64_C(256) << 20);
+    context->policy.profiling = params->profiling == 1;
+    context->policy.unchecked = params->unchecked == 1;
+    context->policy.measurements = measurements(params->measurements);
+    context->reports.progress = params->progress;
+    context->reports.progress_user = params->progress_user;
+    context->failures.callback = params->failure;
+    context->failures.user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
     if ((status = open_heap(caller, context, params)) != TENON_OK ||
@@ -302,7 +304,7 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     if (status == TENON_OK)
         status = make_context(caller, cl, &device, params, NULL, &made);
     if (made != NULL)
-        made->driver = driver;
+        made->failures.driver = driver;
     else
         end_driver_listener(driver);
     *out = made;
@@ -343,7 +345,7 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     TN_CL_TRY(caller, "clRetainContext", clRetainContext(cl));
     TN_TRY(make_context(caller, cl, &device, params, NULL, out));
     if (*out != NULL)
-        (*out)->keeping.is_imported = true;
+        (*out)->binary_writer.is_imported = true;
     return TENON_OK;
 }
 
@@ -355,8 +357,8 @@ static void destroy_validation(tn_validation *validation)
     tenon_stream_destroy(validation->stream);
     tenon_context_release(context);
     while ((context = validation->retired) != NULL) {
-        validation->retired = context->retired.next;
-        tenon_stream_destroy(context->retired.stream);
+        validation->retired = context->validation.replaced.next;
+        tenon_stream_destroy(context->validation.replaced.stream);
         tenon_context_release(context);
     }
     tn_late_lines_send(NULL, validation->lines);
@@ -373,14 +375,14 @@ TENON_API void tenon_context_release(tenon_context *context)
     if (context->owner == NULL && context->cl != NULL)
         tn_binary_writer_leave(context);
     destroy_validation(&context->validation);
-    tn_queue_tracker_destroy(&context->keeping.streams);
+    tn_queue_tracker_destroy(&context->binary_writer.streams);
     tn_program_cache_destroy(&context->programs);
-    tn_heap_close(context->heap);
+    tn_heap_close(context->memory.heap);
     tn_mutex_destroy(&context->slot_lock);
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
-    free(context->record);
-    end_driver_listener(context->driver);
+    free(context->policy.record);
+    end_driver_listener(context->failures.driver);
     release_cl_context(context->cl);
     free(context);
 }

@@ -1,5 +1,6 @@
 #include "runtime/context/identity.h"
 
+#include "runtime/context/context.h"
 #include "base/processor.h"
 
 #include <tenon/version.h>
@@ -51,10 +52,10 @@ static char *key_of(const char *identity, const char *format, va_list arguments)
 char *tn_identity_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->store == NULL || context->identity == NULL)
+    if (context->kept.store == NULL || context->kept.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(context->identity, format, arguments);
+    char *key = key_of(context->kept.identity, format, arguments);
     va_end(arguments);
     return key;
 }
@@ -62,10 +63,10 @@ char *tn_identity_key(const tenon_context *context, const char *format, ...)
 char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->store == NULL || context->identity == NULL)
+    if (context->kept.store == NULL || context->kept.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(strchr(context->identity, '\n') + 1, format, arguments);
+    char *key = key_of(strchr(context->kept.identity, '\n') + 1, format, arguments);
     va_end(arguments);
     return key;
 }

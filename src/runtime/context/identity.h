@@ -3,7 +3,15 @@
 #define TN_RUNTIME_CONTEXT_IDENTITY_H
 
 #include "base/platform.h"
-#include "runtime/context/context.h"
+#include "base/store.h"
+#include "runtime/opencl/device.h"
+
+/* Where a context keeps what it learns. */
+typedef struct tn_persistence {
+    tn_log log;
+    tn_store *store; /* of a validation context: its owner's; NULL if nothing is kept */
+    char *identity;  /* what entries of the store are for */
+} tn_persistence;
 
 /* A hash of the library's sources (build_id.py). */
 extern const char tn_build_id[];

@@ -45,7 +45,7 @@ void tn_validation_leave(tenon_context *context)
         context->validation.lines = NULL;
     }
     tn_recursive_mutex_unlock(&context->validation.lock);
-    tn_late_lines_send(&context->log, lines);
+    tn_late_lines_send(&context->reports.log, lines);
 }
 
 /* Whether a number goes to the device and comes back. */
@@ -68,8 +68,8 @@ static bool takes_commands(tenon_stream *stream)
 static void replace(tn_validation *validation, tenon_context *made, tenon_stream *stream)
 {
     tenon_context *old = atomic_load(&validation->context);
-    old->retired.stream = validation->stream;
-    old->retired.next = validation->retired;
+    old->validation.replaced.stream = validation->stream;
+    old->validation.replaced.next = validation->retired;
     validation->retired = old;
     validation->stream = stream;
     atomic_store(&validation->context, made);

@@ -10,6 +10,12 @@
 
 typedef struct tn_heap tn_heap;
 
+/* Memory of a context. */
+typedef struct tn_context_memory {
+    tn_heap *heap; /* NULL: buffers are allocated by OpenCL */
+    uint64_t workspace_limit;
+} tn_context_memory;
+
 /* `allocator` is NULL for a pool of up to `limit` bytes. The OpenCL context is retained. */
 tenon_status tn_heap_create(const char *caller, cl_context cl, uint64_t largest, uint64_t limit,
                             const tenon_allocator *allocator, tn_heap **out);

@@ -68,11 +68,11 @@ tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
     }
-    if (context->heap == NULL)
+    if (context->memory.heap == NULL)
         return tn_memory_make(caller, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
     cl_mem buffer;
     TN_TRY(check_size(caller, context, bytes));
-    TN_TRY(tn_heap_allocate(caller, context->heap, bytes, &buffer));
+    TN_TRY(tn_heap_allocate(caller, context->memory.heap, bytes, &buffer));
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }

@@ -64,7 +64,7 @@ static bool recall_trial(tenon_context *context, const char *key, tenon_capabili
                          tn_capability_result *result)
 {
     size_t size;
-    char *text = key != NULL ? tn_store_get(context->store, TN_STORE_TRIAL, key, &size) : NULL;
+    char *text = key != NULL ? tn_store_get(context->kept.store, TN_STORE_TRIAL, key, &size) : NULL;
     const bool found = text != NULL && read_result(capability, text, result);
     free(text);
     return found;
@@ -78,7 +78,7 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     const int length =
         snprintf(text, sizeof text, "way %d types %s\n%s", result->available ? result->way : -1,
                  result->types[0] != '\0' ? result->types : "-", result->reason);
-    tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
 /* How many processes have to end during a trial before it is not made for a time. Without f64 and
@@ -272,7 +272,7 @@ static char *build_options(tenon_context *context, const char *first, char optio
     const char *cpu = context->device.is_cpu ? "-DTENON_CPU=1 " : "";
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
-    const uint32_t salt = context->rebuild_salt;
+    const uint32_t salt = context->programs.rebuild_salt;
     int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s%s", first, fma, cpu, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);

@@ -7,7 +7,26 @@
 #include <tenon/context.h>
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+
+/* One more than the last. */
+enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
+
+typedef struct tn_capability_result {
+    bool known, available;
+    bool told;           /* the compiler says what would else be measured */
+    int way;             /* which of the trial's options passed */
+    char types[8];       /* of a matrix unit: those of the trial's types that came out right */
+    const char *options; /* what the trial was compiled with where it passed; static */
+    char reason[256];
+} tn_capability_result;
+
+typedef struct tn_capabilities {
+    tn_mutex lock;
+    tn_capability_result results[TN_CAPABILITY_COUNT];
+    atomic_uint unmade; /* how many trials could not be made */
+} tn_capabilities;
 
 /* Whether the device has the capability; runs the trial where it has not run yet. A trial that
  * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.

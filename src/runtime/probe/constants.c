@@ -82,10 +82,10 @@ bool tn_constants_parse(const char *text, tn_host_speed *speed)
 static bool recall(tenon_context *context, const char *key, tn_host_speed *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_constants_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
@@ -106,10 +106,10 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
     const uint64_t began = tn_now();
     char text[TN_CONSTANTS_TEXT];
     /* What could not be read for want of memory is not decided anew. */
-    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
+    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
-    tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
                 length - 1, text, 1e-6 * (double)(tn_now() - began));
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
@@ -129,14 +129,14 @@ static const tn_device_kind *table_of(tenon_context *context)
         atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
     tn_mutex_unlock(&context->slot_lock);
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
-                         (context->store != NULL || is_imaginary(context)) &&
-                         context->measurements != TENON_MEASUREMENTS_NONE;
+                         (context->kept.store != NULL || is_imaginary(context)) &&
+                         context->policy.measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
 }
 
 bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
 {
-    char *key = context->store != NULL
+    char *key = context->kept.store != NULL
                     ? tn_identity_machine_key(context, "constants of the processor")
                     : NULL;
     const bool found = key != NULL && recall(context, key, speed);

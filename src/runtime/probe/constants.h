@@ -9,7 +9,22 @@
 #define TN_RUNTIME_PROBE_CONSTANTS_H
 
 #include "device/host_times.h"
-#include "runtime/context/context.h"
+#include "device/kind.h"
+
+#include <tenon/context.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct tn_copy_probe;
+
+typedef struct tn_device_constants {
+    atomic_bool are_settled;
+    /* tn_host_times_take, or a test's; of a context without a device NULL, or a test's. */
+    tn_host_timer *take;
+    const struct tn_copy_probe *probe; /* a test's imaginary GPU; NULL: the device */
+    tn_device_kind kind;               /* the device's, with its own numbers */
+} tn_device_constants;
 
 /* Must have been called before anything in the context is chosen. */
 void tn_constants_need(tenon_context *context);

@@ -26,8 +26,8 @@ bool tn_copy_bandwidth_applies(const tenon_context *context)
 {
     const tn_device *device = &context->device;
     return !device->is_cpu && (device->info.type & CL_DEVICE_TYPE_CPU) == 0 &&
-           context->cl != NULL && context->store != NULL &&
-           context->measurements != TENON_MEASUREMENTS_NONE;
+           context->cl != NULL && context->kept.store != NULL &&
+           context->policy.measurements != TENON_MEASUREMENTS_NONE;
 }
 
 /* What copies on a device. */
@@ -102,10 +102,10 @@ bool tn_copy_bandwidth_parse(const char *text, double *speed)
 static bool recall(tenon_context *context, const char *key, double *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_copy_bandwidth_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
@@ -131,11 +131,11 @@ static bool measure_and_keep(tenon_context *context, tenon_stream *stream, const
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
     char text[64];
-    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) ||
+    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) ||
         !measure(context, stream, key, speed))
         return false;
     const int length = snprintf(text, sizeof text, "copy %.4g\n", *speed);
-    tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the GPU's copy bandwidth: %.4g GB/s, measured in %.1f ms",
                 *speed, 1e-6 * (double)(tn_now() - began));
     return tn_copy_bandwidth_parse(text, speed); /* with the digits that the next process reads */

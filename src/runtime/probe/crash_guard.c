@@ -60,7 +60,7 @@ bool tn_crash_guard_bars(tenon_context *context, const char *key, unsigned least
 {
     if (key == NULL)
         return false;
-    const tn_crash_record mark = read_mark(context->store, key, least);
+    const tn_crash_record mark = read_mark(context->kept.store, key, least);
     return tn_crash_record_bars(&mark, (int64_t)time(NULL), why);
 }
 
@@ -78,7 +78,7 @@ static tn_guard *create(tenon_context *context, const char *key, unsigned least)
         free(guard);
         return NULL;
     }
-    guard->store = context->store;
+    guard->store = context->kept.store;
     guard->before = read_mark(guard->store, key, least);
     guard->mark = (tn_crash_record){
         .strikes = guard->before.strikes, .least = least, .since = (int64_t)time(NULL)};

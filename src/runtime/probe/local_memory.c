@@ -79,7 +79,7 @@ static bool recall(tenon_context *context, const char *key, tn_local_result *res
 {
     size_t size;
     int works, length = 0;
-    char *text = key != NULL ? tn_store_get(context->store, TN_STORE_TRIAL, key, &size) : NULL;
+    char *text = key != NULL ? tn_store_get(context->kept.store, TN_STORE_TRIAL, key, &size) : NULL;
     const bool found = text != NULL && sscanf(text, "works %d%n", &works, &length) == 1 &&
                        (works == 0 || works == 1) && text[length] == '\n';
     if (found) {
@@ -96,7 +96,7 @@ static void keep(tenon_context *context, const char *key, const tn_local_result 
     if (key == NULL)
         return;
     const int length = snprintf(text, sizeof text, "works %d\n%s", result->works, result->reason);
-    tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
 void tn_local_memory_trial(tn_local_way way, uint64_t bytes, tn_trial_build *out)

@@ -9,7 +9,27 @@
 #define TN_RUNTIME_PROBE_LOCAL_MEMORY_H
 
 #include "runtime/probe/capability.h"
-#include "runtime/context/context.h"
+
+/* Ways for a kernel to have local memory, as common/local.clh numbers them. */
+typedef enum tn_local_way {
+    TN_LOCAL_ARRAY,    /* an array in the kernel */
+    TN_LOCAL_ARGUMENT, /* a __local argument, whose size the launch gives */
+    TN_LOCAL_ENLARGED, /* an array that is enlarged in the program's PTX */
+    TN_LOCAL_WAYS
+} tn_local_way;
+
+enum { TN_LOCAL_SIZES = 5 };
+
+typedef struct tn_local_result {
+    bool known, works;
+    char reason[256];
+} tn_local_result;
+
+/* What trials found of each way and size (runtime/probe/local_memory.c); the lock is that of
+ * capabilities. */
+typedef struct tn_local_memory {
+    tn_local_result results[TN_LOCAL_WAYS][TN_LOCAL_SIZES];
+} tn_local_memory;
 
 /* Bytes of an argument beside those of its array, which need not be aligned as that is
  * (common/local.clh). */

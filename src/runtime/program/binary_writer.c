@@ -1,5 +1,6 @@
 #include "runtime/program/binary_writer.h"
 
+#include "runtime/context/context.h"
 #include "base/checked.h"
 #include "base/platform.h"
 #include "runtime/opencl/gate.h"
@@ -40,7 +41,7 @@ static uint64_t last_entries, idle_since, patience = LEAST_PATIENCE;
 /* What is built in a validation context is its owner's to write. */
 static bool waits_to_write(const tenon_context *context)
 {
-    return context->owner == NULL && context->store != NULL && context->device.keeps_builds;
+    return context->owner == NULL && context->kept.store != NULL && context->device.keeps_builds;
 }
 
 /* With the lock held. */
@@ -53,7 +54,7 @@ static void wait_for_writer(void)
 void tn_binary_writer_enter(tenon_context *context)
 {
     tn_mutex_lock(&lock);
-    context->keeping.next = all;
+    context->binary_writer.next = all;
     all = context;
     contexts++;
     tn_mutex_unlock(&lock);
@@ -69,7 +70,7 @@ tenon_status tn_binary_writer_stream_begins(const char *caller, tenon_context *c
                                             cl_command_queue queue)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->keeping.streams, queue)
+    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
                               : TENON_OK;
 }
 
@@ -77,14 +78,14 @@ void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
     if (waits_to_write(context))
-        tn_queue_tracker_end(&owner->keeping.streams, queue);
+        tn_queue_tracker_end(&owner->binary_writer.streams, queue);
     else if (is_followed(owner))
-        tn_queue_tracker_drop(&owner->keeping.streams, queue);
+        tn_queue_tracker_drop(&owner->binary_writer.streams, queue);
 }
 
 void tn_binary_writer_shares(const tenon_context *context)
 {
-    atomic_store(&((tenon_context *)(uintptr_t)context)->keeping.is_shared, true);
+    atomic_store(&((tenon_context *)(uintptr_t)context)->binary_writer.is_shared, true);
 }
 
 static void forget_marks(tn_binary_writer *keeping)
@@ -98,7 +99,7 @@ static void forget_marks(tn_binary_writer *keeping)
  * same marks serve until something is enqueued, so that a queue that is held up is not filled. */
 static bool is_idle(tenon_context *context, uint64_t until)
 {
-    tn_binary_writer *keeping = &context->keeping;
+    tn_binary_writer *keeping = &context->binary_writer;
     const uint64_t entries = tn_gate_entries();
     if (keeping->marks == NULL || keeping->marked_entries != entries) {
         forget_marks(keeping);
@@ -176,8 +177,8 @@ static unsigned write_until(tenon_context *context, bool validations, uint64_t u
  * NULL. */
 static tenon_context *only_known(void)
 {
-    return contexts == 1 && waits_to_write(all) && !all->keeping.is_imported &&
-                   !atomic_load(&all->keeping.is_shared)
+    return contexts == 1 && waits_to_write(all) && !all->binary_writer.is_imported &&
+                   !atomic_load(&all->binary_writer.is_shared)
                ? all
                : NULL;
 }
@@ -273,7 +274,7 @@ void tn_binary_writer_leave(tenon_context *context)
     unsigned count = 0;
     tn_mutex_lock(&lock);
     wait_for_writer();
-    if (waits_to_write(context) && contexts == 1 && !writes && !context->keeping.is_imported)
+    if (waits_to_write(context) && contexts == 1 && !writes && !context->binary_writer.is_imported)
         count = write_until(context, true, began + MOST_END);
     tn_mutex_unlock(&lock);
     tell_of_end(context, count, began);
@@ -281,8 +282,8 @@ void tn_binary_writer_leave(tenon_context *context)
     wait_for_writer();
     tenon_context **link = &all;
     while (*link != context)
-        link = &(*link)->keeping.next;
-    *link = context->keeping.next;
+        link = &(*link)->binary_writer.next;
+    *link = context->binary_writer.next;
     contexts--;
     if (contexts == 1)
         begin_thread();
@@ -292,7 +293,7 @@ void tn_binary_writer_leave(tenon_context *context)
     tn_mutex_unlock(&lock);
     if (is_last)
         tn_process_rest();
-    forget_marks(&context->keeping);
+    forget_marks(&context->binary_writer);
 }
 
 /* Why nothing can be written now; NULL where it can. With the lock held. */
@@ -345,7 +346,7 @@ void tn_binary_writer_finish_streams(uint64_t until)
     is_writing = writes = true; /* no context goes meanwhile */
     tenon_context *context = all;
     tn_mutex_unlock(&lock);
-    for (; context != NULL; context = context->keeping.next)
+    for (; context != NULL; context = context->binary_writer.next)
         (void)is_idle(context, until);
     tn_mutex_lock(&lock);
     is_writing = writes = false;

@@ -15,7 +15,23 @@
 #ifndef TN_RUNTIME_PROGRAM_BINARY_WRITER_H
 #define TN_RUNTIME_PROGRAM_BINARY_WRITER_H
 
-#include "runtime/context/context.h"
+#include "runtime/queue/queue_tracker.h"
+
+#include <tenon/context.h>
+
+#include <stdatomic.h>
+
+/* What writes programs to the store knows of a context (runtime/program/binary_writer.c, whose lock
+ * guards it). */
+typedef struct tn_binary_writer {
+    tenon_context *next; /* of all contexts of devices */
+    tn_queue_tracker streams;
+    cl_event *marks; /* of what was enqueued when the gate had seen so many entries; or NULL */
+    uint32_t mark_count;
+    uint64_t marked_entries;
+    bool is_imported;
+    atomic_bool is_shared; /* the application has had the OpenCL context, or a queue of it */
+} tn_binary_writer;
 
 /* A context of a device begins. */
 void tn_binary_writer_enter(tenon_context *context);

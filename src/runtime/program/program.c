@@ -197,7 +197,7 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     if (status != TENON_OK)
         return status;
     /* What a validation context builds is judged first; where a binary is costly, it waits
-     * (keeper.h). */
+     * (binary_writer.h). */
     if (context->owner == NULL && !context->device.keeps_builds)
         (void)tn_program_keep(context, program, NULL);
     *out = program;

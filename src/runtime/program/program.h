@@ -2,8 +2,44 @@
 #ifndef TN_RUNTIME_PROGRAM_PROGRAM_H
 #define TN_RUNTIME_PROGRAM_PROGRAM_H
 
-#include "runtime/context/context.h"
+#include "base/platform.h"
+#include "base/status.h"
 #include "runtime/program/kernel_sources.h"
+
+#include <tenon/context.h>
+
+#include <stdatomic.h>
+
+/* Takes a kernel that a plan needs: the embedded source, the options of its build, its name, and
+ * the work-items of its work-group (0 where the driver may choose). */
+typedef void (*tn_kernel_listener)(void *user, const char *source, const char *options,
+                                   const char *kernel, size_t work_group);
+
+typedef struct tn_program tn_program;
+
+/* A kernel function of a built program. Its number is an index that streams keep their cl_kernel
+ * objects under. */
+typedef struct tn_kernel {
+    tn_program *program;
+    char name[32];
+    size_t max_work_group; /* CL_KERNEL_WORK_GROUP_SIZE */
+} tn_kernel;
+
+typedef struct tn_program_cache {
+    tn_mutex lock;
+    tn_condition built;
+    tn_program **programs;
+    uint32_t program_count, program_capacity;
+    tn_kernel *kernels;
+    uint32_t kernel_count, kernel_capacity;
+    tn_kernel_listener
+        listener; /* where there is no device: told of kernels in place of building */
+    void *listener_user;
+    /* Part of every kernel's options: another value makes a driver compile again instead of taking
+     * what it has cached. The validation context's is ahead while a self-check runs
+     * (dispatch/self_check.c). */
+    atomic_uint rebuild_salt;
+} tn_program_cache;
 
 tenon_status tn_program_cache_init(const char *caller, tn_program_cache *cache);
 void tn_program_cache_destroy(tn_program_cache *cache);

@@ -34,8 +34,8 @@ static tenon_status fail_build(tenon_context *context, const tn_program *program
                "kernel %s does not build on %s with \"%s\": %s gave %s\n", name,
                context->device.info.name, options, call, tn_cl_error_string(error));
     tn_fail_append(text != NULL ? text : "(no build log)");
-    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s", name,
-                options, text != NULL ? text : "(no build log)");
+    tn_log_send(&context->reports.log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s",
+                name, options, text != NULL ? text : "(no build log)");
     free(text);
     return TENON_ERROR_BUILD_FAILED;
 }
@@ -201,7 +201,8 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     const tn_log log = tn_context_log(context);
     if (program->key == NULL)
         return NULL;
-    unsigned char *binary = tn_store_get(context->store, TN_STORE_PROGRAM, program->key, &size);
+    unsigned char *binary =
+        tn_store_get(context->kept.store, TN_STORE_PROGRAM, program->key, &size);
     if (binary == NULL)
         return NULL;
     cl_program cl = load_binary(context, program->options, binary, size);
@@ -215,7 +216,7 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     tn_log_send(&log, TENON_LOG_WARNING,
                 "the driver does not take its own binary of kernel %s, which is compiled anew",
                 program->source->name);
-    tn_store_remove(context->store, TN_STORE_PROGRAM, program->key);
+    tn_store_remove(context->kept.store, TN_STORE_PROGRAM, program->key);
     return NULL;
 }
 
@@ -255,12 +256,12 @@ bool tn_program_keep(tenon_context *context, tn_program *program, double *millis
     if (program->is_kept || program->key == NULL)
         return false;
     program->is_kept = true; /* or will never be */
-    if (tn_store_has(context->store, TN_STORE_PROGRAM, program->key))
+    if (tn_store_has(context->kept.store, TN_STORE_PROGRAM, program->key))
         return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
         return false;
-    tn_store_put(context->store, TN_STORE_PROGRAM, program->key, binary, size);
+    tn_store_put(context->kept.store, TN_STORE_PROGRAM, program->key, binary, size);
     const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
     if (milliseconds != NULL)
         *milliseconds = took;

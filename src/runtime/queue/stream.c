@@ -84,7 +84,8 @@ tenon_status tn_sync_marker(const char *caller, tenon_stream *stream, const teno
 static tenon_status create_queue(const char *caller, tenon_context *context,
                                  cl_command_queue *queue)
 {
-    cl_command_queue_properties properties = context->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_command_queue_properties properties =
+        context->policy.profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int error;
     *queue = clCreateCommandQueue(context->cl, context->device.info.device, properties, &error);
     TN_CL_TRY(caller, "clCreateCommandQueue", error);
@@ -118,7 +119,7 @@ static tenon_status begin_following(const char *caller, tenon_context *context,
                                     cl_command_queue queue)
 {
     TN_TRY(tn_binary_writer_stream_begins(caller, context, queue));
-    const tenon_status status = tn_heap_stream_begins(caller, context->heap, queue);
+    const tenon_status status = tn_heap_stream_begins(caller, context->memory.heap, queue);
     if (status != TENON_OK)
         tn_binary_writer_stream_ends(context, queue);
     return status;
@@ -130,10 +131,10 @@ static tenon_stream *new_stream(tenon_context *context)
     if (stream == NULL)
         return NULL;
     stream->context = context;
-    stream->arena.limit = context->workspace_limit;
-    if (context->failure == NULL)
+    stream->arena.limit = context->memory.workspace_limit;
+    if (context->failures.callback == NULL)
         return stream;
-    stream->watch = tn_watch_create(context->failure, context->failure_user);
+    stream->watch = tn_watch_create(context->failures.callback, context->failures.user);
     if (stream->watch != NULL)
         return stream;
     free(stream);
@@ -182,7 +183,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
         if (stream->kernels[i] != NULL)
             clReleaseKernel(stream->kernels[i]);
     free(stream->kernels);
-    tn_heap_stream_ends(stream->context->heap, stream->queue);
+    tn_heap_stream_ends(stream->context->memory.heap, stream->queue);
     tn_arena_release(stream);
     tn_commands_release(stream);
     tn_watch_destroy(stream->watch);

@@ -72,6 +72,6 @@ TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const te
     if (memory != NULL)
         stream->arena = (tn_arena){*memory, offset, bytes, bytes, true};
     else
-        stream->arena = (tn_arena){.limit = stream->context->workspace_limit};
+        stream->arena = (tn_arena){.limit = stream->context->memory.workspace_limit};
     return TENON_OK;
 }
