@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-/* Who keeps something in a context. */
+/* Owners of context slots. */
 typedef enum tn_slot_id { TN_SLOT_DISPATCH, TN_SLOT_COUNT } tn_slot_id;
 
 typedef struct tn_slot {
@@ -30,18 +30,18 @@ typedef struct tn_policy {
     bool profiling;
     bool unchecked; /* no self-checks */
     tenon_measurements measurements;
-    bool only_chosen; /* a forced solver is refused where it would not be chosen */
-    char *record;     /* the file to which calls are appended; NULL: none */
+    bool only_chosen; /* rejects a forced solver that the automatic choice would not select */
+    char *record; /* path of the file to which calls are appended; NULL: calls are not recorded */
     atomic_bool record_failed;
 } tn_policy;
 
-/* Each part belongs to the header that declares its type. */
+/* Each member's type is declared by the header that owns it. */
 struct tenon_context {
     atomic_uint references;
     cl_context cl; /* NULL for a context without a device */
     tn_device device;
-    tenon_context *owner; /* of a validation context: the context that it serves, not retained; NULL
-                             for any other */
+    tenon_context *owner; /* for a validation context: the context that it serves, not retained;
+                           * otherwise NULL */
     tn_reports reports;
     tn_failure_reports failures;
     tn_statistics statistics;
@@ -58,7 +58,8 @@ struct tenon_context {
     tn_slot slots[TN_SLOT_COUNT];
 };
 
-/* What is kept in a slot, made by `create` at the first call (NULL when that fails). */
+/* Returns the data of a slot. The first call creates it with `create`; returns NULL if that fails.
+ */
 void *tn_context_slot(tenon_context *context, tn_slot_id id, void *(*create)(void),
                       void (*destroy)(void *));
 

@@ -55,7 +55,8 @@ static tenon_measurements measurements(uint32_t wanted)
                                     : TENON_MEASUREMENTS_USUAL;
 }
 
-/* A limit that stands for the smaller of `most` and an eighth of the device's memory. */
+/* Returns a limit: `wanted`, or by default (UINT64_MAX) the smaller of `most` and an eighth of the
+ * device's memory. */
 static uint64_t limit_of(const tn_device *device, uint64_t wanted, uint64_t most)
 {
     const uint64_t share = device->info.global_memory / 8;
@@ -108,7 +109,7 @@ static tenon_status init_locks(const char *caller, tenon_context *context)
     return tn_program_cache_init(caller, &context->programs);
 }
 
-/* A context of a device writes its calls down where the environment names a file. */
+/* Records the calls of a context with a device if TENON_RECORD names a file. */
 static tenon_status open_record(const char *caller, tenon_context *context)
 {
     const char *path = getenv("TENON_RECORD");
@@ -119,7 +120,7 @@ static tenon_status open_record(const char *caller, tenon_context *context)
     return TENON_OK;
 }
 
-/* What goes to the log is printed, builds and checks too. */
+/* Prints a log line, including those of builds and checks, and forwards it to the application. */
 static void print_and_tell(void *user, tenon_log_level level, const char *message)
 {
     const tenon_context *context = user;
@@ -139,7 +140,7 @@ static void read_verbosity(tenon_context *context)
         context->reports.log.level = context->reports.application_log.level;
 }
 
-/* What is learnt in a context is kept under the name of its device. */
+/* Opens the store, whose entries carry the identity of the device. */
 static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
 {
@@ -172,7 +173,7 @@ static void release_cl_context(cl_context cl)
         clReleaseContext(cl);
 }
 
-/* Takes over the reference to `cl`, on failure too. */
+/* Takes ownership of the reference to `cl`, even if it fails. */
 static tenon_status make_context(const char *caller, cl_context cl, const tn_device *device,
                                  const tenon_context_params *params, tenon_context *owner,
                                  tenon_context **out)
@@ -228,7 +229,7 @@ static void end_driver_listener(tn_driver_listener *driver)
     free(driver);
 }
 
-/* NULL, and TENON_OK, where nobody wants to hear. */
+/* Gives NULL, and returns TENON_OK, if the application set no failure callback. */
 static tenon_status begin_driver_listener(const char *caller, const tenon_context_params *params,
                                           tn_driver_listener **out)
 {
@@ -248,7 +249,7 @@ static tenon_status begin_driver_listener(const char *caller, const tenon_contex
     return TENON_OK;
 }
 
-/* Told by the driver, on any thread of its. */
+/* Called by the driver on any of its threads. */
 static void CL_CALLBACK hear_driver(const char *text, const void *data, size_t size, void *number)
 {
     const tn_driver_listener *driver = tn_listener_enter(number);
@@ -349,8 +350,7 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     return TENON_OK;
 }
 
-/* The validation context's stream holds the one reference to the validation context that matters.
- */
+/* Destroying the stream releases the reference that keeps the validation context alive. */
 static void destroy_validation(tn_validation *validation)
 {
     tenon_context *context = atomic_load(&validation->context);
@@ -392,8 +392,7 @@ tenon_status tn_context_for_validation(const char *caller, tenon_context *owner,
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     cl_context cl;
-    /* Nothing is logged from within the validation context, since its lock is held: what it finds
-     * is reported by who asked. */
+    /* No log: the validation context's lock is held. The caller reports what was found. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
     TN_TRY(create_cl_context(caller, &owner->device, NULL, &cl));

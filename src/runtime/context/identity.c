@@ -18,7 +18,8 @@ char *tn_identity_make(const tn_device *device)
     char *text = malloc(size);
     if (text == NULL)
         return NULL;
-    /* A driver for a CPU compiles for the processor that it runs on. */
+    /* A CPU driver compiles for the processor that it runs on, so the processor is part of the
+     * identity. */
     if (device->is_cpu)
         tn_processor_name(processor);
     snprintf(text, size,

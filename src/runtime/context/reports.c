@@ -10,8 +10,8 @@ static const char *const stages[] = {
     [TENON_PROGRESS_CHECK] = "self-check of",
 };
 
-/* The validation context's lock is held, under which the application's callback must not run. A
- * line for which there is no memory is lost. */
+/* Holds a line back, since the validation context's lock is held, under which the application's
+ * callback must not run. Without memory the line is lost. */
 static void add_late_line(tn_validation *validation, tenon_log_level level, const char *text)
 {
     tn_late_line *line = malloc(sizeof *line + strlen(text) + 1);
@@ -37,7 +37,8 @@ void tn_late_lines_send(const tn_log *log, tn_late_line *lines)
     }
 }
 
-/* Whether this thread is in the validation context: its lock is recursive. */
+/* Returns true if this thread is inside the validation context. Works because the lock is
+ * recursive. */
 static bool has_entered(tn_validation *validation)
 {
     if (!tn_recursive_mutex_try(&validation->lock))
