@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a doubling that a factor is rounded to; within one step the table is right. */
+/* Rounding of factors: steps per power of two. Within one step the table's value is kept. */
 #define STEPS      4
 #define MOST_STEPS 24
 /* Shares are rounded to eighths. */
 #define SHARE_STEPS 8
-/* Bytes: no text that says more is believed. */
+/* In bytes; a stored text with a larger cache is rejected. */
 #define MOST_CACHE 1e15
-/* Of the device's memory, for measuring. */
+/* Fraction of the device's memory that is used to measure. */
 #define MEMORY_SHARE 16
 
 static double rounded(double factor)
@@ -105,7 +105,7 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
     char text[TN_CONSTANTS_TEXT];
-    /* What could not be read for want of memory is not decided anew. */
+    /* If an entry exists but could not be read for lack of memory, nothing is measured. */
     if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
@@ -115,13 +115,14 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
 }
 
-/* A test's processor, which keeps nothing. */
+/* Returns true for an imaginary processor of a test, which stores nothing. */
 static bool is_imaginary(const tenon_context *context)
 {
     return context->cl == NULL && context->constants.take != NULL;
 }
 
-/* The table whose numbers are to be replaced; NULL where they stay, or have been. */
+/* Returns the table whose constants are to be replaced; NULL if they are kept or already replaced.
+ */
 static const tn_device_kind *table_of(tenon_context *context)
 {
     tn_mutex_lock(&context->slot_lock);
@@ -144,8 +145,8 @@ bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
     return found;
 }
 
-/* One thread measures; those that waited for it find what it has kept. Fails where nothing can be
- * found out now. */
+/* One thread measures; threads that waited for it read its stored result. Fails if nothing can be
+ * determined now. */
 static tenon_status constants_find(tenon_context *context, const tn_device_kind *table,
                                    tn_host_speed *speed, bool *found)
 {
@@ -167,8 +168,8 @@ static tenon_status constants_find(tenon_context *context, const tn_device_kind 
     return status;
 }
 
-/* The first one counts; NULL: the kind stays that of the table. A cache size of 0 leaves the
- * driver's. */
+/* Sets the constants; only the first call has an effect. With `own` NULL the table's kind is kept.
+ * A `cache_size` of 0 keeps the driver's. */
 static void settle(tenon_context *context, const tn_device_kind *own, uint64_t cache_size)
 {
     tn_mutex_lock(&context->slot_lock);
@@ -210,7 +211,7 @@ static void settle_gpu(tenon_context *context)
     settle(context, found ? &own : NULL, 0);
 }
 
-/* A validation context has its owner's, which settles them before it lets anything be chosen. */
+/* A validation context uses its owner's constants, which are set before anything is selected. */
 void tn_constants_need(tenon_context *context)
 {
     if (context->owner != NULL)

@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bytes of each buffer: more than the last cache of any GPU, and a part of a small device's
- * memory. */
+/* Bytes per buffer: more than the last-level cache of any GPU, but only a fraction of a small
+ * device's memory. */
 #define MOST_BYTES   ((uint64_t)256 << 20)
 #define LEAST_BYTES  ((uint64_t)4 << 20)
 #define MEMORY_SHARE 32
-/* What a work-item copies. */
+/* Bytes that a work-item copies. */
 #define ITEM_BYTES 64
 
 bool tn_copy_bandwidth_applies(const tenon_context *context)
@@ -30,7 +30,7 @@ bool tn_copy_bandwidth_applies(const tenon_context *context)
            context->policy.measurements != TENON_MEASUREMENTS_NONE;
 }
 
-/* What copies on a device. */
+/* Resources for the copies. */
 typedef struct copier {
     tenon_stream *stream;
     tn_recording recording;
@@ -110,8 +110,7 @@ static bool recall(tenon_context *context, const char *key, double *speed)
     return found;
 }
 
-/* A kernel that ends the process is not run by every next one: that is what the crash guard is
- * for. */
+/* Guarded, so that a kernel that crashes the process is not run again by every later process. */
 static bool measure(tenon_context *context, tenon_stream *stream, const char *key, double *speed)
 {
     const tn_copy_probe *imaginary = context->constants.probe;

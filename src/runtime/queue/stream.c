@@ -114,7 +114,7 @@ static tenon_status import_queue(const char *caller, tenon_context *context, cl_
     return TENON_OK;
 }
 
-/* Has the queue followed by all that must know when it is idle. */
+/* Registers the queue with everything that must know when it is idle. */
 static tenon_status begin_following(const char *caller, tenon_context *context,
                                     cl_command_queue queue)
 {
@@ -221,8 +221,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
     TN_TRY(tn_gate_check(caller));
     cl_int error = clFinish(stream->queue);
     tn_process_renew(stream);
-    /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
-     * device. */
+    /* Waiting needs no resources: a driver that reports a lack of them here has lost the device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
         return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
                           "%s: the device is lost: clFinish gave %s", caller,
