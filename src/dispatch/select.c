@@ -7,6 +7,7 @@
 
 #include "runtime/opencl/cl_error.h"
 #include "runtime/probe/constants.h"
+#include "runtime/queue/frame.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,8 +64,9 @@ tenon_status tn_choice_record(const char *caller, tn_recording *recording,
 {
     if (recording->build_requests == NULL)
         build_ahead(caller, recording->context, problem, choice);
-    if (choice->workspace > recording->workspace)
-        recording->workspace = choice->workspace;
+    const uint64_t end = tn_frame_workspace(recording->frame) + choice->workspace;
+    if (choice->workspace > 0 && end > recording->workspace)
+        recording->workspace = end;
     return choice->solver->launch(caller, recording, problem, choice);
 }
 
@@ -165,12 +167,15 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
     return least;
 }
 
-tenon_status tn_problem_record(const char *caller, tn_recording *recording, const tn_family *family,
-                               const tn_problem *problem)
+tenon_status tn_child_record(const char *caller, tn_recording *recording, tn_frame *frame,
+                             const tn_family *family, const tn_problem *problem)
 {
     tn_choice choice;
     TN_TRY(tn_select(&(tn_request){caller, recording->context, family, problem, NULL}, &choice));
-    return tn_choice_record(caller, recording, problem, &choice);
+    tn_frame_enter(recording, frame);
+    const tenon_status status = tn_choice_record(caller, recording, problem, &choice);
+    tn_frame_leave(recording);
+    return status;
 }
 
 /* What has come of the candidates that were tried. */

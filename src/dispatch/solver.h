@@ -12,6 +12,7 @@
 #include "base/platform.h"
 #include "runtime/probe/capability.h"
 #include "runtime/context/context.h"
+#include "runtime/queue/frame.h"
 #include "runtime/queue/launch.h"
 
 #include <string.h>
@@ -196,10 +197,12 @@ tenon_status tn_solver_force(const char *caller, const tn_family *family, const 
 /* The solver of such a name, with parameters or without; NULL where it is none of the family's. */
 const tn_solver *tn_solver_named(const tn_family *family, const char *name);
 
-/* What one operation asks of another, by the rules of choosing: the time that a problem should
- * take (infinite where no solver may be chosen), and its launches. */
+/* Returns the time in nanoseconds that a child's problem is estimated to take, within the limit of
+ * workspace that the problem states; infinite if no solver may be selected. */
 double tn_problem_time(tenon_context *context, const tn_family *family, const tn_problem *problem);
-tenon_status tn_problem_record(const char *caller, tn_recording *recording, const tn_family *family,
-                               const tn_problem *problem);
+/* Records a child of a compound operation: selects a solver for its problem, within the limit of
+ * workspace that the problem states, and records its launches in `frame`. */
+tenon_status tn_child_record(const char *caller, tn_recording *recording, tn_frame *frame,
+                             const tn_family *family, const tn_problem *problem);
 
 #endif
