@@ -378,21 +378,13 @@ void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
         test_fill_reals(tensor, random);
 }
 
-static int run_group(const char *name, const struct CMUnitTest *tests, size_t count)
-{
-    const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
-    return test_run_group(name, tests, count, NULL, NULL);
-}
-
-int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
+int test_main(void)
 {
     int failed = open_device();
     test_seed();
     if (failed != 0)
         return failed;
-    failed = run_group(name, tests, count);
+    failed = test_run_group();
     tally_print();
     emulation_print();
     quick_print();
@@ -400,12 +392,12 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
     return failed;
 }
 
-int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t count)
+int test_main_alone(void)
 {
     const int failed = open_device();
     test_seed();
     close_device();
     test_context = NULL;
     test_stream = NULL;
-    return failed != 0 ? failed : run_group(name, tests, count);
+    return failed != 0 ? failed : test_run_group();
 }

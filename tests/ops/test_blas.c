@@ -135,19 +135,17 @@ static const tenon_dtype *blas_types(void)
     return test_has(TENON_CAPABILITY_F64) ? types : without_f64;
 }
 
-static void products(void **state)
+TEST(products)
 {
     test_random random = test_random_for(501);
-    (void)state;
     for (int i = 0; i < 150; i++)
         for (const tenon_dtype *type = blas_types(); *type != 0; type++)
             check_gemm(*type, &random);
 }
 
-static void vectors(void **state)
+TEST(vectors)
 {
     test_random random = test_random_for(502);
-    (void)state;
     for (int i = 0; i < 150; i++)
         for (const tenon_dtype *type = blas_types(); *type != 0; type++)
             check_gemv(*type, &random);
@@ -155,12 +153,11 @@ static void vectors(void **state)
 
 /* Without a column y stays as it is, and without a K c is multiplied by beta, as in the reference
  * BLAS. */
-static void empty_sums(void **state)
+TEST(empty_sums)
 {
     float values[] = {3, NAN};
     const int64_t shape[] = {2};
     tenon_tensor y, a;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &a));
     const cl_mem buffer = y.memory.u.buffer, other = a.memory.u.buffer;
@@ -181,7 +178,7 @@ static void empty_sums(void **state)
 }
 
 /* Arguments that BLAS forbids; c stays as it was. */
-static void wrong_arguments(void **state)
+TEST(wrong_arguments)
 {
     static const struct {
         const char *argument;
@@ -204,7 +201,6 @@ static void wrong_arguments(void **state)
         {"", 101, 111, 111, 4, SIZE_MAX / 2, 4, 4, SIZE_MAX / 2, SIZE_MAX / 2, 0},
     };
     test_fixture f;
-    (void)state;
     test_begin_line(&f, "gemm a=f32:6x6 b=f32:6x6 d=f32:6x6", TENON_DTYPE_F32);
     test_make(&f);
     test_upload_all(&f);
@@ -238,15 +234,4 @@ static void wrong_arguments(void **state)
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_dgemv", "y_inc");
     assert_untouched(&f.operands[GEMM_D]);
     test_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(empty_sums),
-        cmocka_unit_test(wrong_arguments),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,7 +6,7 @@
 #define ONE(x)  "; if " x " lies as N H W C, make its view by tenon_tensor_nhwc"
 #define SOME(x) "; if " x " lie as N H W C, make their views by tenon_tensor_nhwc"
 
-static void convolutions(void **state)
+TEST(convolutions)
 {
     static const test_refusal refusals[] = {
         {"conv x=T:2x7x6x5 w=T:4x5x3x3 y=T:2x4x5x4", INVALID,
@@ -32,11 +32,10 @@ static void convolutions(void **state)
         {"conv_backward_bias dy=T:2x5x4x7 db=T:7", INVALID, ONE("dy")},
         {"im2col x=T:2x4x5x3 col=T:2x12x12 filter=2,2", INVALID, ONE("x")},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
-static void pools_and_norms(void **state)
+TEST(pools_and_norms)
 {
     static const test_refusal refusals[] = {
         {"pool x=T:2x8x10x3 y=T:2x3x4x5 kind=average window=2,2 stride=2,2", INVALID, ONE("x")},
@@ -49,12 +48,11 @@ static void pools_and_norms(void **state)
         {"norm x=T:4x3x6x5 y=T:4x6x5x3 kind=instance", INVALID, ONE("y")},
         {"norm x=T:4x5x7x6 y=T:4x5x7x6 kind=group groups=3", INVALID, SOME("x and y")},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
 /* What no reading mends is told as it is. */
-static void other_mistakes(void **state)
+TEST(other_mistakes)
 {
     static const char *const lines[] = {
         "conv x=T:1x8x9x8 w=T:5x8x3x3 y=T:1x5x2x6",
@@ -65,20 +63,9 @@ static void other_mistakes(void **state)
         "norm x=T:4x6x5x3 gamma=T:7 y=T:4x6x5x3 kind=batch",
         "gemm a=T:5x3x4 b=T:5x3x6 d=T:5x4x6",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const test_refusal refusal = {lines[i], INVALID, ""};
         test_refuse(&refusal, 1);
         assert_null(strstr(tenon_last_error(), "tenon_tensor_nhwc"));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(pools_and_norms),
-        cmocka_unit_test(other_mistakes),
-    };
-    return TEST_MAIN(tests);
 }

@@ -33,9 +33,8 @@ static double norm_of(const test_tensor *t)
     return sqrt(sum);
 }
 
-static void all_by_one_norm(void **state)
+TEST(all_by_one_norm)
 {
-    (void)state;
     for (int wide = 0; wide < (test_has(TENON_CAPABILITY_F64) ? 2 : 1); wide++)
         for (int clips = 0; clips < 2; clips++) {
             tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
@@ -66,11 +65,10 @@ static void all_by_one_norm(void **state)
         }
 }
 
-static void no_gradients(void **state)
+TEST(no_gradients)
 {
     tenon_tensor sum;
     float got;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
     assert_ok(tenon_tensor_fill(test_stream, &sum, 77, NULL));
     assert_ok(tenon_clip_by_norm(test_stream, NULL, NULL, 0, &sum, NULL));
@@ -79,12 +77,11 @@ static void no_gradients(void **state)
     tenon_memory_destroy(&sum.memory);
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t shape[] = {4, 6}, stride[] = {6, 1}, one[] = {1};
     test_tensor x, sum;
-    (void)state;
     test_tensor_create(&x, TENON_DTYPE_F32, 2, shape, stride, 0);
     test_tensor_create(&sum, TENON_DTYPE_F32, 1, one, one, 0);
     test_upload(&x);
@@ -119,14 +116,4 @@ static void bad_input(void **state)
     assert_untouched(&sum);
     test_tensor_destroy(&x);
     test_tensor_destroy(&sum);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_by_one_norm),
-        cmocka_unit_test(no_gradients),
-        cmocka_unit_test(bad_input),
-    };
-    return TEST_MAIN(tests);
 }

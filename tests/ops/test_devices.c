@@ -1,10 +1,9 @@
 /* Devices and selectors, capabilities. */
 #include "runtime.h"
 
-static void devices_are_listed(void **state)
+TEST(devices_are_listed)
 {
     uint32_t count = 0, again = 0;
-    (void)state;
     assert_ok(tenon_device_list(NULL, 0, &count));
     assert_true(count > 0);
     tenon_device_info *infos = calloc(count, sizeof *infos);
@@ -33,11 +32,10 @@ static void devices_are_listed(void **state)
                    "tenon_device_list", "infos");
 }
 
-static void selectors(void **state)
+TEST(selectors)
 {
     tenon_device_info mine = TENON_DEVICE_INFO_INIT, info = TENON_DEVICE_INFO_INIT;
     char fragment[16];
-    (void)state;
     assert_ok(tenon_context_device(test_context, &mine));
     assert_ok(tenon_device_select(mine.selector, &info));
     assert_ptr_equal(info.device, mine.device);
@@ -57,11 +55,10 @@ static void selectors(void **state)
                    "tenon_device_select", "info");
 }
 
-static void no_match_lists_what_there_is(void **state)
+TEST(no_match_lists_what_there_is)
 {
     static const char *const none[] = {"no such device", "accelerator", "99:0", "0:99", ":", "0:"};
     tenon_device_info mine = TENON_DEVICE_INFO_INIT, info = TENON_DEVICE_INFO_INIT;
-    (void)state;
     assert_ok(tenon_context_device(test_context, &mine));
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         if (i == 1 && tenon_device_select("accelerator", &info) == TENON_OK)
@@ -79,11 +76,10 @@ static void no_match_lists_what_there_is(void **state)
     assert_null(context);
 }
 
-static void capabilities_have_reasons(void **state)
+TEST(capabilities_have_reasons)
 {
     uint32_t available = 7;
     char reason[256], cut[5];
-    (void)state;
     for (int c = 0; c < TN_CAPABILITY_COUNT; c++) {
         assert_non_null(tenon_capability_string((tenon_capability)c));
         assert_ok(tenon_context_capability(test_context, (tenon_capability)c, &available, reason,
@@ -105,15 +101,4 @@ static void capabilities_have_reasons(void **state)
     assert_refused(
         tenon_context_capability(test_context, TENON_CAPABILITY_F64, &available, NULL, 3),
         TENON_ERROR_INVALID_ARGUMENT, operation, "reason");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(devices_are_listed),
-        cmocka_unit_test(selectors),
-        cmocka_unit_test(no_match_lists_what_there_is),
-        cmocka_unit_test(capabilities_have_reasons),
-    };
-    return TEST_MAIN(tests);
 }

@@ -5,14 +5,13 @@
 #include "gemm_case.h"
 
 /* A plan's memory comes at each run: that of scales and zero points after d's. */
-static void plans_run_again_and_again(void **state)
+TEST(plans_run_again_and_again)
 {
     test_random random = test_random_for(1218);
     gemm_case p = simple_int8;
     tenon_memory memories[TN_MAX_OPERANDS];
     test_fixture f;
     tenon_plan *plan;
-    (void)state;
     p.d_type = TENON_DTYPE_U8;
     p.many = ALL_VECTORS;
     make_gemm(&f, &p, p.d_type, TEST_EXACT, &random);
@@ -33,7 +32,7 @@ static void plans_run_again_and_again(void **state)
 #define TERMS(type) "c=" type ":13x37 bias=" type ":13x37 beta=1 "
 #define TO(type)    FACTORS TERMS(type) "d=" type ":13x37 "
 
-static void types_that_do_not_go_together(void **state)
+TEST(types_that_do_not_go_together)
 {
     static const test_refusal refusals[] = {
         {"gemm_int8 a=u8:13x41 b=i32:41x37 d=f32:13x37", TENON_ERROR_UNSUPPORTED, "b is i32"},
@@ -46,11 +45,10 @@ static void types_that_do_not_go_together(void **state)
         {FACTORS "c=i8:13x37 d=i8:13x37 beta=1", TENON_ERROR_UNSUPPORTED, "c is i8"},
         {FACTORS "bias=bf16:13x37 d=f16:13x37", TENON_ERROR_UNSUPPORTED, "bias is bf16"},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
-static void inexact_integers(void **state)
+TEST(inexact_integers)
 {
 #define CLIPPED TO("i32") "activation=clipped_relu activation.alpha="
     static const test_refusal refusals[] = {
@@ -62,12 +60,11 @@ static void inexact_integers(void **state)
         {CLIPPED "4294967296", TENON_ERROR_UNSUPPORTED, "alpha"},
         {CLIPPED "inf", TENON_ERROR_UNSUPPORTED, "alpha"},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
 /* There are 13 rows and 37 columns. */
-static void vectors_that_do_not_fit(void **state)
+TEST(vectors_that_do_not_fit)
 {
     static const test_refusal refusals[] = {
         {TO("f32") "scale_of_a=f32:37", TENON_ERROR_INVALID_ARGUMENT, "scale of a has shape 37"},
@@ -81,17 +78,5 @@ static void vectors_that_do_not_fit(void **state)
         {FACTORS TERMS("f32") "d=i8:13x37 scale_of_d=f32:37x1", TENON_ERROR_INVALID_ARGUMENT,
          "scale of d"},
     };
-    (void)state;
     TEST_REFUSE(refusals);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_run_again_and_again),
-        cmocka_unit_test(types_that_do_not_go_together),
-        cmocka_unit_test(inexact_integers),
-        cmocka_unit_test(vectors_that_do_not_fit),
-    };
-    return TEST_MAIN(tests);
 }

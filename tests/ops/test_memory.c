@@ -3,14 +3,13 @@
 
 #include "runtime/queue/launch.h"
 
-static void memory_of_wrong_sizes(void **state)
+TEST(memory_of_wrong_sizes)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     tenon_memory memory = {.kind = 7};
     tenon_tensor tensor;
     char largest[32];
     const int64_t huge[] = {INT64_MAX / 16}, negative[] = {-1};
-    (void)state;
     assert_ok(tenon_context_device(test_context, &info));
     snprintf(largest, sizeof largest, "%llu", (unsigned long long)info.max_allocation);
     assert_refused(tenon_memory_create(test_context, info.max_allocation + 1, &memory),
@@ -34,12 +33,11 @@ static void memory_of_wrong_sizes(void **state)
     tenon_memory_destroy(NULL);
 }
 
-static void transfers_of_wrong_sizes(void **state)
+TEST(transfers_of_wrong_sizes)
 {
     float data[4] = {0};
     void *pointer = data;
     tenon_tensor x = make_tensor(test_context, 4), repeated = x;
-    (void)state;
     repeated.stride[0] = 0;
     assert_refused(tenon_tensor_upload(test_stream, data, 12, &x, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "12");
@@ -67,13 +65,12 @@ static void transfers_of_wrong_sizes(void **state)
 }
 
 /* Up and down through every layout and type: what comes back is what went, and gaps stay. */
-static void strided_transfers(void **state)
+TEST(strided_transfers)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_BF16, TENON_DTYPE_F32,
                                         TENON_DTYPE_F64};
     test_random random = test_random_for(701);
     unsigned char sent[3 * 4 * 5 * 8], got[sizeof sent];
-    (void)state;
     for (int i = 0; i < TEST_LAYOUTS * 8; i++) {
         const int64_t shape[] = {3, 4, 5};
         int64_t stride[3];
@@ -95,11 +92,10 @@ static void strided_transfers(void **state)
 }
 
 /* Filled with each value of each type, dense and strided; gaps and guards stay. */
-static void fills(void **state)
+TEST(fills)
 {
     static const double values[] = {0, 1, -2.5, 300, 1e300, -0.0};
     char why[256];
-    (void)state;
     for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
             const int64_t shape[] = {4, 7};
@@ -126,12 +122,11 @@ static void fills(void **state)
         }
 }
 
-static void mapping(void **state)
+TEST(mapping)
 {
     const int64_t shape[] = {2, 3}, stride[] = {5, 1};
     test_tensor t;
     float *pointer;
-    (void)state;
     test_tensor_create(&t, TENON_DTYPE_F32, 2, shape, stride, 2);
     test_fill_value(&t, 7);
     test_upload(&t);
@@ -150,12 +145,11 @@ static void mapping(void **state)
     assert_ok(tenon_tensor_unmap(test_stream, &none, NULL, NULL));
 }
 
-static void wrapped_host_memory(void **state)
+TEST(wrapped_host_memory)
 {
     static _Alignas(4096) float host[1024];
     tenon_memory memory;
     float *pointer;
-    (void)state;
     for (int i = 0; i < 1024; i++)
         host[i] = (float)(i - 500);
     assert_ok(tenon_memory_wrap(test_context, host, sizeof host, &memory));
@@ -202,14 +196,13 @@ static void destroy_memories(tenon_memory memories[5])
         tenon_memory_destroy(&memories[i]);
 }
 
-static void workspace_of_the_caller(void **state)
+TEST(workspace_of_the_caller)
 {
     tenon_memory memories[5], workspace;
     tenon_plan *plan = plan_with_workspace(memories);
     uint64_t needed = tenon_plan_workspace(plan);
     tenon_stream *stream;
     char bytes[32];
-    (void)state;
     assert_ok(tenon_stream_create(test_context, NULL, &stream));
     assert_ok(tenon_memory_create(test_context, needed + 128, &workspace));
     assert_ok(tenon_stream_set_workspace(stream, &workspace, 128, needed));
@@ -241,12 +234,11 @@ static void workspace_of_the_caller(void **state)
     tenon_plan_release(plan);
 }
 
-static void workspace_within_its_limit(void **state)
+TEST(workspace_within_its_limit)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
     tenon_stream *stream;
-    (void)state;
     params.workspace_limit = 1000;
     assert_ok(tenon_context_create(&params, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
@@ -276,7 +268,7 @@ static void workspace_within_its_limit(void **state)
     tenon_context_release(context);
 }
 
-static void buffers_of_the_application(void **state)
+TEST(buffers_of_the_application)
 {
     static const float data[] = {1, 2, 3, 4, 5, 6};
     static const char name[] = "tenon_tensor_from_buffer";
@@ -286,7 +278,6 @@ static void buffers_of_the_application(void **state)
     tenon_tensor tensor = {.rank = 7};
     float all[10] = {0};
     cl_int error;
-    (void)state;
     cl_mem buffer =
         clCreateBuffer(tenon_context_cl(test_context), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                        sizeof all, all, &error);
@@ -317,13 +308,12 @@ static void buffers_of_the_application(void **state)
     clReleaseMemObject(buffer);
 }
 
-static void shared_memory_of_the_application(void **state)
+TEST(shared_memory_of_the_application)
 {
     static const char name[] = "tenon_tensor_from_svm";
     const int64_t shape[] = {2, 3};
     tenon_tensor tensor = {.rank = 7};
     float host[8];
-    (void)state;
     assert_refused(tenon_tensor_from_svm(NULL, 0, TENON_DTYPE_F32, 2, shape, &tensor),
                    TENON_ERROR_INVALID_ARGUMENT, name, "svm");
     assert_refused(tenon_tensor_from_svm(host, 0, TENON_DTYPE_F32, 2, shape, NULL),
@@ -338,11 +328,10 @@ static void shared_memory_of_the_application(void **state)
     assert_int_equal(tensor.stride[0], 3);
 }
 
-static void tensors_are_checked_and_given_back(void **state)
+TEST(tensors_are_checked_and_given_back)
 {
     const int64_t shape[] = {2, 3};
     tenon_tensor tensor, zeros = {.rank = 0};
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
     assert_ok(tenon_tensor_check(&tensor));
     const tenon_tensor slice = tenon_tensor_slice(tensor, 1, 2, 2);
@@ -356,22 +345,4 @@ static void tensors_are_checked_and_given_back(void **state)
                    "tensor");
     tenon_tensor_destroy(&tensor);
     tenon_tensor_destroy(NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_of_wrong_sizes),
-        cmocka_unit_test(transfers_of_wrong_sizes),
-        cmocka_unit_test(strided_transfers),
-        cmocka_unit_test(fills),
-        cmocka_unit_test(mapping),
-        cmocka_unit_test(wrapped_host_memory),
-        cmocka_unit_test(workspace_of_the_caller),
-        cmocka_unit_test(workspace_within_its_limit),
-        cmocka_unit_test(buffers_of_the_application),
-        cmocka_unit_test(shared_memory_of_the_application),
-        cmocka_unit_test(tensors_are_checked_and_given_back),
-    };
-    return TEST_MAIN(tests);
 }

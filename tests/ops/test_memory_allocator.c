@@ -112,13 +112,12 @@ static tenon_context *make_context(allocator *a)
     return context;
 }
 
-static void parameters_are_checked(void **state)
+TEST(parameters_are_checked)
 {
     static const char name[] = "tenon_context_create";
     tenon_allocator functions = TENON_ALLOCATOR_INIT;
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    (void)state;
     params.allocator = &functions;
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT, name,
                    "create is NULL");
@@ -183,11 +182,10 @@ static tenon_status use(tenon_context *context, tenon_stream *stream)
     return status != TENON_OK ? status : finished;
 }
 
-static void all_memory_comes_from_it(void **state)
+TEST(all_memory_comes_from_it)
 {
     allocator a;
     tenon_stream *stream;
-    (void)state;
     begin(&a, NONE, 0);
     tenon_context *context = make_context(&a);
     assert_ok(tenon_stream_create(context, NULL, &stream));
@@ -199,7 +197,7 @@ static void all_memory_comes_from_it(void **state)
     end(&a);
 }
 
-static void what_does_not_fit_is_refused(void **state)
+TEST(what_does_not_fit_is_refused)
 {
     static const char *const whys[FAULTS] = {
         [NOTHING] = "allocator: it has no",
@@ -210,7 +208,6 @@ static void what_does_not_fit_is_refused(void **state)
     };
     cl_bool images = CL_FALSE;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
-    (void)state;
     assert_ok(tenon_context_device(test_context, &info));
     clGetDeviceInfo(info.device, CL_DEVICE_IMAGE_SUPPORT, sizeof images, &images, NULL);
     for (fault f = NOTHING; f < FAULTS; f++) {
@@ -231,9 +228,8 @@ static void what_does_not_fit_is_refused(void **state)
     }
 }
 
-static void it_may_fail_at_every_point(void **state)
+TEST(it_may_fail_at_every_point)
 {
-    (void)state;
     for (fault f = NOTHING; f <= SMALL; f++)
         for (int nth = 1; nth <= 7; nth++) {
             allocator a;
@@ -259,12 +255,11 @@ static bool is_over(cl_event event)
     return status <= CL_COMPLETE;
 }
 
-static void it_is_told_when_memory_is_free(void **state)
+TEST(it_is_told_when_memory_is_free)
 {
     allocator a;
     tenon_stream *stream;
     cl_int error;
-    (void)state;
     begin(&a, NONE, 0);
     tenon_context *context = make_context(&a);
     tenon_tensor x = make_tensor(context, 100), y = make_tensor(context, 100);
@@ -292,16 +287,4 @@ static void it_is_told_when_memory_is_free(void **state)
     clReleaseEvent(gate);
     tenon_context_release(context);
     end(&a);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parameters_are_checked),
-        cmocka_unit_test(all_memory_comes_from_it),
-        cmocka_unit_test(what_does_not_fit_is_refused),
-        cmocka_unit_test(it_may_fail_at_every_point),
-        cmocka_unit_test(it_is_told_when_memory_is_free),
-    };
-    return TEST_MAIN(tests);
 }

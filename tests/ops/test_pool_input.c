@@ -32,7 +32,7 @@ static void refuse(const test_tensor *o, const tenon_pool_params *params,
 }
 
 /* Geometries that leave a window nothing to look at, or no place. */
-static void bad_geometries(void **state)
+TEST(bad_geometries)
 {
     static const struct {
         int64_t window, stride, dilation, begin, end;
@@ -52,7 +52,6 @@ static void bad_geometries(void **state)
                  {2, 1, 1, 1, 0, "shape"}};
     pool_pair pair;
     test_tensor o[OPERANDS];
-    (void)state;
     const tenon_pool_params sound = make(&pair, o);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_pool_params params = sound;
@@ -72,11 +71,10 @@ static void bad_geometries(void **state)
     pool_dismiss(&pair);
 }
 
-static void bad_indices(void **state)
+TEST(bad_indices)
 {
     pool_pair pair;
     test_tensor o[OPERANDS];
-    (void)state;
     const tenon_pool_params sound = make(&pair, o);
     tenon_tensor indices = o[POOL_INDICES].view;
     indices.dtype = TENON_DTYPE_I8;
@@ -103,11 +101,10 @@ static void bad_indices(void **state)
 }
 
 /* Neither output may overlap anything. */
-static void bad_memory(void **state)
+TEST(bad_memory)
 {
     pool_pair pair;
     test_tensor o[OPERANDS];
-    (void)state;
     const tenon_pool_params sound = make(&pair, o);
     tenon_tensor y = o[POOL_Y].view, indices = o[POOL_INDICES].view;
     indices.memory = o[POOL_Y].view.memory;
@@ -133,14 +130,4 @@ static void bad_memory(void **state)
     assert_untouched(&o[POOL_X]);
     assert_untouched(&o[POOL_Y]);
     pool_dismiss(&pair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bad_geometries),
-        cmocka_unit_test(bad_indices),
-        cmocka_unit_test(bad_memory),
-    };
-    return TEST_MAIN(tests);
 }
