@@ -137,6 +137,14 @@ void test_assert_refused(tenon_status got, tenon_status status, const char *oper
     _fail(file, line);
 }
 
+void test_assert_invalid(tenon_status got, const char *argument, const char *call, const char *file,
+                         int line)
+{
+    char operation[128];
+    snprintf(operation, sizeof operation, "%.*s", (int)strcspn(call, "("), call);
+    test_assert_refused(got, TENON_ERROR_INVALID_ARGUMENT, operation, argument, call, file, line);
+}
+
 const char *test_layout_string(test_layout layout)
 {
     static const char *const names[TEST_LAYOUTS] = {"rows", "columns", "rows with pitch",

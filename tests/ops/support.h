@@ -66,6 +66,13 @@ tenon_dtype test_float_type(uint32_t number);
 void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
                          const char *argument, const char *call, const char *file, int line);
 
+/* A call that is refused with TENON_ERROR_INVALID_ARGUMENT. The operation is the function called.
+ */
+#define assert_invalid(call, argument)                                                             \
+    test_assert_invalid((call), (argument), #call, __FILE__, __LINE__)
+void test_assert_invalid(tenon_status got, const char *argument, const char *call, const char *file,
+                         int line);
+
 /* How a tensor's last two dimensions lie. */
 typedef enum test_layout {
     TEST_ROW,   /* row-major */

@@ -208,30 +208,30 @@ TEST(wrong_arguments)
     cl_mem mb = f.operands[GEMM_B].view.memory.u.buffer;
     cl_mem mc = f.operands[GEMM_D].view.memory.u.buffer;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_refused(tenon_sgemm(test_stream, (tenon_blas_layout)cases[i].layout,
+        assert_invalid(tenon_sgemm(test_stream, (tenon_blas_layout)cases[i].layout,
                                    (tenon_blas_transpose)cases[i].ta,
                                    (tenon_blas_transpose)cases[i].tb, cases[i].m, cases[i].n,
                                    cases[i].k, 1, ma, cases[i].a_offset, cases[i].a_ld, mb, 0,
                                    cases[i].b_ld, 1, mc, 0, cases[i].c_ld, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", cases[i].argument);
-    assert_refused(tenon_sgemm(NULL, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                       cases[i].argument);
+    assert_invalid(tenon_sgemm(NULL, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 1, 1, 1, 1, ma, 0, 1, mb, 0, 1, 0, mc, 0, 1,
                                NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "stream");
-    assert_refused(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                   "stream");
+    assert_invalid(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 1, 1, 1, 1, NULL, 0, 1, mb, 0, 1, 0, mc, 0,
                                1, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "a:");
-    assert_refused(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                   "a:");
+    assert_invalid(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 4, 4, 4, 1, ma, 0, 4, mc, 0, 4, 0, mc, 0, 4,
                                NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "overlaps");
-    assert_refused(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
+                   "overlaps");
+    assert_invalid(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
                                ma, 0, 2, mb, 0, 0, 0, mc, 0, 1, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemv", "x_inc");
-    assert_refused(tenon_dgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
+                   "x_inc");
+    assert_invalid(tenon_dgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
                                ma, 0, 2, mb, 0, 1, 0, mc, 0, 0, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_dgemv", "y_inc");
+                   "y_inc");
     assert_untouched(&f.operands[GEMM_D]);
     test_release(&f);
 }

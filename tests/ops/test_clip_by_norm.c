@@ -79,7 +79,6 @@ TEST(no_gradients)
 
 TEST(bad_input)
 {
-    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t shape[] = {4, 6}, stride[] = {6, 1}, one[] = {1};
     test_tensor x, sum;
     test_tensor_create(&x, TENON_DTYPE_F32, 2, shape, stride, 0);
@@ -89,25 +88,21 @@ TEST(bad_input)
     const tenon_tensor gradients[] = {x.view, sum.view};
     tenon_clip_params bad = TENON_CLIP_PARAMS_INIT;
     static const char op[] = "tenon_clip_by_norm";
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, NULL, 1, &sum.view, NULL), invalid, op,
+    assert_invalid(tenon_clip_by_norm(test_stream, NULL, NULL, 1, &sum.view, NULL),
                    "gradients is NULL");
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 1, NULL, NULL), invalid, op,
-                   "sum is NULL");
+    assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 1, NULL, NULL), "sum is NULL");
     /* The second is wrong, and the first must not be touched for it. */
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 2, &sum.view, NULL), invalid,
-                   op, "overlap");
+    assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 2, &sum.view, NULL), "overlap");
     bad.max_norm = -1;
-    assert_refused(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL), invalid,
-                   op, "max_norm is -1");
+    assert_invalid(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL),
+                   "max_norm is -1");
     bad = (tenon_clip_params)TENON_CLIP_PARAMS_INIT;
     bad.solver = "square_sum/lines";
-    assert_refused(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL), invalid,
-                   op, "solver");
-    assert_refused(tenon_clip_by_norm(NULL, NULL, gradients, 1, &sum.view, NULL), invalid, op,
-                   "stream");
+    assert_invalid(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL), "solver");
+    assert_invalid(tenon_clip_by_norm(NULL, NULL, gradients, 1, &sum.view, NULL), "stream");
     const tenon_sync sync = {.wait_list = NULL, .wait_count = 2};
-    assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 1, &sum.view, &sync), invalid,
-                   op, "wait_list");
+    assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 1, &sum.view, &sync),
+                   "wait_list");
     tenon_tensor halved = sum.view;
     halved.dtype = TENON_DTYPE_F16;
     assert_refused(tenon_clip_by_norm(test_stream, NULL, gradients, 1, &halved, NULL),

@@ -168,13 +168,11 @@ TEST(broadcast_inputs)
 TEST(refused_biases)
 {
     static const test_refusal refusals[] = {
-        {"conv_backward_bias dy=T:2x4x3x3 db=T:2x4x3x3", TENON_ERROR_INVALID_ARGUMENT,
-         "db: shape is 2x4x3x3, must be 4"},
-        {"conv_backward_bias dy=T:4 db=T:4", TENON_ERROR_INVALID_ARGUMENT, "dy: rank is 1"},
-        {"conv_backward_bias dy=T:2x4x3x3 db=T:3", TENON_ERROR_INVALID_ARGUMENT,
-         "db: shape is 3, must be 4"},
-        {"conv_backward_bias dy=T:2x4x3x3 db=f16:4", TENON_ERROR_UNSUPPORTED, "db"},
-        {"conv_backward_bias dy=T:2x4x3x3 db=T:4 flags=1", TENON_ERROR_INVALID_ARGUMENT, "flags"},
+        {"conv_backward_bias dy=T:2x4x3x3 db=T:2x4x3x3", "db: shape is 2x4x3x3, must be 4"},
+        {"conv_backward_bias dy=T:4 db=T:4", "dy: rank is 1"},
+        {"conv_backward_bias dy=T:2x4x3x3 db=T:3", "db: shape is 3, must be 4"},
+        {"conv_backward_bias dy=T:2x4x3x3 db=f16:4", "db", TENON_ERROR_UNSUPPORTED},
+        {"conv_backward_bias dy=T:2x4x3x3 db=T:4 flags=1", "flags"},
     };
     TEST_REFUSE(refusals);
 }

@@ -261,12 +261,12 @@ TEST(no_workspace)
 TEST(refused)
 {
     static const test_refusal refusals[] = {
-        {"conv/depthwise x=T:2x4x6x6 w=T:4x2x3x3 y=T:2x4x4x4 groups=2", TENON_ERROR_UNSUPPORTED,
-         "cannot serve"},
-        {"conv/depthwise x=T:2x4x6x6x3 w=T:4x1x3x3x3 y=T:2x4x4x4x1 groups=4",
-         TENON_ERROR_UNSUPPORTED, "cannot serve"},
-        {"conv/depthwise x=T:2x4x6x6 w=T:4x1x3x3 y=T:2x4x4x4 groups=4 alpha=0",
-         TENON_ERROR_UNSUPPORTED, "cannot serve"},
+        {"conv/depthwise x=T:2x4x6x6 w=T:4x2x3x3 y=T:2x4x4x4 groups=2", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
+        {"conv/depthwise x=T:2x4x6x6x3 w=T:4x1x3x3x3 y=T:2x4x4x4x1 groups=4", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
+        {"conv/depthwise x=T:2x4x6x6 w=T:4x1x3x3 y=T:2x4x4x4 groups=4 alpha=0", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);
 }

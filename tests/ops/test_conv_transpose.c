@@ -201,37 +201,33 @@ TEST(plans)
 TEST(refusals)
 {
     static const test_refusal wrong[] = {
-        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6", TENON_ERROR_INVALID_ARGUMENT,
+        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6",
          "y: shape is 2x5x6x6, must be 2x5x4x4"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 output_padding=0,2",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[1] is 2"},
+         "output_padding[1] is 2"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 output_padding=0,-1",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[1] is -1"},
+         "output_padding[1] is -1"},
         {"conv_transpose x=T:1x1x2 w=T:1x1x2 y=T:1x1x7 dilation=3 output_padding=3",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[0] is 3, must be from 0 to 2"},
+         "output_padding[0] is 3, must be from 0 to 2"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x15x6x6 stride=2,2 groups=3",
-         TENON_ERROR_INVALID_ARGUMENT,
          "w: 4 filters of 5 channels do not fit 15 channels of y in 3 groups"},
-        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 groups=0",
-         TENON_ERROR_INVALID_ARGUMENT, "groups is 0"},
+        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 groups=0", "groups is 0"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 dilation=0",
-         TENON_ERROR_INVALID_ARGUMENT, "dilation[0] is 0"},
-        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 stride=0,0,0", TENON_ERROR_INVALID_ARGUMENT,
+         "dilation[0] is 0"},
+        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 stride=0,0,0",
          "stride[0] is 0, must be at least 1; .geometry = {…} clears the members"},
-        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 dilation=0,2,0", TENON_ERROR_INVALID_ARGUMENT,
+        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 dilation=0,2,0",
          "dilation[0] is 0, must be at least 1"},
         {"conv_transpose x=T:2x3x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT, "x: shape is 2x3x3x3, must be 2x4x3x3"},
+         "x: shape is 2x3x3x3, must be 2x4x3x3"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x7x2x2 y=T:2x7x6x10 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT,
          "; if x lies as N H W C, make its view by tenon_tensor_nhwc"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x2x2x7 y=T:2x6x10x7 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT,
          "; if x, w and y lie as N H W C, make their views by tenon_tensor_nhwc"},
         /* The output padding of a single x would be 3. */
         {"conv tenon_conv_transpose_backward_data dy=T:1x1x4 w=T:1x1x2 dx=T:1x1x2 "
          "dilation=3",
-         TENON_ERROR_INVALID_ARGUMENT, "dx"},
+         "dx"},
     };
     test_random random = test_random_for(1409);
     test_fixture f;

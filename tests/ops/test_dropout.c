@@ -215,12 +215,10 @@ TEST(bad_input)
     for (int i = 0; i < 4; i++) {
         tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
         params.probability = wrong[i];
-        assert_refused(tenon_dropout(test_stream, &params, &x.view, &y.view, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_dropout", "probability");
+        assert_invalid(tenon_dropout(test_stream, &params, &x.view, &y.view, NULL), "probability");
     }
     tenon_tensor turned = tenon_tensor_transpose(x.view, 0, 1);
-    assert_refused(tenon_dropout(test_stream, NULL, &turned, &y.view, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_dropout", "y: shape is 4x6");
+    assert_invalid(tenon_dropout(test_stream, NULL, &turned, &y.view, NULL), "y: shape is 4x6");
     assert_untouched(&y);
     test_tensor_destroy(&x);
     test_tensor_destroy(&y);

@@ -117,7 +117,7 @@ TEST(bad_input)
     tenon_tensor v;
 #define REFUSED(p, x, y, z, status, word)                                                          \
     assert_refused(tenon_elementwise(test_stream, p, x, y, z, NULL), status, op, word)
-    assert_refused(tenon_elementwise(NULL, &params, &a, &a, &d, NULL), invalid, op, "stream");
+    assert_invalid(tenon_elementwise(NULL, &params, &a, &a, &d, NULL), "stream");
     REFUSED(&params, NULL, &a, &d, invalid, "a ");
     REFUSED(&params, &a, NULL, &d, invalid, "b ");
     REFUSED(&params, &a, &a, NULL, invalid, "d ");

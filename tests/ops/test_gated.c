@@ -154,17 +154,17 @@ TEST(bad_input)
     for (int i = 0; i < 5; i++)
         assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &v[i]));
     params.activation.kind = KINDS;
-    assert_refused(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_forward", "activation kind is 21");
+    assert_invalid(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
+                   "activation kind is 21");
     params.activation.kind = TENON_ACTIVATION_CELU;
-    assert_refused(
+    assert_invalid(
         tenon_gated_backward(test_stream, &params, &v[0], &v[1], &v[2], &v[3], &v[4], NULL),
-        TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_backward", "celu");
-    assert_refused(tenon_gated_backward(test_stream, NULL, &v[0], &v[1], &v[2], &v[3], &v[3], NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_backward", "db");
+        "celu");
+    assert_invalid(tenon_gated_backward(test_stream, NULL, &v[0], &v[1], &v[2], &v[3], &v[3], NULL),
+                   "db");
     const tenon_tensor row = tenon_tensor_slice(v[1], 0, 0, 1);
-    assert_refused(tenon_gated_forward(test_stream, NULL, &v[0], &row, &v[2], NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_forward", "b: shape is 1x6");
+    assert_invalid(tenon_gated_forward(test_stream, NULL, &v[0], &row, &v[2], NULL),
+                   "b: shape is 1x6");
     for (int i = 0; i < 5; i++)
         tenon_memory_destroy(&v[i].memory);
 }

@@ -136,8 +136,8 @@ TEST(empty_tensors)
     }
     const int64_t picked[] = {4, 2};
     tenon_tensor y = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
-    assert_refused(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gather_forward", "x: axis 0 has size 0");
+    assert_invalid(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
+                   "x: axis 0 has size 0");
     assert_ok(tenon_gather_backward(test_stream, NULL, &y, &indices, &no_rows, NULL));
     tenon_memory_destroy(&tx.memory);
     tenon_memory_destroy(&y.memory);
@@ -147,7 +147,6 @@ TEST(empty_tensors)
 TEST(bad_input)
 {
     static const char op[] = "tenon_gather_forward";
-    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2}, other[] = {2, 4};
     const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, table),
                        i = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
@@ -158,7 +157,7 @@ TEST(bad_input)
                        f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, table),
                        f8_picked = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, picked);
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL), invalid, op,
+    assert_invalid(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL),
                    "y: shape is 2x4, must be that of x with the shape of indices for axis 0, 4x2");
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &half, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "y");
@@ -167,15 +166,12 @@ TEST(bad_input)
     assert_refused(tenon_gather_forward(test_stream, NULL, &f8, &i, &f8_picked, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "x: type f8_e4m3");
     params.axis = 2;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "axis is 2");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is 2");
     params.axis = -3;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "axis is -3");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is -3");
     params.axis = 0;
     params.reserved = 1;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "reserved");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "reserved");
     tenon_tensor many = x;
     many.shape[0] = INT64_C(1) << 31;
     assert_refused(tenon_gather_backward(test_stream, NULL, &y, &i, &many, NULL),

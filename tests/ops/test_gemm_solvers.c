@@ -295,13 +295,13 @@ TEST(clblast_is_never_chosen)
 TEST(sizes_that_do_not_match)
 {
     static const test_refusal refusals[] = {
-        {"gemm a=T:2x3 b=T:4x5 d=T:2x5", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:2x3 b=T:4x5 d=T:2x5",
          "they must be … M K, … K N and … M N: K is 3 in a and 4 in b"},
-        {"gemm a=T:2x3 b=T:3x5 d=T:4x5", TENON_ERROR_INVALID_ARGUMENT, ": M is 2 in a and 4 in d"},
-        {"gemm a=T:2x3 b=T:3x5 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT, ": N is 5 in b and 4 in d"},
-        {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:2x3 b=T:3x5 d=T:4x5", ": M is 2 in a and 4 in d"},
+        {"gemm a=T:2x3 b=T:3x5 d=T:2x4", ": N is 5 in b and 4 in d"},
+        {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4",
          ": K is 3 in a and 4 in b; if b lies as N K, make its view by tenon_tensor_transpose"},
-        {"gemm a=T:3x2 b=T:3x4 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:3x2 b=T:3x4 d=T:2x4",
          ": K is 2 in a and 3 in b; if a lies as K M, make its view by tenon_tensor_transpose"},
     };
     TEST_REFUSE(refusals);
@@ -310,10 +310,10 @@ TEST(sizes_that_do_not_match)
 TEST(what_cannot_be_served)
 {
     static const test_refusal refusals[] = {
-        {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu",
-         TENON_ERROR_UNSUPPORTED, "CLBlast"},
-        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", TENON_ERROR_UNSUPPORTED,
-         "where K is cut"},
+        {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu", "CLBlast",
+         TENON_ERROR_UNSUPPORTED},
+        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", "where K is cut",
+         TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);
 }
@@ -324,11 +324,11 @@ TEST(parameters_that_do_not_go_together)
 {
 #define WITH "a=f32:13x130 b=f32:130x37 d=f32:13x37"
     static const test_refusal refusals[] = {
-        {"gemm/cpu_packed:kc65 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
-        {"gemm/cpu_direct:kc130 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
-        {"gemm/cpu_packed:nr3 " WITH, TENON_ERROR_INVALID_ARGUMENT, "nr"},
-        {"gemm/cpu_packed:mr14,nr64 " WITH, TENON_ERROR_INVALID_ARGUMENT, "registers"},
-        {"gemm/cpu_packed:kc2048,np16 " WITH, TENON_ERROR_INVALID_ARGUMENT, "local memory"},
+        {"gemm/cpu_packed:kc65 " WITH, "kc"},
+        {"gemm/cpu_direct:kc130 " WITH, "kc"},
+        {"gemm/cpu_packed:nr3 " WITH, "nr"},
+        {"gemm/cpu_packed:mr14,nr64 " WITH, "registers"},
+        {"gemm/cpu_packed:kc2048,np16 " WITH, "local memory"},
     };
     if (test_context->device.is_cpu)
         TEST_REFUSE(refusals);

@@ -158,8 +158,8 @@ TEST(known_values)
         assert_true(isnan(dx[1][i]) && dx[2][i] == 0);
     tenon_tensor inside = ty;
     inside.memory = tx.memory;
-    assert_refused(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_cross_entropy_forward", "overlap");
+    assert_invalid(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
+                   "overlap");
     tenon_memory_destroy(&tx.memory);
     tenon_memory_destroy(&tdx.memory);
     tenon_memory_destroy(&tl.memory);
@@ -169,14 +169,11 @@ TEST(known_values)
 TEST(wrong_calls)
 {
     static const test_refusal refusals[] = {
-        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=2", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=0", TENON_ERROR_INVALID_ARGUMENT,
-         "labels"},
-        {"cross_entropy logits=T:4x3 labels=T:4 loss=T:4", TENON_ERROR_UNSUPPORTED, "labels"},
-        {"cross_entropy_backward logits=T:4x3 labels=i32:4 dloss=T:4x3 dlogits=T:4x3",
-         TENON_ERROR_INVALID_ARGUMENT, "dloss"},
-        {"cross_entropy logits=T:4x0 labels=i32:4 loss=T:4", TENON_ERROR_INVALID_ARGUMENT, "class"},
+        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=2", "axis"},
+        {"cross_entropy logits=T:4x3 labels=i32:4 loss=T:4 axis=0", "labels"},
+        {"cross_entropy logits=T:4x3 labels=T:4 loss=T:4", "labels", TENON_ERROR_UNSUPPORTED},
+        {"cross_entropy_backward logits=T:4x3 labels=i32:4 dloss=T:4x3 dlogits=T:4x3", "dloss"},
+        {"cross_entropy logits=T:4x0 labels=i32:4 loss=T:4", "class"},
     };
     TEST_REFUSE(refusals);
 }

@@ -19,14 +19,12 @@ TEST(memory_of_wrong_sizes)
     assert_int_equal(memory.kind, 7);
     assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, huge, &tensor),
                    TENON_ERROR_OUT_OF_MEMORY, "tenon_tensor_create", largest);
-    assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, negative, &tensor),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "shape -1");
-    assert_refused(tenon_tensor_create(test_context, TENON_DTYPE_INVALID, 1, huge, &tensor),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_create", "dtype");
-    assert_refused(tenon_memory_create(NULL, 4, &memory), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_memory_create", "context");
-    assert_refused(tenon_memory_create(test_context, 4, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_memory_create", "memory");
+    assert_invalid(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, negative, &tensor),
+                   "shape -1");
+    assert_invalid(tenon_tensor_create(test_context, TENON_DTYPE_INVALID, 1, huge, &tensor),
+                   "dtype");
+    assert_invalid(tenon_memory_create(NULL, 4, &memory), "context");
+    assert_invalid(tenon_memory_create(test_context, 4, NULL), "memory");
     assert_ok(tenon_memory_create(test_context, 0, &memory));
     assert_int_equal(memory.kind, TENON_MEMORY_NONE);
     tenon_memory_destroy(&memory);
@@ -39,28 +37,19 @@ TEST(transfers_of_wrong_sizes)
     void *pointer = data;
     tenon_tensor x = make_tensor(test_context, 4), repeated = x;
     repeated.stride[0] = 0;
-    assert_refused(tenon_tensor_upload(test_stream, data, 12, &x, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "12");
-    assert_refused(tenon_tensor_download(test_stream, &x, data, 20, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_download", "20");
-    assert_refused(tenon_tensor_upload(test_stream, NULL, 16, &x, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "data");
-    assert_refused(tenon_tensor_upload(test_stream, data, 16, &repeated, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_upload", "tensor");
-    assert_refused(tenon_tensor_fill(test_stream, &repeated, 1, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_tensor_fill", "tensor");
-    assert_refused(tenon_tensor_fill(NULL, &x, 1, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_tensor_fill", "stream");
+    assert_invalid(tenon_tensor_upload(test_stream, data, 12, &x, NULL), "12");
+    assert_invalid(tenon_tensor_download(test_stream, &x, data, 20, NULL), "20");
+    assert_invalid(tenon_tensor_upload(test_stream, NULL, 16, &x, NULL), "data");
+    assert_invalid(tenon_tensor_upload(test_stream, data, 16, &repeated, NULL), "tensor");
+    assert_invalid(tenon_tensor_fill(test_stream, &repeated, 1, NULL), "tensor");
+    assert_invalid(tenon_tensor_fill(NULL, &x, 1, NULL), "stream");
     for (uint32_t flags = 0; flags < 10; flags++) {
         bool sound = (flags >= 1 && flags <= 3) || flags == 6;
         if (!sound)
-            assert_refused(tenon_tensor_map(test_stream, &x, flags, &pointer, NULL),
-                           TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_map", "flags");
+            assert_invalid(tenon_tensor_map(test_stream, &x, flags, &pointer, NULL), "flags");
     }
-    assert_refused(tenon_tensor_map(test_stream, &x, TENON_MAP_READ, NULL, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_map", "pointer");
-    assert_refused(tenon_tensor_unmap(test_stream, &x, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_tensor_unmap", "pointer");
+    assert_invalid(tenon_tensor_map(test_stream, &x, TENON_MAP_READ, NULL, NULL), "pointer");
+    assert_invalid(tenon_tensor_unmap(test_stream, &x, NULL, NULL), "pointer");
     tenon_memory_destroy(&x.memory);
 }
 
@@ -163,10 +152,8 @@ TEST(wrapped_host_memory)
     assert_ok(tenon_tensor_unmap(test_stream, &x, pointer, NULL));
     assert_ok(tenon_stream_finish(test_stream));
     tenon_memory_destroy(&memory);
-    assert_refused(tenon_memory_wrap(test_context, NULL, 4, &memory), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_memory_wrap", "host");
-    assert_refused(tenon_memory_wrap(test_context, host, 0, &memory), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_memory_wrap", "bytes");
+    assert_invalid(tenon_memory_wrap(test_context, NULL, 4, &memory), "host");
+    assert_invalid(tenon_memory_wrap(test_context, host, 0, &memory), "bytes");
 }
 
 /* A plan that needs workspace, as long as the device has a solver that does. */
@@ -214,19 +201,14 @@ TEST(workspace_of_the_caller)
                    "tenon_conv_forward_plan", bytes);
     assert_ok(tenon_stream_set_workspace(stream, NULL, 0, 0));
     assert_ok(tenon_plan_run(stream, plan, memories, 5, NULL));
-    static const char operation[] = "tenon_stream_set_workspace";
-    assert_refused(tenon_stream_set_workspace(stream, &workspace, 64, 64),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "offset");
-    assert_refused(tenon_stream_set_workspace(stream, &workspace, 0, needed + 129),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "memory");
-    assert_refused(tenon_stream_set_workspace(stream, &workspace, 0, UINT64_MAX),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "bytes");
+    assert_invalid(tenon_stream_set_workspace(stream, &workspace, 64, 64), "offset");
+    assert_invalid(tenon_stream_set_workspace(stream, &workspace, 0, needed + 129), "memory");
+    assert_invalid(tenon_stream_set_workspace(stream, &workspace, 0, UINT64_MAX), "bytes");
     tenon_memory marked = workspace;
     marked.reserved = 1;
-    assert_refused(tenon_stream_set_workspace(stream, &marked, 0, 128),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "memory: reserved is 1, must be 0");
-    assert_refused(tenon_stream_set_workspace(NULL, NULL, 0, 0), TENON_ERROR_INVALID_ARGUMENT,
-                   operation, "stream");
+    assert_invalid(tenon_stream_set_workspace(stream, &marked, 0, 128),
+                   "memory: reserved is 1, must be 0");
+    assert_invalid(tenon_stream_set_workspace(NULL, NULL, 0, 0), "stream");
     assert_ok(tenon_stream_finish(stream));
     tenon_stream_destroy(stream);
     tenon_memory_destroy(&workspace);
@@ -245,8 +227,7 @@ TEST(workspace_within_its_limit)
     assert_ok(tenon_stream_reserve_workspace(stream, 1000));
     assert_refused(tenon_stream_reserve_workspace(stream, 1001), TENON_ERROR_WORKSPACE_TOO_SMALL,
                    "tenon_stream_reserve_workspace", "1001");
-    assert_refused(tenon_stream_reserve_workspace(NULL, 1), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_stream_reserve_workspace", "stream");
+    assert_invalid(tenon_stream_reserve_workspace(NULL, 1), "stream");
     /* A forced solver that needs more says so; the automatic choice finds another. */
     const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10};
     tenon_tensor x, w, y;
@@ -271,9 +252,7 @@ TEST(workspace_within_its_limit)
 TEST(buffers_of_the_application)
 {
     static const float data[] = {1, 2, 3, 4, 5, 6};
-    static const char name[] = "tenon_tensor_from_buffer";
     const int64_t shape[] = {2, 3}, negative[] = {-1}, huge[] = {INT64_MAX / 8, 8};
-    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const tenon_dtype f32 = TENON_DTYPE_F32;
     tenon_tensor tensor = {.rank = 7};
     float all[10] = {0};
@@ -282,21 +261,17 @@ TEST(buffers_of_the_application)
         clCreateBuffer(tenon_context_cl(test_context), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
                        sizeof all, all, &error);
     assert_int_equal(error, CL_SUCCESS);
-    assert_refused(tenon_tensor_from_buffer(NULL, 0, f32, 2, shape, &tensor), invalid, name,
-                   "buffer");
-    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 2, shape, NULL), invalid, name,
-                   "tensor");
-    assert_refused(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_INVALID, 2, shape, &tensor),
-                   invalid, name, "dtype is 0");
-    assert_refused(tenon_tensor_from_buffer(buffer, 2, f32, 2, shape, &tensor), invalid, name,
+    assert_invalid(tenon_tensor_from_buffer(NULL, 0, f32, 2, shape, &tensor), "buffer");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 0, f32, 2, shape, NULL), "tensor");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_INVALID, 2, shape, &tensor),
+                   "dtype is 0");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 2, f32, 2, shape, &tensor),
                    "offset is 2 bytes");
-    assert_refused(tenon_tensor_from_buffer(buffer, 20, f32, 2, shape, &tensor), invalid, name,
+    assert_invalid(tenon_tensor_from_buffer(buffer, 20, f32, 2, shape, &tensor),
                    "ends at byte 44 of a buffer of 40");
-    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 1, negative, &tensor), invalid, name,
-                   "shape -1");
-    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 2, huge, &tensor), invalid, name,
-                   "overflow");
-    assert_refused(tenon_tensor_from_buffer(buffer, 0, f32, 9, shape, &tensor), invalid, name, "9");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 0, f32, 1, negative, &tensor), "shape -1");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 0, f32, 2, huge, &tensor), "overflow");
+    assert_invalid(tenon_tensor_from_buffer(buffer, 0, f32, 9, shape, &tensor), "9");
     assert_int_equal(tensor.rank, 7);
     assert_ok(tenon_tensor_from_buffer(buffer, 16, f32, 2, shape, &tensor));
     assert_ok(tenon_tensor_upload(test_stream, data, sizeof data, &tensor, NULL));
@@ -310,16 +285,13 @@ TEST(buffers_of_the_application)
 
 TEST(shared_memory_of_the_application)
 {
-    static const char name[] = "tenon_tensor_from_svm";
     const int64_t shape[] = {2, 3};
     tenon_tensor tensor = {.rank = 7};
     float host[8];
-    assert_refused(tenon_tensor_from_svm(NULL, 0, TENON_DTYPE_F32, 2, shape, &tensor),
-                   TENON_ERROR_INVALID_ARGUMENT, name, "svm");
-    assert_refused(tenon_tensor_from_svm(host, 0, TENON_DTYPE_F32, 2, shape, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, name, "tensor");
-    assert_refused(tenon_tensor_from_svm(host, 3, TENON_DTYPE_F32, 2, shape, &tensor),
-                   TENON_ERROR_INVALID_ARGUMENT, name, "offset is 3 bytes");
+    assert_invalid(tenon_tensor_from_svm(NULL, 0, TENON_DTYPE_F32, 2, shape, &tensor), "svm");
+    assert_invalid(tenon_tensor_from_svm(host, 0, TENON_DTYPE_F32, 2, shape, NULL), "tensor");
+    assert_invalid(tenon_tensor_from_svm(host, 3, TENON_DTYPE_F32, 2, shape, &tensor),
+                   "offset is 3 bytes");
     assert_int_equal(tensor.rank, 7);
     assert_ok(tenon_tensor_from_svm(host, 8, TENON_DTYPE_F32, 2, shape, &tensor));
     assert_int_equal(tensor.memory.kind, TENON_MEMORY_SVM);
@@ -335,14 +307,11 @@ TEST(tensors_are_checked_and_given_back)
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
     assert_ok(tenon_tensor_check(&tensor));
     const tenon_tensor slice = tenon_tensor_slice(tensor, 1, 2, 2);
-    assert_refused(tenon_tensor_check(&slice), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
-                   "tenon_tensor_slice");
-    assert_refused(tenon_tensor_check(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
-                   "tensor");
+    assert_invalid(tenon_tensor_check(&slice), "tenon_tensor_slice");
+    assert_invalid(tenon_tensor_check(NULL), "tensor");
     tenon_tensor_destroy(&tensor);
     assert_memory_equal(&tensor, &zeros, sizeof tensor);
-    assert_refused(tenon_tensor_check(&tensor), TENON_ERROR_INVALID_ARGUMENT, "tenon_tensor_check",
-                   "tensor");
+    assert_invalid(tenon_tensor_check(&tensor), "tensor");
     tenon_tensor_destroy(&tensor);
     tenon_tensor_destroy(NULL);
 }

@@ -47,8 +47,7 @@ TEST(empty)
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
     params.axis_count = 1;
     params.axes[0] = 1;
-    assert_refused(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_mse_forward", "no element");
+    assert_invalid(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL), "no element");
     params.flags = 0;
     assert_ok(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL));
     assert_ok(tenon_tensor_download(test_stream, &loss, got, sizeof got, NULL));
@@ -88,11 +87,10 @@ TEST(known_values)
 TEST(wrong_parameters)
 {
     static const test_refusal refusals[] = {
-        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4", TENON_ERROR_INVALID_ARGUMENT, "loss: shape is 4"},
-        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=2", TENON_ERROR_INVALID_ARGUMENT,
-         "axis is 2"},
-        {"mse_backward x=f16:4x5 t=f16:4x5 dloss=f32:4 dx=@t axis_count=1 axes=1",
-         TENON_ERROR_UNSUPPORTED, "dloss is f32"},
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4", "loss: shape is 4"},
+        {"mse x=f16:4x5 t=f16:4x5 loss=f32:4 axis_count=1 axes=2", "axis is 2"},
+        {"mse_backward x=f16:4x5 t=f16:4x5 dloss=f32:4 dx=@t axis_count=1 axes=1", "dloss is f32",
+         TENON_ERROR_UNSUPPORTED},
     };
     test_fixture f;
     TEST_REFUSE(refusals);

@@ -102,38 +102,30 @@ TEST(running_statistics)
 TEST(wrong_parameters)
 {
     static const test_refusal refusals[] = {
-        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=0", TENON_ERROR_INVALID_ARGUMENT, "dimensions is 0"},
-        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=4", TENON_ERROR_INVALID_ARGUMENT, "dimensions is 4"},
-        {"norm x=T:1x6x1 y=T:1x6x1 gamma=T:6", TENON_ERROR_INVALID_ARGUMENT,
-         "gamma: shape is 6, must be 1"},
-        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6", TENON_ERROR_INVALID_ARGUMENT,
-         "mean: shape is 6, must be 1x6"},
-        {"norm x=T:1x6x1 y=T:1x6x1 running_mean=T:6", TENON_ERROR_INVALID_ARGUMENT, "running_mean"},
-        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=-1e-9", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
-        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=inf", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
-        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=nan", TENON_ERROR_INVALID_ARGUMENT, "epsilon"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=4294967295", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=5", TENON_ERROR_INVALID_ARGUMENT, "kind is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 beta=T:1 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "beta"},
-        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6 kind=rms", TENON_ERROR_INVALID_ARGUMENT, "mean"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=0", TENON_ERROR_INVALID_ARGUMENT, "groups is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=-1", TENON_ERROR_INVALID_ARGUMENT,
-         "groups is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=4", TENON_ERROR_INVALID_ARGUMENT, "groups is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=12", TENON_ERROR_INVALID_ARGUMENT,
-         "groups is"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch", TENON_ERROR_INVALID_ARGUMENT, "one element"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=-0.1", TENON_ERROR_INVALID_ARGUMENT,
-         "momentum"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=1.1", TENON_ERROR_INVALID_ARGUMENT,
-         "momentum"},
-        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=nan", TENON_ERROR_INVALID_ARGUMENT,
-         "momentum"},
-        {"norm x=T:1x6 y=T:1x6x1 kind=instance", TENON_ERROR_INVALID_ARGUMENT, "rank is 2"},
+        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=0", "dimensions is 0"},
+        {"norm x=T:1x6x1 y=T:1x6x1 dimensions=4", "dimensions is 4"},
+        {"norm x=T:1x6x1 y=T:1x6x1 gamma=T:6", "gamma: shape is 6, must be 1"},
+        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6", "mean: shape is 6, must be 1x6"},
+        {"norm x=T:1x6x1 y=T:1x6x1 running_mean=T:6", "running_mean"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=-1e-9", "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=inf", "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 epsilon=nan", "epsilon"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=4294967295", "kind is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=5", "kind is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 beta=T:1 kind=rms", "beta"},
+        {"norm x=T:1x6x1 y=T:1x6x1 mean=T:6 kind=rms", "mean"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=0", "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=-1", "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=4", "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=group groups=12", "groups is"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch", "one element"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=-0.1", "momentum"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=1.1", "momentum"},
+        {"norm x=T:1x6x1 y=T:1x6x1 kind=batch momentum=nan", "momentum"},
+        {"norm x=T:1x6 y=T:1x6x1 kind=instance", "rank is 2"},
         {"norm tenon_norm_inference x=T:1x6x1 mean=T:6 variance=T:6 y=T:1x6x1 kind=instance",
-         TENON_ERROR_INVALID_ARGUMENT, "kind is instance, must be batch"},
-        {"norm_backward x=T:1x6x1 dy=T:1x6x1 mean=T:6 rstd=T:6 kind=batch",
-         TENON_ERROR_INVALID_ARGUMENT, "all NULL"},
+         "kind is instance, must be batch"},
+        {"norm_backward x=T:1x6x1 dy=T:1x6x1 mean=T:6 rstd=T:6 kind=batch", "all NULL"},
     };
     TEST_REFUSE(refusals);
 }
@@ -142,14 +134,14 @@ TEST(wrong_parameters)
 TEST(wrong_types)
 {
     static const test_refusal refusals[] = {
-        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=bf16:6", TENON_ERROR_UNSUPPORTED,
-         "gamma is bf16"},
-        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=f16:6 beta=f32:6", TENON_ERROR_UNSUPPORTED,
-         "beta is f32"},
-        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch mean=f16:6", TENON_ERROR_UNSUPPORTED,
-         "mean is f16"},
-        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch running_mean=f16:6", TENON_ERROR_UNSUPPORTED,
-         "running_mean is f16"},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=bf16:6", "gamma is bf16",
+         TENON_ERROR_UNSUPPORTED},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch gamma=f16:6 beta=f32:6", "beta is f32",
+         TENON_ERROR_UNSUPPORTED},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch mean=f16:6", "mean is f16",
+         TENON_ERROR_UNSUPPORTED},
+        {"norm x=f16:2x6x3 y=f16:2x6x3 kind=batch running_mean=f16:6", "running_mean is f16",
+         TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);
 }
@@ -184,12 +176,9 @@ TEST(empty)
 TEST(operands_apart)
 {
     static const test_refusal refusals[] = {
-        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dgamma=@x", TENON_ERROR_INVALID_ARGUMENT,
-         "overlap"},
-        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dx=@dy dbeta=@dy",
-         TENON_ERROR_INVALID_ARGUMENT, "overlap"},
-        {"norm x=T:2x6 y=T:2x6 mean=@x kind=group groups=6", TENON_ERROR_INVALID_ARGUMENT,
-         "overlap"},
+        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dgamma=@x", "overlap"},
+        {"norm_backward x=T:6 dy=T:6 mean=T: rstd=T: dx=@dy dbeta=@dy", "overlap"},
+        {"norm x=T:2x6 y=T:2x6 mean=@x kind=group groups=6", "overlap"},
     };
     TEST_REFUSE(refusals);
 }

@@ -193,8 +193,7 @@ TEST(plans_keep_the_packed_matrix)
         tenon_packed_release(packed);
         tenon_packed_release(packed); /* the plan's is left */
         assert_int_equal(tenon_plan_operands(plan), 4);
-        assert_refused(tenon_plan_run(test_stream, plan, memories, 5, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_run", "count");
+        assert_invalid(tenon_plan_run(test_stream, plan, memories, 5, NULL), "count");
         for (int run = 0; run < 2; run++)
             test_run_plan(&f, plan, memories, 4);
         tenon_plan_release(plan);
@@ -284,8 +283,7 @@ TEST(bad_packing_is_refused)
     tenon_tensor b, bad;
     assert_int_equal(params.struct_size, sizeof params);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
-    assert_refused(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_gemm_pack", "packed");
+    assert_invalid(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), "packed");
     refuse_pack(NULL, NULL, &b, TENON_ERROR_INVALID_ARGUMENT, "stream");
     refuse_pack(test_stream, NULL, NULL, TENON_ERROR_INVALID_ARGUMENT, "b");
     params.struct_size = 3;
@@ -313,8 +311,7 @@ TEST(bad_packing_is_refused)
     bad.shape[0] = bad.shape[1] = INT64_C(1) << 30;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_OUT_OF_MEMORY, "");
     tenon_packed *packed;
-    assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_pack_filter", "w");
+    assert_invalid(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL), "w");
     tenon_memory_destroy(&b.memory);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, &b));
     params.layout = "panels";
@@ -370,8 +367,7 @@ TEST(bad_unpacking_is_refused)
     }
     bad = b.view;
     bad.memory = (tenon_memory){0};
-    assert_refused(tenon_packed_unpack(test_stream, packed, &bad, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "tensor");
+    assert_invalid(tenon_packed_unpack(test_stream, packed, &bad, NULL), "tensor");
     assert_untouched(&b);
     tenon_packed_release(packed);
     tenon_packed_release(s.packed);
@@ -409,12 +405,12 @@ TEST(bad_objects_are_refused)
         assert_null(plan);
         if (i == 2) /* a filter is what a convolution takes */
             continue;
-        assert_refused(
+        assert_invalid(
             tenon_conv_forward_packed(test_stream, NULL, &w, objects[i], NULL, NULL, &w, NULL),
-            TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed", "packed");
-        assert_refused(tenon_conv_forward_packed_plan(test_context, NULL, &w, objects[i], NULL,
+            "packed");
+        assert_invalid(tenon_conv_forward_packed_plan(test_context, NULL, &w, objects[i], NULL,
                                                       NULL, &w, &plan),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed_plan", "packed");
+                       "packed");
     }
     tenon_packed_release(filter);
     tenon_packed_release(doubles);

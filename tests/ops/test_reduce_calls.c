@@ -101,8 +101,8 @@ TEST(empty)
             for (int i = 0; i < 6; i++)
                 assert_true(got[i] == 0);
         } else {
-            assert_refused(tenon_reduce(test_stream, &params, &x, place ? &places : &y, NULL),
-                           TENON_ERROR_INVALID_ARGUMENT, "tenon_reduce", "no element");
+            assert_invalid(tenon_reduce(test_stream, &params, &x, place ? &places : &y, NULL),
+                           "no element");
         }
     }
     /* No row: nothing to do. */
@@ -126,31 +126,26 @@ TEST(empty)
 TEST(wrong_calls)
 {
     static const test_refusal refusals[] = {
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=2", TENON_ERROR_INVALID_ARGUMENT,
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=2",
          "axis is 2, must be from -2 to 1: x has rank 2"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=-2147483648", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"reduce x=T:4x5 y=T:4 axis_count=2 axes=1,-1", TENON_ERROR_INVALID_ARGUMENT,
-         "axes[1] is -1"},
-        {"reduce x=T:4x5 y=T:4 axis_count=9", TENON_ERROR_INVALID_ARGUMENT, "axis_count is 9"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=0", TENON_ERROR_INVALID_ARGUMENT,
-         "shape is 4, must be 5 or 1x5"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=9", TENON_ERROR_INVALID_ARGUMENT, "kind"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=-2147483648", "axis"},
+        {"reduce x=T:4x5 y=T:4 axis_count=2 axes=1,-1", "axes[1] is -1"},
+        {"reduce x=T:4x5 y=T:4 axis_count=9", "axis_count is 9"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=0", "shape is 4, must be 5 or 1x5"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=9", "kind"},
         {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=sum",
-         TENON_ERROR_INVALID_ARGUMENT, "kind is sum, must be variance"},
+         "kind is sum, must be variance"},
         {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=mean",
-         TENON_ERROR_INVALID_ARGUMENT, "kind"},
-        {"reduce tenon_moments x=T:4x5 mean=T:4 variance=@mean axis_count=1 axes=1",
-         TENON_ERROR_INVALID_ARGUMENT, "overlap"},
-        {"reduce x=T:4x1 y=@x axis_count=1 axes=1", TENON_ERROR_INVALID_ARGUMENT, "overlap"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=variance correction=5",
-         TENON_ERROR_INVALID_ARGUMENT, "correction is 5"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=argmax", TENON_ERROR_UNSUPPORTED,
-         "type is f32, must be i32"},
-        {"reduce x=f32:4x5 y=f16:", TENON_ERROR_UNSUPPORTED, "y is"},
-        {"reduce x=f32:4x5 y=f64:", TENON_ERROR_UNSUPPORTED, "y is"},
-        {"reduce x=f16:4x5 y=bf16:", TENON_ERROR_UNSUPPORTED, "y is"},
-        {"reduce x=bf16:4x5 y=i32:", TENON_ERROR_UNSUPPORTED, "y is"},
+         "kind"},
+        {"reduce tenon_moments x=T:4x5 mean=T:4 variance=@mean axis_count=1 axes=1", "overlap"},
+        {"reduce x=T:4x1 y=@x axis_count=1 axes=1", "overlap"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=variance correction=5", "correction is 5"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=argmax", "type is f32, must be i32",
+         TENON_ERROR_UNSUPPORTED},
+        {"reduce x=f32:4x5 y=f16:", "y is", TENON_ERROR_UNSUPPORTED},
+        {"reduce x=f32:4x5 y=f64:", "y is", TENON_ERROR_UNSUPPORTED},
+        {"reduce x=f16:4x5 y=bf16:", "y is", TENON_ERROR_UNSUPPORTED},
+        {"reduce x=bf16:4x5 y=i32:", "y is", TENON_ERROR_UNSUPPORTED},
     };
     test_fixture f;
     TEST_REFUSE(refusals);

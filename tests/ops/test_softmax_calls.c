@@ -106,19 +106,16 @@ TEST(empty)
 TEST(wrong_parameters)
 {
     static const test_refusal refusals[] = {
-        {"softmax x=T:4x5 y=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648",
-         TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax x=T:4x5 y=T:5x4", TENON_ERROR_INVALID_ARGUMENT, "shape is 5x4"},
-        {"softmax x=T: y=T:", TENON_ERROR_INVALID_ARGUMENT, "rank 0"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-3", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648", "axis"},
+        {"softmax x=T:4x5 y=T:5x4", "shape is 5x4"},
+        {"softmax x=T: y=T:", "rank 0"},
     };
     test_fixture f;
     TEST_REFUSE(refusals);
