@@ -44,7 +44,7 @@ tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
 {
     const uint64_t began = tn_now();
     tn_kept_message kept;
-    /* Solvers may fail before one serves. */
+    /* The error message is preserved, since solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
     const tenon_status status = plan_record(r, plan);
@@ -164,7 +164,7 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
     return status;
 }
 
-/* Memory may be left out of a plan's views; where it is given, it is checked. */
+/* The views of a plan may omit memory; where it is given, it is checked. */
 static tenon_status check_some_memory(const tn_call *call, tenon_context *context)
 {
     tn_call given = *call;
@@ -202,7 +202,7 @@ static void *copy_of(const void *data, size_t size)
     return copy;
 }
 
-/* Keeps what a run with scalars of its own is prepared from. */
+/* Keeps what is needed to prepare a run with other scalars. */
 static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, const tn_call *call)
 {
     plan->operation = call->operation;
@@ -210,7 +210,7 @@ static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, con
     plan->problem = problem != NULL ? copy_of(problem, problem->size) : NULL;
     if (plan->params == NULL || (problem != NULL && plan->problem == NULL))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", call->caller);
-    ((tn_params_head *)plan->params)->solver = NULL; /* it is in the problem */
+    ((tn_params_head *)plan->params)->solver = NULL; /* the problem names it */
     return TENON_OK;
 }
 

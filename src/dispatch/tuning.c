@@ -31,7 +31,7 @@ bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
 
 #define KEY_BEGINS "tuned "
 
-/* The caller frees it. */
+/* The caller frees the result. */
 static char *key_of(const tenon_context *context, const char *problem)
 {
     return tn_identity_machine_key(context, KEY_BEGINS "%s", problem);
@@ -58,7 +58,7 @@ bool tn_tuned_parse(const char *text, tn_tuned *tuned)
     return true;
 }
 
-/* The first 64 bits of an entry's name. */
+/* Returns the first 64 bits of an entry's name. */
 static uint64_t first_bits(const char *name)
 {
     char digits[17] = "";
@@ -66,8 +66,8 @@ static uint64_t first_bits(const char *name)
     return strtoull(digits, NULL, 16);
 }
 
-/* The names of the outcomes that there are, so that a problem without one costs no look at the
- * disk. With the lock held. */
+/* Adds to the list of existing measurements, which saves disk accesses for problems without one.
+ * The caller holds the lock. */
 static bool add_name(tn_dispatch *dispatch, uint64_t name)
 {
     if (dispatch->tuned_count == dispatch->tuned_capacity) {
@@ -91,8 +91,7 @@ static bool add_listed(void *user, const char *name)
     return added;
 }
 
-/* Not under the lock, since the store may tell the log. Names that two threads list are there
- * twice. */
+/* Called without the lock, since the store may log. Names that two threads list appear twice. */
 static void list_names(tenon_context *context, tn_dispatch *dispatch)
 {
     tn_mutex_lock(&dispatch->checked_lock);
@@ -107,7 +106,7 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
     tn_mutex_unlock(&dispatch->checked_lock);
 }
 
-/* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
+/* Quick check: most contexts have no measurements, and their plans should not wait for a key. */
 bool tn_tuning_has_any(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
@@ -204,7 +203,8 @@ typedef struct listing {
     void *user;
 } listing;
 
-/* The problem's part of a key that is of this machine; false for any other. */
+/* Extracts the problem's part of a key if the key belongs to this machine; otherwise returns
+ * false. */
 static bool read_key(const listing *l, const char *key, char name[TN_TUNING_KEY_SIZE])
 {
     const char *end = strchr(key, '\n');
