@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests what pages derive from files: README's program, chart and table of devices, and the places that an operation
-is named in, by the example of docs/architecture.md, `pad`."""
+"""Tests what is derived from other files: README's program, chart and table of devices, the places that an operation
+is named in, by the example of docs/architecture.md, `pad`, and the activations' numbers."""
 import copy
 import re
 import sys
@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import activations  # noqa: E402
 import chart  # noqa: E402
 import devices  # noqa: E402
 
@@ -111,6 +112,21 @@ class Devices(unittest.TestCase):
                 ({"driven": card["compiled"]}, "does not know")]:
             row = {**copy.deepcopy(card), **change}
             self.assertRegex("\n".join(devices.wrong([row])), message)
+
+
+class Activations(unittest.TestCase):
+    HEADER = ROOT / "include" / "tenon" / "activation.h"
+    ENUMERATOR = re.compile(r"^    TENON_ACTIVATION_(\w+) =\s+(\d+)", re.M)
+
+    def test_the_list_is_the_enumeration(self):
+        header = self.HEADER.read_text(encoding="utf-8")
+        enumerators = {name: int(number) for name, number in self.ENUMERATOR.findall(header)}
+        self.assertEqual(activations.listed(), enumerators)
+        self.assertEqual(list(enumerators.values()), list(range(len(enumerators))))
+
+    def test_the_kernels_have_the_numbers(self):
+        text = activations.KERNELS.read_text(encoding="utf-8")
+        self.assertEqual(activations.written(text), text, "./run docs writes them anew")
 
 
 class AddingAnOperation(unittest.TestCase):
