@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests what is derived from other files: README's program, chart and table of devices, the places that an operation
-is named in, by the example of docs/architecture.md, `pad`, and the activations' numbers."""
+and an activation are named in, by the examples of docs/architecture.md, `pad` and `selu`, and the activations' numbers."""
 import copy
 import re
 import sys
@@ -15,6 +15,7 @@ import chart  # noqa: E402
 import devices  # noqa: E402
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 class Readme(unittest.TestCase):
@@ -114,6 +115,12 @@ class Devices(unittest.TestCase):
             self.assertRegex("\n".join(devices.wrong([row])), message)
 
 
+def places(page, title):
+    """The files of the table in a section of docs/architecture.md."""
+    section = page.split(f"## {title}\n")[1].split("\n## ")[0]
+    return re.findall(r"(?m)^\| `([^`]*)` \|", section.split("| Place | ")[1].split("\n\n")[0])
+
+
 class Activations(unittest.TestCase):
     HEADER = ROOT / "include" / "tenon" / "activation.h"
     ENUMERATOR = re.compile(r"^    TENON_ACTIVATION_(\w+) =\s+(\d+)", re.M)
@@ -127,6 +134,16 @@ class Activations(unittest.TestCase):
     def test_the_kernels_have_the_numbers(self):
         text = activations.KERNELS.read_text(encoding="utf-8")
         self.assertEqual(activations.written(text), text, "./run docs writes them anew")
+
+    def test_the_files_that_name_one_are_those_of_the_page(self):
+        paths = [ROOT / "docs" / "numerics.md"]
+        for folder in ("include", "src", "cl_kernels", "tests", "python"):
+            paths += (path for path in (ROOT / folder).rglob("*")
+                      if path.suffix in (".c", ".h", ".hpp", ".cl", ".clh", ".py", ".txt"))
+        names = [path.relative_to(ROOT).as_posix() for path in paths
+                 if re.search("(?i)selu", path.read_text(encoding="utf-8"))]
+        self.assertEqual(sorted(set(names) - {"tests/docs/check_derived.py"}),
+                         sorted(places(PAGE, "Adding an activation")))
 
 
 class AddingAnOperation(unittest.TestCase):
@@ -142,9 +159,7 @@ class AddingAnOperation(unittest.TestCase):
                     yield name
 
     def test_the_places_outside_its_own_files_are_those_of_the_page(self):
-        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-        places = page.split("## Adding an operation\n")[1].split("| Place | Lines |\n|---|---|\n")[1].split("\n\n")[0]
-        self.assertEqual(sorted(self.files_that_name_pad()), sorted(re.findall(r"(?m)^\| `([^`]*)` \|", places)))
+        self.assertEqual(sorted(self.files_that_name_pad()), sorted(places(PAGE, "Adding an operation")))
 
 
 if __name__ == "__main__":

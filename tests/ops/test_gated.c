@@ -8,8 +8,6 @@
 
 #include <math.h>
 
-#define KINDS (TENON_ACTIVATION_SQUARE + 1)
-
 static void begin(test_fixture *f, bool backward, uint32_t kind, tenon_dtype dtype, int64_t size)
 {
     test_begin(f, backward ? &tn_operation_gated_backward : &tn_operation_gated);
@@ -24,7 +22,7 @@ static void every_activation(void **state)
 {
     test_random random = test_random_for(701);
     (void)state;
-    for (uint32_t kind = 0; kind < KINDS; kind++)
+    for (uint32_t kind = 0; kind < TN_ACTIVATION_KINDS; kind++)
         for (int backward = 0; backward < 2; backward++) {
             test_fixture f;
             begin(&f, backward != 0, kind, TENON_DTYPE_F32, 1000);
@@ -123,7 +121,7 @@ static void gradients(void **state)
     const tenon_tensor a = on_host(COUNT, x[0]), b = on_host(COUNT, x[1]), dy = on_host(COUNT, w);
     const tenon_tensor *const views[] = {&a, &b, &dy};
     (void)state;
-    for (uint32_t kind = 0; kind < KINDS; kind++) {
+    for (uint32_t kind = 0; kind < TN_ACTIVATION_KINDS; kind++) {
         tenon_gated_params params = TENON_GATED_PARAMS_INIT;
         params.activation = (tenon_activation){.kind = kind, .alpha = 0.3, .beta = 0.9};
         for (int i = 0; i < COUNT; i++) {
@@ -158,7 +156,7 @@ static void bad_input(void **state)
     (void)state;
     for (int i = 0; i < 5; i++)
         assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &v[i]));
-    params.activation.kind = KINDS;
+    params.activation.kind = TN_ACTIVATION_KINDS;
     assert_refused(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_forward", "activation kind is 21");
     params.activation.kind = TENON_ACTIVATION_CELU;

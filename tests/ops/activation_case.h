@@ -1,0 +1,15 @@
+/* The activations that the tests of forward and backward run. */
+#ifndef TEST_ACTIVATION_CASE_H
+#define TEST_ACTIVATION_CASE_H
+
+#include "ops/common/epilogue.h"
+
+/* Every kind, with a self-check's constants, and some with others. */
+extern const size_t test_activations;
+tenon_activation test_activation(size_t index);
+
+/* The 16-bit types compute in f32: kinds with builds of their own take turns at them, to save build
+ * time. */
+bool test_takes_turn(uint32_t kind, tenon_dtype dtype);
+
+#endif
