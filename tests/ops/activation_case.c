@@ -15,6 +15,16 @@ tenon_activation test_activation(size_t index)
                                        : others[index - TN_ACTIVATION_KINDS];
 }
 
+void activation_begin(test_fixture *f, const tn_operation *operation, tenon_activation activation,
+                      tenon_dtype dtype, int64_t size)
+{
+    test_begin(f, operation);
+    test_params(f, tenon_activation_params)->activation = activation;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, 0);
+    test_make(f);
+}
+
 bool test_takes_turn(uint32_t kind, tenon_dtype dtype)
 {
     return !tn_activation_is_build(kind) || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64 ||

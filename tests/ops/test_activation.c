@@ -10,15 +10,6 @@
 
 #include <math.h>
 
-static void begin(test_fixture *f, tenon_activation activation, tenon_dtype dtype, int64_t size)
-{
-    test_begin(f, &tn_operation_activation);
-    test_params(f, tenon_activation_params)->activation = activation;
-    for (int i = 0; i < ACTIVATION_OPERANDS; i++)
-        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, 0);
-    test_make(f);
-}
-
 static void special_values(void **state)
 {
     static const double values[] = {
@@ -33,7 +24,7 @@ static void special_values(void **state)
             test_fixture f;
             if (!test_takes_turn(activation.kind, *type))
                 continue;
-            begin(&f, activation, *type, count);
+            activation_begin(&f, &tn_operation_activation, activation, *type, count);
             for (int64_t i = 0; i < count; i++)
                 test_set(&f.operands[ACTIVATION_X], i, values[i]);
             test_finish(&f, TEST_ALL);
@@ -133,7 +124,7 @@ static void number_line(void **state)
         test_fixture f;
         if (!tn_activation_is_build(activation.kind))
             continue;
-        begin(&f, activation, TENON_DTYPE_F32, count);
+        activation_begin(&f, &tn_operation_activation, activation, TENON_DTYPE_F32, count);
         for (int64_t i = 0; i < count; i++) {
             const uint32_t bits = (uint32_t)(i * 8191);
             float value;
@@ -153,7 +144,7 @@ static void tails_are_checked(void **state)
     test_fixture f;
     int far = 0;
     (void)state;
-    begin(&f, sigmoid, TENON_DTYPE_F32, count);
+    activation_begin(&f, &tn_operation_activation, sigmoid, TENON_DTYPE_F32, count);
     test_fill_inputs(&f, TEST_BOUND, &random);
     for (int64_t i = 0; i < count; i++) {
         const double x = test_get(&f.operands[ACTIVATION_X], i);
@@ -178,7 +169,7 @@ static void own_exp(void **state)
     tn_capability_set(test_context, TENON_CAPABILITY_F64, 1);
     for (size_t a = 0; a < sizeof with_exp / sizeof *with_exp; a++) {
         test_fixture f;
-        begin(&f, with_exp[a], TENON_DTYPE_F64, count);
+        activation_begin(&f, &tn_operation_activation, with_exp[a], TENON_DTYPE_F64, count);
         for (int64_t i = 0; i < count; i++) {
             const uint64_t bits = (uint64_t)i * (UINT64_MAX / (uint64_t)(count - 1));
             double value = -746 + 1460.0 * (double)i / (double)count;

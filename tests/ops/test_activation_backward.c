@@ -9,15 +9,6 @@
 #include <float.h>
 #include <math.h>
 
-static void begin(test_fixture *f, tenon_activation activation, tenon_dtype dtype, int64_t size)
-{
-    test_begin(f, &tn_operation_activation_backward);
-    test_params(f, tenon_activation_params)->activation = activation;
-    for (int i = 0; i < ACTIVATION_VIEWS; i++)
-        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, 0);
-    test_make(f);
-}
-
 static void special_values(void **state)
 {
     static const double values[] = {
@@ -33,7 +24,8 @@ static void special_values(void **state)
             test_fixture f;
             if (!test_takes_turn(activation.kind, *type))
                 continue;
-            begin(&f, activation, *type, count * many);
+            activation_begin(&f, &tn_operation_activation_backward, activation, *type,
+                             count * many);
             for (int64_t i = 0; i < count * many; i++) {
                 test_set(&f.operands[BACKWARD_X], i, values[i / many]);
                 test_set(&f.operands[BACKWARD_DY], i, gradients[i % many]);
@@ -115,7 +107,7 @@ static void planned(void **state)
     test_fixture f;
     tenon_plan *plan;
     (void)state;
-    begin(&f, activation, TENON_DTYPE_F32, count);
+    activation_begin(&f, &tn_operation_activation_backward, activation, TENON_DTYPE_F32, count);
     test_fill_plainly(&f, TEST_BOUND, 1, &random);
     tenon_memory memories[ACTIVATION_VIEWS];
     tenon_tensor views[ACTIVATION_VIEWS];

@@ -158,7 +158,8 @@ static void bad_input(void **state)
         assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &v[i]));
     params.activation.kind = TN_ACTIVATION_KINDS;
     assert_refused(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_forward", "activation kind is 21");
+                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gated_forward",
+                   "is no tenon_activation_kind");
     params.activation.kind = TENON_ACTIVATION_CELU;
     assert_refused(
         tenon_gated_backward(test_stream, &params, &v[0], &v[1], &v[2], &v[3], &v[4], NULL),
