@@ -36,7 +36,7 @@ static tenon_status plan_record(const tn_request *r, tenon_plan *plan)
     TN_TRY(tn_select(r, &choice));
     tn_solver_name(r->family, &choice, plan->name);
     TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
-    tn_log_send(&r->context->log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
+    tn_log_send(&r->context->reports.log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
     return TENON_OK;
 }
 
@@ -136,7 +136,7 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         const tenon_tensor *view = call->operands[i].view;
         operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
     }
-    if (!stream->context->is_verbose)
+    if (!stream->context->reports.is_verbose)
         return tn_recording_run(call->caller, plan->name, stream, &plan->recording, operands,
                                 call->scalars, sync);
     tn_verbose_operand named[TN_MAX_OPERANDS];
@@ -219,7 +219,7 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
 {
     TN_TRY(check_some_memory(call, context));
     if (problem != NULL)
-        problem->workspace_limit = context->workspace_limit;
+        problem->workspace_limit = context->memory.workspace_limit;
     tenon_plan *plan = new_plan(call->caller, context);
     if (plan == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;

@@ -184,7 +184,7 @@ static tenon_status plan_run_run(tenon_stream *stream, const tenon_plan *plan,
                                  const tn_operand *operands, const run_scalars *scalars,
                                  const tenon_sync *sync)
 {
-    if (stream->context->is_verbose)
+    if (stream->context->reports.is_verbose)
         return run_verbosely(stream, plan, operands, scalars, sync);
     return tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands,
                             scalars->values, sync);

@@ -83,7 +83,8 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     *choice = (tn_choice){.solver = r->family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(r->context, problem, choice);
-    if (why == NULL && r->context->only_chosen) /* which asks what is built for a kind of device */
+    if (why == NULL &&
+        r->context->policy.only_chosen) /* which asks what is built for a kind of device */
         why = choice->never_chosen;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
@@ -247,7 +248,7 @@ static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t coun
     tn_choice *choices[TN_TUNING_MOST] = {NULL};
     uint32_t numbers[TN_TUNING_MOST], right = 0;
     tn_tally tally = {.last = TENON_OK};
-    if (r->context->measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
+    if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
         r->call == NULL)
         return false;
     for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
@@ -306,7 +307,7 @@ static tenon_status take_measured(const tn_request *r, tn_choice *choice)
         return TENON_OK;
     if (tn_tuning_find(r, &tuned))
         return take(r, &tuned, TN_BY_MEASUREMENT, choice);
-    if (r->context->measurements != TENON_MEASUREMENTS_MADE && tn_nearest_find(r, &tuned))
+    if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE && tn_nearest_find(r, &tuned))
         return take(r, &tuned, TN_BY_NEAREST, choice);
     return TENON_OK;
 }

@@ -69,14 +69,14 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
         tn_programs_judge(validation->context, false);
-        validation->context->rebuild_salt++;
+        validation->context->programs.rebuild_salt++;
         why[0] = '\0';
         status = tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     }
     tn_programs_judge(validation->context, status == TENON_OK && *right);
     if (status == TENON_OK && *right)
-        context->rebuild_salt = validation->context->rebuild_salt;
-    validation->context->rebuild_salt = context->rebuild_salt;
+        context->programs.rebuild_salt = validation->context->programs.rebuild_salt;
+    validation->context->programs.rebuild_salt = context->programs.rebuild_salt;
     if (most > 1) {
         tn_choice renewed = *v->choice; /* its options say how often it was compiled */
         tn_configure(context, v->problem, &renewed);
@@ -207,13 +207,13 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
     if (status == TENON_ERROR_PROCESS)
         return; /* the process ends, and nothing is wrong */
     if (status != TENON_OK)
-        tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
+        tn_log_send(&context->reports.log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
                     v->name, device, tenon_last_error());
     else
-        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
-                    v->name, device, why, v->options);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING,
+                    "solver %s is barred on %s: %s (options %s)", v->name, device, why, v->options);
     if (v->repeat[0] != '\0')
-        tn_log_send(&context->log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
 }
 
 static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,
@@ -245,7 +245,7 @@ tenon_status tn_self_check(const tn_request *r, const tn_choice *choice, tn_verd
     bool right = true;
     *verdict = TN_VERDICT_RIGHT;
     why[0] = '\0';
-    if (context->owner != NULL || context->cl == NULL || context->unchecked)
+    if (context->owner != NULL || context->cl == NULL || context->policy.unchecked)
         return TENON_OK;
     variant *v = calloc(1, sizeof *v);
     if (v == NULL)

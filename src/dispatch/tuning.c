@@ -100,7 +100,7 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
     tn_mutex_unlock(&dispatch->checked_lock);
     if (is_known)
         return;
-    const bool listed = tn_store_each(context->store, TN_STORE_TUNING, add_listed, dispatch);
+    const bool listed = tn_store_each(context->kept.store, TN_STORE_TUNING, add_listed, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
     dispatch->knows_tuned = true;
     dispatch->lists_tuned = listed;
@@ -111,8 +111,8 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
 bool tn_tuning_has_any(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    if (dispatch == NULL || context->owner != NULL || context->store == NULL ||
-        context->measurements == TENON_MEASUREMENTS_NONE)
+    if (dispatch == NULL || context->owner != NULL || context->kept.store == NULL ||
+        context->policy.measurements == TENON_MEASUREMENTS_NONE)
         return false;
     list_names(context, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
@@ -138,7 +138,7 @@ static bool may_be_there(tenon_context *context, const char *key)
 static bool read_entry(tenon_context *context, const char *key, tn_tuned *tuned)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_TUNING, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_TUNING, key, &size);
     const bool found = text != NULL && tn_tuned_parse(text, tuned);
     free(text);
     return found;
@@ -174,7 +174,7 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
         return;
     }
     const int length = tn_tuned_text(tuned, text, sizeof text);
-    tn_store_put(context->store, TN_STORE_TUNING, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TUNING, key, text, (size_t)length);
     tn_store_name(TN_STORE_TUNING, key, name);
     tn_mutex_lock(&dispatch->checked_lock);
     add_name(dispatch, first_bits(name));
@@ -186,7 +186,7 @@ void tn_tuning_drop(tenon_context *context, const char *problem)
 {
     char *key = key_of(context, problem);
     if (key != NULL)
-        tn_store_remove(context->store, TN_STORE_TUNING, key);
+        tn_store_remove(context->kept.store, TN_STORE_TUNING, key);
     free(key);
 }
 
@@ -232,8 +232,8 @@ static void visit_entry(void *user, const char *key, const char *data, size_t si
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user)
 {
     listing l = {context, visit, user};
-    return context->store != NULL &&
-           tn_store_each_entry(context->store, TN_STORE_TUNING, visit_entry, &l);
+    return context->kept.store != NULL &&
+           tn_store_each_entry(context->kept.store, TN_STORE_TUNING, visit_entry, &l);
 }
 
 bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t count, uint32_t *out)
@@ -252,8 +252,9 @@ bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t c
     tn_solver_name(r->family, choices[best], tuned.solver);
     tn_call_text(r->call, tuned.call);
     tn_tuning_keep(r->context, r->family, r->problem, &tuned);
-    tn_log_send(&r->context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
-                tuned.solver, tuned.nanoseconds, count, tuned.call);
+    tn_log_send(&r->context->reports.log, TENON_LOG_INFO,
+                "measured %s: %.0f ns, the fastest of %u, for %s", tuned.solver, tuned.nanoseconds,
+                count, tuned.call);
     *out = best;
     return true;
 }

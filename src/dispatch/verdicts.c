@@ -98,7 +98,8 @@ void tn_verdict_recall_stored(tenon_context *context, const char *key)
     bool right;
     char why[256];
     char *name = tn_verdict_name(context, key);
-    char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
+    char *text =
+        name != NULL ? tn_store_get(context->kept.store, TN_STORE_CHECK, name, &size) : NULL;
     if (text != NULL && read_outcome(text, &paths, &right, why)) {
         tn_verdict_remember(tn_dispatch_of(context), key, paths, right, why);
         tn_count_only(context, TN_CHECKS_RECALLED, 1);
@@ -119,7 +120,7 @@ void tn_verdict_store(tenon_context *context, const char *key)
     tn_mutex_unlock(&dispatch->checked_lock);
     char *name = tn_verdict_name(context, key);
     if (name != NULL && known != NULL)
-        tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
+        tn_store_put(context->kept.store, TN_STORE_CHECK, name, text, strlen(text));
     free(name);
 }
 
@@ -202,13 +203,13 @@ TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred
                        context == NULL ? "context" : "barred");
     TN_TRY(tn_gate_check(caller));
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    telling t = {dispatch, context->identity, barred, user};
+    telling t = {dispatch, context->kept.identity, barred, user};
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     tell_own(dispatch, &t);
-    if (context->identity == NULL)
+    if (context->kept.identity == NULL)
         return TENON_OK;
-    tn_store_each_entry(context->store, TN_STORE_CHECK, tell_check, &t);
-    tn_store_each_entry(context->store, TN_STORE_RUNNING, tell_mark, &t);
+    tn_store_each_entry(context->kept.store, TN_STORE_CHECK, tell_check, &t);
+    tn_store_each_entry(context->kept.store, TN_STORE_RUNNING, tell_mark, &t);
     return TENON_OK;
 }

@@ -406,23 +406,24 @@ static void drivers_that_err_by_chance_compile_anew(void **state)
     (void)state;
     tn_case c;
     char why[256], options[TN_OPTIONS_SIZE];
-    const unsigned before = test_context->rebuild_salt;
+    const unsigned before = test_context->programs.rebuild_salt;
     assert_true(run_example(tn_family_at(0), tn_family_at(0)->solvers[0], "", &c));
     assert_true(check_again("third_time_right", true, 3, why));
     assert_int_equal(checks, 3);
     assert_string_equal(why, "");
-    assert_int_equal(test_context->rebuild_salt, before + 2);
+    assert_int_equal(test_context->programs.rebuild_salt, before + 2);
     assert_contains(tn_build_options(test_context, options, "-DX"), "-DTENON_REBUILD_SALT=");
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 4);
     assert_string_equal(why, "wrong");
-    assert_int_equal(test_context->rebuild_salt, before + 2);
-    assert_int_equal(tn_validation_if_made(test_context)->rebuild_salt, before + 2);
+    assert_int_equal(test_context->programs.rebuild_salt, before + 2);
+    assert_int_equal(tn_validation_if_made(test_context)->programs.rebuild_salt, before + 2);
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 0); /* it is known */
     assert_false(check_again("always_alike", false, 2, why));
     assert_int_equal(checks, 1);
-    test_context->rebuild_salt = tn_validation_if_made(test_context)->rebuild_salt = before;
+    test_context->programs.rebuild_salt =
+        tn_validation_if_made(test_context)->programs.rebuild_salt = before;
 }
 
 int main(void)

@@ -125,7 +125,7 @@ static tenon_context *context_of(const processor *p, tenon_measurements measurem
     context->device.model.units = p->units;
     context->device.model.cache_size = context->device.driver_cache = p->driver_cache;
     context->constants.take = processor_take;
-    context->measurements = measurements;
+    context->policy.measurements = measurements;
     return context;
 }
 

@@ -424,12 +424,12 @@ static void a_device_like_another_kind(void **state)
     (void)state;
     assert_int_equal(tn_target_context(tn_device_kind_named("sm_90a"), listen, &h, &device),
                      TENON_OK);
-    device->workspace_limit = 12345;
+    device->memory.workspace_limit = 12345;
     assert_int_equal(tn_target_like(device, tn_device_kind_named("xe_hpc"), listen, &h, &like),
                      TENON_OK);
     assert_string_equal(like->device.model.kind->name, "xe_hpc");
     assert_string_equal(like->device.info.name, "sm_90a");
-    assert_int_equal(like->workspace_limit, 12345);
+    assert_int_equal(like->memory.workspace_limit, 12345);
     for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         assert_int_equal(tn_context_has(like, (tenon_capability)i),
                          tn_context_has(device, (tenon_capability)i));
