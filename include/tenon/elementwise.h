@@ -116,9 +116,8 @@ typedef struct tenon_chain_step {
     uint32_t op;         /**< tenon_chain_op */
     uint32_t operand;    /**< p: tenon_chain_source; of an activation 0 */
     uint32_t addend;     /**< q of fma: tenon_chain_source */
-    uint32_t activation; /**< tenon_activation_kind. A chain may have the sigmoid, tanh, elu, selu,
-                            celu, both kinds of gelu, silu, mish, softplus and exp, but only one of
-                            them (as often as it likes) */
+    uint32_t activation; /**< tenon_activation_kind. Of the kinds whose formula has exp, log, tanh
+                            or erf, a chain may have only one (as often as it likes) */
     double alpha;        /**< the scalar p, or the activation's alpha */
     double beta;         /**< the scalar q, or the activation's beta; both are rounded to the type
                             of the arithmetic: f64 for f64 tensors, f32 for all others */
