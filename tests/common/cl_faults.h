@@ -13,7 +13,11 @@
 
 #include <stdbool.h>
 
-#define FAULTS_ANY NULL /* in the place of a function's name: every one that can fail */
+/* In the place of a function's name: every one that can fail, those of the allocator, and those of
+ * OpenCL. */
+#define FAULTS_ANY    NULL
+#define FAULTS_MEMORY "malloc, calloc and realloc"
+#define FAULTS_OPENCL "cl"
 
 /* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
  * calloc and realloc give NULL whatever the error. */
@@ -47,6 +51,18 @@ void faults_give_ptx(const char *text);
 
 /* What was loaded last, "" where nothing was. */
 const char *faults_loaded_ptx(void);
+
+/* The number of memory blocks and OpenCL objects that the program's own objects have made or
+ * retained, and not released, in all threads. Two counts are compared; one alone has no meaning,
+ * since the C library and functions that are not wrapped allocate as well. */
+typedef struct faults_alive {
+    long blocks, contexts, queues, buffers, programs, kernels, events;
+} faults_alive;
+faults_alive faults_count(void);
+
+/* Fails the test if there is more or less than `before`; waits for threads that are still releasing
+ * something. */
+void faults_assert_alive(const faults_alive *before, const char *where);
 
 /* Ends the last of these. Returns how many calls failed, were answered or delayed. */
 unsigned faults_end(void);
