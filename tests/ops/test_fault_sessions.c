@@ -128,7 +128,7 @@ static void assert_sound(const char *folder)
 
 static unsigned next_to_fail(unsigned nth, unsigned all_to, test_random *random)
 {
-    return nth < all_to ? nth + 1 : nth + 1 + (unsigned)test_between(random, 0, nth / 2);
+    return nth < all_to ? nth + 1 : nth + 1 + (unsigned)test_between(random, 0, nth / 4);
 }
 
 /* In new folders: everything is tried, built and checked. */
@@ -139,7 +139,7 @@ static void first_sessions(void **state)
     for (size_t w = 0; w < 2; w++) {
         bool struck = true;
         unsigned tried = 0;
-        for (unsigned nth = 60; struck; nth = next_to_fail(nth, 0, &random), tried++) {
+        for (unsigned nth = 16; struck; nth = next_to_fail(nth, 0, &random), tried++) {
             char *folder = temporary_make();
             struck = session_with_a_fault(folder, &ways[w], nth);
             assert_sound(folder);
