@@ -127,8 +127,8 @@ static atomic_long alive_now[KINDS];
 
 faults_alive faults_count(void)
 {
-    return (faults_alive){alive_now[BLOCKS],   alive_now[CONTEXTS], alive_now[QUEUES],
-                          alive_now[BUFFERS],  alive_now[PROGRAMS], alive_now[KERNELS],
+    return (faults_alive){alive_now[BLOCKS],  alive_now[CONTEXTS], alive_now[QUEUES],
+                          alive_now[BUFFERS], alive_now[PROGRAMS], alive_now[KERNELS],
                           alive_now[EVENTS]};
 }
 
@@ -410,8 +410,8 @@ WRAP(clBuildProgram,
      (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
       program_callback callback, void *user),
      (program, count, devices, options, callback, user))
-WRAP_OBJECT(KERNELS, cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *error),
-            (program, name, error))
+WRAP_OBJECT(KERNELS, cl_kernel, clCreateKernel,
+            (cl_program program, const char *name, cl_int *error), (program, name, error))
 WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
      (kernel, index, size, value))
 WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
@@ -422,21 +422,21 @@ WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *val
 #define WAIT_ARGUMENTS  waits, list, event
 
 WRAP_COMMAND(clEnqueueNDRangeKernel,
-     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-      const size_t *global, const size_t *local, WAIT_PARAMETERS),
-     (queue, kernel, dimensions, offset, global, local, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+              const size_t *global, const size_t *local, WAIT_PARAMETERS),
+             (queue, kernel, dimensions, offset, global, local, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueReadBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      void *data, WAIT_PARAMETERS),
-     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              void *data, WAIT_PARAMETERS),
+             (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueWriteBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      const void *data, WAIT_PARAMETERS),
-     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              const void *data, WAIT_PARAMETERS),
+             (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueFillBuffer,
-     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
-      size_t offset, size_t size, WAIT_PARAMETERS),
-     (queue, buffer, pattern, pattern_size, offset, size, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+              size_t offset, size_t size, WAIT_PARAMETERS),
+             (queue, buffer, pattern, pattern_size, offset, size, WAIT_ARGUMENTS))
 #define MAP_PARAMETERS                                                                             \
     cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,    \
         size_t size, WAIT_PARAMETERS, cl_int *error
@@ -453,18 +453,18 @@ void *__wrap_clEnqueueMapBuffer(MAP_PARAMETERS)
     return event != NULL ? made(EVENTS, mapped) : mapped;
 }
 WRAP_COMMAND(clEnqueueUnmapMemObject,
-     (cl_command_queue queue, cl_mem buffer, void *pointer, WAIT_PARAMETERS),
-     (queue, buffer, pointer, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_mem buffer, void *pointer, WAIT_PARAMETERS),
+             (queue, buffer, pointer, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueSVMMap,
-     (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer, size_t size,
-      WAIT_PARAMETERS),
-     (queue, blocking, flags, pointer, size, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+              size_t size, WAIT_PARAMETERS),
+             (queue, blocking, flags, pointer, size, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueSVMUnmap, (cl_command_queue queue, void *pointer, WAIT_PARAMETERS),
-     (queue, pointer, WAIT_ARGUMENTS))
+             (queue, pointer, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
-     (queue, WAIT_ARGUMENTS))
+             (queue, WAIT_ARGUMENTS))
 WRAP_COMMAND(clEnqueueBarrierWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
-     (queue, WAIT_ARGUMENTS))
+             (queue, WAIT_ARGUMENTS))
 WRAP(clFlush, (cl_command_queue queue), (queue))
 WRAP(clFinish, (cl_command_queue queue), (queue))
 WRAP_RETAIN(CONTEXTS, clRetainContext, cl_context)
@@ -483,9 +483,9 @@ WRAP(clSetEventCallback, (cl_event event, cl_int state, event_callback callback,
      (event, state, callback, user))
 WRAP(clWaitForEvents, (cl_uint count, const cl_event *list), (count, list))
 WRAP_COMMAND(clEnqueueSVMMemcpy,
-     (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
-      WAIT_PARAMETERS),
-     (queue, blocking, to, from, size, WAIT_ARGUMENTS))
+             (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
+              WAIT_PARAMETERS),
+             (queue, blocking, to, from, size, WAIT_ARGUMENTS))
 
 /* A driver with an extension. */
 static _Thread_local void *(*extension)(const char *name);
