@@ -40,6 +40,10 @@ void faults_delay(const char *function, unsigned calls);
  * false where there was none. */
 bool faults_report(const char *text);
 
+/* The library does not find this function of OpenCL when it looks for all of them: before its first
+ * call. */
+void faults_hide(const char *function);
+
 /* From now on, in this thread, functions of extensions are what `find` gives for their names. NULL:
  * the driver's own. */
 void faults_give_extension(void *(*find)(const char *name));
