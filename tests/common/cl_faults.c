@@ -3,6 +3,8 @@
 
 #include "common/testing.h"
 
+#include "base/platform.h"
+
 #include <CL/cl.h>
 
 #include <dlfcn.h>
@@ -297,6 +299,15 @@ void __wrap_free(void *block)
     __real_free(block);
 }
 
+/* Locks and threads of the library (base/platform.h). */
+#define WRAP_SYSTEM(name, parameters, arguments)                                                   \
+    WRAP_AS(false, bool, name, 0, parameters, __real_##name arguments)
+WRAP_SYSTEM(tn_mutex_init, (tn_mutex * mutex), (mutex))
+WRAP_SYSTEM(tn_recursive_mutex_init, (tn_recursive_mutex * mutex), (mutex))
+WRAP_SYSTEM(tn_condition_init, (tn_condition * condition), (condition))
+WRAP_SYSTEM(tn_thread_create, (tn_thread * thread, void *(*work)(void *), void *data),
+            (thread, work, data))
+
 WRAP(clGetPlatformIDs, (cl_uint room, cl_platform_id *ids, cl_uint *count), (room, ids, count))
 WRAP(clGetDeviceIDs,
      (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
@@ -308,7 +319,44 @@ WRAP(clGetDeviceIDs,
     WRAP_QUERY(name, (type object, cl_uint what, size_t size, void *value, size_t *used),          \
                (object, what, size, value, used))
 WRAP_INFO(clGetPlatformInfo, cl_platform_id)
-WRAP_INFO(clGetDeviceInfo, cl_device_id)
+
+/* Answers of a device that is another. */
+static _Thread_local struct {
+    const faults_answer *list;
+    size_t count;
+} other_device;
+
+void faults_give_device(const faults_answer *answers, size_t count)
+{
+    other_device.list = answers;
+    other_device.count = count;
+}
+
+static cl_int give(const faults_answer *a, size_t size, void *value, size_t *used)
+{
+    if (value != NULL && size < a->size)
+        return CL_INVALID_VALUE;
+    if (value != NULL)
+        memcpy(value, a->value, a->size);
+    if (used != NULL)
+        *used = a->size;
+    return CL_SUCCESS;
+}
+
+cl_int __real_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used);
+cl_int __wrap_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used);
+cl_int __wrap_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used)
+{
+    if (strikes("clGetDeviceInfo", what))
+        return answer(size, value, used);
+    for (size_t i = 0; i < other_device.count; i++)
+        if (other_device.list[i].what == what)
+            return give(&other_device.list[i], size, value, used);
+    return __real_clGetDeviceInfo(object, what, size, value, used);
+}
 WRAP_INFO(clGetContextInfo, cl_context)
 WRAP_INFO(clGetCommandQueueInfo, cl_command_queue)
 WRAP_INFO(clGetMemObjectInfo, cl_mem)

@@ -13,10 +13,10 @@
 
 #include <stdbool.h>
 
-/* In the place of a function's name: every one that can fail, those of the allocator, and those of
- * OpenCL. */
+/* In the place of a function's name: every one that can fail; those of the allocator, and of the
+ * system for locks and threads; those of OpenCL. */
 #define FAULTS_ANY    NULL
-#define FAULTS_MEMORY "malloc, calloc and realloc"
+#define FAULTS_MEMORY "memory, locks and threads"
 #define FAULTS_OPENCL "cl"
 
 /* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
@@ -32,6 +32,15 @@ void faults_fail_query(const char *function, cl_uint what, cl_int error);
 /* Every call of an information function that asks for `what` gives these bytes, as the driver
  * would: CL_INVALID_VALUE where the caller has no room for them. */
 void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size);
+
+/* From now on, in this thread, clGetDeviceInfo gives these answers, as the driver would; those of
+ * other information are the driver's own. A count of 0 ends it. The list must stay. */
+typedef struct faults_answer {
+    cl_uint what;
+    const void *value;
+    size_t size;
+} faults_answer;
+void faults_give_device(const faults_answer *answers, size_t count);
 
 /* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
 void faults_delay(const char *function, unsigned calls);

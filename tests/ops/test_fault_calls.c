@@ -125,7 +125,7 @@ static void forget_plans(tenon_context *context)
 {
     tn_plan_table *table = &tn_dispatch_of(context)->plans;
     tn_plan_table_destroy(table);
-    tn_plan_table_init(table);
+    assert_true(tn_plan_table_init(table));
 }
 
 /* Compares what a call has left: all of the result, none of it, or unknown. */
@@ -301,12 +301,61 @@ static void checks_that_fail_conclude_nothing(void **state)
     assert_true(failed > 20 * tn_operation_count);
 }
 
+/* Plans that another thread makes later: what is asked for is made, or the call fails. */
+static tenon_status ask_for_plan(tenon_context *context, uint64_t asked[2])
+{
+    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
+    const int64_t shape[] = {3};
+    const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    tenon_plan *plan = NULL;
+    TN_TRY(tenon_prepare_begin(context));
+    tenon_status status = tenon_activation_forward_plan(context, &params, &view, &view, &plan);
+    assert_ok(tenon_prepare_end(context));
+    if (status == TENON_OK)
+        status = tenon_prepare_progress(context, &asked[0], &asked[1]);
+    if (status == TENON_OK)
+        status = tenon_plan_wait(plan);
+    tenon_plan_release(plan);
+    return status;
+}
+
+static void plans_are_made_later_or_not_at_all(void **state)
+{
+    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
+    (void)state;
+    params.unchecked = 1;
+    bool struck = true;
+    unsigned nth = 0;
+    while (struck) {
+        const faults_alive before = faults_count();
+        uint64_t asked[2] = {0};
+        tenon_context *context;
+        assert_ok(tenon_context_create(&params, &context));
+        faults_fail_next(FAULTS_MEMORY, CL_SUCCESS, ++nth);
+        const tenon_status status = ask_for_plan(context, asked);
+        struck = faults_end() > 0;
+        if (status != TENON_OK) {
+            assert_true(struck);
+            assert_int_equal(status, TENON_ERROR_OUT_OF_MEMORY);
+            const char *message = tenon_last_error();
+            if (strstr(message, ": no memory") == NULL && strstr(message, ": no thread") == NULL)
+                fail_msg("allocation %u: %s", nth, message);
+            assert_ok(ask_for_plan(context, asked)); /* and the next one is made */
+        }
+        assert_int_equal(asked[1], 1);
+        tenon_context_release(context);
+        faults_assert_alive(&before, "a plan that is made later");
+    }
+    assert_true(nth > 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_are_made_whole_or_not_at_all),
         cmocka_unit_test(calls_that_fail_leave_their_outputs),
         cmocka_unit_test(checks_that_fail_conclude_nothing),
+        cmocka_unit_test(plans_are_made_later_or_not_at_all),
     };
     return TEST_MAIN(tests);
 }
