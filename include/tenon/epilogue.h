@@ -22,7 +22,7 @@ typedef struct tenon_epilogue {
     uint32_t struct_size; /**< sizeof(tenon_epilogue) */
     uint32_t reserved;    /**< 0 */
     double alpha;         /**< factor of the product; 1 in the initialiser */
-    /** factor of c; 1 in the initialiser: c is added if it is given. Must be 0 or 1 if c is NULL.
+    /** factor of c; 1 in the initialiser, so that a given c is added. Must be 0 or 1 if c is NULL.
      */
     double beta;
     tenon_activation activation; /**< applied last; identity in the initialiser */
