@@ -1,4 +1,5 @@
-/* The linker gives calls of NAME to __wrap_NAME, and those of __real_NAME to NAME. */
+/* With --wrap=NAME the linker redirects calls of NAME to __wrap_NAME, and calls of __real_NAME to
+ * the real NAME. */
 #include "common/cl_faults.h"
 
 #include <CL/cl.h>
@@ -24,8 +25,8 @@ typedef struct fault {
     const char *function;
     cl_uint what;
     cl_int error;
-    unsigned left;  /* calls until the one that fails */
-    unsigned calls; /* to delay */
+    unsigned left;  /* calls up to and including the one that fails */
+    unsigned calls; /* bit mask of the calls to delay */
     const void *answer;
     size_t size;
     unsigned hits;
@@ -65,7 +66,7 @@ unsigned faults_end(void)
     return now.hits;
 }
 
-/* A call that is delayed does its work all the same. */
+/* Delays the call if its bit is set. The call itself is still made. */
 static bool delay(void)
 {
     const struct timespec time = {.tv_nsec = 10000000};
@@ -77,7 +78,7 @@ static bool delay(void)
     return false;
 }
 
-/* Where every wrapped call comes by: whether the fault is for it. */
+/* Returns true if the current fault applies to this call. Every wrapped function calls it. */
 static bool strikes(const char *function, cl_uint what)
 {
     if (now.kind == FAULT_NONE || (now.function != NULL && strcmp(now.function, function) != 0))
@@ -107,11 +108,11 @@ static cl_int answer(size_t size, void *value, size_t *used)
     return CL_SUCCESS;
 }
 
-/* A driver whose binaries are PTX. */
+/* Simulates a driver whose program binaries are PTX. */
 static _Thread_local struct {
     const char *text; /* NULL: the real driver's binaries */
     char loaded[4096];
-    char source[1 << 18]; /* of the last program */
+    char source[1 << 18]; /* source of the program created last */
 } ptx;
 
 void faults_give_ptx(const char *text)
@@ -155,25 +156,25 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
         return strikes(#name, what) ? (result) : __real_##name arguments;                          \
     }
 
-/* A function that returns its error. */
+/* Wraps a function that returns its error code. */
 #define WRAP(name, parameters, arguments) WRAP_AS(now.error, cl_int, name, 0, parameters, arguments)
 
-/* One that returns an object, and its error by the last parameter. */
+/* Wraps a function that returns an object and stores its error code through the last parameter. */
 #define WRAP_OBJECT(type, name, parameters, arguments)                                             \
     WRAP_AS((*error = now.error, NULL), type, name, 0, parameters, arguments)
 
 #define WRAP_MEMORY(type, name, parameters, arguments)                                             \
     WRAP_AS(NULL, type, name, 0, parameters, arguments)
 
-/* One that answers what it is asked. */
+/* Wraps an information function, whose answer a fault can replace. */
 #define WRAP_QUERY(name, parameters, arguments)                                                    \
     WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, arguments)
 
 void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
 
-/* Where the library opens OpenCL itself: it finds the functions below in the place of the real
- * ones. */
+/* Used where the library opens OpenCL with dlopen: dlsym returns the wrappers below instead of the
+ * driver's functions. */
 void *__wrap_dlsym(void *library, const char *name)
 {
     char wrapped[80];
@@ -194,7 +195,7 @@ WRAP(clGetDeviceIDs,
       cl_uint *count),
      (platform, type, room, ids, count))
 
-/* clGet…Info of an object. */
+/* Wraps clGet…Info of an object type. */
 #define WRAP_INFO(name, type)                                                                      \
     WRAP_QUERY(name, (type object, cl_uint what, size_t size, void *value, size_t *used),          \
                (object, what, size, value, used))
@@ -231,7 +232,7 @@ typedef void(CL_CALLBACK *context_callback)(const char *text, const void *data, 
                                             void *user);
 typedef void(CL_CALLBACK *program_callback)(cl_program program, void *user);
 
-/* What the last context was made with that has a callback. */
+/* Callback and user data of this thread's last context that was created with a callback. */
 static _Thread_local struct {
     context_callback callback;
     void *user;
@@ -316,7 +317,7 @@ WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *
 WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
      (kernel, index, value))
 
-/* What every command ends with. */
+/* The last parameters of every clEnqueue… function. */
 #define WAIT_PARAMETERS cl_uint waits, const cl_event *list, cl_event *event
 #define WAIT_ARGUMENTS  waits, list, event
 
@@ -369,7 +370,7 @@ WRAP(clEnqueueSVMMemcpy,
       WAIT_PARAMETERS),
      (queue, blocking, to, from, size, WAIT_ARGUMENTS))
 
-/* A driver with an extension. */
+/* Simulates a driver with extension functions. */
 static _Thread_local void *(*extension)(const char *name);
 
 void faults_give_extension(void *(*find)(const char *name))
