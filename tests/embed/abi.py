@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Compares the binary interface of the public headers with the description that is checked in.
 
-    abi.py --include include --include build/include --kept src/tenon.abi [--write] [--flag=-I…] --
-    cc
+    abi.py --include include --include build/include --kept src/tenon.abi [--write] [--flag=-I…] -- cc
 
 A library is generated from the headers with an empty body for each declared function, so it has
 only the types that callers see. One extra function uses each enumeration, since most members of

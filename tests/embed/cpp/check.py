@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Tests tenon.hpp with each C++ compiler, with and without exceptions.
 
-    check.py --library build/src --include include --include build/include [--flag=-I…] -- g++
-    [clang++ …]
+    check.py --library build/src --include include --include build/include [--flag=-I…] -- g++ [clang++ …]
 
 Builds and runs main.cpp and the C++ programs in the documentation. Also fails if the header lacks
 an operation of the library. Exit status 77 (skipped) without a compiler.
