@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests what is derived from other files: README's program, chart and table of devices, the places that an operation
-and an activation are named in, by the examples of docs/architecture.md, `pad` and `selu`, and the activations' numbers."""
+"""Tests parts of pages that are derived from files: README's program, chart and table of devices,
+and the list of places that name an operation, with `pad` as the example in docs/architecture.md."""
 import copy
 import re
 import sys
@@ -34,8 +34,8 @@ class Chart(unittest.TestCase):
     def test_it_shows_what_the_files_say(self):
         picture = chart.CHART.read_text(encoding="utf-8")
         for _, label, *figures in chart.bars():
-            self.assertIn(f">{label}<", picture, "./run docs draws it anew")
-            self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs draws it anew")
+            self.assertIn(f">{label}<", picture, "./run docs redraws it")
+            self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs redraws it")
 
     def test_the_worst_is_the_worst_of_all_files(self):
         files = chart.files()
@@ -67,7 +67,7 @@ class Chart(unittest.TestCase):
     def test_captions(self):
         picture = chart.CHART.read_text(encoding="utf-8")
         for line in chart.caption().splitlines():
-            self.assertIn(line, picture, "./run docs draws it anew")
+            self.assertIn(line, picture, "./run docs redraws it")
 
 
 class Devices(unittest.TestCase):
@@ -75,9 +75,9 @@ class Devices(unittest.TestCase):
         self.assertEqual(devices.wrong(devices.read()), [])
 
     def test_the_tables_are_what_the_files_say(self):
-        self.assertEqual(devices.filled(README), README, "./run docs writes it anew")
+        self.assertEqual(devices.filled(README), README, "./run docs updates it")
         page = devices.RUNS_PAGE.read_text(encoding="utf-8")
-        self.assertEqual(devices.filled_runs(page), page, "./run docs writes it anew")
+        self.assertEqual(devices.filled_runs(page), page, "./run docs updates it")
 
     def test_all_is_said_of_no_run_that_failed_or_was_not_counted(self):
         self.assertEqual(devices.counted({"passed": 868, "failed": 1}), "868 of 869")
