@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan that is to be made, with copies of all that it takes. */
+/* A plan to create, with copies of everything that is needed. */
 typedef struct plan_job {
     struct plan_job *next;
     tenon_plan *plan;
@@ -19,12 +19,12 @@ typedef struct plan_job {
     _Alignas(double) unsigned char params[]; /* any parameter struct */
 } plan_job;
 
-/* The thread may outlive the context: where it drops the last plan, and with it the context, it
- * still needs this. So it is held by both. */
+/* The background thread of a context. Both hold a reference, since the thread may outlive the
+ * context: it may release the last plan, and with it the context. */
 struct tn_preparer {
-    tn_preparer *next; /* of all in the process */
+    tn_preparer *next; /* list of all in the process */
     atomic_uint references;
-    tn_mutex lock; /* of all below */
+    tn_mutex lock; /* guards the members below */
     tn_condition asked, made;
     tn_thread thread;
     bool is_ending;
@@ -39,7 +39,7 @@ bool tn_prepares(const tenon_context *context)
     return preparing == context;
 }
 
-/* Of all preparers of the process. */
+/* Guards the list of all preparers of the process. */
 static tn_mutex all_lock = TN_MUTEX_INIT;
 static tn_preparer *all;
 static tn_once once = TN_ONCE_INIT;
@@ -65,7 +65,7 @@ static void drop(tn_preparer *p)
     free(p);
 }
 
-/* Whether the queue alone holds the plan: nobody can use it any more. */
+/* Returns true if only the queue holds the plan, so it is no longer needed. */
 static bool is_dropped(const plan_job *l)
 {
     return atomic_load(&l->plan->references) == 1;
@@ -90,7 +90,7 @@ static void make(tn_preparer *p, plan_job *l)
     tn_condition_broadcast(&p->made);
     tn_mutex_unlock(&p->lock);
     free(l);
-    tenon_plan_release(plan); /* with it the context may go */
+    tenon_plan_release(plan); /* may release the context as well */
 }
 
 static void *work(void *data)
@@ -115,7 +115,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* With the preparer's lock held: what waits there fails, since the process ends. */
+/* Fails all waiting jobs because the process is ending. The caller holds the preparer's lock. */
 static void cancel(tn_preparer *p, plan_job **cancelled)
 {
     while (p->first != NULL) {
@@ -133,7 +133,7 @@ static void cancel(tn_preparer *p, plan_job **cancelled)
     tn_condition_broadcast(&p->made);
 }
 
-/* When the process ends. The plan at hand goes on until it wants to use the driver. */
+/* Called when the process ends. A plan in progress continues until it next uses the driver. */
 static void cancel_all(void)
 {
     plan_job *cancelled = NULL;
@@ -204,7 +204,7 @@ void tn_preparer_end(tn_preparer *p)
     drop(p);
 }
 
-/* The context's, made at the first need. */
+/* Returns the context's preparer, created at first use. */
 static tn_preparer *preparer_of(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
@@ -233,7 +233,7 @@ static plan_job *copy(tenon_plan *plan, const tn_request *request)
         l->request.problem = (const tn_problem *)l->problem;
     }
     memcpy(l->params, call->params, size);
-    ((tn_params_head *)l->params)->solver = NULL; /* it is in the problem */
+    ((tn_params_head *)l->params)->solver = NULL; /* the problem names it */
     l->call.params = l->params;
     for (uint32_t i = 0; i < call->operand_count; i++) {
         l->views[i] = plan->operands[i].view;

@@ -17,12 +17,11 @@ static tn_crash_record mark_of(const char *process, unsigned strikes, unsigned l
     return mark;
 }
 
-static void texts_come_back_as_they_were(void **state)
+TEST(texts_come_back_as_they_were)
 {
     const tn_crash_record mark = mark_of("0badcafe.17.4", 2, 3, NOW);
     tn_crash_record read;
     char text[TN_CRASH_RECORD_TEXT];
-    (void)state;
     const size_t length = tn_crash_record_write(&mark, text);
     assert_int_equal(length, strlen(text));
     assert_true(tn_crash_record_read(text, NOW, &read));
@@ -34,21 +33,19 @@ static void texts_come_back_as_they_were(void **state)
 }
 
 /* Marks of earlier versions name no least number. */
-static void texts_without_a_least_number_bar_at_once(void **state)
+TEST(texts_without_a_least_number_bar_at_once)
 {
     tn_crash_record read;
-    (void)state;
     assert_true(tn_crash_record_read("process - strikes 4 since 9", NOW, &read));
     assert_int_equal(read.least, 1);
 }
 
-static void any_text_is_read(void **state)
+TEST(any_text_is_read)
 {
     static const char form[] = "process - strikes 1 since 1000000000 least 1";
     test_random random = test_random_for(26);
     tn_crash_record read;
     char why[256];
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         char text[sizeof form];
         memcpy(text, form, sizeof form);
@@ -60,7 +57,7 @@ static void any_text_is_read(void **state)
     }
 }
 
-static void an_end_counts_once(void **state)
+TEST(an_end_counts_once)
 {
     static const struct {
         const char *process;
@@ -76,7 +73,6 @@ static void an_end_counts_once(void **state)
         {"a.1.1", TN_PROCESS_ELSEWHERE, DAY + 1, true},
         {"-", TN_PROCESS_ELSEWHERE, 90 * DAY, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         tn_crash_record mark = mark_of(table[i].process, 4, 1, NOW - table[i].age);
         assert_int_equal(tn_crash_record_count(&mark, table[i].is, NOW), table[i].counts);
@@ -105,9 +101,8 @@ static void assert_bars_for(unsigned strikes, unsigned least, int64_t seconds)
     assert_contains(why, left);
 }
 
-static void the_first_bar_is_for_an_hour(void **state)
+TEST(the_first_bar_is_for_an_hour)
 {
-    (void)state;
     for (unsigned least = 1; least <= 4; least++) {
         for (unsigned strikes = 0; strikes < least; strikes++)
             assert_bars_for(strikes, least, 0);
@@ -120,23 +115,9 @@ static void the_first_bar_is_for_an_hour(void **state)
 }
 
 /* What is tried again at this moment, by a process that lives, is not barred. */
-static void a_process_that_is_at_it_bars_nobody(void **state)
+TEST(a_process_that_is_at_it_bars_nobody)
 {
     const tn_crash_record mark = mark_of("a.1.1", 7, 1, NOW);
     char why[256];
-    (void)state;
     assert_false(tn_crash_record_bars(&mark, NOW, why));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts_come_back_as_they_were),
-        cmocka_unit_test(texts_without_a_least_number_bar_at_once),
-        cmocka_unit_test(any_text_is_read),
-        cmocka_unit_test(an_end_counts_once),
-        cmocka_unit_test(the_first_bar_is_for_an_hour),
-        cmocka_unit_test(a_process_that_is_at_it_bars_nobody),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

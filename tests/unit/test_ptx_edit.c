@@ -57,9 +57,8 @@ static void refused(const char *given, size_t size, uint32_t local, const char *
         fail_msg("\"%s\" is not why: %s", because, why);
 }
 
-static void what_a_driver_gives(void **state)
+TEST(what_a_driver_gives)
 {
-    (void)state;
     /* Without a NUL behind it, with one, and with some. */
     becomes(DRIVER, sizeof DRIVER - 1, 196608, EDITED, sizeof EDITED - 1);
     becomes(DRIVER, sizeof DRIVER, 196608, EDITED, sizeof EDITED);
@@ -68,7 +67,7 @@ static void what_a_driver_gives(void **state)
     becomes(EDITED, sizeof EDITED, 196608, EDITED, sizeof EDITED);
 }
 
-static void only_what_is_asked_for(void **state)
+TEST(only_what_is_asked_for)
 {
     static const char given[] = ".version 8.5\n\t.target\tsm_90\n.shared .b8 tenon_grows[8];\n",
                       wanted[] = ".version 8.5\n\t.target\tsm_90a\n.shared .b8 tenon_grows[8];\n",
@@ -79,7 +78,6 @@ static void only_what_is_asked_for(void **state)
                       same[] = ".version 10.1\n.target sm_90a\n";
     static const char others[] = ".target sm_90\n.shared .b8 mine[8];\nld [tenon_grows];//tenon:",
                       kept[] = ".target sm_90a\n.shared .b8 mine[8];\nld [tenon_grows];";
-    (void)state;
     becomes(given, sizeof given, 0, wanted, sizeof wanted);
     becomes(given, sizeof given, 16, larger, sizeof larger);
     becomes(old, sizeof old, 0, newer, sizeof newer);
@@ -87,7 +85,7 @@ static void only_what_is_asked_for(void **state)
     becomes(others, sizeof others, 0, kept, sizeof kept);
 }
 
-static void what_is_no_such_text(void **state)
+TEST(what_is_no_such_text)
 {
     static const char elf[] = "\177ELF\2\1\1\0\0\0", inside[] = ".target sm_90\n\0.version 8.0\n";
     static const char *const not_ptx[] = {
@@ -109,7 +107,6 @@ static void what_is_no_such_text(void **state)
         ".shared .b8 tenon_grow[12];\n",
         "ld.shared.u32 %r1, [tenon_grows+12];\n",
     };
-    (void)state;
     refused(elf, sizeof elf, 0, "not PTX");
     refused(inside, sizeof inside, 0, "not PTX");
     refused(NULL, 0, 0, "not PTX");
@@ -126,13 +123,12 @@ static void what_is_no_such_text(void **state)
 
 /* Any bytes, in memory that is no larger than they are: pieces of PTX, cut and mixed, and bytes
  * that are nothing. */
-static void any_bytes(void **state)
+TEST(any_bytes)
 {
     static const char *const pieces[] = {
         ".target ", "sm_90", "a",        "\n", ".version ",   "7",  ".8", "//tenon:", "[",
         "1",        "]",     ".shared ", "\t", "tenon_grows", "\0", "//", "tenon",    "\377"};
     test_random random = test_random_for(851);
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         const size_t count = (size_t)test_between(&random, 0, 40 - 1);
         char text[40 * 12];
@@ -157,10 +153,9 @@ static void any_bytes(void **state)
     }
 }
 
-static void options_ask_for_it(void **state)
+TEST(options_ask_for_it)
 {
     tn_ptx_edit edit;
-    (void)state;
     assert_false(tn_ptx_wanted("-cl-std=CL1.2 -DTENON_DTYPE=3", &edit));
     assert_int_equal(edit.local_bytes, 0);
     assert_true(tn_ptx_wanted("-cl-std=CL1.2 -DTENON_PTX_MARKS=1 -DTENON_DTYPE=3", &edit));
@@ -168,14 +163,4 @@ static void options_ask_for_it(void **state)
     assert_true(tn_ptx_wanted("-DTENON_PTX_MARKS=1 -DTENON_LOCAL_ENLARGED=196608 -DX", &edit));
     assert_int_equal(edit.local_bytes, 196608);
     assert_false(tn_ptx_wanted("", &edit));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_driver_gives),  cmocka_unit_test(only_what_is_asked_for),
-        cmocka_unit_test(what_is_no_such_text), cmocka_unit_test(any_bytes),
-        cmocka_unit_test(options_ask_for_it),
-    };
-    return cmocka_run_group_tests_name("edits of PTX", tests, NULL, NULL);
 }

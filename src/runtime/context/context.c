@@ -34,8 +34,8 @@ TENON_API tenon_status tenon_context_trim(tenon_context *context, uint64_t bytes
     if (context == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "tenon_context_trim: context is NULL");
     TN_TRY(tn_gate_check("tenon_context_trim"));
-    if (context->heap != NULL)
-        tn_heap_trim(context->heap, bytes);
+    if (context->memory.heap != NULL)
+        tn_heap_trim(context->memory.heap, bytes);
     return TENON_OK;
 }
 

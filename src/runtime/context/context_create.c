@@ -55,7 +55,8 @@ static tenon_measurements measurements(uint32_t wanted)
                                     : TENON_MEASUREMENTS_USUAL;
 }
 
-/* A limit that stands for the smaller of `most` and an eighth of the device's memory. */
+/* Returns a limit: `wanted`, or by default (UINT64_MAX) the smaller of `most` and an eighth of the
+ * device's memory. */
 static uint64_t limit_of(const tn_device *device, uint64_t wanted, uint64_t most)
 {
     const uint64_t share = device->info.global_memory / 8;
@@ -96,35 +97,35 @@ static tenon_status open_heap(const char *caller, tenon_context *context,
                               &room, &taken));
         TN_TRY(check_allocator(caller, taken, limit));
     }
-    return tn_heap_create(caller, context->cl, largest, limit, taken, &context->heap);
+    return tn_heap_create(caller, context->cl, largest, limit, taken, &context->memory.heap);
 }
 
 static tenon_status init_locks(const char *caller, tenon_context *context)
 {
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
         !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
-        tn_queue_tracker_init(caller, &context->keeping.streams) != TENON_OK)
+        tn_queue_tracker_init(caller, &context->binary_writer.streams) != TENON_OK)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", caller);
     return tn_program_cache_init(caller, &context->programs);
 }
 
-/* A context of a device writes its calls down where the environment names a file. */
+/* Records the calls of a context with a device if TENON_RECORD names a file. */
 static tenon_status open_record(const char *caller, tenon_context *context)
 {
     const char *path = getenv("TENON_RECORD");
     if (context->owner != NULL || context->cl == NULL || path == NULL || path[0] == '\0')
         return TENON_OK;
-    if ((context->record = tn_text_copy(path)) == NULL)
+    if ((context->policy.record = tn_text_copy(path)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
 
-/* What goes to the log is printed, builds and checks too. */
+/* Prints a log line, including those of builds and checks, and forwards it to the application. */
 static void print_and_tell(void *user, tenon_log_level level, const char *message)
 {
     const tenon_context *context = user;
     fprintf(stderr, "tenon: %s\n", message);
-    tn_log_send(&context->told, level, "%s", message);
+    tn_log_send(&context->reports.application_log, level, "%s", message);
 }
 
 static void read_verbosity(tenon_context *context)
@@ -132,27 +133,28 @@ static void read_verbosity(tenon_context *context)
     const char *wanted = getenv("TENON_VERBOSE");
     if (context->owner != NULL || context->cl == NULL || wanted == NULL || strcmp(wanted, "1") != 0)
         return;
-    context->is_verbose = true;
-    context->told = context->log;
-    context->log = (tn_log){print_and_tell, context, TENON_LOG_INFO};
-    if (context->told.level > context->log.level)
-        context->log.level = context->told.level;
+    context->reports.is_verbose = true;
+    context->reports.application_log = context->reports.log;
+    context->reports.log = (tn_log){print_and_tell, context, TENON_LOG_INFO};
+    if (context->reports.application_log.level > context->reports.log.level)
+        context->reports.log.level = context->reports.application_log.level;
 }
 
-/* What is learnt in a context is kept under the name of its device. */
+/* Opens the store, whose entries carry the identity of the device. */
 static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
 {
     if (context->owner != NULL) {
-        context->store = context->owner->store;
-        context->identity = context->owner->identity;
+        context->kept.store = context->owner->kept.store;
+        context->kept.identity = context->owner->kept.identity;
         return TENON_OK;
     }
     if (context->cl == NULL)
         return TENON_OK;
-    context->store_log = tn_context_log(context);
-    TN_TRY(tn_store_create(caller, &params->store, &context->store_log, &context->store));
-    if (context->store != NULL && (context->identity = tn_identity_make(&context->device)) == NULL)
+    context->kept.log = tn_context_log(context);
+    TN_TRY(tn_store_create(caller, &params->store, &context->kept.log, &context->kept.store));
+    if (context->kept.store != NULL &&
+        (context->kept.identity = tn_identity_make(&context->device)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
@@ -161,8 +163,8 @@ static void close_store(tenon_context *context)
 {
     if (context->owner != NULL)
         return;
-    tn_store_destroy(context->store);
-    free(context->identity);
+    tn_store_destroy(context->kept.store);
+    free(context->kept.identity);
 }
 
 static void release_cl_context(cl_context cl)
@@ -171,7 +173,7 @@ static void release_cl_context(cl_context cl)
         clReleaseContext(cl);
 }
 
-/* Takes over the reference to `cl`, on failure too. */
+/* Takes ownership of the reference to `cl`, even if it fails. */
 static tenon_status make_context(const char *caller, cl_context cl, const tn_device *device,
                                  const tenon_context_params *params, tenon_context *owner,
                                  tenon_context **out)
@@ -188,7 +190,7 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
         return status;
     }
     atomic_init(&context->references, 1);
-    atomic_init(&context->keeping.is_shared, false);
+    atomic_init(&context->binary_writer.is_shared, false);
     if (owner == NULL && cl != NULL)
         tn_binary_writer_enter(context);
     atomic_init(&context->validation.context, NULL);
@@ -197,16 +199,17 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
     context->constants.take = cl != NULL ? tn_host_times_take : NULL;
     context->cl = cl;
     context->device = *device;
-    context->log = (tn_log){params->log, params->log_user,
-                            params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
-    context->workspace_limit = limit_of(device, params->workspace_limit, UINT64_C(256) << 20);
-    context->profiling = params->profiling == 1;
-    context->unchecked = params->unchecked == 1;
-    context->measurements = measurements(params->measurements);
-    context->progress = params->progress;
-    context->progress_user = params->progress_user;
-    context->failure = params->failure;
-    context->failure_user = params->failure_user;
+    context->reports.log = (tn_log){params->log, params->log_user,
+                                    params->log_level != 0 ? params->log_level : TENON_LOG_WARNING};
+    context->memory.workspace_limit =
+        limit_of(device, params->workspace_limit, UINT64_C(256) << 20);
+    context->policy.profiling = params->profiling == 1;
+    context->policy.unchecked = params->unchecked == 1;
+    context->policy.measurements = measurements(params->measurements);
+    context->reports.progress = params->progress;
+    context->reports.progress_user = params->progress_user;
+    context->failures.callback = params->failure;
+    context->failures.user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
     if ((status = open_heap(caller, context, params)) != TENON_OK ||
@@ -226,7 +229,7 @@ static void end_driver_listener(tn_driver_listener *driver)
     free(driver);
 }
 
-/* NULL, and TENON_OK, where nobody wants to hear. */
+/* Gives NULL, and returns TENON_OK, if the application set no failure callback. */
 static tenon_status begin_driver_listener(const char *caller, const tenon_context_params *params,
                                           tn_driver_listener **out)
 {
@@ -246,7 +249,7 @@ static tenon_status begin_driver_listener(const char *caller, const tenon_contex
     return TENON_OK;
 }
 
-/* Told by the driver, on any thread of its. */
+/* Called by the driver on any of its threads. */
 static void CL_CALLBACK hear_driver(const char *text, const void *data, size_t size, void *number)
 {
     const tn_driver_listener *driver = tn_listener_enter(number);
@@ -302,7 +305,7 @@ TENON_API tenon_status tenon_context_create(const tenon_context_params *params, 
     if (status == TENON_OK)
         status = make_context(caller, cl, &device, params, NULL, &made);
     if (made != NULL)
-        made->driver = driver;
+        made->failures.driver = driver;
     else
         end_driver_listener(driver);
     *out = made;
@@ -343,20 +346,19 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     TN_CL_TRY(caller, "clRetainContext", clRetainContext(cl));
     TN_TRY(make_context(caller, cl, &device, params, NULL, out));
     if (*out != NULL)
-        (*out)->keeping.is_imported = true;
+        (*out)->binary_writer.is_imported = true;
     return TENON_OK;
 }
 
-/* The validation context's stream holds the one reference to the validation context that matters.
- */
+/* Destroying the stream releases the reference that keeps the validation context alive. */
 static void destroy_validation(tn_validation *validation)
 {
     tenon_context *context = atomic_load(&validation->context);
     tenon_stream_destroy(validation->stream);
     tenon_context_release(context);
     while ((context = validation->retired) != NULL) {
-        validation->retired = context->retired.next;
-        tenon_stream_destroy(context->retired.stream);
+        validation->retired = context->validation.replaced.next;
+        tenon_stream_destroy(context->validation.replaced.stream);
         tenon_context_release(context);
     }
     tn_late_lines_send(NULL, validation->lines);
@@ -373,14 +375,14 @@ TENON_API void tenon_context_release(tenon_context *context)
     if (context->owner == NULL && context->cl != NULL)
         tn_binary_writer_leave(context);
     destroy_validation(&context->validation);
-    tn_queue_tracker_destroy(&context->keeping.streams);
+    tn_queue_tracker_destroy(&context->binary_writer.streams);
     tn_program_cache_destroy(&context->programs);
-    tn_heap_close(context->heap);
+    tn_heap_close(context->memory.heap);
     tn_mutex_destroy(&context->slot_lock);
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);
-    free(context->record);
-    end_driver_listener(context->driver);
+    free(context->policy.record);
+    end_driver_listener(context->failures.driver);
     release_cl_context(context->cl);
     free(context);
 }
@@ -390,8 +392,7 @@ tenon_status tn_context_for_validation(const char *caller, tenon_context *owner,
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     cl_context cl;
-    /* Nothing is logged from within the validation context, since its lock is held: what it finds
-     * is reported by who asked. */
+    /* No log: the validation context's lock is held. The caller reports what was found. */
     params.workspace_limit = UINT64_C(16) << 20;
     params.profiling = 1;
     TN_TRY(create_cl_context(caller, &owner->device, NULL, &cl));

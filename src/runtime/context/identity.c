@@ -1,5 +1,6 @@
 #include "runtime/context/identity.h"
 
+#include "runtime/context/context.h"
 #include "base/processor.h"
 
 #include <tenon/version.h>
@@ -17,7 +18,8 @@ char *tn_identity_make(const tn_device *device)
     char *text = malloc(size);
     if (text == NULL)
         return NULL;
-    /* A driver for a CPU compiles for the processor that it runs on. */
+    /* A CPU driver compiles for the processor that it runs on, so the processor is part of the
+     * identity. */
     if (device->is_cpu)
         tn_processor_name(processor);
     snprintf(text, size,
@@ -51,10 +53,10 @@ static char *key_of(const char *identity, const char *format, va_list arguments)
 char *tn_identity_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->store == NULL || context->identity == NULL)
+    if (context->kept.store == NULL || context->kept.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(context->identity, format, arguments);
+    char *key = key_of(context->kept.identity, format, arguments);
     va_end(arguments);
     return key;
 }
@@ -62,10 +64,10 @@ char *tn_identity_key(const tenon_context *context, const char *format, ...)
 char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->store == NULL || context->identity == NULL)
+    if (context->kept.store == NULL || context->kept.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(strchr(context->identity, '\n') + 1, format, arguments);
+    char *key = key_of(strchr(context->kept.identity, '\n') + 1, format, arguments);
     va_end(arguments);
     return key;
 }

@@ -11,19 +11,20 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* Registering again costs memory; what a driver registers later than that does not matter to a
- * build. */
+/* Limits of handlers to register, since each costs memory. Handlers that a driver registers later
+ * do not affect a build. */
 #define MOST_HANDLERS      64
 #define MOST_LATE_HANDLERS 4096
 #define MOST_HOOKS         4
 
-/* The most handlers that the watch registers, and after how many quiet milliseconds it ends. */
+/* Maximum number of handlers that the watch thread registers, and the number of milliseconds
+ * without activity after which it ends. */
 #define MOST_WATCHED  2000
 #define WATCHED_QUIET 1000
 
-/* What the end goes through, and the most that each step may take. A build is waited for, since it
- * cannot be broken off; the limits are for a thread that never comes back, because a signal's
- * handler that calls exit has interrupted it. */
+/* Steps of the end of the process, and the time limit of each. A build is waited for since it
+ * cannot be interrupted. The limits apply if a thread never returns because a signal handler that
+ * calls exit has interrupted it. */
 enum { STOP, DRAIN, FINISH, WRITE, STEPS };
 static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10000 * MILLISECOND,
                                      20000 * MILLISECOND};
@@ -31,9 +32,9 @@ static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10
 
 static tn_once once = TN_ONCE_INIT;
 static atomic_uint handlers, late_handlers;
-/* Entries of the gate when the last handler was registered, and when nothing was running. */
+/* The gate's entry count when the last handler was registered, and when nothing was running. */
 static atomic_uint_fast64_t registered, seen;
-/* The stream whose kernels may be running; NULL: none. */
+/* The stream whose kernels may be running, &several for more than one, NULL for none. */
 static const char several;
 static _Atomic(const void *) runner;
 static atomic_bool was_watched, has_watch, watch_ends;
@@ -41,11 +42,11 @@ static tn_thread watching;
 static void (*_Atomic hooks[MOST_HOOKS])(void);
 static atomic_uint hook_count;
 
-/* One end: its steps are made on a thread of their own, so that the thread that ends the process
+/* State of one end. The steps run on a separate thread, so that the thread that ends the process
  * never waits for a lock. */
 typedef struct ending {
     atomic_int step;
-    unsigned depth; /* how often the thread that ends the process is within the gate */
+    unsigned depth; /* gate depth of the thread that ends the process */
 } ending;
 
 static void stop(void)
@@ -58,9 +59,9 @@ static void stop(void)
     }
 }
 
-/* Waits until no thread but the one that ends the process builds or enqueues anything. Where calls
- * may follow, threads that enter meanwhile wait for as long; a gate that another thread has closed,
- * to write a program, is that thread's to open. */
+/* Waits until no thread other than the one that ends the process builds or enqueues anything. If
+ * calls may follow (tenon_settle), threads that enter meanwhile wait as well. A gate that another
+ * thread has closed to write a program is left for that thread to open. */
 static bool drain(unsigned own, uint64_t until)
 {
     while (own == 0 && !tn_gate_is_shut()) {
@@ -83,8 +84,8 @@ static void *end(void *data)
     atomic_store(&e->step, DRAIN);
     const bool is_drained = drain(e->depth, tn_now() + most[DRAIN] - MILLISECOND);
     atomic_store(&e->step, FINISH);
-    /* What the ending thread was doing when a signal or a callback made it end may hold the
-     * driver's locks. */
+    /* If a signal or a callback ended the process in the middle of a driver call, the interrupted
+     * thread may hold the driver's locks: nothing is written then. */
     if (is_drained && e->depth == 0) {
         tn_binary_writer_finish_streams(tn_now() + most[FINISH] - MILLISECOND);
         atomic_store(&e->step, WRITE);
@@ -94,7 +95,8 @@ static void *end(void *data)
     return NULL;
 }
 
-/* Waits for the end, and for each step no longer than it may take. */
+/* Waits for all steps, and for each no longer than its limit. Returns false if a limit is
+ * exceeded. */
 static bool await(const ending *e)
 {
     int step, last = STOP;
@@ -126,7 +128,7 @@ static void end_all(void)
         tn_thread_join(thread);
         free(e);
     } else {
-        tn_thread_detach(thread); /* with what it still uses */
+        tn_thread_detach(thread); /* it still uses `e`, which is therefore not freed */
     }
 }
 
@@ -139,7 +141,8 @@ static void at_exit(void)
         end_all();
 }
 
-/* A child that is forked while another thread is within atexit could not exit. */
+/* Held around atexit and during fork: a child forked while another thread is inside atexit could
+ * never exit. */
 static tn_mutex registering = TN_MUTEX_INIT;
 
 static void register_handler(void)
@@ -149,13 +152,14 @@ static void register_handler(void)
     tn_mutex_unlock(&registering);
 }
 
-/* Whether something is being built, or may be running since the last handler was registered. */
+/* Returns true if something is being built, or may have been running since the last handler was
+ * registered. */
 static bool is_unsettled(void)
 {
     return tn_gate_is_used() || atomic_load(&seen) != tn_gate_entries();
 }
 
-/* Also called where the thread alone ends. */
+/* Also called when only the thread ends, not the process. */
 static void thread_ends(void *nothing)
 {
     (void)nothing;

@@ -33,8 +33,8 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
     TN_TRY(tn_sized_check(caller, "out", out));
     const tn_statistics *s = &context->statistics;
     uint64_t pool_bytes = 0, pool_served = 0;
-    if (context->heap != NULL && !tn_gate_is_shut())
-        tn_heap_count(context->heap, &pool_bytes, &pool_served);
+    if (context->memory.heap != NULL && !tn_gate_is_shut())
+        tn_heap_count(context->memory.heap, &pool_bytes, &pool_served);
     const tenon_statistics made = {
         .programs_built = atomic_load(&s->count[TN_PROGRAMS_BUILT]),
         .programs_loaded = atomic_load(&s->count[TN_PROGRAMS_LOADED]),

@@ -1,4 +1,4 @@
-/* What a context counts of its work. */
+/* Counters of a context's work. */
 #ifndef TN_RUNTIME_CONTEXT_STATISTICS_H
 #define TN_RUNTIME_CONTEXT_STATISTICS_H
 
@@ -28,11 +28,11 @@ typedef struct tn_statistics {
 
 struct tenon_context;
 
-/* Counts one, which began at a time of tn_now(); a validation context counts for its owner. Returns
- * the milliseconds that it took. */
+/* Counts one event that began at `began` (tn_now()). A validation context counts for its owner.
+ * Returns the duration in milliseconds. */
 double tn_count(struct tenon_context *context, tn_statistic which, uint64_t began);
 
-/* Counts what takes no time worth telling, or several at once; negative amounts take away. */
+/* Adds `amount`, which may be negative, to a counter without measuring time. */
 void tn_count_only(struct tenon_context *context, tn_statistic which, int64_t amount);
 
 #endif

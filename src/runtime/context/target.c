@@ -64,7 +64,7 @@ static void ignore(void *user, const char *source, const char *options, const ch
 
 static void listen(tenon_context *context, tn_kernel_listener listener, void *user)
 {
-    context->only_chosen = true;
+    context->policy.only_chosen = true;
     context->programs.listener = listener != NULL ? listener : ignore;
     context->programs.listener_user = user;
 }
@@ -102,7 +102,7 @@ tenon_status tn_target_like(tenon_context *context, const tn_device_kind *kind,
         tn_capability_set(*out, capability, has ? tn_capability_form(context, capability) : -1);
     }
     tn_local_memory_copy(*out, context);
-    (*out)->workspace_limit = context->workspace_limit;
+    (*out)->memory.workspace_limit = context->memory.workspace_limit;
     listen(*out, listener, user);
     return TENON_OK;
 }

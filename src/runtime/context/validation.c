@@ -45,10 +45,10 @@ void tn_validation_leave(tenon_context *context)
         context->validation.lines = NULL;
     }
     tn_recursive_mutex_unlock(&context->validation.lock);
-    tn_late_lines_send(&context->log, lines);
+    tn_late_lines_send(&context->reports.log, lines);
 }
 
-/* Whether a number goes to the device and comes back. */
+/* Returns true if a number can be written to the device and read back. */
 static bool takes_commands(tenon_stream *stream)
 {
     const float sent = 1;
@@ -63,13 +63,13 @@ static bool takes_commands(tenon_stream *stream)
     return takes && received == sent;
 }
 
-/* The old one goes with its owner: other threads may hold programs of it, and callers further out
- * its stream. */
+/* Replaces the validation context. The old one is released with its owner, since other threads may
+ * hold programs of it, and outer callers its stream. */
 static void replace(tn_validation *validation, tenon_context *made, tenon_stream *stream)
 {
     tenon_context *old = atomic_load(&validation->context);
-    old->retired.stream = validation->stream;
-    old->retired.next = validation->retired;
+    old->validation.replaced.stream = validation->stream;
+    old->validation.replaced.next = validation->retired;
     validation->retired = old;
     validation->stream = stream;
     atomic_store(&validation->context, made);
@@ -85,7 +85,7 @@ static bool renew(tenon_context *context)
         replace(&context->validation, made, stream);
         return true;
     }
-    /* The device itself is lost, or short of something: no variant is to blame. */
+    /* The device itself is lost or out of resources: no kernel variant is at fault. */
     tenon_stream_destroy(stream);
     tenon_context_release(made);
     return false;

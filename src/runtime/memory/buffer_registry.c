@@ -13,14 +13,14 @@ enum { BUCKETS = 1024 };
 
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_buffer_entry *buckets[BUCKETS];
-static atomic_uint entries; /* read without the lock: most programs have none */
+static atomic_uint entries; /* read without the lock, since most programs have no entry */
 
 static tn_buffer_entry **bucket_of(cl_mem buffer)
 {
     return &buckets[((uintptr_t)buffer >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
 }
 
-/* Where the entry of a buffer is linked; with the lock held. */
+/* Returns the link to a buffer's entry. The caller holds the lock. */
 static tn_buffer_entry **owners_find(cl_mem buffer)
 {
     tn_buffer_entry **at = bucket_of(buffer);
@@ -48,7 +48,8 @@ static void link_to(tn_buffer_entry *owned)
 void tn_buffer_registry_enter(tn_buffer_entry *owned)
 {
     tn_mutex_lock(&lock);
-    /* An entry of the same name is of a buffer that the application released by OpenCL itself. */
+    /* An existing entry with this handle belongs to a buffer that the application released through
+     * OpenCL. */
     tn_buffer_entry **at = owners_find(owned->buffer), *stale = *at != NULL ? unlink_at(at) : NULL;
     owned->uses = 1;
     owned->was_handed_out = false;
@@ -99,14 +100,14 @@ tenon_status tn_buffer_registry_retain(const char *caller, cl_mem buffer)
     return TENON_OK;
 }
 
-/* All uses of a buffer are alike: who took it over gets it back first. */
+/* All uses of a buffer are equivalent, so imports are ended first. */
 void tn_buffer_registry_drop(cl_mem buffer)
 {
     tn_import *import = NULL;
     tn_buffer_entry *last = NULL;
     bool is_owned = false;
     if (tn_gate_is_shut())
-        return; /* the system takes it back */
+        return; /* the operating system reclaims it */
     if (atomic_load(&entries) > 0) {
         tn_mutex_lock(&lock);
         tn_buffer_entry **at = owners_find(buffer), *owned = *at;

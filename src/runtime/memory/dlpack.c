@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which of DLPack's types each of Tenon's is. */
+/* DLPack's type of each Tenon type. */
 static const struct {
     tenon_dtype dtype;
     uint8_t code, bits;
@@ -22,7 +22,7 @@ static const struct {
 };
 enum { TYPES = sizeof types / sizeof *types };
 
-/* What is handed out, with what its pointers point to. */
+/* An exported tensor, with the arrays that its pointers refer to. */
 typedef struct handed_out {
     union {
         tn_dl_versioned versioned;
@@ -194,7 +194,7 @@ static tenon_status check_kind(const char *caller, const tn_dl_tensor *dl)
     return TENON_OK;
 }
 
-/* The view, with its memory. */
+/* Makes a view with its memory from a DLPack tensor. */
 static tenon_status read_view(const char *caller, tenon_context *context, const tn_dl_tensor *dl,
                               tenon_tensor *view)
 {
@@ -217,7 +217,7 @@ static tenon_status read_view(const char *caller, tenon_context *context, const 
     return tn_memory_check(caller, "managed", context, view);
 }
 
-/* Takes `what` over, whose tensor is `dl`; the caller has it given back where this fails. */
+/* Imports `what`, whose tensor is `dl`. On failure the caller still owns it. */
 static tenon_status take_over(const char *caller, tenon_context *context, const tn_dl_tensor *dl,
                               tn_give_back give_back, void *what, tenon_tensor *tensor)
 {
@@ -234,7 +234,8 @@ static tenon_status take_over(const char *caller, tenon_context *context, const 
     return TENON_OK;
 }
 
-/* Ends what a failed call has taken over; its deleter may call the library. */
+/* Gives back the import of a failed call. Its deleter may call the library, so the error message
+ * is preserved. */
 static tenon_status end_failed(tenon_status status, tn_give_back give_back, void *what)
 {
     tn_kept_message kept;
@@ -248,7 +249,7 @@ static tenon_status end_failed(tenon_status status, tn_give_back give_back, void
 static tenon_status take_versioned(const char *caller, tenon_context *context,
                                    tn_dl_versioned *managed, uint32_t *flags, tenon_tensor *tensor)
 {
-    /* Of another major version only what leads to the deleter is known. */
+    /* In another major version only the members up to the deleter are known. */
     if (managed->version.major != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: managed: version %u.%u of DLPack, must be 1 (any minor version)",

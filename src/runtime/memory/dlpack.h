@@ -1,11 +1,11 @@
-/* DLPack's structs as version 1.0 lays them out in memory, which no version 1 changes; its own
- * header is not needed. tests/ops/test_dlpack.c compares them with it. */
+/* DLPack's structs in the memory layout of version 1.0, which every version 1 keeps. DLPack's own
+ * header is not needed; tests/ops/test_dlpack.c compares these structs with it. */
 #ifndef TN_RUNTIME_MEMORY_DLPACK_H
 #define TN_RUNTIME_MEMORY_DLPACK_H
 
 #include <stdint.h>
 
-/* Of its enumerations, what there is here. */
+/* Values of DLPack's enumerations that Tenon supports. */
 enum { TN_DL_CPU = 1, TN_DL_OPENCL = 4 };
 enum { TN_DL_INT = 0, TN_DL_UINT = 1, TN_DL_FLOAT = 2, TN_DL_BFLOAT = 4 };
 #define TN_DL_READ_ONLY UINT64_C(1)

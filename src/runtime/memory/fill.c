@@ -1,4 +1,4 @@
-/* Setting every element of a tensor. */
+/* Filling every element of a tensor with a value. */
 #include "runtime/memory/fill.h"
 
 #include "base/checked.h"

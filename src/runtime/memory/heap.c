@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 struct tn_heap {
-    atomic_uint references; /* the context's, and one of each buffer that is out */
+    atomic_uint references; /* one by the context and one by each buffer in use */
     cl_context cl;
-    uint64_t largest;          /* bytes of a buffer */
-    tenon_allocator allocator; /* create is NULL for a pool */
+    uint64_t largest;          /* maximum buffer size in bytes */
+    tenon_allocator allocator; /* `create` is NULL for a pool */
     tn_queue_tracker followed;
-    tn_mutex lock; /* of the pool */
+    tn_mutex lock; /* guards the pool */
     tn_pool pool;
 };
 
@@ -57,7 +57,7 @@ static void release(tn_heap *heap)
     free(heap);
 }
 
-/* Without the lock: a buffer's end may call back. */
+/* Called without the lock, since releasing a buffer may invoke a callback. */
 static void release_buffers(tn_buffer_entry *gone)
 {
     while (gone != NULL) {
@@ -99,7 +99,7 @@ static bool is_shortage(cl_int error)
            error == CL_OUT_OF_HOST_MEMORY;
 }
 
-/* What is kept must not be what others are short of. */
+/* If an allocation fails for lack of memory, cached buffers are freed and it is repeated. */
 static tenon_status make(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
 {
     cl_int error;
@@ -122,7 +122,7 @@ static tenon_status allocate_pooled(const char *caller, tn_heap *heap, uint64_t 
     uint64_t rounded;
     tn_pool_class(bytes, &rounded);
     tn_mutex_lock(&heap->lock);
-    /* What will not be kept is not made larger for it. */
+    /* Sizes that the pool will not keep are not rounded up. */
     if (rounded > heap->largest || rounded > heap->pool.limit)
         rounded = bytes;
     else
@@ -143,7 +143,7 @@ static tenon_status allocate_pooled(const char *caller, tn_heap *heap, uint64_t 
     return TENON_OK;
 }
 
-/* What an allocator gave must be what was asked for. */
+/* Checks that the application's allocator returned what was requested. */
 static tenon_status check_buffer(const char *caller, const tn_heap *heap, cl_mem buffer,
                                  uint64_t bytes)
 {

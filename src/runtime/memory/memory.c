@@ -14,7 +14,7 @@
 
 static tenon_status check_size(const char *caller, const tenon_context *context, uint64_t bytes)
 {
-    /* Some drivers take more and fail at the first use. */
+    /* Some drivers accept larger buffers and fail at their first use. */
     if (bytes > context->device.info.max_allocation)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
                        "%s: %" PRIu64 " bytes; the largest allocation of %s is %" PRIu64, caller,
@@ -68,11 +68,11 @@ tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint
         memset(memory, 0, sizeof *memory);
         return TENON_OK;
     }
-    if (context->heap == NULL)
+    if (context->memory.heap == NULL)
         return tn_memory_make(caller, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
     cl_mem buffer;
     TN_TRY(check_size(caller, context, bytes));
-    TN_TRY(tn_heap_allocate(caller, context->heap, bytes, &buffer));
+    TN_TRY(tn_heap_allocate(caller, context->memory.heap, bytes, &buffer));
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
@@ -143,7 +143,7 @@ TENON_API tenon_status tenon_tensor_check(const tenon_tensor *tensor)
     return tn_tensor_check("tenon_tensor_check", "tensor", tensor);
 }
 
-/* A view of memory that the application has. */
+/* Makes a view of memory that the application owns. */
 static tenon_status view_memory(const char *caller, tenon_memory memory, uint64_t offset,
                                 tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                                 tenon_tensor *view)
@@ -269,7 +269,8 @@ tenon_status tn_memory_check(const char *caller, const char *argument, tenon_con
     return TENON_OK;
 }
 
-/* The buffer that a sub-buffer was cut from, and where; a buffer that is none is its own. */
+/* Returns the buffer that a sub-buffer belongs to, and its offset there. Any other buffer is its
+ * own root. */
 static tenon_status find_root(const char *caller, cl_mem buffer, cl_mem *root, int64_t *origin)
 {
     cl_mem parent = NULL;
@@ -285,7 +286,7 @@ static tenon_status find_root(const char *caller, cl_mem buffer, cl_mem *root, i
     return TENON_OK;
 }
 
-/* Whether two views, each with its memory, may share a byte. */
+/* Sets `*overlap` to true if two views may share a byte. */
 static tenon_status find_overlap(const char *caller, const tenon_tensor *a, const tenon_tensor *b,
                                  bool *overlap)
 {

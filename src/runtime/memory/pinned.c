@@ -1,5 +1,5 @@
-/* Host memory that the driver has pinned: a buffer that lies there and stays mapped, which is
- * OpenCL's way to it. */
+/* Pinned host memory: a buffer in host memory that stays mapped, which is how OpenCL provides it.
+ */
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/gate.h"
 #include "runtime/memory/memory.h"
@@ -10,7 +10,7 @@
 
 struct tenon_pinned {
     tenon_context *context;
-    cl_command_queue queue; /* no stream, since nothing else is enqueued there */
+    cl_command_queue queue; /* not a stream, since nothing else is enqueued there */
     cl_mem buffer;
     void *pointer;
 };

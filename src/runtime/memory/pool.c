@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many buffers are looked through before they make a batch of any sizes. */
+/* Number of released buffers that are searched for a fitting size. Beyond it they form a batch. */
 enum { MOST_FRESH = 32 };
 
 struct tn_pool_batch {
@@ -64,7 +64,7 @@ static bool is_over(const tn_pool_batch *batch)
     return true;
 }
 
-/* Takes the batch out that `at` links. */
+/* Removes the batch that `at` links to. */
 static void end_batch(tn_pool *pool, tn_pool_batch **at)
 {
     tn_pool_batch *batch = *at;
@@ -86,8 +86,8 @@ static void collect(tn_pool *pool)
         }
 }
 
-/* What was given back waits for all that has been enqueued by now. Without memory for the batch it
- * stays where it is, for the next time. */
+/* Makes a batch of the released buffers, which waits for all work enqueued so far. If memory is
+ * short they stay where they are until the next call. */
 static void mark(tn_pool *pool, tn_queue_tracker *followed)
 {
     tn_pool_batch *batch = calloc(1, sizeof *batch);
@@ -101,7 +101,7 @@ static void mark(tn_pool *pool, tn_queue_tracker *followed)
     pool->last = &batch->next;
 }
 
-/* Whether it is worth a marker in every stream to know when what was given back can be used. */
+/* Returns true if the released buffers justify a marker in every stream. */
 static bool is_worth_it(const tn_pool *pool, uint64_t bytes)
 {
     const tn_buffer_entry *owned = pool->fresh;
@@ -130,7 +130,7 @@ tn_buffer_entry *tn_pool_take(tn_pool *pool, tn_queue_tracker *followed, uint64_
     return owned;
 }
 
-/* Any buffer that is kept, rather one that could be used at once, or soon. */
+/* Takes any buffer, preferably one that is reusable now or soon. */
 static tn_buffer_entry *take_any(tn_pool *pool)
 {
     for (uint32_t i = TN_POOL_CLASSES; i-- > 0;)
@@ -153,7 +153,7 @@ void tn_pool_shrink(tn_pool *pool, uint64_t bytes, tn_buffer_entry **gone)
         pool->bytes -= owned->bytes;
         push(gone, owned);
     }
-    /* Batches whose buffers are gone have nothing left to wait for. */
+    /* Batches without buffers need not be waited for. */
     while (pool->bytes == 0 && pool->batches != NULL)
         end_batch(pool, &pool->batches);
 }

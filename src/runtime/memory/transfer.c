@@ -1,4 +1,4 @@
-/* Moving data between host and tensors: upload, download, map, unmap. */
+/* Transfers between the host and tensors: upload, download, map, unmap. */
 #include "runtime/memory/transfer.h"
 
 #include "base/checked.h"
@@ -37,7 +37,7 @@ tenon_status tn_transfer_check_data(const char *caller, const tenon_tensor *tens
     return TENON_OK;
 }
 
-/* One copy between a dense tensor and the host. */
+/* A copy between a dense tensor and the host. */
 typedef struct dense_copy {
     tenon_stream *stream;
     const tenon_tensor *tensor;
@@ -83,9 +83,9 @@ tenon_status tn_transfer_dense(const char *caller, tenon_stream *stream, const t
                   copy_pointer(&d, &c));
     const tenon_status status = tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
     if (blocking)
-        tn_process_renew(stream); /* kernels before it have run */
+        tn_process_renew(stream); /* earlier kernels have run */
     else if (status != TENON_OK)
-        tn_stream_settle(stream); /* the caller may free the data of a call that fails */
+        tn_stream_settle(stream); /* the caller may free the data after a failed call */
     else
         tn_sync_flush(stream, sync);
     return status;
@@ -99,16 +99,15 @@ static cl_map_flags map_flags(uint32_t flags)
            ((flags & TENON_MAP_WRITE) != 0 ? CL_MAP_WRITE : 0);
 }
 
-/* PoCL 6 notes a mapping of shared virtual memory only where the command has an event, and ends the
- * process where one is to end with an event that it has not noted
- * (tests/drivers/test_svm_unmap.c): both have one. */
+/* PoCL 6 records a mapping of shared virtual memory only if the command has an event, and ends the
+ * process if an unmap command with an event refers to a mapping that it has not recorded
+ * (tests/drivers/test_svm_unmap.c). So both commands get an event. */
 static bool wants_event(bool svm, const tenon_sync *sync)
 {
     return svm || tn_sync_event(sync) != NULL;
 }
 
-/* After a failure nothing is left mapped, as far as the driver allows; the first failure is the one
- * to report. */
+/* After a failure, unmaps as far as the driver allows. The first failure is the one reported. */
 static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor, void *pointer)
 {
     if (tensor->memory.kind == TENON_MEMORY_SVM)
@@ -117,7 +116,7 @@ static void unmap_after_failure(tenon_stream *stream, const tenon_tensor *tensor
         clEnqueueUnmapMemObject(stream->queue, tensor->memory.u.buffer, pointer, 0, NULL, NULL);
 }
 
-/* The extent of the view, mapped; waits. NULL, and a status, on failure. */
+/* Maps the extent of the view and waits. Returns NULL and sets the status on failure. */
 static void *map_extent(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
                         uint32_t flags, const tenon_sync *sync, tenon_status *status)
 {
@@ -168,7 +167,7 @@ static tenon_status unmap_extent(const char *caller, tenon_stream *stream,
     return tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
 }
 
-/* Copies between a dense array and a view, whichever way. The last dimension is walked innermost.
+/* Copies between a dense array and a view, in either direction, with the last dimension innermost.
  */
 static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool to_view)
 {
@@ -194,7 +193,8 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
     } while (tn_next_index(index, space.shape, last));
 }
 
-/* Where memory is not shared, a dense tensor moves in one transfer; everything else is mapped. */
+/* Returns true if the tensor is copied in one transfer: it is dense, and the memory is not shared
+ * with the host. Everything else is mapped. */
 static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
 {
     return tn_tensor_dense(tensor) && (tensor->memory.kind == TENON_MEMORY_USM ||
@@ -202,8 +202,8 @@ static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
                                         !stream->context->device.info.unified_memory));
 }
 
-/* Unified shared memory of a device cannot be mapped: the bytes of the view, from its first element
- * to its last, are read, and written again. */
+/* Device USM cannot be mapped: the bytes of the view, from its first element to its last, are read
+ * to the host, and written back. */
 static tenon_status copy_through_host(const char *caller, tenon_stream *stream,
                                       const tenon_tensor *tensor, void *data, bool to_view,
                                       const tenon_sync *sync)
@@ -234,8 +234,8 @@ static tenon_status copy_mapped(const char *caller, tenon_stream *stream,
                                 const tenon_tensor *tensor, void *data, bool to_view,
                                 const tenon_sync *sync)
 {
-    /* Between the elements of a strided view lies what must stay: only a dense one is overwritten
-     * whole. */
+    /* Bytes between the elements of a strided view must be preserved, so only a dense view is
+     * overwritten without being read. */
     uint32_t flags = !to_view                  ? TENON_MAP_READ
                      : tn_tensor_dense(tensor) ? TENON_MAP_DISCARD
                                                : TENON_MAP_READ | TENON_MAP_WRITE;
@@ -247,7 +247,7 @@ static tenon_status copy_mapped(const char *caller, tenon_stream *stream,
     const tenon_sync after = {.event = tn_sync_event(sync)};
     status = unmap_extent(caller, stream, tensor, mapped, &after);
     if (status != TENON_OK) {
-        /* What failed may have been the event, of a command that is not enqueued then. */
+        /* TENON_ERROR_INCOMPLETE: the unmap was enqueued and only its event is missing. */
         if (status != TENON_ERROR_INCOMPLETE)
             unmap_after_failure(stream, tensor, mapped);
         return status;
@@ -288,7 +288,8 @@ TENON_API tenon_status tenon_tensor_download(tenon_stream *stream, const tenon_t
     return copy(caller, stream, tensor, data, false, sync);
 }
 
-/* What the host shares with the device without mapping is its own once the stream is done. */
+/* Memory that the host shares with the device without mapping is accessible once the stream is
+ * done. */
 static tenon_status wait_for_host(const char *caller, tenon_stream *stream,
                                   const tenon_tensor *tensor, void **pointer,
                                   const tenon_sync *sync)

@@ -7,11 +7,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* CL_MEM_ALLOC_…_INTEL, and what CL_MEM_ALLOC_TYPE_INTEL may be. */
+/* Values of CL_MEM_ALLOC_*_INTEL, and the results of CL_MEM_ALLOC_TYPE_INTEL. */
 enum { ALLOC_TYPE = 0x419A, ALLOC_BASE = 0x419B, ALLOC_SIZE = 0x419C, ALLOC_DEVICE = 0x419D };
 enum { TYPE_HOST = 0x4197, TYPE_DEVICE = 0x4198, TYPE_SHARED = 0x4199 };
 
-/* C has no cast from void * to a function. */
+/* C has no cast from void * to a function pointer. */
 static bool usm_find(cl_platform_id platform, const char *name, void *function, size_t size)
 {
     void *found = clGetExtensionFunctionAddressForPlatform(platform, name);

@@ -1,6 +1,6 @@
-/* Intel's unified shared memory (cl_intel_unified_shared_memory): its functions, and what they know
- * of a pointer. The extension's numbers and functions are declared here, since not every OpenCL
- * header has them. */
+/* Intel's unified shared memory (cl_intel_unified_shared_memory): its functions and pointer
+ * queries. The extension's constants and functions are declared here, since some OpenCL headers
+ * lack them. */
 #ifndef TN_RUNTIME_MEMORY_USM_H
 #define TN_RUNTIME_MEMORY_USM_H
 
@@ -22,15 +22,15 @@ typedef struct tn_usm {
     tn_usm_info info;
 } tn_usm;
 
-/* The functions of a platform that has the extension; false where one is missing. */
+/* Looks up the functions of a platform with the extension. Returns false if one is missing. */
 bool tn_usm_find(cl_platform_id platform, tn_usm *usm);
 
-/* Refuses a pointer that is none of the context's device, and a view that ends beyond its
- * allocation; `end` is the view's, from the pointer. */
+/* Fails if the pointer does not belong to the context's device, or if a view that ends `end` bytes
+ * after the pointer exceeds its allocation. */
 tenon_status tn_usm_check(const char *caller, const char *argument, tenon_context *context,
                           const void *pointer, uint64_t end);
 
-/* Whether the host may use the pointer, too. */
+/* Sets `*result` to true if the host may access the pointer as well. */
 tenon_status tn_usm_is_of_host(const char *caller, tenon_context *context, const void *pointer,
                                bool *result);
 

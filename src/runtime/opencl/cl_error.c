@@ -116,7 +116,7 @@ bool tn_cl_refuses_program(cl_int error)
     }
 }
 
-/* The same of a kernel and its launch. Some drivers compile only there. */
+/* Like tn_cl_refuses_program, for a kernel and its launch: some drivers compile only then. */
 static bool refuses_kernel(cl_int error)
 {
     switch (error) {

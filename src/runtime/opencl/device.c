@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Newer than some headers. */
+/* Missing in some older headers. */
 #ifndef CL_DEVICE_IP_VERSION_INTEL
 #define CL_DEVICE_IP_VERSION_INTEL 0x4250
 #endif
@@ -17,18 +17,17 @@
 #define CL_DEVICE_SUB_GROUP_SIZES_INTEL 0x4108
 #endif
 
-/*
- * What is asked is of two kinds.
+/* There are two kinds of queries.
  *
- * Most is needed: every driver of OpenCL 1.2 has to know it, and a zero in its place would be taken
- * for the truth. Names and versions select the device and tell drivers apart; the sizes of memory
- * and of work-groups are what allocations and launches are held to; extensions say which dialect
- * the compiler speaks. Where such a query fails, the device cannot be read.
+ * Most are required: every OpenCL 1.2 driver must answer them, and a zero in their place would be
+ * taken as the true value. Names and versions identify the device and the driver; sizes of memory
+ * and work-groups limit allocations and launches; extensions tell which dialect the compiler
+ * accepts. If such a query fails, the device cannot be read.
  *
- * The rest are hints, which a driver need not know: what a later version or an extension brought,
- * what one took away again, and what only makes estimates better. CL_INVALID_VALUE leaves them
- * zero. Any other error says nothing about the query, and the device cannot be read either.
- */
+ * The others are hints that a driver may not know: those that a later version or an extension
+ * added, those that a later version removed, and those that only improve estimates.
+ * CL_INVALID_VALUE leaves them zero. Any other error says nothing about the query, so the device
+ * cannot be read either. */
 typedef struct reading {
     const char *caller;
     cl_device_id id;
@@ -56,7 +55,8 @@ static void read_value(reading *r, cl_device_info what, const char *query, bool 
 #define NEED(r, what, value) read_value(r, what, #what, false, value, sizeof *(value))
 #define HINT(r, what, value) read_value(r, what, #what, true, value, sizeof *(value))
 
-/* What is needed and has no fixed size: the caller frees it. NULL, and a status, on failure. */
+/* Reads a required value of variable size, which the caller frees. Returns NULL and sets the
+ * status on failure. */
 static void *read_whole(reading *r, cl_device_info what, const char *query, size_t *size)
 {
     cl_int error;
@@ -89,7 +89,7 @@ static void read_text(reading *r, cl_device_info what, const char *query, char t
 }
 #define NEED_TEXT(r, what, text) read_text(r, what, #what, text)
 
-/* Drivers take no buffer that is too short: a long text is read whole, and then cut. */
+/* Drivers reject a buffer that is too short, so a long text is read whole and then truncated. */
 static tenon_status read_platform_text(const char *caller, cl_platform_id platform,
                                        cl_platform_info what, const char *query, char text[128])
 {
@@ -110,7 +110,7 @@ static tenon_status read_platform_text(const char *caller, cl_platform_id platfo
 tenon_status tn_platform_read(const char *caller, cl_platform_id platform, char name[128],
                               char version[128])
 {
-    /* Without a loader a device may have no platform. */
+    /* If the application does not use a loader, a device may have no platform. */
     snprintf(name, 128, "unnamed platform");
     if (platform == NULL)
         return TENON_OK;
@@ -122,7 +122,8 @@ tenon_status tn_platform_read(const char *caller, cl_platform_id platform, char 
                               "clGetPlatformInfo(CL_PLATFORM_VERSION)", version);
 }
 
-/* Drivers pad names with blanks, and separate extensions by one: a word must match whole. */
+/* Returns true if `words` contains `word` as a whole word. Extensions are separated by one blank,
+ * and names may be padded with blanks. */
 static bool has_word(const char *words, const char *word)
 {
     size_t length = strlen(word);
@@ -132,7 +133,7 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* The extension says that the device can be asked, and of whom it is. */
+/* An extension tells that the vendor's query is supported, and which vendor it is. */
 static const tn_device_kind *read_kind(reading *r, const tn_device *device, const char *words)
 {
     cl_uint major, minor;
@@ -151,7 +152,8 @@ static const tn_device_kind *read_kind(reading *r, const tn_device *device, cons
     return kind != NULL ? kind : tn_device_kind_of_amd(device->info.name);
 }
 
-/* Of the sizes that a kernel may ask for; what the driver does not fill in stays 0. */
+/* Returns the smallest sub-group size that a kernel may request. Entries that the driver does not
+ * fill in stay 0. */
 static uint32_t read_least_sub_group(reading *r)
 {
     size_t sizes[16] = {0}, least = 0;
@@ -184,8 +186,8 @@ static void read_extensions(reading *r, tn_device *device)
     free(words);
 }
 
-/* Since version 5 PoCL keeps what it knows of values that are gone, for those that come to lie
- * there. */
+/* Since version 5, PoCL keeps cached facts about destroyed LLVM values and applies them to new
+ * values at the same address. */
 static bool miscompiles_at_random(const tn_device *device)
 {
     return device->keeps_builds && strtol(device->info.driver_version, NULL, 10) >= 5;
@@ -217,7 +219,7 @@ static void read_memory(reading *r, tn_device *device)
     info->global_memory = global;
     info->max_allocation = allocation;
     info->local_memory = local;
-    /* A CPU shares the host's memory even where the driver says nothing of it. */
+    /* A CPU shares the host's memory even if the driver does not say so. */
     info->unified_memory = unified == CL_TRUE || device->is_cpu;
     device->model.cache_size = device->driver_cache = cache;
     device->address_align = align_bits / 8;
@@ -238,7 +240,7 @@ static void read_units(reading *r, tn_device *device)
     device->info.vector_width_f32 = at_least_one(lanes_f32);
     device->vector_width_f64 = at_least_one(lanes_f64);
     device->has_compiler = compiler == CL_TRUE;
-    /* There may be more dimensions than the three that kernels have. */
+    /* The driver may report more dimensions than the three that kernels use. */
     size_t *sizes =
         read_whole(r, CL_DEVICE_MAX_WORK_ITEM_SIZES, "CL_DEVICE_MAX_WORK_ITEM_SIZES", &size);
     if (sizes != NULL)

@@ -1,4 +1,4 @@
-/* Which devices there are, and which of them a selector names. */
+/* Enumeration of devices, and selection by a selector string. */
 #include "base/sized.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/device.h"
@@ -12,8 +12,8 @@
 typedef struct device_list {
     tenon_device_info *entries;
     uint32_t count, capacity;
-    /* Of the last device that could not be read, which may be the one that is asked for; TENON_OK
-     * where all could. */
+    /* Of the last device that could not be read, which may be the requested one; TENON_OK if all
+     * could be read. */
     tenon_status unread_status;
     cl_int unread_error;
 } device_list;
@@ -36,13 +36,13 @@ static tenon_status out_of_memory(const char *caller)
     return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the list of devices", caller);
 }
 
-/* Whether it is the library that failed, and not a driver: it has no memory left. */
+/* Returns true if the library itself failed (out of memory), not a driver. */
 static bool is_our_own(tenon_status status)
 {
     return status != TENON_OK && tenon_last_cl_error() == CL_SUCCESS;
 }
 
-/* An entry without a device; the note says why. */
+/* Appends an entry without a device; its note gives the reason. */
 static tenon_status append_note(const char *caller, device_list *list, cl_platform_id platform,
                                 const char *what, const char *why)
 {
@@ -59,7 +59,8 @@ static tenon_status append_note(const char *caller, device_list *list, cl_platfo
     return TENON_OK;
 }
 
-/* What is broken is listed as such: whatever one driver says, the others' devices are there. */
+/* Appends an entry for a broken device or platform. One failing driver must not hide the devices
+ * of others. */
 static tenon_status append_broken(const char *caller, device_list *list, cl_platform_id platform,
                                   const char *what, tenon_status status)
 {
@@ -97,7 +98,7 @@ static tenon_status append_platform(const char *caller, device_list *list, unsig
     static const char what[] = "no device";
     cl_uint count = 0;
     cl_int error = clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, NULL, &count);
-    /* Mesa has platforms without a device: they are listed, and the search goes on. */
+    /* Mesa has platforms without a device: they are listed, and the enumeration continues. */
     if (error == CL_DEVICE_NOT_FOUND || (error == CL_SUCCESS && count == 0))
         return append_note(caller, list, platform, what,
                            error != CL_SUCCESS ? tn_cl_error_string(error) : "the list is empty");
@@ -119,7 +120,7 @@ static tenon_status append_all(const char *caller, device_list *list)
     cl_uint count = 0;
     TN_TRY(tn_opencl_load(caller));
     cl_int error = clGetPlatformIDs(0, NULL, &count);
-    /* A loader without any platform says so by an error of its own. */
+    /* A loader without any platform returns CL_PLATFORM_NOT_FOUND_KHR. */
     if (error == -1001 || (error == CL_SUCCESS && count == 0))
         return TENON_OK;
     TN_CL_TRY(caller, "clGetPlatformIDs", error);
@@ -135,7 +136,7 @@ static tenon_status append_all(const char *caller, device_list *list)
     return status;
 }
 
-/* Fills a list that the caller frees, on failure too. */
+/* Fills the list. The caller frees it, even after a failure. */
 static tenon_status enumerate(const char *caller, device_list *list)
 {
     tn_kept_message kept;
@@ -144,7 +145,7 @@ static tenon_status enumerate(const char *caller, device_list *list)
     return tn_message_end(&kept, append_all(caller, list));
 }
 
-/* Entries are as far apart as the caller's struct is large. */
+/* The stride between entries is the size of the caller's struct. */
 static void give_all(const device_list *list, tenon_device_info *infos, uint32_t capacity)
 {
     const uint32_t size = capacity > 0 ? infos->struct_size : 0;
@@ -173,7 +174,7 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
     return status;
 }
 
-/* Whether `text` contains `fragment`, in any case. */
+/* Returns true if `text` contains `fragment`, ignoring case. */
 static bool contains(const char *text, const char *fragment)
 {
     size_t length = strlen(fragment);
@@ -240,7 +241,7 @@ static const tenon_device_info *device_list_find(const device_list *list, const 
     return first_of_type(list, CL_DEVICE_TYPE_ALL);
 }
 
-/* Of a device that could not be read nobody knows whether it would have matched. */
+/* If a device could not be read, its status is returned, since it might have matched. */
 static tenon_status fail_not_found(const char *caller, const device_list *list,
                                    const char *selector)
 {

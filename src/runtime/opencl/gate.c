@@ -4,11 +4,11 @@
 #include "base/status.h"
 #include "runtime/context/process_end.h"
 
-/* Nobody holds a lock here, so that an exit within a signal handler cannot wait for the thread that
- * it has interrupted: whoever waits looks again after this time. */
+/* Polling interval in nanoseconds. No lock is used here, so that exit inside a signal handler
+ * cannot wait for the thread that it interrupted. */
 #define LOOK_AGAIN UINT64_C(500000)
 
-/* Entries that have not left are in the lower half, all entries so far in the upper half. */
+/* The lower half counts the entries that have not left, the upper half all entries so far. */
 #define ENTRY  ((UINT64_C(1) << 32) + 1)
 #define WITHIN UINT64_C(0xffffffff)
 

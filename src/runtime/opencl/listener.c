@@ -9,10 +9,10 @@ struct tn_listener {
     tn_listener *next;
     uintptr_t number;
     void *who;
-    unsigned within; /* how many callbacks */
+    unsigned within; /* number of callbacks inside */
 };
 
-/* Of all listeners. */
+/* Guards all listeners. */
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_condition left = TN_CONDITION_INIT;
 static tn_listener *all;
@@ -32,10 +32,10 @@ tn_listener *tn_listener_begin(void *who)
 
 void *tn_listener_number(const tn_listener *listener)
 {
-    return (void *)listener->number; /* never followed */
+    return (void *)listener->number; /* never dereferenced */
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static tn_listener *listener_find(const void *number)
 {
     tn_listener *listener = all;

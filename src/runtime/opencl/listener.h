@@ -1,30 +1,30 @@
-/*
- * Who listens to a driver's callbacks. A driver may keep what it is given for longer than we do (a
- * context's callback as long as anybody holds the OpenCL context), so that it gets a number in
- * place of an address: a listener that has ended is not found any more.
- */
+/* Listeners for a driver's callbacks. A driver may keep a callback's user data longer than Tenon
+ * keeps the object (a context's callback lives as long as anybody holds the OpenCL context). The
+ * driver is therefore given a number instead of an address, and a listener that has ended is no
+ * longer found. */
 #ifndef TN_RUNTIME_OPENCL_LISTENER_H
 #define TN_RUNTIME_OPENCL_LISTENER_H
 
 typedef struct tn_listener tn_listener;
 
-/* `who` hears of it. NULL without memory. */
+/* Registers `who` as a listener. Returns NULL if memory is short. */
 tn_listener *tn_listener_begin(void *who);
 
-/* What the driver is given. */
+/* Returns the number to give to the driver as user data. */
 void *tn_listener_number(const tn_listener *listener);
 
-/* In the driver's callback: who listens, until left; NULL where it has ended. */
+/* Called inside the driver's callback: returns `who`, which stays valid until tn_listener_leave;
+ * NULL if the listener has ended. */
 void *tn_listener_enter(void *number);
 void tn_listener_leave(void *number);
 
-/* Waits until nobody is within. */
+/* Waits until no callback is inside. */
 void tn_listener_wait(tn_listener *listener);
 
-/* Nobody enters any more; who is within may go on. */
+/* Lets no further callback enter; callbacks that are inside may finish. */
 void tn_listener_stop(tn_listener *listener);
 
-/* Stops, waits and frees. NULL is allowed. */
+/* Stops the listener, waits for its callbacks and frees it. NULL is allowed. */
 void tn_listener_end(tn_listener *listener);
 
 #endif

@@ -6,8 +6,8 @@
 #include "runtime/opencl/gate.h"
 #include "runtime/context/process_end.h"
 
-/* The loader loads the drivers when it is first asked for them: their exit handlers come before
- * ours. */
+/* The loader loads the drivers at its first query. Their exit handlers must be registered before
+ * Tenon's. */
 static void begin(void)
 {
     cl_uint count;
@@ -36,7 +36,7 @@ tenon_status tn_opencl_load(const char *caller)
 tn_opencl_functions tn_opencl;
 
 static tn_once once = TN_ONCE_INIT;
-static char why_not[256]; /* "" where all functions were found */
+static char why_not[256]; /* empty if all functions were found */
 static const char *remedy = "";
 
 #if defined(__APPLE__)
@@ -47,7 +47,8 @@ static const char *const names[] = {"OpenCL.dll"};
 static const char *const names[] = {"libOpenCL.so.1", "libOpenCL.so"};
 #endif
 
-/* What the first of the names failed with is why there is none. */
+/* Opens the first loader that is found. If there is none, the error of the first name is the
+ * reason. */
 static void *open_loader(void)
 {
     void *loader = NULL;
@@ -58,8 +59,8 @@ static void *open_loader(void)
     return loader;
 }
 
-/* Objects must come from and go to one and the same OpenCL: that of the application, where it has
- * one linked or preloaded, and each function of it that was replaced there. */
+/* All objects must belong to one OpenCL. If the application has linked or preloaded one, its
+ * functions are used, including each one that was replaced there. */
 static void *opencl_find(void *program, void *loader, const char *name)
 {
     void *found = program != NULL ? tn_library_find(program, name) : NULL;
@@ -76,7 +77,8 @@ static void load(void)
     }
 #define TAKE(name)                                                                                 \
     found = opencl_find(program, loader, #name);                                                   \
-    memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function */
+    memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function      \
+                                                    * pointer */
 #define NEED(name)                                                                                 \
     TAKE(name)                                                                                     \
     if (found == NULL && why_not[0] == '\0')                                                       \

@@ -1,7 +1,6 @@
-/*
- * OpenCL's functions, called by their own names: here these stand for pointers, which are found in
- * the OpenCL loader at the first use, so that an application starts where there is none. Who calls
- * OpenCL includes this; a call without it does not link.
+/* OpenCL functions under their own names. Macros map each name to a function pointer that is
+ * looked up in the OpenCL loader at first use, so that an application also starts on a machine
+ * without a loader. Every caller of OpenCL includes this header; a call without it does not link.
  */
 #ifndef TN_RUNTIME_OPENCL_OPENCL_H
 #define TN_RUNTIME_OPENCL_OPENCL_H
@@ -10,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* All that the library calls; a new one goes here and into the list of names below. OpenCL 1.2 has
- * them. */
+/* All functions that the library calls, all in OpenCL 1.2. Add a new one here and to the macros
+ * below. */
 #define TN_OPENCL_FUNCTIONS(X)                                                                     \
     X(clBuildProgram)                                                                              \
     X(clCreateBuffer)                                                                              \
@@ -57,7 +56,7 @@
     X(clSetKernelArg)                                                                              \
     X(clWaitForEvents)
 
-/* Of OpenCL 2.0; a loader may lack them. */
+/* Functions of OpenCL 2.0, which a loader may lack. */
 #define TN_OPENCL_SVM_FUNCTIONS(X)                                                                 \
     X(clEnqueueSVMMap)                                                                             \
     X(clEnqueueSVMMemcpy)                                                                          \
@@ -65,8 +64,8 @@
     X(clSetKernelArgSVMPointer)
 
 #ifdef __GNUC__
-/* The call that OpenCL 2.0 put in the place of clCreateCommandQueue does not exist in 1.2, the
- * floor. */
+/* clCreateCommandQueue is deprecated, but its successor in OpenCL 2.0 does not exist in 1.2, the
+ * minimum that Tenon supports. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 #endif
@@ -82,18 +81,18 @@ typedef struct tn_opencl_functions {
 
 extern tn_opencl_functions tn_opencl;
 
-/* What to do where OpenCL, or every driver of it, is missing. */
+/* Advice for users without an OpenCL loader, or without any driver. */
 #define TN_INSTALL_DRIVER "install an OpenCL driver (on Debian, for CPUs: pocl-opencl-icd)"
 #define TN_INSTALL_LOADER                                                                          \
     "install OpenCL's loader (on Debian: ocl-icd-libopencl1) and a driver (for CPUs: "             \
     "pocl-opencl-icd)"
 
-/* Finds the functions; whatever gives or takes an OpenCL object without a context of ours calls it
- * first. Cheap after the first time. TENON_OK, or TENON_ERROR_NO_OPENCL with the reason, then and
- * ever after. */
+/* Looks the functions up. Every function that takes or gives an OpenCL object without a Tenon
+ * context calls it first. Cheap after the first call. Returns TENON_OK, or TENON_ERROR_NO_OPENCL
+ * with the reason; the result never changes. */
 tenon_status tn_opencl_load(const char *caller);
 
-/* Whether the loader has the functions for shared virtual memory. */
+/* Returns true if the loader has the functions for shared virtual memory. */
 bool tn_opencl_has_svm(void);
 
 #ifndef TN_OPENCL_BY_NAME

@@ -38,8 +38,8 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
     tn_mutex_unlock(&known->lock);
 }
 
-/* Reads what was stored: the way, -1 where the device lacks it, and the reason in a line of its
- * own. Takes any text. */
+/* Parses the stored text: the index of the options, -1 if the device lacks the capability, and the
+ * reason on a line of its own. Accepts any text. */
 static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
 {
     int way, length = 0;
@@ -54,7 +54,7 @@ static bool read_result(tenon_capability capability, const char *text, tn_capabi
         .way = way,
         .options = way >= 0 ? tn_trials[capability].options[way] : NULL,
     };
-    /* A line that holds no types has a dash. */
+    /* A dash means that there are no types. */
     snprintf(result->types, sizeof result->types, "%.7s", types[0] != '-' ? types : "");
     snprintf(result->reason, sizeof result->reason, "%s", text + length + 1);
     return true;
@@ -64,7 +64,7 @@ static bool recall_trial(tenon_context *context, const char *key, tenon_capabili
                          tn_capability_result *result)
 {
     size_t size;
-    char *text = key != NULL ? tn_store_get(context->store, TN_STORE_TRIAL, key, &size) : NULL;
+    char *text = key != NULL ? tn_store_get(context->kept.store, TN_STORE_TRIAL, key, &size) : NULL;
     const bool found = text != NULL && read_result(capability, text, result);
     free(text);
     return found;
@@ -78,12 +78,12 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     const int length =
         snprintf(text, sizeof text, "way %d types %s\n%s", result->available ? result->way : -1,
                  result->types[0] != '\0' ? result->types : "-", result->reason);
-    tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
-/* How many processes have to end during a trial before it is not made for a time. Without f64 and
- * f16 calls of these types would be refused, without fma results have other bits; the three try
- * plain OpenCL C, which ends no process as a rule. */
+/* Returns how many processes must end during a trial before it is disabled for a time. Without f64
+ * or f16, calls of these types would be rejected, and without fma results would have other bits.
+ * These three trials are plain OpenCL C, which rarely crashes a process. */
 static unsigned least_to_bar(tenon_capability capability)
 {
     switch (capability) {
@@ -97,7 +97,7 @@ static unsigned least_to_bar(tenon_capability capability)
     }
 }
 
-/* In the validation context, which has been entered. */
+/* The caller has entered the validation context. */
 static tenon_status run_trial(tenon_context *context, tenon_stream *stream, const char *key,
                               tenon_capability capability, tn_capability_result *result)
 {
@@ -129,7 +129,7 @@ static tenon_status find_in_validation(tenon_context *context, const char *key,
     tenon_status status = TENON_OK;
     tenon_stream *stream;
     TN_TRY(tn_validation_enter(context, &stream));
-    /* Another thread may have found out while this one waited for the validation context. */
+    /* Another thread may have run the trial while this one waited for the validation context. */
     if (!get_known(known, capability, result) &&
         (status = run_trial(context, stream, key, capability, result)) == TENON_OK)
         set_known(known, capability, result);
@@ -159,9 +159,9 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
     return status;
 }
 
-/* What is known of a capability, by a trial where it is not known yet. Fails where the trial cannot
- * be made: then nothing is known, and the next one to ask tries again. The message of that is for
- * the caller of `operation`; with NULL nobody is told. */
+/* Returns the result for a capability, running its trial if necessary. Fails if the trial cannot
+ * be carried out; nothing is then recorded, and the next call tries again. The error message names
+ * `caller`; with NULL no message is left. */
 static tenon_status find_out(const char *caller, tenon_context *context,
                              tenon_capability capability, tn_capability_result *result)
 {
@@ -255,7 +255,7 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
     return true;
 }
 
-/* Whether these are options of a kernel of f64, for a driver whose exp of f64 is off. */
+/* Returns true for options of an f64 kernel if the driver's f64 exp is inaccurate. */
 static bool want_own_exp(tenon_context *context, const char *options)
 {
     static const char type[] = "-DTENON_DTYPE=1";
@@ -268,11 +268,11 @@ static char *build_options(tenon_context *context, const char *first, char optio
                            const char *format, va_list arguments)
 {
     const bool fma = tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA);
-    /* CPUs' drivers compute some functions lane by lane, which no trial would tell reliably. */
+    /* CPU drivers compute some functions lane by lane, which no trial could detect reliably. */
     const char *cpu = context->device.is_cpu ? "-DTENON_CPU=1 " : "";
     const char *math = fma && context->device.is_cpu ? "-DTENON_VECTOR_MATH=1 " : "";
     const uint32_t sub_group = context->device.least_sub_group;
-    const uint32_t salt = context->rebuild_salt;
+    const uint32_t salt = context->programs.rebuild_salt;
     int used = snprintf(options, 512, "%s -DTENON_HW_FMA=%d %s%s", first, fma, cpu, math);
     if (sub_group > 0)
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_SUB_GROUP=%u ", sub_group);

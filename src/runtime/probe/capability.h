@@ -1,4 +1,5 @@
-/* Capabilities, found by compiling and running a tiny kernel in the validation context. */
+/* Device capabilities, determined by compiling and running a small kernel in the validation
+ * context. */
 #ifndef TN_RUNTIME_PROBE_CAPABILITY_H
 #define TN_RUNTIME_PROBE_CAPABILITY_H
 
@@ -7,55 +8,75 @@
 #include <tenon/context.h>
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
-/* Whether the device has the capability; runs the trial where it has not run yet. A trial that
- * cannot even be made (no memory, say) counts as absent this time, and is tried again the next.
- * Keeps the thread's last error. */
+/* The number of capabilities. */
+enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
+
+typedef struct tn_capability_result {
+    bool known, available;
+    bool told;           /* reported by the compiler, so it need not be measured */
+    int way;             /* index of the trial's options that passed */
+    char types[8];       /* of a matrix unit: the types of the trial with correct results */
+    const char *options; /* the options that passed; static */
+    char reason[256];
+} tn_capability_result;
+
+typedef struct tn_capabilities {
+    tn_mutex lock;
+    tn_capability_result results[TN_CAPABILITY_COUNT];
+    atomic_uint unmade; /* number of trials that could not be carried out */
+} tn_capabilities;
+
+/* Returns true if the device has the capability; runs the trial at the first call. A trial that
+ * cannot be carried out (out of memory, say) counts as absent this time and is repeated at the
+ * next call. Preserves the thread's last error. */
 bool tn_context_has(tenon_context *context, tenon_capability capability);
 
-/* The same for a caller who is told that the device lacks something: fails, with the trial's
- * status, where the trial cannot be made. */
+/* Like tn_context_has, for a caller that reports a missing capability: fails with the trial's
+ * status if the trial cannot be carried out. */
 tenon_status tn_context_try(const char *caller, tenon_context *context, tenon_capability capability,
                             bool *available);
 
-/* How many trials could not be made so far. What is chosen while the number grows may be less than
- * the device can do, and must not be kept. */
+/* Returns the number of trials so far that could not be carried out. A choice made while the
+ * number increases may ignore a capability and must not be stored. */
 unsigned tn_capabilities_unmade(tenon_context *context);
 
-/* In which form the device has the capability: 0, or 1 for the second of AMD_WMMA (that of gfx12),
- * of INTEL_MATRIX (of sub-groups of 8) and of F64 (with Tenon's own exp), say; -1 where it has it
- * not. */
+/* Returns the form of the capability: 0 for the first; 1 for the second of AMD_WMMA (gfx12),
+ * INTEL_MATRIX (sub-groups of 8) or F64 (with Tenon's own exp), for example; -1 if it is absent. */
 int tn_capability_form(tenon_context *context, tenon_capability capability);
 
-/* Whether a matrix unit has a type, by its number in kernels (TENON_UNIT_TYPE). */
+/* Returns true if a matrix unit supports a type, given by its number in kernels (TENON_UNIT_TYPE).
+ */
 bool tn_capability_has_type(tenon_context *context, tenon_capability capability, int type);
 
-/* In place of a trial: the device has it, by the options that are tried first (0) or next (1); or
- * has it not (-1). */
+/* Sets the result without a trial: present in the first form (0) or the second (1), or absent
+ * (-1). */
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form);
 
-/* A kernel `trial` that a capability is tried with. */
+/* The build of a capability's trial kernel. */
 typedef struct tn_trial_build {
     const char *source;
     char options[160];
-    uint32_t items; /* of its one work-group */
+    uint32_t items; /* size of its only work-group */
 } tn_trial_build;
 
-/* Those of a capability by their number; false past the last one, and where the device lacks it. */
+/* Returns the trial build of a capability by its number; false past the last one, or if the device
+ * lacks the capability. */
 bool tn_capability_trial(tenon_context *context, tenon_capability capability, uint32_t number,
                          tn_trial_build *out);
 
-/* The compiler's options that every kernel gets, then those of `format`: "-cl-std=CL1.2
- * -DTENON_HW_FMA=1 …". Returns `options`. */
+/* Writes the options that every kernel gets, then those of `format`: "-cl-std=CL1.2
+ * -DTENON_HW_FMA=1 ...". Returns `options`. */
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
     TN_PRINTF(3, 4);
 
 char *tn_build_options_list(tenon_context *context, char options[512], const char *format,
                             va_list arguments);
 
-/* The same with the options of a capability's trial in place of -cl-std=CL1.2, where the device has
- * the capability. */
+/* Like tn_build_options, with the options of a capability's trial instead of -cl-std=CL1.2 if the
+ * device has the capability. */
 char *tn_build_options_with(tenon_context *context, tenon_capability capability, char options[512],
                             const char *format, ...) TN_PRINTF(4, 5);
 

@@ -18,7 +18,7 @@ uint32_t tn_trial_items(const tn_trial *t)
     return t->items != 0 ? t->items : TN_TRIAL_ITEMS;
 }
 
-/* Launches one of the trial's kernels on a tensor of results, and waits. */
+/* Launches one kernel of the trial on a tensor of results, and waits. */
 static tenon_status capability_run_launch(tenon_stream *stream, const tn_trial *t,
                                           const char *options, const char *kernel,
                                           const tenon_tensor *results)
@@ -46,7 +46,7 @@ static tenon_status capability_run_launch(tenon_stream *stream, const tn_trial *
     return status;
 }
 
-/* What every work-item found, of args.h's answers; TRIAL_WRONG where they differ. */
+/* Returns the answer of all work-items (see args.h); TRIAL_WRONG if they differ. */
 static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const char *options,
                                const char *kernel, int32_t *answer)
 {
@@ -69,7 +69,7 @@ static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const ch
     return status;
 }
 
-/* Shortens *nanoseconds to what one run of a kernel takes. */
+/* Lowers *nanoseconds to the time of one run of a kernel if that is shorter. */
 static tenon_status time_run(tenon_stream *stream, const tn_trial *t, const char *kernel,
                              double *nanoseconds)
 {
@@ -82,9 +82,10 @@ static tenon_status time_run(tenon_stream *stream, const tn_trial *t, const char
     return TENON_OK;
 }
 
-/* Other work on the machine makes runs long, some in a row, and never short: so the least time of
- * both counts, they take turns, and an fma that looks slow is given more of them. Both launch as
- * well, which only brings the ratio of an emulated fma (20 and more) down. */
+/* Other work on the machine makes some runs longer, often several in a row, and none shorter. So
+ * the minimum of each kernel counts, the two alternate, and an fma that looks slow gets more runs.
+ * Launch overhead is included in both, which only reduces the ratio of an emulated fma (20 and
+ * more). */
 tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *result)
 {
     tn_trial timed = tn_trials[TENON_CAPABILITY_HARDWARE_FMA];
@@ -106,13 +107,13 @@ tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *
 
 static void keep_failure(tn_capability_result *result)
 {
-    /* The first lines tell; a build log goes on for pages. */
+    /* The first lines are enough: a build log can be pages long. */
     snprintf(result->reason, sizeof result->reason, "%s", tenon_last_error());
     result->available = false;
 }
 
-/* A failure that would come again is what the trial found; any other is returned, and nothing has
- * been found. */
+/* A failure that would recur is the trial's result. Any other is returned, and nothing is
+ * concluded. */
 static tenon_status take_failure(tn_capability_result *result, tenon_status status)
 {
     if (status == TENON_OK)
@@ -121,8 +122,8 @@ static tenon_status take_failure(tn_capability_result *result, tenon_status stat
     return tn_failure_lasts(status) ? TENON_OK : status;
 }
 
-/* What spoils the validation context is not there, and costs nothing else its trial: `*stream` is
- * then the stream of the next context. */
+/* If the trial made the validation context unusable, the capability is absent, and other trials
+ * are not affected: `*stream` is then the stream of the new context. */
 static tenon_status take_spoilt(tenon_stream **stream, tn_capability_result *result,
                                 tenon_status status)
 {
@@ -134,7 +135,7 @@ static tenon_status take_spoilt(tenon_stream **stream, tn_capability_result *res
     return TENON_OK;
 }
 
-/* One build of a trial: whether it comes out right, and else why not. */
+/* Runs one build of a trial. The result says whether it passed, and if not, why. */
 static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const char *options,
                               tn_capability_result *result)
 {
@@ -161,8 +162,8 @@ void tn_trial_options(const tn_trial *t, int way, char type, char options[160])
              t->further[TN_TRIAL_FORM(way)], type);
 }
 
-/* The types of a matrix unit, each for itself: the device has the unit where one is right. The
- * reason is that of the first that is not. */
+/* Tries each type of a matrix unit separately. The device has the unit if one passes. The reason
+ * is that of the first failing type. */
 static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
                               tn_capability_result *result)
 {

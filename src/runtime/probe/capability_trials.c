@@ -8,8 +8,8 @@ static const char *never_ruled_out(const tn_device *device)
     return NULL;
 }
 
-/* NVIDIA's compiler takes half arithmetic without saying so. Others are not made to fail: PoCL's
- * writes to stderr. */
+/* NVIDIA's compiler accepts half arithmetic without listing the extension. Other drivers are not
+ * tried, since PoCL's compiler prints its errors to stderr. */
 static const char *without_f16(const tn_device *device)
 {
     return device->speaks_f16 || device->speaks_nvidia ? NULL
@@ -59,7 +59,7 @@ static const char *without_intel_matrix(const tn_device *device)
         .name = (title), .source = (kernel), .options = {__VA_ARGS__}, .ruled_out = (rules_out),   \
         .found = (when_found)                                                                      \
     }
-/* Of a matrix unit; `first` and `second` tell the trial which its two forms are. */
+/* The trial of a matrix unit; `first` and `second` are the options of its two forms. */
 #define UNIT_TRIAL(title, rules_out, version, first, second, all_types)                            \
     {                                                                                              \
         .name = (title), .source = "capability/matrix",                                            \
@@ -68,9 +68,9 @@ static const char *without_intel_matrix(const tn_device *device)
         .types = (all_types)                                                                       \
     }
 
-/* Intel's in sub-groups of 16, then of 8: with all registers of two threads for one, since the sums
- * and factors of a block do not fit half of them, and with block reads, of 16 first with those of
- * two dimensions; then without. */
+/* Intel's units with sub-groups of 16, then of 8. First with the registers of two threads for one,
+ * since the sums and factors of a block do not fit into half of them, and with block reads (for
+ * sub-groups of 16, two-dimensional ones first); then without. */
 #define XMX_REGISTERS " -cl-intel-256-GRF-per-thread -DTENON_BLOCK_READ=1"
 #define XMX_WAYS(version)                                                                          \
     version XMX_REGISTERS " -DTENON_BLOCK_2D=1", version XMX_REGISTERS, version XMX_REGISTERS,     \

@@ -1,56 +1,57 @@
-/* How each capability is tried. */
+/* The table of trials, one per capability. */
 #ifndef TN_RUNTIME_PROBE_CAPABILITY_TRIALS_H
 #define TN_RUNTIME_PROBE_CAPABILITY_TRIALS_H
 
 #include "runtime/context/context.h"
 #include "runtime/opencl/device.h"
 
-/* The language that kernels are written in, unless they use what came later. */
+/* The language version of kernels that use no later features. */
 #define TN_LEAST_VERSION "-cl-std=CL1.2"
 
-/* Work-items of a trial that says nothing else: one warp, and a multiple of every sub-group size
- * there is. */
+/* Default work-group size of a trial: one warp, and a multiple of every sub-group size. */
 #define TN_TRIAL_ITEMS 32
-/* AMD's matrix units have 64 work-items, and wgmma takes 128 for one product. */
+/* Maximum work-group size: AMD's matrix units use 64 work-items, wgmma uses 128. */
 #define TN_MOST_TRIAL_ITEMS 128
 
-/* Ways to build a trial: those with an even number are the first form of the capability, the others
- * the second. */
+/* Maximum number of option sets of a trial. Even indices are the first form of the capability, odd
+ * ones the second. */
 #define TN_TRIAL_WAYS    18
 #define TN_TRIAL_FORM(w) ((w) % 2)
 
 typedef struct tn_trial {
     const char *name;
     const char *source;
-    /* Tried in turn until one works, which kernels are then built with; NULL ends them. */
+    /* Tried in order until one passes; kernels are then built with it. NULL ends the list. */
     const char *options[TN_TRIAL_WAYS];
-    const char *(*ruled_out)(const tn_device *device); /* why it need not be tried, or NULL */
+    const char *(*ruled_out)(const tn_device *device); /* returns why no trial is needed, or NULL */
     const char *found;
-    uint32_t items;         /* of the work-group; 0: TN_TRIAL_ITEMS */
-    uint32_t beside;        /* words of memory behind the results, for the kernel's own use */
-    size_t local_argument;  /* bytes of a __local argument; 0: there is none */
-    const char *further[2]; /* options of the trial alone: of the first form, and of the second */
-    const char *types; /* of matrix/layout.h, each a digit: all are tried; NULL: there are none */
+    uint32_t items;         /* work-group size; 0: TN_TRIAL_ITEMS */
+    uint32_t beside;        /* 32-bit words after the results, as scratch memory of the kernel */
+    size_t local_argument;  /* bytes of a __local argument; 0: none */
+    const char *further[2]; /* additional options of the trial alone, for the first and the second
+                             * form */
+    const char *types; /* digits, each a type of matrix/layout.h, all of which are tried; NULL: no
+                        * types */
 } tn_trial;
 
 extern const tn_trial tn_trials[TN_CAPABILITY_COUNT];
 
-/* Tries a capability in the validation context that `stream` is of, which may be another afterwards
- * (tn_validation_renewed). Fails where the trial cannot be made. */
+/* Tries a capability in the validation context of `stream`, which may have been replaced
+ * afterwards (tn_validation_renewed). Fails if the trial cannot be carried out. */
 tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
                           tn_capability_result *result);
 
-/* Builds a trial with these options and runs it: whether it comes out right, and else why not.
- * Fails where that cannot be found out now. `*stream` as above. */
+/* Builds and runs a trial with these options. The result says whether it passed, and if not, why.
+ * Fails if this cannot be determined now. `*stream` as for tn_trial_run. */
 tenon_status tn_trial_try(tenon_stream **stream, const tn_trial *trial, const char *options,
                           tn_capability_result *result);
 
-/* Work-items of its one work-group; and the options of one type of a matrix unit's. */
+/* Return the work-group size of a trial, and the options of one type of a matrix unit's trial. */
 uint32_t tn_trial_items(const tn_trial *trial);
 void tn_trial_options(const tn_trial *trial, int way, char type, char options[160]);
 
-/* Times fma against a multiply and an add, in the validation context that `stream` is of: what is
- * done where the compiler does not say whether fma is an instruction. */
+/* Times fma against a multiply and an add in the validation context of `stream`, for compilers
+ * that do not report whether fma is an instruction. */
 tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *result);
 
 #endif

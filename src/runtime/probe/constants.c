@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a doubling that a factor is rounded to; within one step the table is right. */
+/* Rounding of factors: steps per power of two. Within one step the table's value is kept. */
 #define STEPS      4
 #define MOST_STEPS 24
 /* Shares are rounded to eighths. */
 #define SHARE_STEPS 8
-/* Bytes: no text that says more is believed. */
+/* In bytes; a stored text with a larger cache is rejected. */
 #define MOST_CACHE 1e15
-/* Of the device's memory, for measuring. */
+/* Fraction of the device's memory that is used to measure. */
 #define MEMORY_SHARE 16
 
 static double rounded(double factor)
@@ -82,10 +82,10 @@ bool tn_constants_parse(const char *text, tn_host_speed *speed)
 static bool recall(tenon_context *context, const char *key, tn_host_speed *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_constants_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
@@ -105,23 +105,24 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
     char text[TN_CONSTANTS_TEXT];
-    /* What could not be read for want of memory is not decided anew. */
-    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
+    /* If an entry exists but could not be read for lack of memory, nothing is measured. */
+    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
-    tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
                 length - 1, text, 1e-6 * (double)(tn_now() - began));
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
 }
 
-/* A test's processor, which keeps nothing. */
+/* Returns true for an imaginary processor of a test, which stores nothing. */
 static bool is_imaginary(const tenon_context *context)
 {
     return context->cl == NULL && context->constants.take != NULL;
 }
 
-/* The table whose numbers are to be replaced; NULL where they stay, or have been. */
+/* Returns the table whose constants are to be replaced; NULL if they are kept or already replaced.
+ */
 static const tn_device_kind *table_of(tenon_context *context)
 {
     tn_mutex_lock(&context->slot_lock);
@@ -129,14 +130,14 @@ static const tn_device_kind *table_of(tenon_context *context)
         atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
     tn_mutex_unlock(&context->slot_lock);
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
-                         (context->store != NULL || is_imaginary(context)) &&
-                         context->measurements != TENON_MEASUREMENTS_NONE;
+                         (context->kept.store != NULL || is_imaginary(context)) &&
+                         context->policy.measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
 }
 
 bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
 {
-    char *key = context->store != NULL
+    char *key = context->kept.store != NULL
                     ? tn_identity_machine_key(context, "constants of the processor")
                     : NULL;
     const bool found = key != NULL && recall(context, key, speed);
@@ -144,8 +145,8 @@ bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
     return found;
 }
 
-/* One thread measures; those that waited for it find what it has kept. Fails where nothing can be
- * found out now. */
+/* One thread measures; threads that waited for it read its stored result. Fails if nothing can be
+ * determined now. */
 static tenon_status constants_find(tenon_context *context, const tn_device_kind *table,
                                    tn_host_speed *speed, bool *found)
 {
@@ -167,8 +168,8 @@ static tenon_status constants_find(tenon_context *context, const tn_device_kind 
     return status;
 }
 
-/* The first one counts; NULL: the kind stays that of the table. A cache size of 0 leaves the
- * driver's. */
+/* Sets the constants; only the first call has an effect. With `own` NULL the table's kind is kept.
+ * A `cache_size` of 0 keeps the driver's. */
 static void settle(tenon_context *context, const tn_device_kind *own, uint64_t cache_size)
 {
     tn_mutex_lock(&context->slot_lock);
@@ -210,7 +211,7 @@ static void settle_gpu(tenon_context *context)
     settle(context, found ? &own : NULL, 0);
 }
 
-/* A validation context has its owner's, which settles them before it lets anything be chosen. */
+/* A validation context uses its owner's constants, which are set before anything is selected. */
 void tn_constants_need(tenon_context *context)
 {
     if (context->owner != NULL)

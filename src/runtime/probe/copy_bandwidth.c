@@ -14,23 +14,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Bytes of each buffer: more than the last cache of any GPU, and a part of a small device's
- * memory. */
+/* Bytes per buffer: more than the last-level cache of any GPU, but only a fraction of a small
+ * device's memory. */
 #define MOST_BYTES   ((uint64_t)256 << 20)
 #define LEAST_BYTES  ((uint64_t)4 << 20)
 #define MEMORY_SHARE 32
-/* What a work-item copies. */
+/* Bytes that a work-item copies. */
 #define ITEM_BYTES 64
 
 bool tn_copy_bandwidth_applies(const tenon_context *context)
 {
     const tn_device *device = &context->device;
     return !device->is_cpu && (device->info.type & CL_DEVICE_TYPE_CPU) == 0 &&
-           context->cl != NULL && context->store != NULL &&
-           context->measurements != TENON_MEASUREMENTS_NONE;
+           context->cl != NULL && context->kept.store != NULL &&
+           context->policy.measurements != TENON_MEASUREMENTS_NONE;
 }
 
-/* What copies on a device. */
+/* Resources for the copies. */
 typedef struct copier {
     tenon_stream *stream;
     tn_recording recording;
@@ -102,16 +102,15 @@ bool tn_copy_bandwidth_parse(const char *text, double *speed)
 static bool recall(tenon_context *context, const char *key, double *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_copy_bandwidth_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
 
-/* A kernel that ends the process is not run by every next one: that is what the crash guard is
- * for. */
+/* Guarded, so that a kernel that crashes the process is not run again by every later process. */
 static bool measure(tenon_context *context, tenon_stream *stream, const char *key, double *speed)
 {
     const tn_copy_probe *imaginary = context->constants.probe;
@@ -131,11 +130,11 @@ static bool measure_and_keep(tenon_context *context, tenon_stream *stream, const
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
     char text[64];
-    if (tn_store_has(context->store, TN_STORE_CONSTANTS, key) ||
+    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) ||
         !measure(context, stream, key, speed))
         return false;
     const int length = snprintf(text, sizeof text, "copy %.4g\n", *speed);
-    tn_store_put(context->store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the GPU's copy bandwidth: %.4g GB/s, measured in %.1f ms",
                 *speed, 1e-6 * (double)(tn_now() - began));
     return tn_copy_bandwidth_parse(text, speed); /* with the digits that the next process reads */

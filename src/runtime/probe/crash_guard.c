@@ -5,24 +5,24 @@
 #include <time.h>
 
 struct tn_guard {
-    tn_guard *next;  /* of the process's */
-    tn_guard *outer; /* of this thread, set aside until this one ends */
+    tn_guard *next;  /* next guard of the process */
+    tn_guard *outer; /* enclosing guard of this thread, set aside until this one ends */
     bool is_set_aside;
     tn_store *store;
     char *key;
-    tn_crash_record mark, before; /* before.strikes is 0: there was none */
+    tn_crash_record mark, before; /* before.strikes is 0 if there was no record */
 };
 
-/* Marks are of the process, which ends as a whole. The lock is held while a mark is written, so
- * that none is set behind the back of tn_crash_guard_withdraw_all. */
+/* Records belong to the process, which ends as a whole. The lock is held while a record is
+ * written, so that none is set after tn_crash_guard_withdraw_all. */
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_guard *guards;
 static atomic_bool is_over;
-static _Atomic int64_t process; /* the number of the one that sets marks; 0: none has */
+static _Atomic int64_t process; /* ID of the process that sets records; 0: none yet */
 static _Thread_local tn_guard *innermost;
 
-/* Whether this process may set marks: a child that was forked from one that does may not, since its
- * copy of the lock may be held for ever. */
+/* Returns true if this process may set records. A child forked from a process that sets records
+ * may not, since its copy of the lock may be held forever. */
 static bool sets_marks(void)
 {
     int64_t none = 0;
@@ -38,8 +38,7 @@ static void write_mark(tn_store *store, const char *key, const tn_crash_record *
     tn_store_put(store, TN_STORE_RUNNING, key, text, length);
 }
 
-/* Reads a mark, and counts the end of its process; none, and one that makes no sense, has no
- * strikes. */
+/* Reads a record and counts the end of its process. A missing or invalid record has no strikes. */
 static tn_crash_record read_mark(tn_store *store, const char *key, unsigned least)
 {
     size_t size;
@@ -60,7 +59,7 @@ bool tn_crash_guard_bars(tenon_context *context, const char *key, unsigned least
 {
     if (key == NULL)
         return false;
-    const tn_crash_record mark = read_mark(context->store, key, least);
+    const tn_crash_record mark = read_mark(context->kept.store, key, least);
     return tn_crash_record_bars(&mark, (int64_t)time(NULL), why);
 }
 
@@ -78,7 +77,7 @@ static tn_guard *create(tenon_context *context, const char *key, unsigned least)
         free(guard);
         return NULL;
     }
-    guard->store = context->store;
+    guard->store = context->kept.store;
     guard->before = read_mark(guard->store, key, least);
     guard->mark = (tn_crash_record){
         .strikes = guard->before.strikes, .least = least, .since = (int64_t)time(NULL)};
@@ -92,7 +91,7 @@ static void destroy(tn_guard *guard)
     free(guard);
 }
 
-/* With the lock held: as if it had not been begun. */
+/* Restores the record that existed before the guard began. The caller holds the lock. */
 static void withdraw(const tn_guard *guard)
 {
     if (guard->before.strikes > 0)
@@ -101,7 +100,7 @@ static void withdraw(const tn_guard *guard)
         tn_store_remove(guard->store, TN_STORE_RUNNING, guard->key);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void set(tn_guard *guard)
 {
     guard->outer = innermost;
@@ -114,7 +113,7 @@ static void set(tn_guard *guard)
     guards = innermost = guard;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void unset(tn_guard *guard)
 {
     tn_guard **at = &guards;

@@ -1,11 +1,11 @@
 /*
- * The crash guard. While a check or trial runs, a mark of it in the store names this process; where
- * the process ends meanwhile, the next one finds the mark and does without the check or trial for
- * some time, since it may have been what ended the process.
+ * The crash guard. While a check or trial runs, a record in the store names this process. If the
+ * process ends meanwhile, a later process finds the record and skips the check or trial for some
+ * time, since it may have caused the crash.
  *
- * An orderly end (a return from main, exit) is no crash: tn_crash_guard_withdraw_all takes the
- * marks back. Any other (a crash, a signal, _exit) counts once, for what was tried last: a trial
- * within a check has the mark of that check set aside.
+ * An orderly end (a return from main, exit) is not a crash: tn_crash_guard_withdraw_all removes
+ * the records. Any other end (a crash, a signal, _exit) counts once, for the innermost check or
+ * trial: while a trial runs within a check, the record of the check is set aside.
  */
 #ifndef TN_RUNTIME_PROBE_CRASH_GUARD_H
 #define TN_RUNTIME_PROBE_CRASH_GUARD_H
@@ -13,27 +13,27 @@
 #include "runtime/context/context.h"
 #include "runtime/probe/crash_record.h"
 
-/* One check or trial that is guarded. */
+/* A guarded check or trial. */
 typedef struct tn_guard tn_guard;
 
-/* Whether `least` processes or more have ended while they were at it, and it must not be begun now:
- * then `why` says so. `key` is that of its outcome (tn_identity_key; NULL: nothing is kept). */
+/* Returns true, and the reason in `why`, if `least` or more processes have ended during this check
+ * or trial and it must not run now. `key` is the key of its result (tn_identity_key; NULL: nothing
+ * is stored). */
 bool tn_crash_guard_bars(tenon_context *context, const char *key, unsigned least, char why[256]);
 
-/* Guards what begins now on this thread; NULL where nothing is kept, without memory, and once the
- * process ends. */
+/* Begins to guard a check or trial on this thread. Returns NULL if nothing is stored, memory is
+ * short, or the process is ending. */
 tn_guard *tn_crash_guard_begin(tenon_context *context, const char *key, unsigned least);
 
-/* It has ended, and the process has not; on the thread that began it, the last begun first. NULL is
- * allowed. */
+/* Ends the guard, on the thread that began it, in reverse order of beginning. NULL is allowed. */
 void tn_crash_guard_end(tn_guard *guard);
 
-/* Takes back all marks that this process has set, and sets none from here on. For an orderly end of
- * the process, from any thread; needs no context and calls no OpenCL. The marks of a parent that
- * this process was forked from stay. */
+/* Removes all records of this process and prevents new ones, for an orderly end of the process.
+ * Callable from any thread; needs no context and does not call OpenCL. In a forked child, records
+ * of the parent are kept. */
 void tn_crash_guard_withdraw_all(void);
 
-/* Whether the text of a mark says that something is barred, and why. Takes any text. */
+/* Returns true, and the reason, if the text of a record disables something. Accepts any text. */
 bool tn_crash_guard_explain(const char *text, char why[256]);
 
 #endif

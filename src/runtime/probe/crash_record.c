@@ -34,7 +34,7 @@ bool tn_crash_record_count(tn_crash_record *mark, tn_process_state state, int64_
     return true;
 }
 
-/* How long so many strikes bar. */
+/* Returns for how many seconds the strikes disable a check or trial. */
 static int64_t term(unsigned strikes, unsigned least)
 {
     return strikes <= least ? HOUR : strikes == least + 1 ? DAY : MONTH;

@@ -14,11 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What every device of OpenCL 1.2's full profile has. */
+/* Minimum of OpenCL 1.2's full profile. */
 #define LEAST_SIZE (32 << 10)
 
-/* Sizes that are told apart: those that NVIDIA's devices of one compute capability or another have
- * for a work-group (CUDA C++ Programming Guide, technical specifications). */
+/* Sizes to distinguish: the maximum per work-group of NVIDIA's compute capabilities (CUDA C++
+ * Programming Guide, technical specifications). */
 static const uint32_t sizes[TN_LOCAL_SIZES] = {48 << 10, 64 << 10, 99 << 10, 163 << 10, 227 << 10};
 
 const char *tn_local_way_name(tn_local_way way)
@@ -41,7 +41,7 @@ void tn_local_options(tn_local_way way, uint64_t bytes, char options[96])
                  way, (unsigned)bytes);
 }
 
-/* What is tried for a number: the driver's own figure where it lies between two of them. */
+/* Returns the size tried for an index: the driver's own figure if it lies between two sizes. */
 static uint64_t size_of(const tenon_context *context, int number)
 {
     const uint64_t said = context->device.info.local_memory,
@@ -49,7 +49,7 @@ static uint64_t size_of(const tenon_context *context, int number)
     return said > below && said < sizes[number] ? said : sizes[number];
 }
 
-/* The first size that holds the bytes; TN_LOCAL_SIZES where none does. */
+/* Returns the index of the first size that holds the bytes; TN_LOCAL_SIZES if there is none. */
 static int number_for(const tenon_context *context, uint64_t bytes)
 {
     int number = 0;
@@ -74,12 +74,12 @@ static void set_known(tenon_context *context, tn_local_way way, int number, tn_l
     tn_mutex_unlock(&context->capabilities.lock);
 }
 
-/* "works 1\nREASON". Takes any text. */
+/* Parses "works 1\nREASON". Accepts any text. */
 static bool recall(tenon_context *context, const char *key, tn_local_result *result)
 {
     size_t size;
     int works, length = 0;
-    char *text = key != NULL ? tn_store_get(context->store, TN_STORE_TRIAL, key, &size) : NULL;
+    char *text = key != NULL ? tn_store_get(context->kept.store, TN_STORE_TRIAL, key, &size) : NULL;
     const bool found = text != NULL && sscanf(text, "works %d%n", &works, &length) == 1 &&
                        (works == 0 || works == 1) && text[length] == '\n';
     if (found) {
@@ -96,7 +96,7 @@ static void keep(tenon_context *context, const char *key, const tn_local_result 
     if (key == NULL)
         return;
     const int length = snprintf(text, sizeof text, "works %d\n%s", result->works, result->reason);
-    tn_store_put(context->store, TN_STORE_TRIAL, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
 void tn_local_memory_trial(tn_local_way way, uint64_t bytes, tn_trial_build *out)
@@ -108,8 +108,9 @@ void tn_local_memory_trial(tn_local_way way, uint64_t bytes, tn_trial_build *out
              (unsigned)bytes, of_way);
 }
 
-/* Runs the kernel in the validation context, which has been entered. `*lasts`: it would come out so
- * again. A launch that lacks resources is what a size that is too large gives, among others. */
+/* Runs the kernel in the validation context, which the caller has entered. `*lasts` is true if the
+ * result would be the same again. A size that is too large may cause a launch error for lack of
+ * resources, among others. */
 static tenon_status local_memory_run(tenon_stream *stream, tn_local_way way, uint64_t bytes,
                                      tn_local_result *result, bool *lasts)
 {
@@ -178,7 +179,7 @@ tenon_status tn_local_memory_try(tenon_context *context, tn_local_way way, uint6
     return TENON_OK;
 }
 
-/* Why a way gives no such size without a trial, or NULL. */
+/* Returns why this method is ruled out without a trial, or NULL. */
 static const char *ruled_out(const tenon_context *context, tn_local_way way, uint64_t bytes)
 {
     if (bytes > context->device.info.local_memory && !context->device.speaks_nvidia)
@@ -187,8 +188,8 @@ static const char *ruled_out(const tenon_context *context, tn_local_way way, uin
                                                                       : NULL;
 }
 
-/* A trial that cannot be made leaves it at the driver's word, and is made the next time. Keeps the
- * thread's message. */
+/* If a trial cannot be carried out, the driver's figure is used, and the trial is repeated next
+ * time. Preserves the thread's error message. */
 static tn_local_result find_out(tenon_context *context, tn_local_way way, int number)
 {
     tn_local_result result;
@@ -212,7 +213,7 @@ static tn_local_result find_out(tenon_context *context, tn_local_way way, int nu
     return result;
 }
 
-/* By the first of these ways that will do. */
+/* Selects the first method that provides the bytes. */
 static bool fits(tenon_context *context, uint64_t bytes, int ways, tn_local_way *way)
 {
     context = context->owner != NULL ? context->owner : context;

@@ -1,5 +1,6 @@
 #include "runtime/program/binary_writer.h"
 
+#include "runtime/context/context.h"
 #include "base/checked.h"
 #include "base/platform.h"
 #include "runtime/opencl/gate.h"
@@ -13,37 +14,37 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* How long the end of a context may take; what is left then is for the next process. */
+/* Time limit for the end of a context. Programs that remain are written by the next process. */
 #define MOST_END (1000 * MILLISECOND)
 
-/* How often the thread looks, and how long the process must have been idle. A call that comes while
- * a program is written waits for that, and the next time the process must be idle for longer. */
+/* Polling interval of the thread, and bounds of the idle time before it writes. A call that
+ * arrives while a program is written waits for it; after that, a longer idle time is required. */
 #define TICK           (20 * MILLISECOND)
 #define LEAST_PATIENCE (100 * MILLISECOND)
 #define MOST_PATIENCE  (2000 * MILLISECOND)
 
 typedef enum outcome { WRITTEN, NOTHING_LEFT, BUSY } outcome;
 
-/* What PoCL must not be doing is done in the whole process: this is global for its sake alone. */
+/* PoCL's restriction concerns the whole process, so this state is global. */
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_condition changed = TN_CONDITION_INIT;
-static tenon_context *all; /* contexts of devices, but validation contexts */
+static tenon_context *all; /* contexts with a device, without validation contexts */
 static unsigned contexts;
 static bool is_writing;
-static _Thread_local bool writes; /* this thread does */
+static _Thread_local bool writes; /* true if this thread is writing */
 
 /* The thread that writes while the process is idle. */
 static tn_thread thread;
 static bool has_thread, is_ending, has_news;
 static uint64_t last_entries, idle_since, patience = LEAST_PATIENCE;
 
-/* What is built in a validation context is its owner's to write. */
+/* Programs built in a validation context are written by its owner. */
 static bool waits_to_write(const tenon_context *context)
 {
-    return context->owner == NULL && context->store != NULL && context->device.keeps_builds;
+    return context->owner == NULL && context->kept.store != NULL && context->device.keeps_builds;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void wait_for_writer(void)
 {
     while (is_writing && !writes)
@@ -53,13 +54,13 @@ static void wait_for_writer(void)
 void tn_binary_writer_enter(tenon_context *context)
 {
     tn_mutex_lock(&lock);
-    context->keeping.next = all;
+    context->binary_writer.next = all;
     all = context;
     contexts++;
     tn_mutex_unlock(&lock);
 }
 
-/* A processor's driver compiles and runs kernels on threads of this process. */
+/* Streams are tracked if the driver compiles and runs kernels on threads of this process. */
 static bool is_followed(const tenon_context *context)
 {
     return context->device.is_cpu || context->device.keeps_builds;
@@ -69,7 +70,7 @@ tenon_status tn_binary_writer_stream_begins(const char *caller, tenon_context *c
                                             cl_command_queue queue)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->keeping.streams, queue)
+    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
                               : TENON_OK;
 }
 
@@ -77,14 +78,14 @@ void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
     if (waits_to_write(context))
-        tn_queue_tracker_end(&owner->keeping.streams, queue);
+        tn_queue_tracker_end(&owner->binary_writer.streams, queue);
     else if (is_followed(owner))
-        tn_queue_tracker_drop(&owner->keeping.streams, queue);
+        tn_queue_tracker_drop(&owner->binary_writer.streams, queue);
 }
 
 void tn_binary_writer_shares(const tenon_context *context)
 {
-    atomic_store(&((tenon_context *)(uintptr_t)context)->keeping.is_shared, true);
+    atomic_store(&((tenon_context *)(uintptr_t)context)->binary_writer.is_shared, true);
 }
 
 static void forget_marks(tn_binary_writer *keeping)
@@ -94,11 +95,12 @@ static void forget_marks(tn_binary_writer *keeping)
     keeping->mark_count = 0;
 }
 
-/* Whether all that the context's streams have been given is done; nothing is added meanwhile. The
- * same marks serve until something is enqueued, so that a queue that is held up is not filled. */
+/* Returns true if all work in the context's streams is done; none may be added meanwhile. The same
+ * markers are used until something is enqueued, so that a blocked queue is not filled with
+ * markers. */
 static bool is_idle(tenon_context *context, uint64_t until)
 {
-    tn_binary_writer *keeping = &context->keeping;
+    tn_binary_writer *keeping = &context->binary_writer;
     const uint64_t entries = tn_gate_entries();
     if (keeping->marks == NULL || keeping->marked_entries != entries) {
         forget_marks(keeping);
@@ -114,7 +116,7 @@ static bool is_idle(tenon_context *context, uint64_t until)
     return true;
 }
 
-/* The application's own come first: the next process needs them at once. */
+/* Writes the application's own programs first, since the next process needs them first. */
 static bool write_next(tenon_context *context, bool validations, tn_written *written)
 {
     tenon_context *validation = validations ? tn_validation_if_made(context) : NULL;
@@ -122,8 +124,8 @@ static bool write_next(tenon_context *context, bool validations, tn_written *wri
            (validation != NULL && tn_programs_keep_next(validation, written));
 }
 
-/* Writes a program while no kernel runs, and tells of it with nothing held: the application's
- * callback may release the context. */
+/* Writes one program while no kernel runs, and reports it without holding a lock, since the
+ * application's callback may release the context. */
 static outcome write_one(tenon_context *context, bool validations, uint64_t until)
 {
     tn_written written = {.name = NULL};
@@ -148,7 +150,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     return result;
 }
 
-/* With the lock held, which is free meanwhile. */
+/* The caller holds the lock, which is released during the write. */
 static outcome begin_writing(tenon_context *context, bool validations, uint64_t until)
 {
     is_writing = writes = true;
@@ -160,7 +162,7 @@ static outcome begin_writing(tenon_context *context, bool validations, uint64_t 
     return result;
 }
 
-/* With the lock held: writes programs until that time, and one at least. */
+/* Writes at least one program, and more until the time `until`. The caller holds the lock. */
 static unsigned write_until(tenon_context *context, bool validations, uint64_t until)
 {
     unsigned count = 0;
@@ -172,18 +174,18 @@ static unsigned write_until(tenon_context *context, bool validations, uint64_t u
     return count;
 }
 
-/* With the lock held: the process's only context, where no kernel can run that is not known; or
- * NULL. */
+/* Returns the process's only context if no unknown kernel can be running in it; otherwise NULL.
+ * The caller holds the lock. */
 static tenon_context *only_known(void)
 {
-    return contexts == 1 && waits_to_write(all) && !all->keeping.is_imported &&
-                   !atomic_load(&all->keeping.is_shared)
+    return contexts == 1 && waits_to_write(all) && !all->binary_writer.is_imported &&
+                   !atomic_load(&all->binary_writer.is_shared)
                ? all
                : NULL;
 }
 
-/* With the lock held: writes a program where the process has been idle for long enough; whether to
- * look again at once. */
+/* Writes a program if the process has been idle long enough. Returns true to look again at once.
+ * The caller holds the lock. */
 static bool look(void)
 {
     const uint64_t now = tn_now(), entries = tn_gate_entries();
@@ -198,7 +200,7 @@ static bool look(void)
         last_entries = entries;
         return false;
     }
-    has_news = false; /* unless a program is used for the first time meanwhile */
+    has_news = false; /* set again if a program is used for the first time meanwhile */
     const outcome result = begin_writing(context, true, now);
     has_news |= result != NOTHING_LEFT;
     return result == WRITTEN && tn_gate_entries() == last_entries;
@@ -222,7 +224,7 @@ static void *work(void *nothing)
     return nothing;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void begin_thread(void)
 {
     has_news = true;
@@ -242,8 +244,8 @@ void tn_binary_writer_wake(tenon_context *context)
     tn_mutex_unlock(&lock);
 }
 
-/* With the lock held, which is free meanwhile: ends the thread, unless a callback that it has
- * called asks for that. */
+/* Ends the thread, unless called from a callback on that thread. The caller holds the lock, which
+ * is released while waiting. */
 static void end_thread(void)
 {
     if (!has_thread || is_ending || tn_thread_is_this(thread))
@@ -254,7 +256,7 @@ static void end_thread(void)
     tn_thread_join(thread);
     tn_mutex_lock(&lock);
     has_thread = is_ending = false;
-    if (contexts > 0) /* another thread has created one meanwhile */
+    if (contexts > 0) /* another thread has created a context meanwhile */
         begin_thread();
 }
 
@@ -273,7 +275,7 @@ void tn_binary_writer_leave(tenon_context *context)
     unsigned count = 0;
     tn_mutex_lock(&lock);
     wait_for_writer();
-    if (waits_to_write(context) && contexts == 1 && !writes && !context->keeping.is_imported)
+    if (waits_to_write(context) && contexts == 1 && !writes && !context->binary_writer.is_imported)
         count = write_until(context, true, began + MOST_END);
     tn_mutex_unlock(&lock);
     tell_of_end(context, count, began);
@@ -281,8 +283,8 @@ void tn_binary_writer_leave(tenon_context *context)
     wait_for_writer();
     tenon_context **link = &all;
     while (*link != context)
-        link = &(*link)->keeping.next;
-    *link = context->keeping.next;
+        link = &(*link)->binary_writer.next;
+    *link = context->binary_writer.next;
     contexts--;
     if (contexts == 1)
         begin_thread();
@@ -292,10 +294,10 @@ void tn_binary_writer_leave(tenon_context *context)
     tn_mutex_unlock(&lock);
     if (is_last)
         tn_process_rest();
-    forget_marks(&context->keeping);
+    forget_marks(&context->binary_writer);
 }
 
-/* Why nothing can be written now; NULL where it can. With the lock held. */
+/* Returns the reason why nothing can be written now, or NULL. The caller holds the lock. */
 static const char *why_not(void)
 {
     if (tn_gate_depth() > 0 || writes)
@@ -303,7 +305,7 @@ static const char *why_not(void)
     return contexts > 1 ? "the process has other contexts, whose kernels may be running" : NULL;
 }
 
-/* With the lock held, which is free at times. */
+/* The caller holds the lock, which is released at times. */
 static const char *write_all(tenon_context *context)
 {
     const char *why;
@@ -342,10 +344,10 @@ void tn_binary_writer_finish_streams(uint64_t until)
 {
     tn_mutex_lock(&lock);
     wait_for_writer();
-    is_writing = writes = true; /* no context goes meanwhile */
+    is_writing = writes = true; /* no context can be released meanwhile */
     tenon_context *context = all;
     tn_mutex_unlock(&lock);
-    for (; context != NULL; context = context->keeping.next)
+    for (; context != NULL; context = context->binary_writer.next)
         (void)is_idle(context, until);
     tn_mutex_lock(&lock);
     is_writing = writes = false;

@@ -39,7 +39,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* One alone has nothing beside it, and is built when it is asked for. */
+/* A single program is built when it is needed, since nothing can run concurrently with it. */
 void tn_build_list_run(tenon_context *context, tn_build_list *list)
 {
     build builds[TN_MOST_BUILDS];

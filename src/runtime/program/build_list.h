@@ -1,4 +1,4 @@
-/* Programs that are about to be asked for, built side by side. */
+/* Building the programs of a plan concurrently. */
 #ifndef TN_RUNTIME_PROGRAM_BUILD_LIST_H
 #define TN_RUNTIME_PROGRAM_BUILD_LIST_H
 
@@ -15,16 +15,17 @@ typedef struct tn_build_list {
     uint32_t count;
 } tn_build_list;
 
-/* Whether the context's driver builds several at once: PoCL has a lock for its compiler. */
+/* Returns true if the context's driver can build several programs at once. PoCL cannot: it locks
+ * its compiler. */
 bool tn_builds_side_by_side(const tenon_context *context);
 
-/* Adds one that is not there yet. What does not fit, or has no memory, is built when it is asked
- * for. */
+/* Adds a program unless it is built already. Programs beyond the list's capacity are built when
+ * they are needed. */
 void tn_build_list_add(tn_build_list *list, const struct tenon_kernel_file *source,
                        const char *options);
 
-/* Builds them, on as many threads, and empties the list. What fails is built again, and fails,
- * where it is asked for. */
+/* Builds the programs, each on a thread of its own, and empties the list. A build that fails is
+ * repeated, and its error reported, when the program is needed. */
 void tn_build_list_run(tenon_context *context, tn_build_list *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* A program's text, put together from the embedded files. */
+/* Assembly of a program's source from the embedded files. */
 #include "runtime/program/kernel_sources.h"
 
 #include <stdbool.h>
@@ -28,13 +28,13 @@ const struct tenon_kernel_file *tn_kernel_file(const struct tenon_kernel_sources
     return length < NAME_SIZE ? kernel_sources_find(sources, name) : NULL;
 }
 
-/* A text that grows. */
+/* A growing text. */
 typedef struct assembly {
     const struct tenon_kernel_sources *sources;
-    bool *taken; /* by the number of the file */
+    bool *taken; /* indexed by file number: already included */
     char *text;
     size_t length, capacity;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } assembly;
 
 static void append(assembly *a, const char *text, size_t length)
@@ -63,7 +63,7 @@ static void append_position(assembly *a, const struct tenon_kernel_file *file, u
     append(a, text, (size_t)length);
 }
 
-/* The file that a line includes; NULL where it is another line. */
+/* Returns the file that a line includes, or NULL if it is not an include. */
 static const struct tenon_kernel_file *included(const assembly *a, const char *line,
                                                 const char *end)
 {
@@ -79,7 +79,7 @@ static const struct tenon_kernel_file *included(const assembly *a, const char *l
     return kernel_sources_find(a->sources, name);
 }
 
-/* Included files nest a few levels deep. */
+/* Recursive; includes nest only a few levels deep. */
 static void append_file(assembly *a, const struct tenon_kernel_file *file)
 {
     unsigned number = 1;

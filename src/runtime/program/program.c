@@ -48,7 +48,7 @@ static tenon_status no_memory(const char *source)
     return TENON_ERROR_OUT_OF_MEMORY;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static tn_program *find_program(tn_program_cache *cache, const struct tenon_kernel_file *source,
                                 const char *options)
 {
@@ -60,7 +60,8 @@ static tn_program *find_program(tn_program_cache *cache, const struct tenon_kern
     return NULL;
 }
 
-/* With the lock held: an entry that says that this thread is building. */
+/* Appends an entry that marks the program as being built by this thread. The caller holds the
+ * lock. */
 static tn_program *append_program(tn_program_cache *cache, const struct tenon_kernel_file *source,
                                   const char *options)
 {
@@ -81,7 +82,7 @@ static tn_program *append_program(tn_program_cache *cache, const struct tenon_ke
     return cache->programs[cache->program_count++] = program;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void remove_program(tn_program_cache *cache, tn_program *program)
 {
     for (uint32_t i = 0; i < cache->program_count; i++)
@@ -111,7 +112,7 @@ cl_program tn_program_retained(tenon_context *context, const struct tenon_kernel
     return made;
 }
 
-/* The next program that has been built and used, and is not kept. */
+/* Returns the next program that has been built and used but not stored. */
 static tn_program *next_to_keep(tenon_context *context)
 {
     tn_program_cache *cache = &context->programs;
@@ -165,8 +166,8 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     tn_program_cache *cache = &context->programs;
     tn_program *program = NULL;
     tn_mutex_lock(&cache->lock);
-    /* Another thread may be building it; when it fails, its entry goes and this thread tries for
-     * itself. */
+    /* Another thread may be building it. If it fails, its entry is removed and this thread builds.
+     */
     while ((program = find_program(cache, source, options)) != NULL && program->cl == NULL)
         tn_condition_wait(&cache->built, &cache->lock);
     if (program != NULL) {
@@ -196,8 +197,8 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     tn_mutex_unlock(&cache->lock);
     if (status != TENON_OK)
         return status;
-    /* What a validation context builds is judged first; where a binary is costly, it waits
-     * (keeper.h). */
+    /* Programs of a validation context are checked first. If binaries are expensive, the binary
+     * writer writes them later (binary_writer.h). */
     if (context->owner == NULL && !context->device.keeps_builds)
         (void)tn_program_keep(context, program, NULL);
     *out = program;
@@ -211,7 +212,7 @@ tenon_status tn_program_build_ahead(tenon_context *context, const struct tenon_k
     return get_program(context, source, options, &program);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool find_kernel(const tn_program_cache *cache, const tn_program *program, const char *name,
                         uint32_t *kernel)
 {
@@ -223,7 +224,7 @@ static bool find_kernel(const tn_program_cache *cache, const tn_program *program
     return false;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static bool append_kernel(tn_program_cache *cache, const tn_kernel *entry, uint32_t *kernel)
 {
     if (cache->kernel_count == cache->kernel_capacity) {
@@ -254,7 +255,8 @@ static tenon_status read_kernel(tenon_context *context, tn_program *program, con
     return TENON_OK;
 }
 
-/* With no device there is nothing to build, only to tell: kernels are all of this program. */
+/* In a context without a device: reports the kernel to the listener. All kernels belong to one
+ * dummy program. */
 static tenon_status list_kernel(tenon_context *context, const char *source, const char *options,
                                 const char *name, size_t work_group, uint32_t *kernel)
 {

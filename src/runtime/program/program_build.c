@@ -24,7 +24,7 @@ static char *build_log(cl_program cl, cl_device_id device)
     return text;
 }
 
-/* `call` is what gave the error: of the source, or of PTX that was edited. */
+/* `call` is the function that failed, for the source or for edited PTX. */
 static tenon_status fail_build(tenon_context *context, const tn_program *program, cl_program cl,
                                const char *call, cl_int error)
 {
@@ -34,13 +34,13 @@ static tenon_status fail_build(tenon_context *context, const tn_program *program
                "kernel %s does not build on %s with \"%s\": %s gave %s\n", name,
                context->device.info.name, options, call, tn_cl_error_string(error));
     tn_fail_append(text != NULL ? text : "(no build log)");
-    tn_log_send(&context->log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s", name,
-                options, text != NULL ? text : "(no build log)");
+    tn_log_send(&context->reports.log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s",
+                name, options, text != NULL ? text : "(no build log)");
     free(text);
     return TENON_ERROR_BUILD_FAILED;
 }
 
-/* The binary of a program with one device, or NULL. */
+/* Returns the binary of a program for one device, or NULL. */
 static unsigned char *get_binary(cl_program cl, size_t *size)
 {
     *size = 0;
@@ -56,8 +56,8 @@ static unsigned char *get_binary(cl_program cl, size_t *size)
     return binary;
 }
 
-/* A program from a binary, built; `*error` says what became of it. One that is not built may be
- * there all the same, for its log. */
+/* Creates and builds a program from a binary; `*error` has the result. The program may be returned
+ * even if its build failed, for its log. */
 static cl_program from_binary(const tenon_context *context, const char *options,
                               const unsigned char *binary, size_t size, cl_int *error)
 {
@@ -72,7 +72,7 @@ static cl_program from_binary(const tenon_context *context, const char *options,
     return cl;
 }
 
-/* NULL where the driver does not take what it gave. */
+/* Returns NULL if the driver rejects its own binary. */
 static cl_program load_binary(const tenon_context *context, const char *options,
                               const unsigned char *binary, size_t size)
 {
@@ -103,7 +103,7 @@ static tenon_status compile_source(tenon_context *context, tn_program *program, 
     return TENON_OK;
 }
 
-/* In place of a program its PTX, edited. */
+/* Replaces a program by its edited PTX. */
 static tenon_status load_edited(tenon_context *context, tn_program *program,
                                 const unsigned char *ptx, size_t size)
 {
@@ -157,7 +157,7 @@ static tenon_status compile_text(tenon_context *context, tn_program *program, co
     return status;
 }
 
-/* Whoever is told that a build begins is told of its end, too. */
+/* Every report of a build's start is followed by one of its end. */
 static tenon_status compile(tenon_context *context, tn_program *program, const char *text,
                             size_t length)
 {
@@ -176,7 +176,7 @@ static tenon_status compile(tenon_context *context, tn_program *program, const c
     return status;
 }
 
-/* What was built for a self-check in the validation context need not be compiled again. */
+/* Reuses the program that a self-check has built in the validation context. */
 static cl_program take_from_validation(tenon_context *context, const tn_program *program)
 {
     tenon_context *validation = tn_validation_if_made(context);
@@ -201,7 +201,8 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     const tn_log log = tn_context_log(context);
     if (program->key == NULL)
         return NULL;
-    unsigned char *binary = tn_store_get(context->store, TN_STORE_PROGRAM, program->key, &size);
+    unsigned char *binary =
+        tn_store_get(context->kept.store, TN_STORE_PROGRAM, program->key, &size);
     if (binary == NULL)
         return NULL;
     cl_program cl = load_binary(context, program->options, binary, size);
@@ -215,11 +216,11 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     tn_log_send(&log, TENON_LOG_WARNING,
                 "the driver does not take its own binary of kernel %s, which is compiled anew",
                 program->source->name);
-    tn_store_remove(context->store, TN_STORE_PROGRAM, program->key);
+    tn_store_remove(context->kept.store, TN_STORE_PROGRAM, program->key);
     return NULL;
 }
 
-/* Of the whole source, since it is put together from files that may have changed. */
+/* The key contains a hash of the whole source, since any included file may have changed. */
 static char *key_of(const tenon_context *context, const tn_program *program, const char *text,
                     size_t length)
 {
@@ -254,13 +255,13 @@ bool tn_program_keep(tenon_context *context, tn_program *program, double *millis
     const uint64_t began = tn_now();
     if (program->is_kept || program->key == NULL)
         return false;
-    program->is_kept = true; /* or will never be */
-    if (tn_store_has(context->store, TN_STORE_PROGRAM, program->key))
+    program->is_kept = true; /* or never will be */
+    if (tn_store_has(context->kept.store, TN_STORE_PROGRAM, program->key))
         return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
         return false;
-    tn_store_put(context->store, TN_STORE_PROGRAM, program->key, binary, size);
+    tn_store_put(context->kept.store, TN_STORE_PROGRAM, program->key, binary, size);
     const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
     if (milliseconds != NULL)
         *milliseconds = took;

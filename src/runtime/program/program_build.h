@@ -1,13 +1,13 @@
-/* How a program comes to be: from the store, from the validation context, from its source. The only
- * place that builds. */
+/* Obtaining a program: from the store, from the validation context, or by building its source.
+ * This is the only place that builds programs. */
 #ifndef TN_RUNTIME_PROGRAM_PROGRAM_BUILD_H
 #define TN_RUNTIME_PROGRAM_PROGRAM_BUILD_H
 
 #include "runtime/context/context.h"
 #include "runtime/program/kernel_sources.h"
 
-/* In a validation context only what came out right is kept: PoCL may compile wrongly by chance, and
- * a binary would bring that back. */
+/* Trust in a program of a validation context. Only programs with correct results are stored: PoCL
+ * may miscompile at random, and a binary would preserve the error. */
 typedef enum tn_program_trust {
     TN_PROGRAM_NEW,
     TN_PROGRAM_SOUND,
@@ -18,17 +18,17 @@ struct tn_program {
     const struct tenon_kernel_file *source;
     char *options;
     cl_program cl;       /* NULL while a thread is building it */
-    char *key;           /* of its entry in the store; NULL where nothing is kept */
-    atomic_bool is_used; /* a kernel of it has been made, for a launch */
+    char *key;           /* key of its store entry; NULL if nothing is stored */
+    atomic_bool is_used; /* one of its kernels has been created for a launch */
     tn_program_trust trust;
-    bool is_kept; /* the store has it */
+    bool is_kept; /* it is in the store */
 };
 
-/* Makes program->cl, of which the source and the options are given, and what follows it. */
+/* Sets program->cl and the members after it. Source and options must be set. */
 tenon_status tn_program_build(tenon_context *context, tn_program *program);
 
-/* Writes a built program to the store, unless that has it; whether it did, and how long that took
- * (milliseconds may be NULL). */
+/* Writes a built program to the store unless it is there. Returns true if it did, and the time
+ * taken (`milliseconds` may be NULL). */
 bool tn_program_keep(tenon_context *context, tn_program *program, double *milliseconds);
 
 #endif

@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The version of PTX that has sm_90a. */
+/* First PTX version with the target sm_90a. */
 #define LEAST_VERSION "8.0"
 
-/* A part of the text. */
+/* A section of the text. */
 typedef struct span {
     const char *at, *end;
 } span;
 
-/* What is written: it grows. */
+/* The growing output. */
 typedef struct output {
     char *text;
     size_t length, room;
@@ -49,7 +49,7 @@ static bool begins(span s, const char *word)
     return (size_t)(s.end - s.at) >= length && memcmp(s.at, word, length) == 0;
 }
 
-/* Where a word is in a span; its end where it is not. */
+/* Returns the position of a word in a span, or the span's end. */
 static const char *ptx_edit_find(span s, const char *word)
 {
     while (s.at < s.end && !begins(s, word))
@@ -67,7 +67,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Of names in PTX. */
+/* Returns true for characters of PTX identifiers. */
 static bool is_part_of_name(char c)
 {
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '$';
@@ -80,7 +80,7 @@ static const char *skip(span s, bool (*skips)(char))
     return s.at;
 }
 
-/* What follows a directive that stands first in a line; false where it does not. */
+/* Returns the text after a directive that begins the line; false if the line begins otherwise. */
 static bool after_directive(span line, const char *directive, span *rest)
 {
     *rest = (span){skip(line, is_blank), line.end};
@@ -93,7 +93,7 @@ static bool after_directive(span line, const char *directive, span *rest)
     return true;
 }
 
-/* `.version 7.8`: an older one than has the target becomes that. */
+/* `.version 7.8`: raises a version that is too old for the target. */
 static bool put_version(output *out, span line)
 {
     span rest;
@@ -107,7 +107,7 @@ static bool put_version(output *out, span line)
     return true;
 }
 
-/* `.target sm_90, texmode_independent`: sm_90 becomes sm_90a. */
+/* `.target sm_90, texmode_independent`: replaces sm_90 by sm_90a. */
 static bool put_target(output *out, span line, bool *is_right)
 {
     span rest;
@@ -123,7 +123,7 @@ static bool put_target(output *out, span line, bool *is_right)
     return true;
 }
 
-/* `.shared .align 16 .b8 gemm_matrix_$_tenon_grows[1024];` gets another number. */
+/* `.shared .align 16 .b8 gemm_matrix_$_tenon_grows[1024];`: replaces the size. */
 static bool put_array(output *out, span line, uint32_t bytes)
 {
     const char *at = skip(line, is_blank), *end;
@@ -152,7 +152,7 @@ static void put_without_marks(output *out, span line)
     }
 }
 
-/* Why what was found will not do, or NULL. */
+/* Edits all lines. Returns the reason why the text is unsuitable, or NULL. */
 static const char *edit_lines(output *out, span text, const tn_ptx_edit *edit)
 {
     bool has_target = false, is_right = false, has_array = edit->local_bytes == 0;

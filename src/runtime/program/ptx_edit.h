@@ -1,13 +1,13 @@
 /*
- * PTX that NVIDIA's driver gives as a program's binary, edited for what its compiler does not
- * write.
+ * Editing of the PTX that NVIDIA's driver returns as a program's binary, to use features that its
+ * OpenCL compiler does not emit.
  *
- * wgmma, and more than 48 KiB of local memory in arrays, are for the target sm_90a alone, and a
- * driver may compile OpenCL C for sm_90. There, kernels have such instructions behind a mark that
- * makes them a comment, and a small array in the place of a large one. The driver's front end
- * compiles that; the edit takes the marks away, names the target and gives the array its size; and
- * the driver loads the text (runtime/program/program_build.c). Kernels have the marks by
- * common/ptx.clh.
+ * wgmma, and more than 48 KiB of local memory in arrays, require the target sm_90a, while a driver
+ * may compile OpenCL C for sm_90. For such a driver, kernels contain these instructions behind a
+ * marker that turns them into comments, and a small array instead of a large one. The driver's
+ * front end compiles this. The edit then removes the markers, changes the target and enlarges the
+ * array, and the driver loads the resulting text (runtime/program/program_build.c). Kernels use
+ * the markers through common/ptx.clh.
  */
 #ifndef TN_RUNTIME_PROGRAM_PTX_EDIT_H
 #define TN_RUNTIME_PROGRAM_PTX_EDIT_H
@@ -16,24 +16,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What options ask for an edit, and for an array of so many bytes. */
+/* Build options that request an edit, and the size of the enlarged array in bytes. */
 #define TN_PTX_OPTION       "-DTENON_PTX_MARKS=1"
 #define TN_PTX_LOCAL_OPTION "-DTENON_LOCAL_ENLARGED="
-/* What stands before an instruction, and is part of the name of an array that is enlarged. */
+/* The marker before an instruction, and a part of the name of the array to enlarge. */
 #define TN_PTX_MARK  "//tenon:"
 #define TN_PTX_ARRAY "tenon_grows"
 
 typedef struct tn_ptx_edit {
-    uint32_t local_bytes; /* of the array; 0: there is none to enlarge */
+    uint32_t local_bytes; /* new size of the array; 0: no array is enlarged */
 } tn_ptx_edit;
 
-/* Whether the options of a build ask for an edit, and for which. */
+/* Returns true if the build options request an edit, and describes it. */
 bool tn_ptx_wanted(const char *options, tn_ptx_edit *edit);
 
-/* The edited text, which ends with as many NULs as the given one, and its size with these; the
- * caller frees it. NULL, and `*why`, a static text, where the bytes are not PTX for sm_90 or
- * sm_90a, where there is no array to enlarge, or no memory (`*why` is then NULL). Takes any bytes.
- */
+/* Returns the edited text with as many trailing NULs as the input, and its size including them.
+ * The caller frees it. Returns NULL if the input is not PTX for sm_90 or sm_90a or has no array to
+ * enlarge (`*why` is then a static text), or if memory is short (`*why` is NULL). Accepts any
+ * bytes. */
 char *tn_ptx_edited(const char *bytes, size_t size, const tn_ptx_edit *edit, size_t *edited_size,
                     const char **why);
 

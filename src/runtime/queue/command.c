@@ -1,9 +1,9 @@
 /*
- * Commands of a queue that runs them out of order are a chain: each waits for the one before, so
- * that a stream keeps its order and takes nothing from other users of the queue, as barriers would.
+ * Commands in an out-of-order queue form a chain: each waits for the previous one. A stream thus
+ * keeps its order without barriers, which would delay other users of the queue.
  *
- * Events that there are anyway are asked for failures at the next call. A context with a callback
- * for failures has one for each command, and is told of them (runtime/queue/watch.h).
+ * If commands have events anyway, the next call queries them for failures. A context with a
+ * failure callback has an event per command and reports each failure (runtime/queue/watch.h).
  */
 #include "runtime/queue/command.h"
 
@@ -17,8 +17,9 @@ static void release_past(tenon_stream *stream)
         clReleaseEvent(stream->past[--stream->past_count]);
 }
 
-/* PoCL 3.1 is not done with an event when its state says that it has failed, and ends the process
- * where nobody else holds it (tests/drivers/test_failed_events.c). */
+/* PoCL 3.1 still uses an event after its status says that it has failed, and crashes if nobody
+ * else holds a reference (tests/drivers/test_failed_events.c). So the event is kept until the next
+ * command. */
 static void forget(tenon_stream *stream)
 {
     release_past(stream);
@@ -33,8 +34,8 @@ void tn_commands_release(tenon_stream *stream)
     release_past(stream);
 }
 
-/* One event in the place of the caller's list, so that it goes into a list with the stream's own.
- * It stays with the stream, so that it is not lost where the command is not enqueued after all. */
+/* Replaces the caller's wait list by one event, so that it fits into a list with the stream's own.
+ * The stream holds the event, so it is not lost if the command is not enqueued after all. */
 static tenon_status gather_waits(const char *caller, tenon_stream *stream,
                                  const tn_command *command)
 {
@@ -63,7 +64,7 @@ tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_comm
     return TENON_OK;
 }
 
-/* Makes it the stream's last event, and takes over a reference to it. */
+/* Sets the stream's last event and takes ownership of a reference to it. */
 static void chain(const char *caller, tenon_stream *stream, cl_event made)
 {
     forget(stream);
@@ -72,9 +73,9 @@ static void chain(const char *caller, tenon_stream *stream, cl_event made)
     stream->last_operation = caller;
 }
 
-/* The stream, its watch and the caller have a reference each. Where the driver gives too few, those
- * that there are go in this order: the stream's next command must wait for this one, and the caller
- * learns from the status what is missing. */
+/* The stream, its watch and the caller each need a reference. If the driver grants too few, they
+ * are given out in this order: the stream's next command must wait for this one, and the caller
+ * learns from the status that the event is missing. */
 tenon_status tn_command_keep(const char *caller, const char *label, tenon_stream *stream,
                              tn_command *command, cl_event *given)
 {
@@ -106,7 +107,7 @@ tenon_status tn_command_failure(const char *caller, tenon_stream *stream)
     if (stream->watch != NULL) {
         const tenon_status status = tn_watch_take(caller, stream->watch);
         if (status != TENON_OK)
-            forget(stream); /* what waits for it would fail as well */
+            forget(stream); /* any command that waits for it would fail as well */
         return status;
     }
     if (stream->last_count == 0 ||
@@ -114,6 +115,6 @@ tenon_status tn_command_failure(const char *caller, tenon_stream *stream)
                        NULL) != CL_SUCCESS ||
         state > CL_COMPLETE)
         return TENON_OK;
-    forget(stream); /* nothing is left to wait for */
+    forget(stream); /* completed: nothing is left to wait for */
     return state == CL_COMPLETE ? TENON_OK : tn_fail_earlier(caller, stream->last_operation, state);
 }

@@ -1,22 +1,23 @@
-/* A command on its way into a stream's queue: what it waits for, and what becomes of its event. */
+/* A command that is being enqueued in a stream: its wait list, and the handling of its event. */
 #ifndef TN_RUNTIME_QUEUE_COMMAND_H
 #define TN_RUNTIME_QUEUE_COMMAND_H
 
 #include "runtime/queue/stream.h"
 
-/* What OpenCL is to be given with the command. */
+/* Arguments for OpenCL's enqueue function. */
 typedef struct tn_command {
     cl_uint wait_count;
     const cl_event *wait_list;
-    cl_event *event; /* where the command's event goes; NULL: it has none */
-    cl_event made;   /* which is here */
+    cl_event *event; /* receives the command's event; NULL: no event is needed */
+    cl_event made;   /* the event */
 } tn_command;
 
-/* The part of it that streams need whose commands all have events. */
+/* The part of tn_command_begin for streams in which every command has an event. */
 tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_command *command);
 
-/* Before it is enqueued. `sync` is what it waits for beside what the stream itself makes it wait
- * for, or NULL; its event is not looked at. A command that is begun need not be enqueued. */
+/* Prepares a command before it is enqueued. `sync` (or NULL) has the wait list in addition to what
+ * the stream itself waits for; its `event` is not read. A command that was begun need not be
+ * enqueued. */
 static inline tenon_status tn_command_begin(const char *caller, tenon_stream *stream,
                                             const tenon_sync *sync, bool wants_event,
                                             tn_command *command)
@@ -28,14 +29,14 @@ static inline tenon_status tn_command_begin(const char *caller, tenon_stream *st
     return stream->is_followed ? tn_command_follow(caller, stream, command) : TENON_OK;
 }
 
-/* Keeps the event of a command that was enqueued, as far as the stream needs it; `given` receives
- * it with a reference for the caller, unless it is NULL. TENON_ERROR_INCOMPLETE where the driver
- * gives too few references: then `given` may be left as it was. */
+/* Keeps the event of an enqueued command as far as the stream needs it. `given`, unless NULL,
+ * receives the event with a reference for the caller. Returns TENON_ERROR_INCOMPLETE if the driver
+ * grants too few references; `given` may then be unchanged. */
 tenon_status tn_command_keep(const char *caller, const char *label, tenon_stream *stream,
                              tn_command *command, cl_event *given);
 
-/* After it was enqueued. `operation` must last as long as the stream; `label` is the solver, or
- * NULL. */
+/* Finishes a command after it was enqueued. `operation` must live as long as the stream. `label`
+ * is the solver's name, or NULL. */
 static inline tenon_status tn_command_end(const char *caller, const char *label,
                                           tenon_stream *stream, tn_command *command,
                                           cl_event *given)
@@ -44,11 +45,11 @@ static inline tenon_status tn_command_end(const char *caller, const char *label,
                                  : TENON_OK;
 }
 
-/* Whether a command of the stream has failed on the device since it was asked the last time: the
- * call that asks fails for it. */
+/* Fails if a command of the stream has failed on the device since the last call of this function.
+ * The calling operation then fails with that error. */
 tenon_status tn_command_failure(const char *caller, tenon_stream *stream);
 
-/* Lets go of the events that the stream holds. */
+/* Releases the events that the stream holds. */
 void tn_commands_release(tenon_stream *stream);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "runtime/opencl/cl_error.h"
 #include "runtime/queue/command.h"
+#include "runtime/queue/frame.h"
 #include "runtime/opencl/gate.h"
 #include "runtime/opencl/opencl.h"
 #include "runtime/context/process_end.h"
@@ -123,6 +124,8 @@ tenon_status tn_record(const char *caller, tn_recording *recording, const tn_lau
 {
     uint32_t number;
     tn_kernel kernel;
+    tn_framed_launch framed;
+    launch = tn_frame_resolve(recording->frame, launch, &framed);
     if (launch->foreign != NULL)
         return recording->build_requests == NULL ? append_step(caller, recording, launch, 0)
                                                  : TENON_OK;
@@ -200,21 +203,28 @@ static const tn_operand *operand_of(const run *r, uint8_t number)
     return number == TN_WORKSPACE ? &r->workspace : &r->operands[number];
 }
 
-static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args)
+int64_t tn_patch_scalar(uint8_t kind, const double *value)
 {
-    int64_t value;
     union {
         float f32;
         int64_t i64;
     } bits = {.i64 = 0};
+    if (kind == TN_PATCH_SCALAR_F32)
+        bits.f32 = (float)*value;
+    else
+        memcpy(&bits, value, sizeof bits); /* need not be a number */
+    return bits.i64;
+}
+
+static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args)
+{
+    int64_t value;
     memcpy(&value, args + patch->at, sizeof value);
     if (patch->kind == TN_PATCH_OFFSET)
-        bits.i64 = value + (int64_t)(operand_of(r, patch->source)->offset / patch->unit);
-    else if (patch->kind == TN_PATCH_SCALAR_F32)
-        bits.f32 = (float)r->scalars[patch->source];
+        value += (int64_t)(operand_of(r, patch->source)->offset / patch->unit);
     else
-        memcpy(&bits, &r->scalars[patch->source], sizeof bits);
-    memcpy(args + patch->at, &bits.i64, sizeof bits.i64);
+        value = tn_patch_scalar(patch->kind, &r->scalars[patch->source]);
+    memcpy(args + patch->at, &value, sizeof value);
 }
 
 /* An operand that is absent is a buffer that is NULL. */

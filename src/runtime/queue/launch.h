@@ -34,6 +34,9 @@ typedef struct tn_patch {
     uint32_t unit;
 } tn_patch;
 
+/* The bits that a patch of a scalar writes. */
+int64_t tn_patch_scalar(uint8_t kind, const double *value);
+
 /* A routine of another library, which enqueues kernels of its own: `buffers` are the operands,
  * `args` the struct with its patches applied. It is called between a barrier that waits for what
  * the call is to wait for, and a marker that gives the call's event. */
@@ -64,8 +67,9 @@ typedef struct tn_recording {
     tenon_context *context;
     tn_step *steps;
     uint32_t step_count, step_capacity;
-    bool has_foreign;   /* some step is a routine of another library */
-    uint64_t workspace; /* bytes that a run needs */
+    bool has_foreign;             /* some step is a routine of another library */
+    uint64_t workspace;           /* bytes that a run needs */
+    const struct tn_frame *frame; /* of the child that is being recorded (frame.h); or NULL */
     /* Not NULL: launches are not recorded, only their programs listed. */
     tn_build_list *build_requests;
 } tn_recording;

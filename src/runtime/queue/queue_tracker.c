@@ -35,7 +35,7 @@ bool tn_event_is_over(cl_event event)
            status <= CL_COMPLETE;
 }
 
-/* Room for one more pointer. */
+/* Makes room for one more pointer. */
 static void *grow(void *pointers, uint32_t count, uint32_t *capacity)
 {
     if (count < *capacity)
@@ -60,8 +60,8 @@ tenon_status tn_queue_tracker_begin(const char *caller, tn_queue_tracker *follow
     return queues != NULL ? TENON_OK : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
 }
 
-/* What completes with all that is in the queue; NULL where there is no such event, after waiting.
- */
+/* Returns an event that completes with all work in the queue. If the driver provides none, waits
+ * and returns NULL. */
 static cl_event end_of(cl_command_queue queue)
 {
     cl_event end = NULL;
@@ -70,12 +70,12 @@ static cl_event end_of(cl_command_queue queue)
         return end;
     if (end != NULL)
         clReleaseEvent(end);
-    /* Where this fails the device is lost, and uses no memory any more. */
+    /* If this fails the device is lost and no longer uses any memory. */
     clFinish(queue);
     return NULL;
 }
 
-/* With the lock held: forgets what is over. */
+/* Drops completed events. The caller holds the lock. */
 static void forget(tn_queue_tracker *followed)
 {
     uint32_t kept = 0;
@@ -87,7 +87,7 @@ static void forget(tn_queue_tracker *followed)
     followed->left_count = kept;
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void remove_queue(tn_queue_tracker *followed, cl_command_queue queue)
 {
     uint32_t at = 0;
@@ -119,7 +119,7 @@ void tn_queue_tracker_end(tn_queue_tracker *followed, cl_command_queue queue)
     tn_mutex_unlock(&followed->lock);
 }
 
-/* With the lock held. */
+/* The caller holds the lock. */
 static void wait_for_all(tn_queue_tracker *followed)
 {
     for (uint32_t i = 0; i < followed->queue_count; i++)

@@ -84,7 +84,8 @@ tenon_status tn_sync_marker(const char *caller, tenon_stream *stream, const teno
 static tenon_status create_queue(const char *caller, tenon_context *context,
                                  cl_command_queue *queue)
 {
-    cl_command_queue_properties properties = context->profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
+    cl_command_queue_properties properties =
+        context->policy.profiling ? CL_QUEUE_PROFILING_ENABLE : 0;
     cl_int error;
     *queue = clCreateCommandQueue(context->cl, context->device.info.device, properties, &error);
     TN_CL_TRY(caller, "clCreateCommandQueue", error);
@@ -113,12 +114,12 @@ static tenon_status import_queue(const char *caller, tenon_context *context, cl_
     return TENON_OK;
 }
 
-/* Has the queue followed by all that must know when it is idle. */
+/* Registers the queue with everything that must know when it is idle. */
 static tenon_status begin_following(const char *caller, tenon_context *context,
                                     cl_command_queue queue)
 {
     TN_TRY(tn_binary_writer_stream_begins(caller, context, queue));
-    const tenon_status status = tn_heap_stream_begins(caller, context->heap, queue);
+    const tenon_status status = tn_heap_stream_begins(caller, context->memory.heap, queue);
     if (status != TENON_OK)
         tn_binary_writer_stream_ends(context, queue);
     return status;
@@ -130,10 +131,10 @@ static tenon_stream *new_stream(tenon_context *context)
     if (stream == NULL)
         return NULL;
     stream->context = context;
-    stream->arena.limit = context->workspace_limit;
-    if (context->failure == NULL)
+    stream->arena.limit = context->memory.workspace_limit;
+    if (context->failures.callback == NULL)
         return stream;
-    stream->watch = tn_watch_create(context->failure, context->failure_user);
+    stream->watch = tn_watch_create(context->failures.callback, context->failures.user);
     if (stream->watch != NULL)
         return stream;
     free(stream);
@@ -182,7 +183,7 @@ TENON_API void tenon_stream_destroy(tenon_stream *stream)
         if (stream->kernels[i] != NULL)
             clReleaseKernel(stream->kernels[i]);
     free(stream->kernels);
-    tn_heap_stream_ends(stream->context->heap, stream->queue);
+    tn_heap_stream_ends(stream->context->memory.heap, stream->queue);
     tn_arena_release(stream);
     tn_commands_release(stream);
     tn_watch_destroy(stream->watch);
@@ -220,8 +221,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
     TN_TRY(tn_gate_check(caller));
     cl_int error = clFinish(stream->queue);
     tn_process_renew(stream);
-    /* Waiting needs no resources: a driver that says that it ran out of them here has lost the
-     * device. */
+    /* Waiting needs no resources: a driver that reports a lack of them here has lost the device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
         return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
                           "%s: the device is lost: clFinish gave %s", caller,

@@ -1,8 +1,6 @@
-/*
- * A command's event is asked for its state by the next call, and where the driver says so before
- * that, the application hears of a failure at once. Drivers cannot be relied on for that alone:
- * PoCL 3.1 calls nobody for an event that fails (tests/drivers/test_failed_events.c).
- */
+/* The next call queries the event of each command. If the driver reports a failure earlier, the
+ * application is told at once. Callbacks alone are not enough: PoCL 3.1 makes none for an event
+ * that fails (tests/drivers/test_failed_events.c). */
 #include "runtime/queue/watch.h"
 
 #include "base/platform.h"
@@ -28,13 +26,13 @@ struct tn_watch {
     tenon_failure_callback callback;
     void *user;
     tn_listener *listener;
-    tn_mutex lock;          /* of all below; the list is changed on the stream's thread alone */
-    watched *first, **last; /* in the order in which they end */
-    /* Kept to the end of the stream: PoCL 3.1 is not done with an event when its state says that it
-     * has failed (tests/drivers/test_failed_events.c). */
+    tn_mutex lock; /* guards the members below; only the stream's thread changes the list */
+    watched *first, **last; /* in order of completion */
+    /* Kept until the stream is destroyed: PoCL 3.1 still uses an event after its status says that
+     * it has failed (tests/drivers/test_failed_events.c). */
     watched *failed;
-    watched *spare; /* for the next command; of the stream's thread */
-    cl_int error;   /* of the first failure that is not taken yet; CL_SUCCESS */
+    watched *spare; /* for the next command; used by the stream's thread */
+    cl_int error;   /* of the first failure that was not reported yet; or CL_SUCCESS */
     char text[TEXT_SIZE];
 };
 
@@ -58,7 +56,7 @@ tn_watch *tn_watch_create(tenon_failure_callback callback, void *user)
 
 static void release(tn_watch *watch, watched *w)
 {
-    tn_listener_wait(watch->listener); /* the driver may be telling of this one */
+    tn_listener_wait(watch->listener); /* the driver may be inside the callback for this event */
     clReleaseEvent(w->event);
     free(w);
 }
@@ -110,8 +108,8 @@ tenon_status tn_fail_earlier(const char *caller, const char *earlier, cl_int err
     return tn_fail_cl(status_of(error), error, "%s: earlier %s", caller, text);
 }
 
-/* Of the first to come, the stream's thread or the driver's. The command stays in the list
- * meanwhile. */
+/* Reports a failure once, from the stream's thread or the driver's, whichever comes first. The
+ * command stays in the list. */
 static void tell(tn_watch *watch, watched *w, cl_int error)
 {
     char text[TEXT_SIZE];

@@ -1,5 +1,5 @@
-/* Work that fails on the device after the call that enqueued it has returned, where a context's
- * `failure` asks to be told. */
+/* Detects commands that fail on the device after the call that enqueued them has returned, for
+ * contexts with a `failure` callback. */
 #ifndef TN_RUNTIME_QUEUE_WATCH_H
 #define TN_RUNTIME_QUEUE_WATCH_H
 
@@ -7,26 +7,27 @@
 
 #include <stdbool.h>
 
-/* What follows the commands of a stream, on its thread; drivers tell on theirs. */
+/* Watches the commands of a stream, on the stream's thread. Drivers report on their own threads. */
 typedef struct tn_watch tn_watch;
 
-/* NULL without memory. */
+/* Returns NULL if memory is short. */
 tn_watch *tn_watch_create(tenon_failure_callback callback, void *user);
 
-/* Tells of nothing any more. NULL is allowed. */
+/* Stops reporting and frees the watch. NULL is allowed. */
 void tn_watch_destroy(tn_watch *watch);
 
-/* Allocates what the next tn_watch_event needs, before the command is enqueued; false without
- * memory. A reservation that is not used stays for the next command. */
+/* Allocates what the next tn_watch_event needs, before the command is enqueued. Returns false if
+ * memory is short. An unused reservation remains for the next command. */
 bool tn_watch_reserve(tn_watch *watch);
 
-/* Follows a command, which ends after those before it, and takes over a reference to its event.
- * Needs a reservation. `label`, of which TN_WATCH_LABEL - 1 characters are copied, may be NULL. */
+/* Watches a command, which ends after those watched before, and takes ownership of a reference to
+ * its event. Requires a reservation. `label` may be NULL; TN_WATCH_LABEL - 1 characters are
+ * copied. */
 #define TN_WATCH_LABEL 128
 void tn_watch_event(tn_watch *watch, cl_event event, const char *caller, const char *label);
 
-/* Fails for the first failure since it was asked the last time; TENON_OK where there is none. The
- * callback has been told of it, here at the latest. */
+/* Fails with the first failure since the last call; returns TENON_OK if there is none. The
+ * callback has been called for it by then. */
 tenon_status tn_watch_take(const char *caller, tn_watch *watch);
 
 /* Fails because a command of an earlier call has failed. */

@@ -1,5 +1,5 @@
-/* The workspace arena of a stream. Work on a stream runs in order, so that successive calls share
- * the same bytes. */
+/* The workspace arena of a stream. Work on a stream runs in order, so successive calls share the
+ * same bytes. */
 #include "runtime/opencl/cl_error.h"
 #include "runtime/memory/memory.h"
 #include "runtime/queue/stream.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Kernels load vectors from the workspace; no vector is larger. */
+/* Alignment in bytes: kernels load vectors from the workspace, and none is larger. */
 #define WORKSPACE_ALIGNMENT 128
 
 tenon_status tn_arena_require(const char *caller, tenon_stream *stream, uint64_t bytes)
@@ -21,7 +21,7 @@ tenon_status tn_arena_require(const char *caller, tenon_stream *stream, uint64_t
                        caller, bytes, arena->limit);
     tenon_memory memory;
     TN_TRY(tn_memory_allocate(caller, stream->context, bytes, &memory));
-    /* Launches that use the old one hold on to it until they are done. */
+    /* Launches that use the old memory keep a reference to it until they complete. */
     tenon_memory_destroy(&arena->memory);
     tn_count_only(stream->context, TN_WORKSPACE_BYTES, (int64_t)(bytes - arena->size));
     arena->memory = memory;
@@ -72,6 +72,6 @@ TENON_API tenon_status tenon_stream_set_workspace(tenon_stream *stream, const te
     if (memory != NULL)
         stream->arena = (tn_arena){*memory, offset, bytes, bytes, true};
     else
-        stream->arena = (tn_arena){.limit = stream->context->workspace_limit};
+        stream->arena = (tn_arena){.limit = stream->context->memory.workspace_limit};
     return TENON_OK;
 }

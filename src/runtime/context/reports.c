@@ -10,8 +10,8 @@ static const char *const stages[] = {
     [TENON_PROGRESS_CHECK] = "self-check of",
 };
 
-/* The validation context's lock is held, under which the application's callback must not run. A
- * line for which there is no memory is lost. */
+/* Holds a line back, since the validation context's lock is held, under which the application's
+ * callback must not run. Without memory the line is lost. */
 static void add_late_line(tn_validation *validation, tenon_log_level level, const char *text)
 {
     tn_late_line *line = malloc(sizeof *line + strlen(text) + 1);
@@ -37,7 +37,8 @@ void tn_late_lines_send(const tn_log *log, tn_late_line *lines)
     }
 }
 
-/* Whether this thread is in the validation context: its lock is recursive. */
+/* Returns true if this thread is inside the validation context. Works because the lock is
+ * recursive. */
 static bool has_entered(tn_validation *validation)
 {
     if (!tn_recursive_mutex_try(&validation->lock))
@@ -53,13 +54,14 @@ static void tell(void *user, tenon_log_level level, const char *text)
     if (has_entered(&owner->validation))
         add_late_line(&owner->validation, level, text);
     else
-        tn_log_send(&owner->log, level, "%s", text);
+        tn_log_send(&owner->reports.log, level, "%s", text);
 }
 
 tn_log tn_context_log(tenon_context *context)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return (tn_log){owner->log.callback != NULL ? tell : NULL, owner, owner->log.level};
+    return (tn_log){owner->reports.log.callback != NULL ? tell : NULL, owner,
+                    owner->reports.log.level};
 }
 
 void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const char *name,
@@ -72,9 +74,10 @@ void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const 
                                      .name = name,
                                      .milliseconds = milliseconds >= 0 ? milliseconds : 0};
     char text[1024];
-    if (owner->progress != NULL)
-        owner->progress(owner->progress_user, &progress);
-    if (milliseconds < 0 || owner->log.callback == NULL || owner->log.level < TENON_LOG_INFO)
+    if (owner->reports.progress != NULL)
+        owner->reports.progress(owner->reports.progress_user, &progress);
+    if (milliseconds < 0 || owner->reports.log.callback == NULL ||
+        owner->reports.log.level < TENON_LOG_INFO)
         return;
     snprintf(text, sizeof text, "%s %s: %.1f ms; %s", stages[stage], name, milliseconds, details);
     tell(owner, TENON_LOG_INFO, text);
