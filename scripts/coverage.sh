@@ -5,8 +5,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
 . scripts/common.sh
 
-LINES=90
-BRANCHES=75
+LINES=97
+BRANCHES=88
 
 main() {
     set_up

@@ -15,12 +15,8 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
 
     Parameters
     ----------
-    shape : int or sequence of int
-        Its sizes.
-    dtype : str or NumPy's type, default "f32"
-        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
-    context : Context, default None
-        Where it is; None: the default one.
+    shape, dtype, context
+        As tenon.empty has them.
 
     Returns
     -------
@@ -29,10 +25,8 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
 
     Raises
     ------
-    TypeError
-        The type is none of Tenon's, or the shape is of no integers.
-    InvalidArgument (ValueError)
-        The shape is impossible.
+    TypeError, InvalidArgument
+        As tenon.empty does.
     """
     sizes = shape_tuple(shape)
     value = lib.tenon_tensor_view(DTYPES[dtype_name(dtype)], len(sizes), sizes)

@@ -107,9 +107,9 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
     w : Tensor or numpy.ndarray
         K C/groups and the spatial sizes.
     layout : str, default None
-        "panels" or "rows"; None: what suits the device and the shape.
+        "filters" or None: the only one so far, which is row-major.
     stream : Stream, default None
-        The stream that packs it; None: that of its context.
+        As tenon.gemm_pack has it.
 
     Returns
     -------
@@ -117,9 +117,7 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
 
     Raises
     ------
-    InvalidArgument (ValueError)
-        There is no such layout, or the shape is not one of filters.
-    Unsupported (NotImplementedError)
-        The type cannot be packed, or not in this layout.
+    InvalidArgument, Unsupported
+        As tenon.gemm_pack does.
     """
     return _pack(lib.tenon_conv_pack_filter, "conv_pack_filter: w", w, layout, stream)

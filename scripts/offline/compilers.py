@@ -129,7 +129,7 @@ class Compilers:
         for name in ("compilers.py", "machines.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
             parts.append(hashlib.sha256((here / name).read_bytes()).hexdigest())
         if vendor == "nvidia":
-            edit = here.parents[1] / "src" / "runtime" / "ptx_edit.c"
+            edit = here.parents[1] / "src" / "runtime" / "program" / "ptx_edit.c"
             parts.append(hashlib.sha256(edit.read_bytes()).hexdigest())
         return " ".join(parts)
 

@@ -13,7 +13,7 @@ HEAD = """\
 # comments. Written by ./run check-kernels --record; ./run check-kernels --new compiles programs not listed here.
 """
 DIGITS, COLUMNS = 8, 12
-EDIT = Path(__file__).parents[2] / "src" / "runtime" / "ptx_edit.c"
+EDIT = Path(__file__).parents[2] / "src" / "runtime" / "program" / "ptx_edit.c"
 # A string, which is kept, or a comment.
 TOKEN = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|/\*.*?\*/|//[^\n]*', re.S)
 

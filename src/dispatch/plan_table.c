@@ -10,10 +10,10 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-void tn_plan_table_init(tn_plan_table *table)
+bool tn_plan_table_init(tn_plan_table *table)
 {
     memset(table, 0, sizeof *table);
-    tn_mutex_init(&table->lock);
+    return tn_mutex_init(&table->lock);
 }
 
 void tn_plan_table_destroy(tn_plan_table *table)

@@ -14,7 +14,8 @@ typedef struct tn_plan_table {
     tenon_plan *buckets[TN_PLAN_TABLE_BUCKETS];
 } tn_plan_table;
 
-void tn_plan_table_init(tn_plan_table *table);
+/* False without memory for its lock. */
+bool tn_plan_table_init(tn_plan_table *table);
 void tn_plan_table_destroy(tn_plan_table *table);
 
 /* Finds or creates the plan of a problem. The caller releases the reference that it gets. */

@@ -10,9 +10,13 @@ static void *create_dispatch(void)
     tn_dispatch *dispatch = calloc(1, sizeof *dispatch);
     if (dispatch == NULL)
         return NULL;
-    tn_plan_table_init(&dispatch->plans);
-    tn_mutex_init(&dispatch->checked_lock);
-    return dispatch;
+    if (tn_plan_table_init(&dispatch->plans)) {
+        if (tn_mutex_init(&dispatch->checked_lock))
+            return dispatch;
+        tn_plan_table_destroy(&dispatch->plans);
+    }
+    free(dispatch);
+    return NULL;
 }
 
 static void destroy_dispatch(void *data)

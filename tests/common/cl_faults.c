@@ -1,14 +1,15 @@
-/* The linker gives calls of NAME to __wrap_NAME, and those of __real_NAME to NAME. */
+/* With --wrap=NAME the linker redirects calls of NAME to __wrap_NAME, and calls of __real_NAME to
+ * the real NAME. */
 #include "common/cl_faults.h"
+
+#include "common/testing.h"
+
+#include "base/platform.h"
 
 #include <CL/cl.h>
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include <stdatomic.h>
 
 typedef enum fault_kind {
     FAULT_NONE,
@@ -24,8 +25,8 @@ typedef struct fault {
     const char *function;
     cl_uint what;
     cl_int error;
-    unsigned left;  /* calls until the one that fails */
-    unsigned calls; /* to delay */
+    unsigned left;  /* calls up to and including the one that fails */
+    unsigned calls; /* bit mask of the calls to delay */
     const void *answer;
     size_t size;
     unsigned hits;
@@ -65,7 +66,7 @@ unsigned faults_end(void)
     return now.hits;
 }
 
-/* A call that is delayed does its work all the same. */
+/* Delays the call if its bit is set. The call itself is still made. */
 static bool delay(void)
 {
     const struct timespec time = {.tv_nsec = 10000000};
@@ -77,10 +78,26 @@ static bool delay(void)
     return false;
 }
 
-/* Where every wrapped call comes by: whether the fault is for it. */
+static bool is_of_opencl(const char *function)
+{
+    return strncmp(function, "cl", 2) == 0;
+}
+
+static bool is_meant(const char *function)
+{
+    if (now.function == FAULTS_ANY)
+        return true;
+    if (strcmp(now.function, FAULTS_MEMORY) == 0)
+        return !is_of_opencl(function);
+    if (strcmp(now.function, FAULTS_OPENCL) == 0)
+        return is_of_opencl(function);
+    return strcmp(now.function, function) == 0;
+}
+
+/* Every wrapped call asks here if the fault is for it. */
 static bool strikes(const char *function, cl_uint what)
 {
-    if (now.kind == FAULT_NONE || (now.function != NULL && strcmp(now.function, function) != 0))
+    if (now.kind == FAULT_NONE || !is_meant(function))
         return false;
     if (now.kind >= FAULT_QUERY && now.what != what)
         return false;
@@ -107,11 +124,67 @@ static cl_int answer(size_t size, void *value, size_t *used)
     return CL_SUCCESS;
 }
 
+/* Of faults_alive, in its order. */
+typedef enum alive { BLOCKS, CONTEXTS, QUEUES, BUFFERS, PROGRAMS, KERNELS, EVENTS, KINDS } alive;
+static atomic_long alive_now[KINDS];
+
+faults_alive faults_count(void)
+{
+    return (faults_alive){alive_now[BLOCKS],  alive_now[CONTEXTS], alive_now[QUEUES],
+                          alive_now[BUFFERS], alive_now[PROGRAMS], alive_now[KERNELS],
+                          alive_now[EVENTS]};
+}
+
+void faults_assert_alive(const faults_alive *before, const char *where)
+{
+    const struct timespec millisecond = {.tv_nsec = 1000000};
+    faults_alive after = faults_count();
+    for (int look = 0; look < 2000 && memcmp(&after, before, sizeof after) != 0; look++) {
+        nanosleep(&millisecond, NULL);
+        after = faults_count();
+    }
+    if (memcmp(&after, before, sizeof after) != 0)
+        fail_msg("%s: left behind: %ld blocks, %ld contexts, %ld queues, %ld buffers, %ld "
+                 "programs, %ld kernels, %ld events",
+                 where, after.blocks - before->blocks, after.contexts - before->contexts,
+                 after.queues - before->queues, after.buffers - before->buffers,
+                 after.programs - before->programs, after.kernels - before->kernels,
+                 after.events - before->events);
+}
+
+/* Counts what a call has made, and returns it. */
+static void *made(alive kind, void *object)
+{
+    if (object != NULL)
+        alive_now[kind]++;
+    return object;
+}
+
+static cl_int retained(alive kind, cl_int error)
+{
+    if (error == CL_SUCCESS)
+        alive_now[kind]++;
+    return error;
+}
+
+static cl_int released(alive kind, cl_int error)
+{
+    if (error == CL_SUCCESS)
+        alive_now[kind]--;
+    return error;
+}
+
+/* The event of a command that was enqueued. */
+static cl_int enqueued(const cl_event *event, cl_int error)
+{
+    return event != NULL ? retained(EVENTS, error) : error;
+}
+
 /* A driver whose binaries are PTX. */
 static _Thread_local struct {
     const char *text; /* NULL: the real driver's binaries */
     char loaded[4096];
-    char source[1 << 18]; /* of the last program */
+    char source[1 << 18]; /* source of the program created last */
 } ptx;
 
 void faults_give_ptx(const char *text)
@@ -147,36 +220,64 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
     to[kept] = '\0';
 }
 
-#define WRAP_AS(result, type, name, what, parameters, arguments)                                   \
+#define WRAP_AS(result, type, name, what, parameters, real)                                        \
     type __real_##name parameters;                                                                 \
     type __wrap_##name parameters;                                                                 \
     type __wrap_##name parameters                                                                  \
     {                                                                                              \
-        return strikes(#name, what) ? (result) : __real_##name arguments;                          \
+        return strikes(#name, what) ? (result) : (real);                                           \
     }
 
 /* A function that returns its error. */
-#define WRAP(name, parameters, arguments) WRAP_AS(now.error, cl_int, name, 0, parameters, arguments)
+#define WRAP(name, parameters, arguments)                                                          \
+    WRAP_AS(now.error, cl_int, name, 0, parameters, __real_##name arguments)
+
+/* One that enqueues a command, with an event where `event` is not NULL. */
+#define WRAP_COMMAND(name, parameters, arguments)                                                  \
+    WRAP_AS(now.error, cl_int, name, 0, parameters, enqueued(event, __real_##name arguments))
 
 /* One that returns an object, and its error by the last parameter. */
-#define WRAP_OBJECT(type, name, parameters, arguments)                                             \
-    WRAP_AS((*error = now.error, NULL), type, name, 0, parameters, arguments)
+#define WRAP_OBJECT(kind, type, name, parameters, arguments)                                       \
+    WRAP_AS((*error = now.error, NULL), type, name, 0, parameters,                                 \
+            made(kind, __real_##name arguments))
 
-#define WRAP_MEMORY(type, name, parameters, arguments)                                             \
-    WRAP_AS(NULL, type, name, 0, parameters, arguments)
+#define WRAP_MEMORY(name, parameters, arguments)                                                   \
+    WRAP_AS(NULL, void *, name, 0, parameters, made(BLOCKS, __real_##name arguments))
 
-/* One that answers what it is asked. */
+/* Wraps an information function, whose answer a fault can replace. */
 #define WRAP_QUERY(name, parameters, arguments)                                                    \
-    WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, arguments)
+    WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, __real_##name arguments)
+
+/* One more reference to an object. */
+#define WRAP_RETAIN(kind, name, type)                                                              \
+    WRAP_AS(now.error, cl_int, name, 0, (type object), retained(kind, __real_##name(object)))
+
+/* One that does not fail. */
+#define WRAP_RELEASE(kind, name, type)                                                             \
+    cl_int __real_##name(type object);                                                             \
+    cl_int __wrap_##name(type object);                                                             \
+    cl_int __wrap_##name(type object)                                                              \
+    {                                                                                              \
+        return released(kind, __real_##name(object));                                              \
+    }
+
+static const char *hidden; /* no function of that name is found */
+
+void faults_hide(const char *function)
+{
+    hidden = function;
+}
 
 void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
 
-/* Where the library opens OpenCL itself: it finds the functions below in the place of the real
- * ones. */
+/* Used where the library opens OpenCL with dlopen: dlsym returns the wrappers below instead of the
+ * driver's functions. */
 void *__wrap_dlsym(void *library, const char *name)
 {
     char wrapped[80];
+    if (hidden != NULL && strcmp(hidden, name) == 0)
+        return NULL;
     void *program = dlopen(NULL, RTLD_NOW), *found = NULL;
     snprintf(wrapped, sizeof wrapped, "__wrap_%s", name);
     if (program != NULL)
@@ -184,9 +285,29 @@ void *__wrap_dlsym(void *library, const char *name)
     return found != NULL ? found : __real_dlsym(library, name);
 }
 
-WRAP_MEMORY(void *, malloc, (size_t size), (size))
-WRAP_MEMORY(void *, calloc, (size_t count, size_t size), (count, size))
-WRAP_MEMORY(void *, realloc, (void *old, size_t size), (old, size))
+WRAP_MEMORY(malloc, (size_t size), (size))
+WRAP_MEMORY(calloc, (size_t count, size_t size), (count, size))
+/* A block that has grown is the same one. */
+WRAP_AS(NULL, void *, realloc, 0, (void *old, size_t size),
+        old != NULL ? __real_realloc(old, size) : made(BLOCKS, __real_realloc(NULL, size)))
+
+void __real_free(void *block);
+void __wrap_free(void *block);
+void __wrap_free(void *block)
+{
+    if (block != NULL)
+        alive_now[BLOCKS]--;
+    __real_free(block);
+}
+
+/* Locks and threads of the library (base/platform.h). */
+#define WRAP_SYSTEM(name, parameters, arguments)                                                   \
+    WRAP_AS(false, bool, name, 0, parameters, __real_##name arguments)
+WRAP_SYSTEM(tn_mutex_init, (tn_mutex * mutex), (mutex))
+WRAP_SYSTEM(tn_recursive_mutex_init, (tn_recursive_mutex * mutex), (mutex))
+WRAP_SYSTEM(tn_condition_init, (tn_condition * condition), (condition))
+WRAP_SYSTEM(tn_thread_create, (tn_thread * thread, void *(*work)(void *), void *data),
+            (thread, work, data))
 
 WRAP(clGetPlatformIDs, (cl_uint room, cl_platform_id *ids, cl_uint *count), (room, ids, count))
 WRAP(clGetDeviceIDs,
@@ -194,12 +315,49 @@ WRAP(clGetDeviceIDs,
       cl_uint *count),
      (platform, type, room, ids, count))
 
-/* clGet…Info of an object. */
+/* Wraps clGet…Info of an object type. */
 #define WRAP_INFO(name, type)                                                                      \
     WRAP_QUERY(name, (type object, cl_uint what, size_t size, void *value, size_t *used),          \
                (object, what, size, value, used))
 WRAP_INFO(clGetPlatformInfo, cl_platform_id)
-WRAP_INFO(clGetDeviceInfo, cl_device_id)
+
+/* Answers of a device that is another. */
+static _Thread_local struct {
+    const faults_answer *list;
+    size_t count;
+} other_device;
+
+void faults_give_device(const faults_answer *answers, size_t count)
+{
+    other_device.list = answers;
+    other_device.count = count;
+}
+
+static cl_int give(const faults_answer *a, size_t size, void *value, size_t *used)
+{
+    if (value != NULL && size < a->size)
+        return CL_INVALID_VALUE;
+    if (value != NULL)
+        memcpy(value, a->value, a->size);
+    if (used != NULL)
+        *used = a->size;
+    return CL_SUCCESS;
+}
+
+cl_int __real_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used);
+cl_int __wrap_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used);
+cl_int __wrap_clGetDeviceInfo(cl_device_id object, cl_uint what, size_t size, void *value,
+                              size_t *used)
+{
+    if (strikes("clGetDeviceInfo", what))
+        return answer(size, value, used);
+    for (size_t i = 0; i < other_device.count; i++)
+        if (other_device.list[i].what == what)
+            return give(&other_device.list[i], size, value, used);
+    return __real_clGetDeviceInfo(object, what, size, value, used);
+}
 WRAP_INFO(clGetContextInfo, cl_context)
 WRAP_INFO(clGetCommandQueueInfo, cl_command_queue)
 WRAP_INFO(clGetMemObjectInfo, cl_mem)
@@ -231,7 +389,7 @@ typedef void(CL_CALLBACK *context_callback)(const char *text, const void *data, 
                                             void *user);
 typedef void(CL_CALLBACK *program_callback)(cl_program program, void *user);
 
-/* What the last context was made with that has a callback. */
+/* Callback and user data of this thread's last context that was created with a callback. */
 static _Thread_local struct {
     context_callback callback;
     void *user;
@@ -252,7 +410,8 @@ cl_context __wrap_clCreateContext(CONTEXT_PARAMETERS)
         report.callback = callback;
         report.user = user;
     }
-    return __real_clCreateContext(properties, count, devices, callback, user, error);
+    return made(CONTEXTS,
+                __real_clCreateContext(properties, count, devices, callback, user, error));
 }
 
 bool faults_report(const char *text)
@@ -262,11 +421,11 @@ bool faults_report(const char *text)
     return report.callback != NULL;
 }
 
-WRAP_OBJECT(cl_command_queue, clCreateCommandQueue,
+WRAP_OBJECT(QUEUES, cl_command_queue, clCreateCommandQueue,
             (cl_context context, cl_device_id device, cl_command_queue_properties properties,
              cl_int *error),
             (context, device, properties, error))
-WRAP_OBJECT(cl_mem, clCreateBuffer,
+WRAP_OBJECT(BUFFERS, cl_mem, clCreateBuffer,
             (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *error),
             (context, flags, size, host, error))
 
@@ -282,7 +441,7 @@ cl_program __wrap_clCreateProgramWithSource(SOURCE_PARAMETERS)
     }
     if (ptx.text != NULL)
         keep_text(ptx.source, sizeof ptx.source, texts[0], lengths[0]);
-    return __real_clCreateProgramWithSource(context, count, texts, lengths, error);
+    return made(PROGRAMS, __real_clCreateProgramWithSource(context, count, texts, lengths, error));
 }
 
 #define BINARY_PARAMETERS                                                                          \
@@ -298,78 +457,95 @@ cl_program __wrap_clCreateProgramWithBinary(BINARY_PARAMETERS)
         return NULL;
     }
     if (ptx.text == NULL)
-        return __real_clCreateProgramWithBinary(context, count, devices, lengths, binaries, loaded,
-                                                error);
+        return made(PROGRAMS, __real_clCreateProgramWithBinary(context, count, devices, lengths,
+                                                               binaries, loaded, error));
     keep_text(ptx.loaded, sizeof ptx.loaded, (const char *)binaries[0], lengths[0]);
     *loaded = CL_SUCCESS;
-    return __real_clCreateProgramWithSource(context, 1, &source, NULL, error);
+    return made(PROGRAMS, __real_clCreateProgramWithSource(context, 1, &source, NULL, error));
 }
 
 WRAP(clBuildProgram,
      (cl_program program, cl_uint count, const cl_device_id *devices, const char *options,
       program_callback callback, void *user),
      (program, count, devices, options, callback, user))
-WRAP_OBJECT(cl_kernel, clCreateKernel, (cl_program program, const char *name, cl_int *error),
-            (program, name, error))
+WRAP_OBJECT(KERNELS, cl_kernel, clCreateKernel,
+            (cl_program program, const char *name, cl_int *error), (program, name, error))
 WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
      (kernel, index, size, value))
 WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
      (kernel, index, value))
 
-/* What every command ends with. */
+/* The last parameters of every clEnqueue… function. */
 #define WAIT_PARAMETERS cl_uint waits, const cl_event *list, cl_event *event
 #define WAIT_ARGUMENTS  waits, list, event
 
-WRAP(clEnqueueNDRangeKernel,
-     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
-      const size_t *global, const size_t *local, WAIT_PARAMETERS),
-     (queue, kernel, dimensions, offset, global, local, WAIT_ARGUMENTS))
-WRAP(clEnqueueReadBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      void *data, WAIT_PARAMETERS),
-     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
-WRAP(clEnqueueWriteBuffer,
-     (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
-      const void *data, WAIT_PARAMETERS),
-     (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
-WRAP(clEnqueueFillBuffer,
-     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
-      size_t offset, size_t size, WAIT_PARAMETERS),
-     (queue, buffer, pattern, pattern_size, offset, size, WAIT_ARGUMENTS))
-WRAP_OBJECT(void *, clEnqueueMapBuffer,
-            (cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags,
-             size_t offset, size_t size, WAIT_PARAMETERS, cl_int *error),
-            (queue, buffer, blocking, flags, offset, size, WAIT_ARGUMENTS, error))
-WRAP(clEnqueueUnmapMemObject,
-     (cl_command_queue queue, cl_mem buffer, void *pointer, WAIT_PARAMETERS),
-     (queue, buffer, pointer, WAIT_ARGUMENTS))
-WRAP(clEnqueueSVMMap,
-     (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer, size_t size,
-      WAIT_PARAMETERS),
-     (queue, blocking, flags, pointer, size, WAIT_ARGUMENTS))
-WRAP(clEnqueueSVMUnmap, (cl_command_queue queue, void *pointer, WAIT_PARAMETERS),
-     (queue, pointer, WAIT_ARGUMENTS))
-WRAP(clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
-     (queue, WAIT_ARGUMENTS))
-WRAP(clEnqueueBarrierWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
-     (queue, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueNDRangeKernel,
+             (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+              const size_t *global, const size_t *local, WAIT_PARAMETERS),
+             (queue, kernel, dimensions, offset, global, local, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueReadBuffer,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              void *data, WAIT_PARAMETERS),
+             (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueWriteBuffer,
+             (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+              const void *data, WAIT_PARAMETERS),
+             (queue, buffer, blocking, offset, size, data, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueFillBuffer,
+             (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+              size_t offset, size_t size, WAIT_PARAMETERS),
+             (queue, buffer, pattern, pattern_size, offset, size, WAIT_ARGUMENTS))
+#define MAP_PARAMETERS                                                                             \
+    cl_command_queue queue, cl_mem buffer, cl_bool blocking, cl_map_flags flags, size_t offset,    \
+        size_t size, WAIT_PARAMETERS, cl_int *error
+void *__real_clEnqueueMapBuffer(MAP_PARAMETERS);
+void *__wrap_clEnqueueMapBuffer(MAP_PARAMETERS);
+void *__wrap_clEnqueueMapBuffer(MAP_PARAMETERS)
+{
+    if (strikes("clEnqueueMapBuffer", 0)) {
+        *error = now.error;
+        return NULL;
+    }
+    void *mapped = __real_clEnqueueMapBuffer(queue, buffer, blocking, flags, offset, size,
+                                             WAIT_ARGUMENTS, error);
+    return event != NULL ? made(EVENTS, mapped) : mapped;
+}
+WRAP_COMMAND(clEnqueueUnmapMemObject,
+             (cl_command_queue queue, cl_mem buffer, void *pointer, WAIT_PARAMETERS),
+             (queue, buffer, pointer, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueSVMMap,
+             (cl_command_queue queue, cl_bool blocking, cl_map_flags flags, void *pointer,
+              size_t size, WAIT_PARAMETERS),
+             (queue, blocking, flags, pointer, size, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueSVMUnmap, (cl_command_queue queue, void *pointer, WAIT_PARAMETERS),
+             (queue, pointer, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
+             (queue, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueBarrierWithWaitList, (cl_command_queue queue, WAIT_PARAMETERS),
+             (queue, WAIT_ARGUMENTS))
 WRAP(clFlush, (cl_command_queue queue), (queue))
 WRAP(clFinish, (cl_command_queue queue), (queue))
-WRAP(clRetainContext, (cl_context context), (context))
-WRAP(clRetainCommandQueue, (cl_command_queue queue), (queue))
-WRAP(clRetainEvent, (cl_event event), (event))
-WRAP(clRetainMemObject, (cl_mem memory), (memory))
-WRAP(clRetainProgram, (cl_program program), (program))
+WRAP_RETAIN(CONTEXTS, clRetainContext, cl_context)
+WRAP_RETAIN(QUEUES, clRetainCommandQueue, cl_command_queue)
+WRAP_RETAIN(EVENTS, clRetainEvent, cl_event)
+WRAP_RETAIN(BUFFERS, clRetainMemObject, cl_mem)
+WRAP_RETAIN(PROGRAMS, clRetainProgram, cl_program)
+WRAP_RELEASE(CONTEXTS, clReleaseContext, cl_context)
+WRAP_RELEASE(QUEUES, clReleaseCommandQueue, cl_command_queue)
+WRAP_RELEASE(EVENTS, clReleaseEvent, cl_event)
+WRAP_RELEASE(BUFFERS, clReleaseMemObject, cl_mem)
+WRAP_RELEASE(PROGRAMS, clReleaseProgram, cl_program)
+WRAP_RELEASE(KERNELS, clReleaseKernel, cl_kernel)
 typedef void(CL_CALLBACK *event_callback)(cl_event event, cl_int state, void *user);
 WRAP(clSetEventCallback, (cl_event event, cl_int state, event_callback callback, void *user),
      (event, state, callback, user))
 WRAP(clWaitForEvents, (cl_uint count, const cl_event *list), (count, list))
-WRAP(clEnqueueSVMMemcpy,
-     (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
-      WAIT_PARAMETERS),
-     (queue, blocking, to, from, size, WAIT_ARGUMENTS))
+WRAP_COMMAND(clEnqueueSVMMemcpy,
+             (cl_command_queue queue, cl_bool blocking, void *to, const void *from, size_t size,
+              WAIT_PARAMETERS),
+             (queue, blocking, to, from, size, WAIT_ARGUMENTS))
 
-/* A driver with an extension. */
+/* Simulates a driver with extension functions. */
 static _Thread_local void *(*extension)(const char *name);
 
 void faults_give_extension(void *(*find)(const char *name))

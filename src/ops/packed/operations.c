@@ -85,38 +85,52 @@ static void pack_on_host(const tenon_tensor *view, int64_t panel, void *packed)
     }
 }
 
-/* NULL where the weights cannot be made. They are packed on the host: what a self-check finds
- * is not to rest on the copies that tenon_gemm_pack makes. */
-static tenon_packed *pack_weights(tenon_stream *stream, const pattern_params *p,
-                                  const tenon_tensor *a)
+static tenon_status no_memory(const char *caller)
 {
-    tenon_packed *packed = NULL;
-    tenon_tensor weights;
-    tenon_status status = TENON_ERROR_OUT_OF_MEMORY;
-    void *data = make_weights(p, weights_type(a), &weights), *panels = NULL;
-    if (data != NULL)
-        status = tn_packed_create(tn_operation_gemm_packed.name, stream->context, PACKED_GEMM,
-                                  "panels", &weights, &packed);
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the weights", caller);
+}
+
+static tenon_status upload_panels(const char *caller, tenon_stream *stream,
+                                  const tenon_tensor *weights, const tenon_packed *packed)
+{
     const size_t bytes = (size_t)tenon_packed_bytes(packed);
-    if (status == TENON_OK && (panels = calloc(bytes + 1, 1)) != NULL)
-        pack_on_host(&weights, packed->panel, panels);
-    if (panels == NULL ||
-        tenon_tensor_upload(stream, panels, bytes, &packed->memory, NULL) != TENON_OK) {
-        tenon_packed_release(packed);
-        packed = NULL;
-    }
+    void *panels = calloc(bytes + 1, 1);
+    if (panels == NULL)
+        return no_memory(caller);
+    pack_on_host(weights, packed->panel, panels);
+    const tenon_status status = tenon_tensor_upload(stream, panels, bytes, &packed->memory, NULL);
     free(panels);
+    return status;
+}
+
+/* The weights are packed on the host: what a self-check finds is not to rest on the copies that
+ * tenon_gemm_pack makes. */
+static tenon_status pack_weights(const char *caller, tenon_stream *stream, const pattern_params *p,
+                                 const tenon_tensor *a, tenon_packed **packed)
+{
+    tenon_tensor weights;
+    void *data = make_weights(p, weights_type(a), &weights);
+    if (data == NULL)
+        return no_memory(caller);
+    tenon_status status =
+        tn_packed_create(caller, stream->context, PACKED_GEMM, "panels", &weights, packed);
+    if (status == TENON_OK)
+        status = upload_panels(caller, stream, &weights, *packed);
     free(data);
-    return packed;
+    return status;
 }
 
 static tenon_status run_packed(tenon_stream *stream, const void *params,
                                const tenon_tensor *const *v, const tenon_sync *sync)
 {
     const call_params inner = inner_params(params);
-    tenon_packed *packed = stream != NULL ? pack_weights(stream, params, v[X_A]) : NULL;
-    tenon_status status =
-        tenon_gemm_packed(stream, &inner.gemm, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], sync);
+    tenon_packed *packed = NULL;
+    tenon_status status = TENON_OK;
+    if (stream != NULL)
+        status = pack_weights(tn_operation_gemm_packed.name, stream, params, v[X_A], &packed);
+    if (status == TENON_OK)
+        status =
+            tenon_gemm_packed(stream, &inner.gemm, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], sync);
     tenon_packed_release(packed);
     return status;
 }
@@ -124,18 +138,22 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
 static tenon_status plan_packed(tenon_context *context, const void *params,
                                 const tenon_tensor *const *v, tenon_plan **plan)
 {
+    static const char caller[] = "tenon_gemm_packed_plan";
     const call_params inner = inner_params(params);
     tenon_stream *stream = NULL;
     tenon_packed *packed = NULL;
-    if (context != NULL && tenon_stream_create(context, NULL, &stream) == TENON_OK) {
-        packed = pack_weights(stream, params, v[X_A]);
-        if (tenon_stream_finish(stream) != TENON_OK) {
-            tenon_packed_release(packed);
-            packed = NULL;
-        }
-    }
-    tenon_status status = tenon_gemm_packed_plan(context, &inner.gemm, v[X_A], packed, v[X_C],
-                                                 v[X_BIAS], v[X_D], plan);
+    tenon_status status = TENON_OK;
+    if (plan != NULL)
+        *plan = NULL;
+    if (context != NULL)
+        status = tenon_stream_create(context, NULL, &stream);
+    if (stream != NULL)
+        status = pack_weights(caller, stream, params, v[X_A], &packed);
+    if (status == TENON_OK && stream != NULL)
+        status = tenon_stream_finish(stream);
+    if (status == TENON_OK)
+        status = tenon_gemm_packed_plan(context, &inner.gemm, v[X_A], packed, v[X_C], v[X_BIAS],
+                                        v[X_D], plan);
     tenon_packed_release(packed);
     tenon_stream_destroy(stream);
     return status;

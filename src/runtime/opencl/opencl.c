@@ -6,6 +6,8 @@
 #include "runtime/opencl/gate.h"
 #include "runtime/context/process_end.h"
 
+#include <stddef.h>
+
 /* The loader loads the drivers at its first query. Their exit handlers must be registered before
  * Tenon's. */
 static void begin(void)
@@ -67,24 +69,32 @@ static void *opencl_find(void *program, void *loader, const char *name)
     return found == NULL && loader != NULL ? tn_library_find(loader, name) : found;
 }
 
+/* The functions, with their places in tn_opencl. */
+static const struct {
+    const char *name;
+    size_t place;
+    bool is_needed;
+} functions[] = {
+#define PLACE(name)  offsetof(tn_opencl_functions, name)
+#define NEEDED(name) {#name, PLACE(name), true},
+#define SVM(name)    {#name, PLACE(name), false},
+    TN_OPENCL_FUNCTIONS(NEEDED) TN_OPENCL_SVM_FUNCTIONS(SVM)};
+
 static void load(void)
 {
-    void *program = tn_library_open(NULL, NULL, 0), *loader = NULL, *found;
+    void *program = tn_library_open(NULL, NULL, 0), *loader = NULL;
     if (opencl_find(program, NULL, "clGetPlatformIDs") == NULL &&
         (loader = open_loader()) == NULL) {
         remedy = "; " TN_INSTALL_LOADER;
         return;
     }
-#define TAKE(name)                                                                                 \
-    found = opencl_find(program, loader, #name);                                                   \
-    memcpy(&tn_opencl.name, &found, sizeof found); /* C has no cast from void * to a function      \
-                                                    * pointer */
-#define NEED(name)                                                                                 \
-    TAKE(name)                                                                                     \
-    if (found == NULL && why_not[0] == '\0')                                                       \
-        snprintf(why_not, sizeof why_not, "its loader has no %s", #name);
-    TN_OPENCL_FUNCTIONS(NEED)
-    TN_OPENCL_SVM_FUNCTIONS(TAKE)
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = opencl_find(program, loader, functions[i].name);
+        /* C has no cast from void * to a function. */
+        memcpy((char *)&tn_opencl + functions[i].place, &found, sizeof found);
+        if (found == NULL && functions[i].is_needed && why_not[0] == '\0')
+            snprintf(why_not, sizeof why_not, "its loader has no %s", functions[i].name);
+    }
     if (why_not[0] == '\0')
         begin();
 }

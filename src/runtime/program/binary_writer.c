@@ -31,6 +31,7 @@ static tn_condition changed = TN_CONDITION_INIT;
 static tenon_context *all; /* contexts with a device, without validation contexts */
 static unsigned contexts;
 static bool is_writing;
+static unsigned waiters; /* threads that wait for the writer, which pauses after its program */
 static _Thread_local bool writes; /* true if this thread is writing */
 
 /* The thread that writes while the process is idle. */
@@ -47,8 +48,10 @@ static bool waits_to_write(const tenon_context *context)
 /* The caller holds the lock. */
 static void wait_for_writer(void)
 {
+    waiters++;
     while (is_writing && !writes)
         tn_condition_wait(&changed, &lock);
+    waiters--;
 }
 
 void tn_binary_writer_enter(tenon_context *context)
@@ -203,7 +206,7 @@ static bool look(void)
     has_news = false; /* set again if a program is used for the first time meanwhile */
     const outcome result = begin_writing(context, true, now);
     has_news |= result != NOTHING_LEFT;
-    return result == WRITTEN && tn_gate_entries() == last_entries;
+    return result == WRITTEN && waiters == 0 && tn_gate_entries() == last_entries;
 }
 
 static void *work(void *nothing)

@@ -1,0 +1,200 @@
+/* The public functions by their own names: each hands its operands and parameters on in their
+ * order, in the immediate form and as a plan, and each struct's defaults are those of its macro. */
+#include "fixture.h"
+
+#include "dispatch/plan.h"
+#include "ops/registry.h"
+
+#define V1 v[0]
+#define V2 V1, v[1]
+#define V3 V2, v[2]
+#define V4 V3, v[3]
+#define V5 V4, v[4]
+#define V6 V5, v[5]
+#define V8 V6, v[6], v[7]
+
+/* The operation, the function without "tenon_", the operands. */
+#define ENTRIES(X)                                                                                 \
+    X(gemm, gemm, V5)                                                                              \
+    X(gemm_ragged, gemm_ragged, V6)                                                                \
+    X(conv, conv_forward, V5)                                                                      \
+    X(conv_backward_data, conv_backward_data, V3)                                                  \
+    X(conv_backward_filter, conv_backward_filter, V3)                                              \
+    X(conv_backward_bias, conv_backward_bias, V2)                                                  \
+    X(conv_transpose, conv_transpose_forward, V5)                                                  \
+    X(conv_transpose_backward_data, conv_transpose_backward_data, V3)                              \
+    X(conv_transpose_backward_filter, conv_transpose_backward_filter, V3)                          \
+    X(im2col, im2col, V2)                                                                          \
+    X(col2im, col2im, V2)                                                                          \
+    X(activation, activation_forward, V2)                                                          \
+    X(activation_backward, activation_backward, V3)                                                \
+    X(pool, pool_forward, V3)                                                                      \
+    X(pool_backward, pool_backward, V4)                                                            \
+    X(elementwise, elementwise, V3)                                                                \
+    X(elementwise_chain, elementwise_chain, V5)                                                    \
+    X(copy, copy, V2)                                                                              \
+    X(gated, gated_forward, V3)                                                                    \
+    X(gated_backward, gated_backward, V5)                                                          \
+    X(prelu, prelu_forward, V3)                                                                    \
+    X(prelu_backward, prelu_backward, V5)                                                          \
+    X(softmax, softmax_forward, V2)                                                                \
+    X(softmax_backward, softmax_backward, V3)                                                      \
+    X(norm, norm_forward, V8)                                                                      \
+    X(norm_inference, norm_inference, V6)                                                          \
+    X(norm_backward, norm_backward, V8)                                                            \
+    X(norm_inference_backward, norm_inference_backward, V8)                                        \
+    X(cross_entropy, cross_entropy_forward, V3)                                                    \
+    X(cross_entropy_backward, cross_entropy_backward, V4)                                          \
+    X(mse, mse_forward, V3)                                                                        \
+    X(mse_backward, mse_backward, V4)                                                              \
+    X(reduce, reduce, V2)                                                                          \
+    X(moments, moments, V3)                                                                        \
+    X(random, random, V1)                                                                          \
+    X(dropout, dropout, V2)                                                                        \
+    X(sgd, sgd, V4)                                                                                \
+    X(adam, adam, V5)                                                                              \
+    X(square_sum, square_sum, V2)                                                                  \
+    X(clip, clip, V2)                                                                              \
+    X(gather, gather_forward, V3)                                                                  \
+    X(gather_backward, gather_backward, V3)                                                        \
+    X(pad, pad_forward, V2)
+
+#define DEFINE(operation, function, views)                                                         \
+    static tenon_status call_##function(const void *params, const tenon_tensor *const *v)          \
+    {                                                                                              \
+        return tenon_##function(test_stream, params, views, NULL);                                 \
+    }                                                                                              \
+    static tenon_status plan_##function(const void *params, const tenon_tensor *const *v,          \
+                                        tenon_plan **plan)                                         \
+    {                                                                                              \
+        return tenon_##function##_plan(test_context, params, views, plan);                         \
+    }
+ENTRIES(DEFINE)
+
+typedef struct public_function {
+    const tn_operation *operation;
+    const char *name;
+    tenon_status (*call)(const void *params, const tenon_tensor *const *v);
+    tenon_status (*plan)(const void *params, const tenon_tensor *const *v, tenon_plan **plan);
+} public_function;
+
+#define ENTRY(operation, function, views)                                                          \
+    {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
+static const public_function entries[] = {ENTRIES(ENTRY)};
+enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
+
+/* The number of the entry; -1 where the operation has none of its own. */
+static int entry_of(const tn_operation *operation)
+{
+    for (int i = 0; i < ENTRY_COUNT; i++)
+        if (entries[i].operation == operation)
+            return i;
+    return -1;
+}
+
+TEST(every_operation_is_there)
+{
+    for (uint32_t i = 0; i < tn_operation_count; i++) {
+        const tn_operation *op = tn_operations[i];
+        const int number = entry_of(op);
+        /* Products of 8-bit integers are tenon_gemm's, and one of packed weights has no view for
+         * them. */
+        if (op == &tn_operation_gemm_int8 || op == &tn_operation_gemm_packed)
+            assert_int_equal(number, -1);
+        else if (number < 0)
+            fail_msg("%s is not in the list", op->name);
+        else
+            assert_string_equal(entries[number].name, op->name);
+    }
+}
+
+/* Runs the plan on the memory of the operands that it names. */
+static void run_plan(test_fixture *f, const public_function *e)
+{
+    const tn_operation *op = f->c.operation;
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
+    tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
+    tenon_plan *plan;
+    for (uint32_t i = 0; i < op->operand_count; i++)
+        if (test_operand(f, i) != NULL) {
+            views[i] = &test_operand(f, i)->view;
+            memories[i] = views[i]->memory;
+        }
+    assert_ok(e->plan(f->c.params.bytes, views, &plan));
+    assert_int_equal(plan->operand_count, op->operand_count);
+    for (uint32_t i = 0; i < op->operand_count; i++) {
+        assert_string_equal(plan->operands[i].name, op->operands[i].name);
+        assert_int_equal(plan->operands[i].present, views[i] != NULL);
+    }
+    test_run_plan(f, plan, memories, op->operand_count);
+    tenon_plan_release(plan);
+}
+
+TEST(operands_are_handed_on_in_order)
+{
+    test_random random = test_random_for(81);
+    for (int i = 0; i < ENTRY_COUNT; i++) {
+        test_fixture f;
+        test_begin_line(&f, entries[i].operation->examples[0], TENON_DTYPE_F32);
+        f.call = entries[i].call;
+        f.plan = entries[i].plan;
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        test_expect(&f);
+        test_upload_all(&f);
+        run_plan(&f, &entries[i]);
+        test_finish(&f, TEST_ONCE);
+    }
+}
+
+#define STRUCTS(X)                                                                                 \
+    X(activation_params, TENON_ACTIVATION_PARAMS_INIT)                                             \
+    X(adam_params, TENON_ADAM_PARAMS_INIT)                                                         \
+    X(clip_params, TENON_CLIP_PARAMS_INIT)                                                         \
+    X(concat_params, TENON_CONCAT_PARAMS_INIT)                                                     \
+    X(context_params, TENON_CONTEXT_PARAMS_INIT)                                                   \
+    X(conv_params, TENON_CONV_PARAMS_INIT)                                                         \
+    X(conv_backward_params, TENON_CONV_BACKWARD_PARAMS_INIT)                                       \
+    X(conv_transpose_params, TENON_CONV_TRANSPOSE_PARAMS_INIT)                                     \
+    X(copy_params, TENON_COPY_PARAMS_INIT)                                                         \
+    X(cross_entropy_params, TENON_CROSS_ENTROPY_PARAMS_INIT)                                       \
+    X(dropout_params, TENON_DROPOUT_PARAMS_INIT)                                                   \
+    X(elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)                                           \
+    X(elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT)                               \
+    X(gated_params, TENON_GATED_PARAMS_INIT)                                                       \
+    X(gather_params, TENON_GATHER_PARAMS_INIT)                                                     \
+    X(gemm_params, TENON_GEMM_PARAMS_INIT)                                                         \
+    X(gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)                                           \
+    X(im2col_params, TENON_IM2COL_PARAMS_INIT)                                                     \
+    X(mse_params, TENON_MSE_PARAMS_INIT)                                                           \
+    X(norm_params, TENON_NORM_PARAMS_INIT)                                                         \
+    X(pack_params, TENON_PACK_PARAMS_INIT)                                                         \
+    X(pad_params, TENON_PAD_PARAMS_INIT)                                                           \
+    X(pool_params, TENON_POOL_PARAMS_INIT)                                                         \
+    X(prelu_params, TENON_PRELU_PARAMS_INIT)                                                       \
+    X(random_params, TENON_RANDOM_PARAMS_INIT)                                                     \
+    X(reduce_params, TENON_REDUCE_PARAMS_INIT)                                                     \
+    X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
+    X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
+    X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
+
+/* Whatever was there before, all bytes of the struct are those of the macro, and none behind it. */
+#define ASSERT_DEFAULTS(type, macro)                                                               \
+    {                                                                                              \
+        static const tenon_##type wanted = macro;                                                  \
+        union {                                                                                    \
+            tenon_##type params;                                                                   \
+            unsigned char bytes[sizeof(tenon_##type) + 8];                                         \
+        } got;                                                                                     \
+        memset(&got, 0xA5, sizeof got);                                                            \
+        tenon_##type##_default(&got.params, sizeof got.params);                                    \
+        assert_memory_equal(&got, &wanted, sizeof wanted);                                         \
+        for (size_t i = sizeof wanted; i < sizeof got.bytes; i++)                                  \
+            assert_int_equal(got.bytes[i], 0xA5);                                                  \
+        tenon_##type##_default(NULL, sizeof got.params);                                           \
+    }
+
+TEST(defaults_are_those_of_the_macros)
+{
+    STRUCTS(ASSERT_DEFAULTS)
+}
