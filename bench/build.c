@@ -3,7 +3,7 @@
 #include "device.h"
 #include "mirror.h"
 #include "session.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <stdio.h>
 #include <stdlib.h>

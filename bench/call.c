@@ -5,7 +5,7 @@
  */
 #include "environment.h"
 #include "ops/gemm/internal.h"
-#include "runtime/program.h"
+#include "runtime/program/program.h"
 #include "timing.h"
 
 #include <stdio.h>

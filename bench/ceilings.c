@@ -4,10 +4,10 @@
 
 #include "device.h"
 #include "device_limits.h"
-#include "runtime/capability.h"
-#include "runtime/capability_trials.h"
-#include "runtime/cl_error.h"
-#include "runtime/context.h"
+#include "runtime/probe/capability.h"
+#include "runtime/probe/capability_trials.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/context/context.h"
 #include "timing.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 #include "device.h"
 
 #include "report.h"
-#include "runtime/constants.h"
-#include "runtime/context.h"
-#include "runtime/kernel_sources.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/context.h"
+#include "runtime/program/kernel_sources.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,9 +5,9 @@
 #include "dispatch/plan.h"
 #include "dispatch/state.h"
 #include "ops/registry.h"
-#include "runtime/context.h"
-#include "runtime/context_create.h"
-#include "runtime/kernel_sources.h"
+#include "runtime/context/context.h"
+#include "runtime/context/context_create.h"
+#include "runtime/program/kernel_sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>

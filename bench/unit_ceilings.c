@@ -2,9 +2,9 @@
 #include "device.h"
 #include "device_limits.h"
 #include "matrix/layout.h"
-#include "runtime/capability.h"
-#include "runtime/capability_trials.h"
-#include "runtime/context.h"
+#include "runtime/probe/capability.h"
+#include "runtime/probe/capability_trials.h"
+#include "runtime/context/context.h"
 
 #include <stdio.h>
 

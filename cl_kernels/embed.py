@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Turns OpenCL C files into one C file of texts, each file once.
+"""Embeds OpenCL C files in one C source file, each file once.
 
     embed.py --output kernels.c --depfile kernels.d --root cl_kernels gemm/plain.cl ...
 
-`--symbol` names the table, `--search` adds a folder in which included files are looked up last.
+`--symbol` names the table. `--search` adds a folder that is searched last for included files.
 
-The table has the named kernel files and all that they include, without comments; lines keep their
-numbers, so that build logs can point at the real file. `#include "x.clh"` is looked up from the root
-first, then from the including file's folder, and becomes the included file's name in the table; the
-library puts a program's text together when it builds it (runtime/kernel_sources.h). `#include <x.h>`
-stays as it is, for headers that the host's C shares and keeps behind its own condition.
+The table contains the given kernel files and all files that they include, without comments. Line
+numbers are preserved, and build logs therefore refer to the original file. `#include "x.clh"` is
+searched in the root first, then in the including file's folder, and is replaced by the included
+file's name in the table. The library assembles a program's text when it builds the program
+(runtime/program/kernel_sources.h). `#include <x.h>` is kept, for headers that the host shares and
+includes conditionally.
 """
 import argparse
 import os
@@ -20,23 +21,23 @@ from pathlib import Path
 INCLUDE = re.compile(r"\s*#\s*include\b\s*(.*)$")
 QUOTED = re.compile(r'"([^"]+)"\s*$')
 PRAGMA_ONCE = re.compile(r"\s*#\s*pragma\s+once\s*$")
-# A string or a character, which may hold what looks like a comment; or a comment.
+# A string or character literal, which may contain comment delimiters; or a comment.
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.S)
 CONTINUATION = re.compile(r"[ \t]+\\$", re.M)
 
 
 class EmbedError(Exception):
-    """What is wrong with a kernel file, as file:line: message."""
+    """An error in a kernel file, as file:line: message."""
 
 
 def without_comments(text):
-    """The text with a blank for each comment, and as many lines."""
+    """Returns the text with a space in place of each comment, and the same number of lines."""
     def replace(match):
         token = match.group(0)
         if token.startswith("//"):
             return ""
         if token.startswith("/*"):
-            # A comment within a macro keeps what continues its lines.
+            # A comment within a macro keeps its line continuations.
             return "".join(re.findall(r"\\?\n", token)) or " "
         return token
     lines = (line.rstrip() for line in TOKEN.sub(replace, text).split("\n"))
@@ -44,7 +45,7 @@ def without_comments(text):
 
 
 class Collector:
-    """Collects files and what they include, by the name that the table gives them."""
+    """Collects files and the files they include, by their names in the table."""
 
     def __init__(self, root, search=()):
         self.root = root
@@ -59,7 +60,7 @@ class Collector:
         raise EmbedError(f"{path}: is in none of the folders")
 
     def shown(self, path):
-        """The path that a message shows: the root's own name and what follows."""
+        """Returns the path for messages, which begins with the name of the root."""
         return Path(self.root.name, os.path.relpath(path, self.root)).as_posix()
 
     def find(self, name, including):
@@ -75,7 +76,7 @@ class Collector:
             if path not in self.reads:
                 raise EmbedError(f"{self.shown(path)}: {name} is another file already")
             return name
-        self.texts[name] = None  # being read: a file may not include itself
+        self.texts[name] = None  # in progress: a file must not include itself
         self.reads.add(path)
         text = without_comments(path.read_text(encoding="utf-8"))
         lines = [self.line(path, number, line)
@@ -86,7 +87,7 @@ class Collector:
     def line(self, path, number, line):
         include = INCLUDE.match(line)
         if PRAGMA_ONCE.match(line):
-            return ""  # the library takes each file once
+            return ""  # the library includes each file once
         if not include or include.group(1).startswith("<"):
             return line
         quoted = QUOTED.match(include.group(1))
@@ -108,8 +109,8 @@ def c_array(symbol, data):
 
 
 def c_file(texts, root_name, symbol):
-    """texts: sorted list of (name, bytes)."""
-    parts = ['/* Made by cl_kernels/embed.py. */\n#include "runtime/kernel_sources.h"\n']
+    """Returns the C file; texts is a sorted list of (name, bytes)."""
+    parts = ['/* Made by cl_kernels/embed.py. */\n#include "runtime/program/kernel_sources.h"\n']
     rows = []
     for index, (name, data) in enumerate(texts):
         parts.append(f"/* {name} */\n" + c_array(f"text_{index}", data))

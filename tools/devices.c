@@ -1,8 +1,8 @@
 /* tenon devices: the OpenCL devices there are, and what each can do. */
 #include "command.h"
 
-#include "runtime/local_memory.h"
-#include "runtime/opencl.h"
+#include "runtime/probe/local_memory.h"
+#include "runtime/opencl/opencl.h"
 
 #include <tenon/tenon.h>
 

@@ -1,7 +1,7 @@
 #include "edit_ptx.h"
 
 #include "command.h"
-#include "runtime/ptx_edit.h"
+#include "runtime/program/ptx_edit.h"
 
 #include <errno.h>
 #include <stdio.h>

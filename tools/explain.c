@@ -6,8 +6,8 @@
 #include "check/case.h"
 #include "dispatch/select.h"
 #include "dispatch/state.h"
-#include "runtime/constants.h"
-#include "runtime/target.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/target.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 
 #include "platform.h"
 
-#include "runtime/running.h"
+#include "runtime/probe/crash_guard.h"
 
 #include <tenon/tenon.h>
 
@@ -94,7 +94,7 @@ static int run_command(const command *c, int argc, char **argv)
         }
     }
     /* Ctrl-C during a self-check is no crash of the solver that is checked. */
-    platform_end_orderly(tn_running_withdraw_all);
+    platform_end_orderly(tn_crash_guard_withdraw_all);
     return c->run(argc, argv);
 }
 

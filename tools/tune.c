@@ -8,7 +8,7 @@
 #include "tune_file.h"
 #include "tune_search.h"
 
-#include "runtime/launch.h"
+#include "runtime/queue/launch.h"
 
 #include <math.h>
 #include <signal.h>

@@ -1,9 +1,10 @@
 /*
- * dx = dy · activation'(x), element by element. dx may be x or dy.
+ * Gradient of an activation: dx = dy · activation'(x), element by element. dx may be x or dy.
  *
  * backward_dense, backward_strided: as in forward.cl, with views x, dy and dx.
  *
  * TENON_VW: lanes of a vector.
+ *
  * TENON_DTYPE, TENON_STREAM, TENON_VECTORS, TENON_ACT_BUILD: see common/types.clh,
  * common/stream.clh and common/activation.clh.
  */

@@ -1,13 +1,13 @@
 /*
- * y = activation(x), element by element. y may be x.
+ * Activation: y = activation(x), element by element. y may be x.
  *
- * forward_dense: both are contiguous. A work-item covers args.chunk elements, a multiple of
- * TENON_VW, or on a GPU its vectors of them. Global size: {ceil(elements / chunk) · parts}.
- *
- * forward_strided: any strides. A work-item covers args.chunk elements along the last dimension.
+ * forward_dense: both are contiguous. A work-item handles args.chunk elements, a multiple of
+ *   TENON_VW; on a GPU, its share of their vectors. Global size: {ceil(elements / chunk) · parts}.
+ * forward_strided: any strides. A work-item handles args.chunk elements along the last dimension.
  *   Global size: {ceil(shape[rank - 1] / chunk), product of the other sizes}.
  *
  * TENON_VW: lanes of a vector.
+ *
  * TENON_DTYPE, TENON_STREAM, TENON_VECTORS, TENON_ACT_BUILD: see common/types.clh,
  * common/stream.clh and common/activation.clh.
  */
@@ -52,7 +52,7 @@ TENON_INLINE void dense(const span *s, __global const data_t *x, __global data_t
 
 #endif
 
-/* clang-format has two ways to break this, and takes them in turns. */
+/* clang-format alternates between two ways to break this declaration. */
 /* clang-format off */
 TENON_VECTOR_KERNEL void forward_dense(__global const data_t *x, __global data_t *y,
                                        const elementwise_args args)

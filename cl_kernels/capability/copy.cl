@@ -1,4 +1,4 @@
-/* Copies memory, for its bandwidth. A work-item copies four vectors, coalesced. */
+/* Bandwidth measurement: copies memory. A work-item copies four vectors; accesses are coalesced. */
 #include "capability/args.h"
 
 __kernel void copy_vectors(__global const float4 *from, __global float4 *to, const trial_args args)

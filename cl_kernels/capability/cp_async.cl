@@ -1,6 +1,5 @@
-/* Tries cp.async by inline PTX: copies of 16 bytes to local memory, past the registers, and copies
- * of none of them, which write zeros. Local size: 32.
- */
+/* Probe of cp.async by inline PTX: asynchronous copies of 16 bytes to local memory, and of zero
+ * bytes, which write zeros. Local size: 32. */
 #include "capability/args.h"
 #include "common/types.clh"
 

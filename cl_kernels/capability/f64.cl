@@ -1,13 +1,11 @@
-/*
- * Tries double-precision arithmetic: a sum that f32 would round away, and exp(), whose error grows
- * with the argument where a driver's fma() of doubles rounds twice. TENON_OWN_EXP: see
- * common/math.clh.
- */
+/* Probe of double-precision arithmetic: a sum that f32 would round, and exp(), whose error grows
+ * with the argument on drivers whose fma() of doubles rounds twice. TENON_OWN_EXP: see
+ * common/math.clh. */
 #define TENON_DTYPE 1
 #include "capability/args.h"
 #include "common/math.clh"
 
-/* Within 4 ulp, where OpenCL allows 3. */
+/* True if x is within 4 ulp of `expected`; OpenCL allows 3. */
 TENON_INLINE int is_near(double x, double expected)
 {
     return fabs(x - expected) <= expected * (4.0 / 4503599627370496.0);

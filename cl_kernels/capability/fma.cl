@@ -1,8 +1,6 @@
-/*
- * Tries fma(): whether it rounds once, and whether the compiler says that it is an instruction,
- * which else has to be measured (capability/fma_time.cl). OpenCL's macro for that is FP_FAST_FMAF;
- * compilers for CPUs have those of the processor instead.
- */
+/* Probe of fma(): tests that it rounds once, and reports if the compiler declares it to be a
+ * single instruction. If not, capability/fma_time.cl measures it. OpenCL's macro for this is
+ * FP_FAST_FMAF; CPU compilers define the macros of the processor instead. */
 #include "capability/args.h"
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -15,7 +13,7 @@
 __kernel void trial(__global int *result, const trial_args args)
 {
     float one = (float)args.one, x = one + 1.0f / 4096.0f;
-    /* x·x - (1 + 2^-11) is 2^-24 exactly, which a rounded product loses. */
+    /* x·x - (1 + 2^-11) is exactly 2^-24, which is lost if the product is rounded. */
     bool right = fma(x, x, -(one + 1.0f / 2048.0f)) == 1.0f / 16777216.0f;
     result[get_global_id(0)] = right ? FMA_ANSWER : TRIAL_WRONG;
 }

@@ -1,7 +1,5 @@
-/*
- * Times fma() where the compiler does not say what it is. Emulated, it takes tens of times as long
- * as a multiply and an add.
- */
+/* Timing of fma(), if the compiler does not declare it to be fast. An emulated fma() takes tens
+ * of times as long as a multiplication and an addition. */
 #include "capability/args.h"
 #pragma OPENCL FP_CONTRACT OFF
 

@@ -1,5 +1,5 @@
-/* Tries a dot product of four signed bytes as one operation. DIALECT 0: the OpenCL extension; 1:
- * inline PTX. */
+/* Probe of a dot product of four signed bytes as one operation. DIALECT 0: the OpenCL extension;
+ * 1: inline PTX. */
 #include "capability/args.h"
 #ifndef DIALECT
 #define DIALECT 0

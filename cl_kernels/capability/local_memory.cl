@@ -1,5 +1,6 @@
-/* Tries whether a work-group has TRIAL_BYTES of local memory, by the way of common/local.clh: work-
- * items fill all of it, and each reads what others have written. Local size: any. */
+/* Probe of TRIAL_BYTES of local memory per work-group, allocated by the method of
+ * common/local.clh. Work-items fill all of it, and each reads what others have written. Local
+ * size: any. */
 #include "capability/args.h"
 #include "common/local.clh"
 

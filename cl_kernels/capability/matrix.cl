@@ -1,7 +1,8 @@
-/* Tries a matrix unit: every element of one product of small integers, by each warp of the
+/*
+ * Probe of a matrix unit: checks every element of a product of small integers, in each warp of the
  * work-group. Local size: 64.
  *
- * TENON_UNIT and the macros that go with it: see matrix/unit.clh.
+ * TENON_UNIT and related macros: see matrix/unit.clh.
  */
 #include "capability/args.h"
 #include "matrix/unit.clh"
@@ -10,7 +11,7 @@
 #define PITCH  ((UNIT_K + PER_16 - 1) / PER_16 * PER_16 + PER_16)
 #define ITEMS  64
 
-/* From -3 to 3, which all types hold. */
+/* Test values from -3 to 3, which all types represent exactly. */
 TENON_INLINE int value_a(int row, int k)
 {
     return (5 * row + 3 * k) % 7 - 3;
@@ -35,7 +36,7 @@ TENON_INLINE void put(__local unit_t *at, int value)
 #if TENON_BLOCK_2D && TENON_UNIT == MATRIX_XMX_16
 #include "matrix/block_2d.clh"
 
-/* A matrix of 16 rows of 32 elements, all different, behind the results. */
+/* A matrix of 16 rows of 32 elements, all different, stored after the results. */
 #define ROWS    16
 #define COLUMNS 32
 TENON_INLINE ushort element_2d(int row, int col)
@@ -48,7 +49,8 @@ TENON_INLINE uint pair_2d(int row, int col, int next_row)
     return element_2d(row, col) | (uint)element_2d(next_row, col) << 16;
 }
 
-/* Whether both kinds of reads bring each lane its part, also of what the matrix has not. */
+/* True if both kinds of 2D block reads give each lane its part, including zeros outside the
+ * matrix. */
 TENON_INLINE int reads_2d(__global ushort *memory, int item, int lane)
 {
     const block_2d m = {memory, 2 * COLUMNS, ROWS, 2 * COLUMNS};

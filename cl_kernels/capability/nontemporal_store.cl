@@ -1,4 +1,4 @@
-/* Tries clang's store that bypasses the caches. */
+/* Probe of clang's non-temporal store. */
 #include "capability/args.h"
 
 __kernel void trial(__global int *result, const trial_args args)

@@ -1,4 +1,4 @@
-/* Tries inline PTX: reads the lane's number. */
+/* Probe of inline PTX: reads the lane index. */
 #include "capability/args.h"
 
 __kernel void trial(__global int *result, const trial_args args)

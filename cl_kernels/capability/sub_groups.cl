@@ -1,4 +1,4 @@
-/* Tries sub-groups: a broadcast and a sum, whatever their size is. */
+/* Probe of sub-groups of any size: a broadcast and a sum. */
 #include "capability/args.h"
 #ifdef cl_khr_subgroups
 #pragma OPENCL EXTENSION cl_khr_subgroups : enable

@@ -1,9 +1,10 @@
-/* Tries wgmma.m64n8k16 with f16 inputs by inline PTX, which sm_90a alone assembles: A, from
- * registers, is all ones, and column n of B, in local memory, is n + 1, so that column n of the
- * product is 16 (n + 1). Local size: 128.
+/*
+ * Probe of wgmma.m64n8k16 with f16 inputs by inline PTX, which only sm_90a assembles. A, in
+ * registers, is all ones. Column n of B, in local memory, is n + 1, so column n of the product is
+ * 16 (n + 1). Local size: 128.
  *
- * B lies as the kernels' blocks do (matrix/layout.h): columns of 128 bytes along K, whose vectors
- * are swizzled. Of these steps the product takes 16 to 31; all others are zero.
+ * B has the same layout as the kernels' blocks (matrix/layout.h): columns of 128 bytes along K,
+ * with swizzled vectors. The product uses steps 16 to 31; all other steps are zero.
  */
 #include "capability/args.h"
 #include "common/ptx.clh"
@@ -36,7 +37,7 @@ __kernel void trial(__global int *result, const trial_args args)
                                               matrix_wgmma_leading(1, ROW_BYTES, COLUMNS)) |
                              (ulong)matrix_wgmma_high(matrix_wgmma_stride(ROW_BYTES), ROW_BYTES)
                                  << 32;
-    /* No register of the product is set behind the fence. */
+    /* Prevents the compiler from initializing registers of the product after the fence. */
     __asm__ volatile("" : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+r"(ones)::"memory");
     __asm__ volatile(PTX_LATER "wgmma.fence.sync.aligned;" ::: "memory");
     __asm__ volatile(PTX_LATER "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 "

@@ -1,16 +1,17 @@
-/* The integer types of kernel arguments, the same on host and device: included by C11 and by OpenCL
+/* Integer types of kernel arguments, identical on host and device. Included by C11 and by OpenCL
  * C. */
 #ifndef TENON_COMMON_ARGS_H
 #define TENON_COMMON_ARGS_H
 
-/* clang defines only the second macro when it compiles for a bare CPU. */
+/* When clang compiles for a bare CPU target, it defines only the second macro. */
 #if defined(__OPENCL_VERSION__) || defined(__OPENCL_C_VERSION__)
 typedef long tenon_i64;
 typedef int tenon_i32;
 #else
 #include <stddef.h>
 #include <stdint.h>
-/* OpenCL C aligns a long to 8 bytes; 32-bit x86 aligns one to 4 within a struct, unless told. */
+/* OpenCL C aligns a long to 8 bytes. 32-bit x86 aligns it to 4 within a struct unless told
+ * otherwise. */
 #ifdef __GNUC__
 typedef int64_t tenon_i64 __attribute__((aligned(8)));
 #else

@@ -1,14 +1,17 @@
-/* A division of 64 bits that takes few registers: included by C11 and by OpenCL C.
+/*
+ * A 64-bit division that uses few registers. Included by C11 and by OpenCL C.
  *
- * A turn estimates the quotient of what is left in f32, 20 bits of it at least, rounded towards
- * zero, so that what is left is at most 2^-20 of what it was and one b more. After four turns it
- * lies between -(1 + 2^-20) b and (1 + 2^-20) b, which the last line mends. */
+ * Each iteration estimates the quotient of the remainder in f32, with at least 20 correct bits,
+ * rounded towards zero. The remainder shrinks to at most 2^-20 of its value plus one b. After four
+ * iterations it is between -(1 + 2^-20) b and (1 + 2^-20) b, and the last line corrects the
+ * quotient.
+ */
 #ifndef TENON_COMMON_DIVIDE_H
 #define TENON_COMMON_DIVIDE_H
 
 #include "common/args.h"
 
-/* a / b, of a not negative and b above 0, both below 2^62. */
+/* Returns a / b for a ≥ 0 and b > 0, both below 2^62. */
 static inline tenon_i64 divide_by_turns(tenon_i64 a, tenon_i64 b)
 {
     const float inverse = 1.0f / (float)b;

@@ -1,11 +1,11 @@
-/* Arguments of reductions: every index of the kept dimensions (a row) gives one result, made of
- * what lies along the reduced dimensions. */
+/* Arguments of reductions: every index of the kept dimensions (a row) gives one result, which is
+ * computed from the elements along the reduced dimensions. */
 #ifndef TENON_COMMON_REDUCTION_ARGS_H
 #define TENON_COMMON_REDUCTION_ARGS_H
 
 #include "common/team_args.h"
 
-/* The tensors; a second input has the reduced dimensions as well. */
+/* Indices of the tensors. A second input has the reduced dimensions as well. */
 #define REDUCTION_X      0
 #define REDUCTION_T      1
 #define REDUCTION_Y      2
@@ -13,7 +13,7 @@
 #define REDUCTION_VIEWS  4
 #define REDUCTION_INPUTS 2
 
-/* What is made of a row: the numbers of tenon_reduce_kind, and one more. */
+/* The kind of reduction: the numbers of tenon_reduce_kind, and one more. */
 #define REDUCTION_SUM           0
 #define REDUCTION_MEAN          1
 #define REDUCTION_MAX           2
@@ -26,13 +26,13 @@
 #define REDUCTION_SQUARED_ERROR 9
 
 /* Bits of args.flags. */
-#define REDUCTION_WIDE      1 /* y and the means hold acc_t, not what x holds */
-#define REDUCTION_HAS_MEANS 2 /* the means of a variance are wanted, too */
+#define REDUCTION_WIDE      1 /* y and the means hold acc_t instead of the type of x */
+#define REDUCTION_HAS_MEANS 2 /* the means of a variance are returned as well */
 
-/* What a launch does of the work. */
+/* Stages of the work, one per launch. */
 #define REDUCTION_WHOLE   0 /* whole rows */
-#define REDUCTION_PARTIAL 1 /* pieces of rows; of a variance, sums for its means */
-#define REDUCTION_SQUARES 2 /* pieces of rows: of a variance, the squares about the means */
+#define REDUCTION_PARTIAL 1 /* pieces of rows; for a variance, sums for its means */
+#define REDUCTION_SQUARES 2 /* pieces of rows; for a variance, squares about the means */
 
 typedef struct reduction_args {
     tenon_i64 offset[REDUCTION_VIEWS]; /* elements */
@@ -42,16 +42,16 @@ typedef struct reduction_args {
     tenon_i64 shape[8];
     tenon_i64 size;            /* elements of a row: the product of `shape` */
     tenon_i64 count;           /* rows: the product of `kept_shape` */
-    tenon_i64 chunk;           /* rows of a work-item */
-    tenon_i64 run;             /* elements of a row that a piece takes at a time */
-    tenon_i64 pieces;          /* of a row */
-    tenon_i64 partials;        /* where the workspace begins, in acc_t */
-    tenon_i64 divisor;         /* of a mean or a variance */
+    tenon_i64 chunk;           /* rows per work-item */
+    tenon_i64 run;             /* consecutive elements of a row that a piece has at a time */
+    tenon_i64 pieces;          /* per row */
+    tenon_i64 partials;        /* start of the workspace, in acc_t */
+    tenon_i64 divisor;         /* divisor of a mean or a variance */
     tenon_i64 scale;           /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i32 kept_rank, rank; /* at least 1 each */
     tenon_i32 kind, flags, stage;
-    tenon_i32 across; /* teams: rows, not a row's elements, are neighbours in memory */
-    team_way way;     /* of a team that does a row */
+    tenon_i32 across; /* teams: consecutive rows, not elements of a row, are neighbours in memory */
+    team_way way;     /* iteration of a team over a row */
 } reduction_args;
 
 #endif

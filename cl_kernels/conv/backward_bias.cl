@@ -1,14 +1,15 @@
 /*
- * The sum of dy over images and pixels, for each channel: args.parts partial sums, each of
- * args.chunk lines (a line is the last dimension of dy), and then their sum in order.
+ * The gradient of the bias: the sum of dy over images and pixels for each channel. Computes
+ * args.parts partial sums, each over args.chunk lines (a line is the last dimension of dy), and
+ * then adds them in order.
  *
- * conv_bias_rows: a work-item does one channel of one part, in vectors along q.
- *   Global size: {channels, parts}.
- * conv_bias_channels: a work-item does TENON_VW channels of one part, in vectors along them.
- *   Global size: {ceil(channels / TENON_VW), parts}.
- * conv_bias_finish: a work-item adds up a channel's parts. Global size: {channels}.
+ * conv_bias_rows: a work-item handles one channel of one part, in vectors along q. Global size:
+ *   {channels, parts}.
+ * conv_bias_channels: a work-item handles TENON_VW channels of one part, in vectors along the
+ *   channels. Global size: {ceil(channels / TENON_VW), parts}.
+ * conv_bias_finish: a work-item adds the parts of a channel. Global size: {channels}.
  *
- * Where there is one part, the first two write db and there is no third launch.
+ * With a single part, the first two kernels write db and conv_bias_finish is not launched.
  * TENON_VW, TENON_GPU, TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW

@@ -1,37 +1,38 @@
 /*
- * Depthwise convolution: each result channel comes from an image channel of its own,
+ * Depthwise convolution: each result channel is computed from one image channel,
  *
- *   y[n, k] = act(alpha * (x[n, k / share] convolved with w[k]) + beta * c + bias),
+ *     y[n, k] = act(alpha * (x[n, k / share] convolved with w[k]) + beta * c + bias).
  *
- * or run backwards from `members` of them, of images that are spread by the convolution's stride,
- * with filters that are reversed (their strides are negative).
+ * Also the reverse direction (args.backwards): each result channel is the sum over `members` image
+ * channels whose elements are spread apart by the convolution's stride (input dilation), with
+ * reversed filters (their strides are negative).
  *
- * conv_depthwise_rows: for CPUs, vectors along w. A work-item does args.run tiles of a channel's
- *   results, one after the other; TENON_ROWS rows of a tile are computed at once. With TENON_STEP
- *   they come straight from the image, except at its tensor's ends, beyond which nothing is read;
- *   otherwise from a copy of it in local memory.
- *   Global size: {ceil(units / run)}, a unit being a tile.
- * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y, with
- *   share and members 1. A work-item does args.run rows of results of TENON_VW channels.
- *   Global size: {ceil(units / run), ceil(channels / TENON_VW)}, a unit being a row.
- * conv_depthwise_columns: for GPUs, without vectors: a work-item does TENON_ROWS results, one below
- *   the other. With TENON_STEP it reads what is under them once. Work-items are numbered along w,
- *   blocks of rows, d, channels and images, or with args.side_by_side along the channels first.
- *   Global size: {units} or more, in one dimension.
+ * conv_depthwise_rows: for CPUs, vectors along w. A work-item computes args.run tiles of a
+ *   channel's results, one after the other, TENON_ROWS rows at a time. With TENON_STEP it reads the
+ *   image directly, except at the ends of its tensor, beyond which nothing is read; otherwise it
+ *   reads a copy in local memory. Global size: {ceil(units / run)}; a unit is a tile.
+ * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y; share
+ *   and members are 1. A work-item computes args.run rows of results of TENON_VW channels. Global
+ *   size: {ceil(units / run), ceil(channels / TENON_VW)}; a unit is a row.
+ * conv_depthwise_columns: for GPUs, without vectors. A work-item computes TENON_ROWS results, one
+ *   below the other. With TENON_STEP it reads the image elements under them once. Work-items are
+ *   numbered along w, blocks of rows, d, channels and images; with args.side_by_side along the
+ *   channels first. Global size: {units} or more, in one dimension.
  *
- * TENON_TAPS:     3 or 5: the window is a square of that size, and its loops are unrolled; 0: any,
- *                 of TENON_MOST_TAPS taps at most for vectors along channels.
- * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
- * TENON_SPREAD:   1 where the image's rows lie apart, so that some of the tile hold nothing.
- * TENON_ROWS:     see above.
- * TENON_STEP:     1 or 2, with TENON_TAPS: the window's stride, without dilation, of an image that
- *                 is not spread. The kernel along rows then reads the image itself where it can,
- *                 and rows of x and y are contiguous. 0: any window.
- * TENON_BACKWARDS: 1: only elements that exist are multiplied, as args.backwards says.
- * TENON_PLANES:   with TENON_STEP, channels that a vector has a row of, 1 or 2.
- * TENON_BLOCKS:   vectors along a tile's row, at most, with TENON_STEP.
- * TENON_TILE:     elements of a tile in local memory.
- * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
+ * TENON_TAPS: 3 or 5: the window is a square of that size, and its loops are unrolled. 0: any
+ *   window; for vectors along channels with at most TENON_MOST_TAPS taps.
+ * TENON_CHANNELS: 1 builds the kernel along channels instead of the one along rows.
+ * TENON_SPREAD: 1 if the image's rows are spread apart, which leaves some rows of a tile empty.
+ * TENON_ROWS: see above.
+ * TENON_STEP: 1 or 2, with TENON_TAPS: the stride of a window without dilation, on an image that is
+ *   not spread. The kernel along rows then reads the image directly where it can, and rows of x and
+ *   y are contiguous. 0: any window.
+ * TENON_BACKWARDS: 1: only elements that exist are multiplied, as with args.backwards.
+ * TENON_PLANES: with TENON_STEP, the number of channels that share a vector, 1 or 2.
+ * TENON_BLOCKS: with TENON_STEP, the maximum number of vectors along a tile's row.
+ * TENON_TILE: elements of a tile in local memory.
+ * TENON_VW: lanes of a vector; 1 builds the kernel without vectors.
+ *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_TAPS

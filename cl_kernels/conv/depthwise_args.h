@@ -4,29 +4,30 @@
 
 #include "conv/args.h"
 
-/* How results are cut into tiles, and the part of an image that is under one, as it is laid out in
- * local memory: rows of acc_t, each split by the window's stride along w into phases, so that what
- * a tap reads for neighbouring outputs lies side by side. */
+/* Tiling of the results, and the local memory layout of the image part under a tile: rows of
+ * acc_t, each split into phases by the window's stride along w. Within a phase, the elements
+ * that a tap reads for neighbouring outputs are contiguous. */
 typedef struct depthwise_tile {
     tenon_i64 rows, columns; /* outputs; columns are whole vectors unless one tile has all */
-    tenon_i64 phase, pitch;  /* elements from a phase, and from a row, to the next */
-    tenon_i64 member;        /* elements of an image channel */
-    tenon_i64 tap_quotient, tap_remainder; /* of the dilation along w by the stride */
+    tenon_i64 phase, pitch;  /* elements from one phase, and from one row, to the next */
+    tenon_i64 member;        /* elements per image channel */
+    tenon_i64 tap_quotient, tap_remainder; /* of the dilation along w divided by the stride */
 } depthwise_tile;
 
-/* One image channel for each result channel, or `members` of them: forward, or backwards. */
+/* The forward direction has one image channel per result channel, the reverse direction
+ * `members`. */
 typedef struct depthwise_args {
-    conv_args conv;       /* x is the image that is read, y what is written */
-    tenon_i64 spread[3];  /* the image's elements lie so far apart under the window, with nothing in
-                            between: the stride of the convolution that is run backwards, or 1 */
+    conv_args conv;       /* x is the image that is read, y the result */
+    tenon_i64 spread[3];  /* distance between image elements under the window (input dilation): the
+                             stride of the convolution in the reverse direction, else 1 */
     tenon_i64 channels;   /* of y */
     tenon_i64 share;      /* channels of y that read the same image channel */
-    tenon_i64 members;    /* image channels that are summed for a channel of y */
-    tenon_i64 x_span;     /* elements from the first of x to the last: a vector may go no further */
-    tenon_i64 units, run; /* pieces of work, and those of a work-item */
+    tenon_i64 members;    /* image channels that are summed per channel of y */
+    tenon_i64 x_span;     /* elements from the first to the last of x: the limit of vector loads */
+    tenon_i64 units, run; /* units of work, and units per work-item */
     tenon_i64 across, down; /* tiles along w and h */
     depthwise_tile tile;
-    tenon_i32 backwards;    /* only elements that exist are multiplied: padding is no zero */
+    tenon_i32 backwards; /* only elements that exist are multiplied, not the zeros of the padding */
     tenon_i32 side_by_side; /* neighbouring work-items have neighbouring channels */
 } depthwise_args;
 
@@ -39,11 +40,11 @@ typedef struct depthwise_filter_args {
     tenon_i64 filters;
     tenon_i64 share;          /* filters that read the same image channel */
     tenon_i64 x_span, y_span; /* as in depthwise_args */
-    tenon_i64 units;          /* pieces of a filter's sums: tiles, or rows of all images */
-    tenon_i64 chunk, parts;   /* pieces of a part, and parts */
+    tenon_i64 units;          /* units of a filter's sums: tiles, or rows of all images */
+    tenon_i64 chunk, parts;   /* units per part, and parts */
     depthwise_tile tile;
     tenon_i32 adds;  /* 1: beta is not 0; otherwise dw is not read */
-    tenon_i32 lanes; /* filters whose sums lie side by side in a work-group */
+    tenon_i32 lanes; /* filters with contiguous sums per work-group */
 } depthwise_filter_args;
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * Between a strided tensor of up to five dimensions and a dense array of acc_t, row-major.
+ * Copies between a strided tensor of up to five dimensions and a dense row-major array of acc_t.
  *
- * conv_pack:   packed = tensor.
+ * conv_pack: packed = tensor.
  * conv_unpack: tensor = the sum of args.parts packed arrays, in order, + beta * tensor.
  *
- * A work-item does args.run elements along the last dimension. Global size: {ceil(shape[4] / run),
- * the product of shape[0 .. 3]}. TENON_VW, TENON_DTYPE: see common/types.clh.
+ * A work-item handles args.run elements along the last dimension. Global size: {ceil(shape[4] /
+ * run), the product of shape[0 .. 3]}. TENON_VW, TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

@@ -1,8 +1,9 @@
 /*
- * y = x · scale, or 0 where an element is dropped; y may be x. Any strides.
+ * Dropout: y = x · scale, or 0 for dropped elements; y may be x. Any strides.
  *
- * Views: x, y, and the elements' numbers, which step by 1 along a line. A work-item does pieces of
- * lines as in random/random.cl, whose Bernoulli numbers say what is dropped.
+ * Views: x, y, and the linear element indices, which increase by 1 along a line. A work-item
+ * handles pieces of lines as in random/random.cl, whose Bernoulli numbers select the dropped
+ * elements.
  *
  * Scalars: 0 the seed, 1 the sequence, 2 the integer p · 2³², 3 the scale.
  *
@@ -33,7 +34,7 @@ TENON_VECTOR_KERNEL void dropout(__global const data_t *x, __global data_t *y,
                 const long i = group * WORDS * PHILOX_BLOCKS + j - base;
                 uint_v words[WORDS];
                 acc_v v[WORDS];
-#if TENON_GPU /* on their way while the words are made */
+#if TENON_GPU /* loads are in flight while the words are computed */
                 TENON_UNROLL
                 for (int h = 0; h < WORDS; h++) {
                     v[h] = lines_load(x, &w, w.at[0], x_stride, i + h * PHILOX_BLOCKS);

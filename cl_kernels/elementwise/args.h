@@ -1,4 +1,4 @@
-/* Arguments of the element-wise kernels. */
+/* Arguments of elementwise/binary.cl. */
 #ifndef TENON_ELEMENTWISE_ARGS_H
 #define TENON_ELEMENTWISE_ARGS_H
 

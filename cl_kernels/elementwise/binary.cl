@@ -1,13 +1,14 @@
 /*
- * d = a ∘ b, element by element, over any strides (0 broadcasts). d may be a or b.
+ * Binary operations: d = a ∘ b, element by element, over any strides (0 broadcasts). d may be a or
+ * b.
  *
- * A work-item covers a piece of rows_each rows. Where d's last dimension is contiguous, and those
- * of a and b are contiguous or broadcast, it goes by vectors; on a GPU it has its vectors of one
- * row. Global size: at least {args.walk.items}.
+ * A work-item handles a piece of rows_each rows. It uses vectors if the last dimension of d is
+ * contiguous, and those of a and b are contiguous or broadcast. On a GPU it handles its vectors of
+ * one row. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_VECTORS: see common/stream.clh.
- * TENON_DTYPE, TENON_STREAM: see common/types.clh.
+ *
+ * TENON_VECTORS: see common/stream.clh. TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -23,7 +24,7 @@
 #define KIND_MAX       4
 #define KIND_MIN       5
 #define KIND_SCALE_ADD 6
-/* Scale-and-add with a coefficient that is 0, whose operand is then not read. */
+/* Scale-and-add with a coefficient that is 0, whose operand is not read. */
 #define KIND_SCALE_A 7
 #define KIND_SCALE_B 8
 #define KIND_ZERO    9
@@ -31,8 +32,8 @@
 #define READS_A(kind) ((kind) != KIND_SCALE_B && (kind) != KIND_ZERO)
 #define READS_B(kind) ((kind) != KIND_SCALE_A && (kind) != KIND_ZERO)
 
-/* The same text for one element and for a vector. Where a is NaN the comparisons choose a, and
- * where b is, they are false and choose b. */
+/* Defines the operations for one element or a vector. If a is NaN, max and min select a; if b is
+ * NaN, the comparisons are false and select b. */
 #define DEFINE_COMBINE(name, type)                                                                 \
     TENON_INLINE type name(const int kind, type a, type b, acc_t alpha, acc_t beta)                \
     {                                                                                              \
@@ -69,7 +70,7 @@ typedef struct row_args {
 
 #if TENON_GPU
 
-/* A choice for all vectors together: one build of the loads and the stores serves all kinds. */
+/* Selects the operation once for all vectors: all kinds share one copy of the loads and stores. */
 TENON_INLINE void combine_all(const int vectors, int kind, acc_v x[TENON_VECTORS],
                               const acc_v y[TENON_VECTORS], const row_args *row)
 {
@@ -143,7 +144,7 @@ TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global
     return i;
 }
 
-/* Elements [s->first, s->last) of a row. */
+/* Computes elements [s->first, s->last) of a row. */
 TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
                       __global const data_t *b, __global data_t *d, const row_args *row)
 {
@@ -161,7 +162,8 @@ TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
     }
 }
 
-/* The switch lies outside of the loop over the elements, which is generated for each kind. */
+/* Selects the kind outside of the loop over the elements, which is compiled separately for each
+ * kind. */
 TENON_INLINE void run_kind(const int kind, const span *s, __global const data_t *a,
                            __global const data_t *b, __global data_t *d, const row_args *row)
 {

@@ -1,15 +1,15 @@
 /*
- * y = the result of args.steps steps, one after the other, from the value x0 on, element by element
- * over any strides (0 broadcasts). y may be any of the inputs.
+ * Chain of operations: y = the result of args.steps steps, starting with the value x0, element by
+ * element over any strides (0 broadcasts). y may be any of the inputs.
  *
- * A work-item covers a piece of rows_each rows, by blocks of CHAIN_VECTORS vectors along the last
- * dimension: a step is looked up once for a block. Inputs that no step names are not read. On a GPU
- * the vectors of a block are those that common/stream.clh gives a work-item.
- * Global size: at least {args.walk.items}.
+ * A work-item handles a piece of rows_each rows, in blocks of CHAIN_VECTORS vectors along the last
+ * dimension: each step is decoded once per block. Inputs that no step uses are not read. On a GPU,
+ * common/stream.clh assigns the vectors of a block. Global size: at least {args.walk.items}.
  *
- * CHAIN_VECTORS: vectors of a block.
+ * CHAIN_VECTORS: vectors per block.
  * TENON_VW: lanes of a vector.
- * TENON_ACT_BUILD: the one transcendental activation that a chain may have, or 0.
+ * TENON_ACT_BUILD: the one transcendental activation that a chain may contain, or 0.
+ *
  * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -22,14 +22,14 @@
 #include "common/walk.clh"
 #include "elementwise/chain_args.h"
 
-/* Step n. */
+/* Returns step n. */
 TENON_INLINE chain_step_args step_of(const chain_args *args, int n)
 {
 #if TENON_GPU
     chain_step_args step = {0, 0, 0, 0};
 #pragma unroll
     for (int m = 0; m < CHAIN_STEPS; m++) {
-        const int mask = -(int)(m == n); /* as entry_of */
+        const int mask = -(int)(m == n); /* as in entry_of */
         step.op |= args->step[m].op & mask;
         step.operand |= args->step[m].operand & mask;
         step.addend |= args->step[m].addend & mask;
@@ -41,7 +41,7 @@ TENON_INLINE chain_step_args step_of(const chain_args *args, int n)
 #endif
 }
 
-/* From a vector of a block to the next. */
+/* Returns the distance between vectors of a block. */
 TENON_INLINE long gap_of(const walk *w)
 {
 #if TENON_GPU
@@ -51,9 +51,9 @@ TENON_INLINE long gap_of(const walk *w)
 #endif
 }
 
-/* One operand of a step along a row: from memory, or a scalar. */
+/* One operand of a step along a row: a tensor or a scalar. */
 typedef struct source {
-    __global const data_t *x; /* the row; not read where it is a scalar */
+    __global const data_t *x; /* the row; not read if the operand is a scalar */
     long stride;
     bool is_scalar;
     acc_t scalar;
@@ -77,7 +77,7 @@ TENON_INLINE source make_source(const chain_args *args, const walk *w, int numbe
     return s;
 }
 
-/* A block: its first element, those from one vector to the next, and where the row's piece ends. */
+/* A block: its first element, the distance between its vectors, and the end of the row's piece. */
 typedef struct place {
     long first, gap, last;
 } place;
@@ -87,13 +87,13 @@ TENON_INLINE int is_full(const place *at)
     return at->first + (CHAIN_VECTORS - 1) * at->gap + TENON_VW <= at->last;
 }
 
-/* How many elements vector g has. */
+/* Returns the number of elements of vector g. */
 TENON_INLINE int lanes_of(const place *at, int g)
 {
     return (int)clamp(at->last - at->first - g * at->gap, 0L, (long)TENON_VW);
 }
 
-/* Of lanes past the end nothing is read, and what they hold counts nothing. */
+/* Loads a block. Lanes past the end are not read, and are undefined. */
 TENON_INLINE void load_block(const source *s, const place *at, acc_v block[CHAIN_VECTORS])
 {
     if (s->is_scalar || s->stride == 0) {
@@ -159,7 +159,7 @@ TENON_INLINE acc_v activate_any(acc_v v, const activation_args *activation)
     }                                                                                              \
     break;
 
-/* As in tenon_elementwise, a NaN comes through whichever operand holds it. */
+/* Executes a step. As in tenon_elementwise, a NaN in either operand propagates. */
 TENON_INLINE void run_step(const int op, const activation_args *activation, acc_v v[CHAIN_VECTORS],
                            const acc_v p[CHAIN_VECTORS], const acc_v q[CHAIN_VECTORS])
 {

@@ -1,5 +1,5 @@
-/* Arguments of the chain of element-wise steps: operands x0 to x3, of which some may be absent, and
- * y. */
+/* Arguments of the chain of element-wise steps: operands x0 to x3, some of which may be absent,
+ * and y. */
 #ifndef TENON_ELEMENTWISE_CHAIN_ARGS_H
 #define TENON_ELEMENTWISE_CHAIN_ARGS_H
 
@@ -7,7 +7,7 @@
 
 #define CHAIN_STEPS 8
 
-/* tenon_chain_op */
+/* Values of tenon_chain_op. */
 #define CHAIN_ADD      0
 #define CHAIN_SUBTRACT 1
 #define CHAIN_MULTIPLY 2
@@ -17,19 +17,19 @@
 #define CHAIN_FMA      6
 #define CHAIN_ACTIVATE 7
 
-/* A step as a number that builds are made for: its operation, whether its two operands are read
- * along the row (1) or are the same all along it (0), and its activation. */
+/* Encoding of a step as a build-time constant: its operation, whether each of its two operands
+ * varies along the row (1) or is constant (0), and its activation. */
 #define CHAIN_CODE(op, operand, addend, activation)                                                \
     ((op) | (operand) << 3 | (addend) << 4 | (activation) << 5)
 #define CHAIN_OP(code)            ((code)&7)
 #define CHAIN_OPERAND_ALONG(code) ((code) >> 3 & 1)
 #define CHAIN_ADDEND_ALONG(code)  ((code) >> 4 & 1)
 #define CHAIN_ACTIVATION(code)    ((code) >> 5)
-#define CHAIN_FIXED_STEPS         3 /* at most, where a build is for a list of steps */
+#define CHAIN_FIXED_STEPS         3 /* maximum for a build with fixed steps */
 
 typedef struct chain_step_args {
     tenon_i32 op;
-    tenon_i32 operand, addend; /* 0: the scalar, else the number of an input and 1 */
+    tenon_i32 operand, addend; /* 0: the scalar, else the index of an input plus 1 */
     tenon_i32 activation;      /* TENON_ACT_* */
 } chain_step_args;
 

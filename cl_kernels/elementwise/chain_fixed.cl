@@ -1,17 +1,18 @@
 /*
- * y = the result of the steps CHAIN_STEP0 and so on, one after the other, from the value x0 on,
- * element by element: elementwise/chain.cl for one list of steps, which the compiler sees. y may be
- * any of the inputs.
+ * Chain of operations with steps that are fixed at build time: y = the result of the steps
+ * CHAIN_STEP0 and so on, starting with the value x0, element by element; otherwise as
+ * elementwise/chain.cl. y may be any of the inputs.
  *
- * Along the last dimension y is contiguous, and each input contiguous or repeated. A work-item
- * covers a piece of rows_each rows. Global size: at least {args.walk.items}.
+ * Along the last dimension y is contiguous, and each input is contiguous or broadcast. A work-item
+ * handles a piece of rows_each rows. Global size: at least {args.walk.items}.
  *
- * CHAIN_COUNT: steps, 1 to 3.
- * CHAIN_START: 1 where x0 is contiguous, 0 where it is repeated.
- * CHAIN_STEP0, CHAIN_STEP1, CHAIN_STEP2: CHAIN_CODE of each (elementwise/chain_args.h); where its
- *   operands come from, and the values of scalars, are arguments.
+ * CHAIN_COUNT: number of steps, 1 to 3.
+ * CHAIN_START: 1 if x0 is contiguous, 0 if it is broadcast.
+ * CHAIN_STEP0, CHAIN_STEP1, CHAIN_STEP2: CHAIN_CODE of each step (elementwise/chain_args.h). The
+ *   choice of operands and the values of scalars are kernel arguments.
  * TENON_VW: lanes of a vector.
  * TENON_ACT_BUILD: the transcendental activation among the steps, or 0.
+ *
  * TENON_DTYPE, TENON_STREAM: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -37,13 +38,13 @@
 #define CHAIN_STEP2 CHAIN_CODE(CHAIN_MULTIPLY, 0, 0, 0)
 #endif
 
-/* One operand along a row: its elements, or what all lanes have. */
+/* One operand along a row: its elements, or the value of all lanes. */
 typedef struct source {
     __global const data_t *x;
     acc_v same;
 } source;
 
-/* A step's operands along a row. */
+/* Operands of a step along a row. */
 typedef struct step_sources {
     source operand, addend;
     acc_t alpha, beta;
@@ -53,7 +54,7 @@ typedef struct inputs {
     __global const data_t *x0, *x1, *x2, *x3;
 } inputs;
 
-/* `number` is 0 for the scalar, else that of an input and 1. */
+/* `number` is 0 for the scalar, else the index of an input plus 1. */
 TENON_INLINE source make_source(const int along, const inputs *in, const walk *w, int number,
                                 acc_t scalar)
 {
@@ -93,7 +94,7 @@ TENON_INLINE acc_v activate_as(const int kind, acc_v v, const step_sources *s)
     return activate_run_time_v(v, &activation);
 }
 
-/* `code` is a constant. A NaN comes through whichever operand holds it. */
+/* Executes a step; `code` is a constant. A NaN in either operand propagates. */
 TENON_INLINE acc_v run_step(const int code, acc_v v, const step_sources *s, long i, int lanes)
 {
     const acc_v p = load_source(CHAIN_OPERAND_ALONG(code), &s->operand, i, lanes);

@@ -1,14 +1,15 @@
 /*
- * y = x, element by element, over any strides of x (0 broadcasts) and y.
+ * Copy: y = x, element by element, over any strides of x (0 broadcasts) and y.
  *
- * A work-item covers a piece of rows_each rows; on a GPU, its vectors of one row, or its single
- * elements where values are converted. Global size: at least {args.items}.
+ * A work-item handles a piece of rows_each rows; on a GPU, its vectors of one row, or single
+ * elements if values are converted. Global size: at least {args.items}.
  *
  * TENON_VECTORS: see common/stream.clh.
- * TENON_COPY_SIZE: bytes of an element that is copied as it is; then TENON_VW is the lanes of a
- * vector. Without it values are converted:
+ *
+ * TENON_COPY_SIZE: bytes of an element that is copied without conversion; TENON_VW is then the
+ *   number of lanes of a vector. If undefined, values are converted:
  * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded
- * once.
+ *   once.
  */
 #include "common/types.clh"
 #include "common/walk.clh"
@@ -43,7 +44,7 @@ TENON_INLINE void store_value(value_t value, __global to_t *y)
 
 #define IS_INTEGER(dtype) ((dtype) >= TENON_DTYPE_I8)
 
-/* What x holds, and the type that holds each of its values. */
+/* The type of x, and a type that represents each of its values. */
 #if TENON_FROM == TENON_DTYPE_F64
 typedef double from_t;
 typedef double value_t;
@@ -113,8 +114,8 @@ typedef int to_t;
 #define MOST  2147483647
 #endif
 
-/* A float from which a second rounding, to fewer bits, gives what one rounding would have: towards
- * zero, with the last bit set where anything was cut off (rounding to odd; S. Boldo and G.
+/* Returns a float whose rounding to fewer bits equals a single rounding of x: rounds towards
+ * zero and sets the last bit if the result is inexact (rounding to odd; S. Boldo and G.
  * Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Transactions on Computers 57,
  * 2008). */
 TENON_INLINE float round_to_odd(value_t x)
@@ -173,7 +174,7 @@ TENON_INLINE void copy_element(__global const from_t *x, __global to_t *y)
 
 #if TENON_GPU && defined(TENON_COPY_SIZE)
 
-/* A work-item's vectors of a row, or its elements where unit is 1. */
+/* Copies a work-item's vectors of a row, or its elements if unit is 1. */
 TENON_INLINE void copy_span(__global const from_t *x, long x_stride, __global to_t *y,
                             long y_stride, const span *s)
 {

@@ -1,12 +1,13 @@
 /*
- * y = x, where x is contiguous along one dimension (down) and y along another (across): a
- * transpose. The other dimensions count planes.
+ * Transposing copy: y = x, where x is contiguous along one dimension (down the rows) and y along
+ * another (across the columns). The other dimensions index planes.
  *
- * transpose: a work-item does a block of args.block_columns columns and args.block_rows rows, by
- * squares of TENON_VW that turn in registers, and reads on along x. Global size: {blocks[0] *
- * blocks[1] * planes}. transpose_local: a work-group does a square of TRANSPOSE_TILE, which turns
- * in local memory, so that neighbouring work-items read and write neighbours. Local size:
- * {TRANSPOSE_TILE, TRANSPOSE_ITEMS}; as many groups.
+ * transpose: a work-item handles a block of args.block_columns columns and args.block_rows rows, in
+ *   squares of TENON_VW that are transposed in registers, and proceeds along x. Global size:
+ *   {blocks[0] * blocks[1] * planes}.
+ * transpose_local: a work-group handles a square of TRANSPOSE_TILE, which is transposed in local
+ *   memory: reads and writes are coalesced. Local size: {TRANSPOSE_TILE, TRANSPOSE_ITEMS}; one
+ *   work-group per block.
  *
  * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
  */
@@ -16,7 +17,7 @@
 #include "elementwise/transpose_args.h"
 
 typedef struct plane {
-    long x, y;        /* where it begins */
+    long x, y;        /* start of the plane */
     long column, row; /* of the block */
 } plane;
 
@@ -37,9 +38,9 @@ TENON_INLINE plane plane_of(const transpose_args *args, long block)
     return p;
 }
 
-/* Interleaves each vector of the first half with its fellow of the second. As many times as it
- * takes to get from 1 to TENON_VW by doubling, this transposes (H. Stone, "Parallel processing with
- * the perfect shuffle", IEEE Transactions on Computers 20, 1971). */
+/* Interleaves each vector of the first half with its counterpart in the second half.
+ * log2(TENON_VW) repetitions transpose the square (H. Stone, "Parallel processing with the
+ * perfect shuffle", IEEE Transactions on Computers 20, 1971). */
 TENON_INLINE void shuffle_halves(const element_v *from, element_v *to)
 {
     TENON_UNROLL
@@ -113,7 +114,7 @@ TENON_KERNEL void transpose(__global const element_t *x, __global element_t *y,
 TENON_KERNEL __attribute__((reqd_work_group_size(TRANSPOSE_TILE, TRANSPOSE_ITEMS, 1))) void
 transpose_local(__global const element_t *x, __global element_t *y, const transpose_args args)
 {
-    /* A column more than is used, so that those of a row fall into different banks. */
+    /* One column of padding avoids bank conflicts within a row. */
     __local element_t tile[TRANSPOSE_TILE * (TRANSPOSE_TILE + 1)];
     const plane p = plane_of(&args, (long)get_group_id(0));
     const int inner = (int)get_local_id(0), outer = (int)get_local_id(1);

@@ -1,13 +1,14 @@
 /*
- * da = dy · f(b) and db = dy · a · f'(b), element by element, over any strides. da and db may be a,
- * b or dy.
+ * Gradient of a gated linear unit: da = dy · f(b) and db = dy · a · f'(b), element by element, over
+ * any strides. da and db may be a, b or dy.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
- * its vectors of one. Global size: at least {args.walk.items}.
+ * A work-item handles a piece of rows_each rows, in vectors along the last dimension; on a GPU, its
+ * vectors of one row. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_VECTORS: see common/stream.clh.
- * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ *
+ * TENON_VECTORS: see common/stream.clh. TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and
+ * common/activation.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -34,7 +35,7 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
         value[k] = gradient[k] * value[k] * derivative_v(gate[k], f);
     }
     store_vectors(vectors, whole, s, o->db, i, step[4], value,
-                  o->db_fresh); /* registers are free */
+                  o->db_fresh); /* frees the registers of `value` */
     FOR_VECTORS(k, vectors)
     {
         gradient[k] = gradient[k] * activate_v(gate[k], f);

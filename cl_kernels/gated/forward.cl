@@ -1,12 +1,13 @@
 /*
- * y = a · f(b), element by element, over any strides. y may be a or b.
+ * Gated linear unit: y = a · f(b), element by element, over any strides. y may be a or b.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
- * its vectors of one. Global size: at least {args.walk.items}.
+ * A work-item handles a piece of rows_each rows, in vectors along the last dimension; on a GPU, its
+ * vectors of one row. Global size: at least {args.walk.items}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_VECTORS: see common/stream.clh.
- * TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ *
+ * TENON_VECTORS: see common/stream.clh. TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and
+ * common/activation.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

@@ -1,10 +1,10 @@
 /*
- * dx[a, r, b] = the sum of dy[a, i, b] over all i whose index is r, in the order of i. A work-item
- * does args.rows_each rows r of one piece of one line (the last dimension of a and b together).
- * Global size: at least {args.items}.
+ * Gradient of gather: dx[a, r, b] = the sum of dy[a, i, b] over all i whose index is r, in the
+ * order of i. A work-item computes args.rows_each rows r of one piece of one line (the last
+ * dimension of a and b together). Global size: at least {args.items}.
  *
- * backward_scan: goes through all indices for each row.
- * backward_sorted: finds a row's in the pairs that sort.cl has left in the workspace.
+ * backward_scan: scans all indices for each row.
+ * backward_sorted: finds a row's indices in the pairs that sort.cl has left in the workspace.
  *
  * TENON_DTYPE, TENON_VW: see common/types.clh.
  */
@@ -15,11 +15,11 @@
 
 #include "gather/list.clh"
 
-/* Vectors of columns that are added up side by side. */
+/* Vectors of columns that are summed independently. */
 #define VECTORS 4
 
 typedef struct place {
-    long dy, dx;      /* where the line begins */
+    long dy, dx;      /* start of the line */
     long first, last; /* elements within the line */
     long row, end;    /* rows of the table */
 } place;
@@ -43,8 +43,8 @@ TENON_INLINE place place_of(const gather_backward_args *args)
     return at;
 }
 
-/* Those of a row: [first, last) of a list of numbers, or, without a list, of all indices those
- * that name it. */
+/* The indices of a row: [first, last) of a list of positions or, without a list, all indices
+ * that select the row. */
 typedef struct members {
     __global const int *numbers, *indices;
     long first, last;
@@ -96,8 +96,8 @@ TENON_INLINE void add_row(__global const data_t *dy, __global data_t *dx, const 
     }
 }
 
-/* Sets the first and the last that name the row, so that the rest is gone through once, and not for
- * every vector. */
+/* Finds the range from the first to the last index that selects the row, once per row: the loops
+ * over vectors then scan only this range. */
 TENON_INLINE void find_members(members *m, const gather_backward_args *args)
 {
     m->first = m->last = 0;
@@ -121,7 +121,7 @@ TENON_VECTOR_KERNEL void backward_scan(__global const data_t *dy, __global const
     }
 }
 
-/* The first of the sorted rows that is not below `row`. */
+/* Returns the position of the first of the sorted rows that is not less than `row`. */
 TENON_INLINE long first_of(__global const int *rows, long count, long row)
 {
     long low = 0, high = count;

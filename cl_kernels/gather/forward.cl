@@ -1,7 +1,7 @@
 /*
- * y[a, i, b] = x[a, indices[i], b]: a work-item covers a piece of some lines along the last
- * dimension of y's index space (common/walk.clh, with its global size). Where all elements of a
- * line share an index, a line of x is copied; where each has its own, elements are.
+ * Gather: y[a, i, b] = x[a, indices[i], b]. A work-item handles a piece of some lines along the
+ * last dimension of y's index space (common/walk.clh, with its global size). If all elements of a
+ * line share an index, a line of x is copied; otherwise single elements are.
  *
  * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
  */

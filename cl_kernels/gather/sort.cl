@@ -1,17 +1,19 @@
 /*
- * A pass of a radix sort by the digit at args.shift (D. Knuth, "The Art of Computer Programming",
- * volume 3, section 5.2.5): pairs with equal digits keep their order, so that after all passes
- * those of one row are in the order of the indices.
+ * One pass of a radix sort by the digit at args.shift (D. Knuth, "The Art of Computer Programming",
+ * volume 3, section 5.2.5). Pairs with equal digits keep their order: after all passes the pairs of
+ * a row are in the order of the indices.
  *
- * digit_counts: how often each digit comes in a block of args.block pairs. Global size: {blocks}.
- * digit_places: how often it comes in the blocks before. Global size: {GATHER_DIGITS}.
- * place_pairs: each pair to its place. Global size: {blocks}.
+ * digit_counts: counts the occurrences of each digit in a block of args.block pairs. Global size:
+ *   {blocks}.
+ * digit_places: computes the prefix sums of a digit's counts over the blocks. Global size:
+ *   {GATHER_DIGITS}.
+ * place_pairs: moves each pair to its position. Global size: {blocks}.
  */
 #include "common/types.clh"
 
 #include "gather/list.clh"
 
-/* The row that pair number i names. */
+/* Returns the row that pair i selects. */
 TENON_INLINE int row_of(__global const int *indices, __global const int *w,
                         const gather_sort_args *args, long i)
 {

@@ -1,7 +1,8 @@
-/* Arguments of every GEMM kernel, passed by value as the last kernel argument. Included from C11
- * and from OpenCL C.
+/*
+ * Arguments of every GEMM kernel, passed by value as the last kernel argument. Included by C11 and
+ * by OpenCL C.
  *
- *   d = act(alpha * a * b + beta * c + bias),   a: m x k,  b: k x n,  c, bias, d: m x n
+ *     d = act(alpha * a * b + beta * c + bias),   a: m x k,  b: k x n,  c, bias, d: m x n
  *
  * Strides and offsets are in elements. A batch index z is split as z = outer * batch_inner + inner.
  */
@@ -10,28 +11,28 @@
 
 #include "common/args.h"
 
-#define GEMM_HAS_C    1 /* beta is not 0; without it c is not read */
-#define GEMM_HAS_BIAS 2 /* without it bias is not read */
+#define GEMM_HAS_C    1 /* beta is not 0; if unset, c is not read */
+#define GEMM_HAS_BIAS 2 /* if unset, bias is not read */
 #define GEMM_SKIP_AB  4 /* alpha is 0: a and b are not read */
-/* For the host alone: the batch is not folded into M, or N, as each of the rows, or columns, has a
- * scale or zero point of its own. */
+/* Host only: the batch is not folded into M, or N, since each row, or column, has its own scale
+ * or zero point. */
 #define GEMM_KEEP_ROWS    8
 #define GEMM_KEEP_COLUMNS 16
-/* For the host alone, too: */
-#define GEMM_PARTIAL  32  /* d takes the bare sums of a slice of K, as acc_t */
-#define GEMM_UNSCALED 64  /* alpha is 1, whatever the call says */
-#define GEMM_TF32     128 /* products of f32 may be of tf32 */
+/* Host only as well: */
+#define GEMM_PARTIAL  32  /* d receives the sums of a slice of K before the epilogue, as acc_t */
+#define GEMM_UNSCALED 64  /* alpha is 1, whatever the call specifies */
+#define GEMM_TF32     128 /* f32 products may use tf32 */
 
-/* What kernels have in local memory, which the host counts: tiles of rows that a CPU's work-group
- * packs of a at once, and whose sums it keeps for d of 16 bits; elements between the rows of a
- * GPU's tiles; steps of K of a thin factor. */
+/* Local memory sizes of kernels, which the host also needs: tiles of rows of a that a work-group
+ * on a CPU packs at once; tiles of rows whose sums it keeps if d has a 16-bit type; padding
+ * elements between the rows of a GPU's tiles; steps of K of a thin factor. */
 #define GEMM_PACKED_TILES 8
 #define GEMM_SUM_TILES    16
 #define GEMM_TILE_PADDING 4
 #define GEMM_SKINNY_DEPTH 128
 
 typedef struct gemm_args {
-    tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set for each call */
+    tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set per call */
     tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i64 m, n, k;
     tenon_i64 a_row, a_col, b_row, b_col, c_row, c_col, bias_row, bias_col, d_row, d_col;
@@ -39,10 +40,10 @@ typedef struct gemm_args {
     tenon_i64 a_batch[2], b_batch[2], c_batch[2], bias_batch[2], d_batch[2]; /* {outer, inner} */
     tenon_i64 k_splits,
         k_chunk;          /* split-K kernels: k range s is [s * k_chunk, (s + 1) * k_chunk) */
-    tenon_i64 k_last;     /* where the inner batch is slices of K: the last one's k; otherwise 0 */
+    tenon_i64 k_last;     /* if the inner batch is slices of K: k of the last slice; otherwise 0 */
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* GEMM_* */
-    tenon_i32 tile_rows, tile_cols; /* of d that a work-group covers, where the kernel says so */
+    tenon_i32 tile_rows, tile_cols; /* block of d per work-group, where used */
 } gemm_args;
 
 #endif

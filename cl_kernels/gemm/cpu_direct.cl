@@ -1,8 +1,10 @@
-/* GEMM for CPUs that reads b where it lies: for few rows, which would not pay for packing it. Like
- * gemm/cpu_packed.cl otherwise, whose macros it shares, except that
+/*
+ * GEMM for CPUs that reads b without packing it, for so few rows that packing would not pay off. It
+ * shares the macros of gemm/cpu_packed.cl and differs from it in two ways:
  *
- *   - b's stride along n is one, and n is at least NR = VW * NV;
- *   - each panel is finished, for a K block, before the next: a packed block of a serves them all.
+ * - The stride of b along n must be one, and n must be at least NR = VW * NV.
+ * - For a block of K each panel is completed before the next one: a packed block of a serves all
+ *   panels.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}.
  */
@@ -20,7 +22,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
 {
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     __local acc_t sums[TENON_SUMS_SIZE];
-    acc_v tile[TENON_MR * TENON_NV + 1]; /* a ragged panel's last vector reaches past its row */
+    acc_v tile[TENON_MR * TENON_NV + 1]; /* a partial panel reads past its last row */
 
     long z = get_global_id(2), k_end = depth_at(&args, z);
     long n0 = get_global_id(0) * (TENON_NTP * TENON_NR), m0 = get_global_id(1) * args.tile_rows;
@@ -41,8 +43,8 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
             long mb1 = min(m1, mb + TENON_MB);
             tile_a first = block_of_a(&args, a, packed_a, mb, (int)(mb1 - mb), k0, kc, k_end);
             for (long n = n0; n < n1; n += TENON_NR) {
-                /* The last panel of a matrix is moved left until it is whole: nothing is read past
-                 * b, and the columns that the panel before has done are skipped in the store. */
+                /* The last panel of a matrix is moved left until it is complete. Nothing past b
+                 * is read, and the store skips the columns that the previous panel has computed. */
                 int skip = (int)max(0L, n + TENON_NR - args.n);
                 __global const data_t *panel = b + k0 * args.b_row + (n - skip);
                 tile_a at = first;

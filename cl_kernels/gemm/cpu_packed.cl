@@ -1,4 +1,6 @@
-/* GEMM for CPUs: a work-item owns TENON_NTP panels of TENON_NR columns by args.tile_rows rows of d.
+/*
+ * GEMM for CPUs that packs b. A work-item computes args.tile_rows rows by TENON_NTP panels of
+ * TENON_NR columns of d.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR
  * is VW * NV. Any strides. Macros: see gemm/cpu_packed.clh.

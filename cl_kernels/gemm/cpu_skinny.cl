@@ -1,23 +1,25 @@
-/* GEMM for CPUs with few rows: a is thin and b, which is read once, takes the time. Nothing of b is
- * packed; a block of a is, as acc_t, in __local.
+/*
+ * GEMM for CPUs with few rows: a is thin, and the time is spent reading b once. b is not packed; a
+ * block of a is copied to __local memory as acc_t.
  *
- *   gemm_cpu_skinny_axpy  b's N stride is one: rows of b are scaled and added, in strips of
- *                         TENON_STRIP columns, four rows at a time.
- *   gemm_cpu_skinny_dot   b's K stride is one: dot products of TENON_NR columns of b at a time.
+ * gemm_cpu_skinny_axpy: the N stride of b is one. Scales and adds rows of b, in strips of
+ *   TENON_STRIP columns, AXPY_KC rows at a time.
+ * gemm_cpu_skinny_dot: the K stride of b is one. Computes dot products of TENON_NR columns of b at
+ *   a time.
  *
- * A work-item covers args.tile_cols columns of d and all of its rows, TENON_MR at a time: b stays
- * in cache for those past the first. Global size: {ceil(n / tile_cols), 1, batch}, local size {1,
- * 1, 1}. a, c, bias and d may have any strides.
+ * A work-item computes args.tile_cols columns of d and all of its rows, TENON_MR at a time; b
+ * remains in cache for the rows after the first TENON_MR. Global size: {ceil(n / tile_cols), 1,
+ * batch}, local size {1, 1, 1}. a, c, bias and d may have any strides.
  *
- *   TENON_VW     lanes of a vector
- *   TENON_MR     rows at a time
- *   TENON_STRIP  columns whose sums stay in L1; a multiple of VW
- *   TENON_NR     columns of b in a tile of the dot products: MR * NR sums in registers
- *   TENON_TILES  such tiles that share a block of a
- *   TENON_KC     steps of K in that block; a multiple of VW
+ * TENON_VW: lanes of a vector.
+ * TENON_MR: rows at a time.
+ * TENON_STRIP: columns whose sums stay in L1; a multiple of VW.
+ * TENON_NR: columns of b per tile of dot products; MR * NR sums are in registers.
+ * TENON_TILES: tiles that share a block of a.
+ * TENON_KC: steps of K in that block; a multiple of VW.
  *
- * Sums are in the order of k for each lane: an element's bits depend on K alone.
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * Each lane adds in the order of k: the bits of an element depend on K alone. TENON_DTYPE,
+ * TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 16
@@ -41,12 +43,12 @@
 #include "gemm/epilogue.clh"
 #include "gemm/lanes.clh"
 
-#define AXPY_KC   8                        /* rows of b at a time: as many streams */
+#define AXPY_KC   8                        /* rows of b at a time, one memory stream each */
 #define TENON_NV  2                        /* vectors of columns at a time */
-#define PITCH     (TENON_STRIP + TENON_VW) /* sums of a row, apart in the cache */
+#define PITCH     (TENON_STRIP + TENON_VW) /* row pitch of the sums, padded */
 #define DOT_STRIP (TENON_NR * TENON_TILES)
 
-/* thin[k][r] = a[r, k]; rows past the last repeat it, into sums that nobody uses. */
+/* thin[k][r] = a[r, k]. Rows past the last repeat the last row; their sums are not used. */
 TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                              int rows, int kc)
 {
@@ -57,8 +59,8 @@ TENON_INLINE void pack_steps(__local acc_t *thin, __global const data_t *a, long
     }
 }
 
-/* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` of columns, of which `cols` are there.
- */
+/* sums[r][i] += a[r, 0 .. kc) * b[0 .. kc, i] for `vectors` vectors of columns, of which `cols`
+ * columns exist. */
 TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local const acc_t *thin,
                               __global const data_t *b, long b_row, int cols, int kc)
 {
@@ -93,7 +95,7 @@ TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local co
     }
 }
 
-/* The same for a strip of columns. */
+/* Calls add_columns for all columns of a strip. */
 TENON_INLINE void add_strip(__local acc_t *sums, __local const acc_t *thin,
                             __global const data_t *b, long b_row, int cols, int kc)
 {
@@ -106,7 +108,7 @@ TENON_INLINE void add_strip(__local acc_t *sums, __local const acc_t *thin,
     }
 }
 
-/* The epilogue of rows of sums, `pitch` apart, for d[m .. m + rows, n .. n + cols). */
+/* Applies the epilogue to rows of sums, `pitch` apart, for d[m .. m + rows, n .. n + cols). */
 TENON_INLINE void store_rows(const gemm_epilogue *e, long m, long n, int rows, int cols,
                              __local acc_t *sums, int pitch)
 {
@@ -147,7 +149,8 @@ gemm_cpu_skinny_axpy(__global const data_t *a, __global const data_t *b, __globa
     }
 }
 
-/* thin[r][k] = a[r, k], zero from kc to the next whole vector; rows past the last repeat it. */
+/* thin[r][k] = a[r, k], zero from kc to the end of the vector. Rows past the last repeat the
+ * last row. */
 TENON_INLINE void pack_rows(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc)
 {
@@ -181,7 +184,7 @@ TENON_INLINE void dot_step(acc_v s[TENON_NR][TENON_MR], __local const acc_t *thi
     }
 }
 
-/* NR columns of b, of which `cols` are there, by kc steps of K. */
+/* Adds the products of NR columns of b, of which `cols` exist, over kc steps of K. */
 TENON_INLINE void dot_tile(acc_v *sum, __global const data_t *b, long b_col, int cols,
                            __local const acc_t *thin, int kc)
 {

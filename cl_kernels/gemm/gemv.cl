@@ -1,31 +1,30 @@
-/* Matrix times vector: n == 1, so that b and d are columns. (A caller with m == 1 swaps the
+/*
+ * Matrix-vector products: n == 1, and b and d are columns. (If m == 1, the caller swaps the
  * operands.)
  *
- *   gemv_dot           a's K stride is one: dot products of several rows at once.
- *   gemv_axpy          a's M stride is one: columns of a are scaled and added, in strips of
- *                      TENON_STRIP outputs.
- *   gemv_axpy_partial  its split-K form, for few outputs or a device with many cores: each piece of
- *                      K leaves its sums in a workspace,
- *   gemv_reduce        which this kernel adds up in the order of k.
+ * gemv_dot: the K stride of a is one. Computes dot products of several rows at once.
+ * gemv_axpy: the M stride of a is one. Scales and adds columns of a, in strips of TENON_STRIP
+ *   outputs.
+ * gemv_axpy_partial: the split-K form of gemv_axpy, for few outputs or a device with many cores.
+ *   Each slice of K stores its sums in a workspace.
+ * gemv_reduce: adds the sums of gemv_axpy_partial in the order of k.
  *
- * A work-item covers args.tile_rows outputs; local size {1, 1, 1}. Global sizes:
+ * A work-item computes args.tile_rows outputs; local size {1, 1, 1}. Global sizes:
  *
- *   gemv_dot, gemv_axpy  {1, ceil(m / tile_rows), batch}
- *   gemv_axpy_partial    {k_splits, ceil(m / tile_rows), batch}; the workspace, an
- *                        acc_t[batch][k_splits][m], takes the place of d, with d_offset its first
- *                        element
- *   gemv_reduce          {1, ceil(m / tile_rows), batch}; the workspace takes the place of a, with
- *                        a_offset
+ * gemv_dot, gemv_axpy: {1, ceil(m / tile_rows), batch}.
+ * gemv_axpy_partial: {k_splits, ceil(m / tile_rows), batch}. The workspace, an
+ *   acc_t[batch][k_splits][m], is passed as d; d_offset is its first element.
+ * gemv_reduce: {1, ceil(m / tile_rows), batch}. The workspace is passed as a, with a_offset.
  *
- * The vector b, c, bias and d may have any stride. Sums are in the order of k for each lane, so
- * that an output's bits depend on K (and k_chunk), not on M or tile_rows.
+ * The vectors b, c, bias and d may have any stride. Each lane adds in the order of k: the bits of
+ * an output depend on K (and k_chunk), not on M or tile_rows.
  *
- *   TENON_VW          lanes of a vector
- *   TENON_ROWS        rows gemv_dot sums at once: enough chains of multiply-adds to hide their
- *                     latency
- *   TENON_STRIP       outputs whose sums gemv_axpy keeps in L1; a multiple of VW
- *   TENON_STRIP_ROWS  rows that share a block of b in gemv_dot; a multiple of ROWS
- *   TENON_KC          elements of b in that block; a multiple of VW
+ * TENON_VW: lanes of a vector.
+ * TENON_ROWS: rows that gemv_dot sums at once: enough independent chains of multiply-adds to hide
+ *   their latency.
+ * TENON_STRIP: outputs whose sums gemv_axpy keeps in L1; a multiple of VW.
+ * TENON_STRIP_ROWS: rows that share a block of b in gemv_dot; a multiple of ROWS.
+ * TENON_KC: elements of b in that block; a multiple of VW.
  *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
@@ -48,8 +47,8 @@
 #include "gemm/epilogue.clh"
 #include "gemm/lanes.clh"
 
-/* sum[r] += a[r, 0 .. kc) * x[0 .. kc) for ROWS rows; x is zero from kc to the next whole vector.
- * Rows past the last read the last one again, into sums that nobody uses. */
+/* sum[r] += a[r, 0 .. kc) * x[0 .. kc) for ROWS rows. x is zero from kc to the end of the
+ * vector. Rows past the last read the last row again; their sums are not used. */
 TENON_INLINE void dot_rows(acc_v *sum, __global const data_t *a, long a_row, int rows,
                            __local const acc_t *x, int kc)
 {

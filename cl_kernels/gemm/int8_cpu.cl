@@ -1,13 +1,14 @@
-/* A product of i8 or u8 for CPUs: the blocks and the register tile of gemm/cpu_packed.cl on floats
- * that hold integers. A float holds integers up to 2^24 exactly, so that a block's sums are exact
- * in whatever order as long as it has no more than args.gemm.k_chunk products; they are then added
- * to those of i32, which wait in local memory.
+/*
+ * Product of i8 or u8 for CPUs: uses the blocks and the register tile of gemm/cpu_packed.cl on
+ * floats that hold integers. A float represents integers up to 2^24 exactly: the sums of a block
+ * are exact in any order if the block has at most args.gemm.k_chunk products. They are then added
+ * to i32 sums in local memory.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows), batch}, local size {1, 1, 1}, where NR
- * is VW * NV, and tile_rows at most 32 * MR. Any strides.
+ * is VW * NV, and tile_rows is at most 32 * MR. Any strides.
  *
- * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh; TENON_KC a multiple of 4; TENON_NTP,
- * the panels of a work-item. TENON_DTYPE and others: see gemm/int8.clh.
+ * Macros: those of gemm/cpu_tile.clh and gemm/cpu_pack.clh, with TENON_KC a multiple of 4;
+ * TENON_NTP, the panels per work-item. TENON_DTYPE and others: see gemm/int8.clh.
  */
 #define TENON_A_LAYOUT 4 /* TENON_LOCAL_K */
 #include "gemm/cpu_defaults.clh"
@@ -19,10 +20,10 @@
 #include "gemm/cpu_pack.clh"
 #include "gemm/int8.clh"
 
-#define ROWS (INT8_SUM_TILES * TENON_MR) /* the most of a work-group */
+#define ROWS (INT8_SUM_TILES * TENON_MR) /* maximum per work-group */
 
-/* rows x kc of a, from element `at`, the first of which is row m of the matrix: rows of TENON_KC.
- */
+/* Packs rows x kc of a, from element `at` on, as rows of TENON_KC. The first row is row m of the
+ * matrix. */
 TENON_INLINE void pack_rows(__local acc_t *out, __global const uchar *a, __global const uchar *zero,
                             const int8_args *args, long m, long at, int rows, int kc)
 {
@@ -42,7 +43,7 @@ TENON_INLINE void pack_rows(__local acc_t *out, __global const uchar *a, __globa
     }
 }
 
-/* VW columns of b by kc steps, each column contiguous. */
+/* Packs VW columns of b by kc steps; each column is contiguous. */
 TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b, long at,
                                      long b_col, int cols, int kc, int sign, acc_v zb)
 {
@@ -60,8 +61,9 @@ TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b,
     }
 }
 
-/* kc x cols of b, from element `at`, the first of which is column n of the matrix: panels of
- * [k][NR]. Vectors past the columns are zero: rubbish might hold denormals, which are slow. */
+/* Packs kc x cols of b, from element `at` on, as panels of [k][NR]. The first column is column n
+ * of the matrix. Vectors past the last column are zero: arbitrary values might be denormals,
+ * which are slow. */
 TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
                               __global const uchar *zero, const int8_args *args, long n, long at,
                               int cols, int kc)
@@ -89,15 +91,15 @@ TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
     }
 }
 
-/* K is cut into equal blocks, as by block_length(). Multiples of 4 keep all but the last aligned.
- */
+/* Returns the length of K blocks, which are equal as in block_length(). Multiples of 4 keep all
+ * but the last block aligned. */
 TENON_INLINE int exact_block(const int8_args *args, long k)
 {
     long most = min((long)TENON_KC, args->gemm.k_chunk), blocks = (k + most - 1) / most;
     return blocks ? (int)(((k + blocks - 1) / blocks + 3) / 4 * 4) : TENON_KC;
 }
 
-/* Adds a tile, which is a block's, to the sums, or begins them with it. */
+/* Adds a tile of a block to the sums, or initializes them with it. */
 TENON_INLINE void add_tile(__local uint *sums, const acc_v *tile, int rows, bool first)
 {
     for (int i = 0; i < rows; i++) {

@@ -1,16 +1,19 @@
-/* A matrix of i8 or u8 times a vector, for CPUs: n is 1. What takes the time is reading a, once.
+/*
+ * Matrix-vector product of i8 or u8 for CPUs: n is 1. The time is spent reading a once.
  *
  * Local size {1, 1, 1}.
- *   TENON_A_LAYOUT  1: a is contiguous along K. A work-item does args.gemm.tile_rows rows, four at
- * a time; global size {ceil(m / tile_rows), 1, batch}. 2: a is contiguous along M. A work-item does
- * TENON_ROWS rows; global size {ceil(m / TENON_ROWS), 1, batch}. TENON_ROWS      a multiple of
- * TENON_VW; in layout 2 alone
+ *
+ * TENON_A_LAYOUT: 1: a is contiguous along K. A work-item computes args.gemm.tile_rows rows, four
+ *   at a time; global size {ceil(m / tile_rows), 1, batch}. 2: a is contiguous along M. A work-item
+ *   computes TENON_ROWS rows; global size {ceil(m / TENON_ROWS), 1, batch}.
+ * TENON_ROWS: a multiple of TENON_VW; layout 2 only.
  *
  * TENON_DTYPE and others: see gemm/int8.clh.
  *
- * Bytes of a are taken as a + sign, from 0 to 255, and those of b less their zero point: of 9 bits,
- * they fit 16 with their sign. A compiler that sees both can multiply 16 bits instead of 32. Then
- * Σ (a - za)(b - zb) = Σ (a + sign)(b - zb) - (sign + za) Σ (b - zb).
+ * Bytes of a are read as a + sign, from 0 to 255. Bytes of b minus their zero point have 9 bits.
+ * Both fit into 16 bits with sign, and a compiler that sees this can use 16-bit instead of 32-bit
+ * multiplications. The result is Σ (a - za)(b - zb) = Σ (a + sign)(b - zb) - (sign + za) Σ (b -
+ * zb).
  */
 #ifndef TENON_VW
 #define TENON_VW 16
@@ -44,7 +47,7 @@ TENON_INLINE uint sum_lanes(uint_v x)
 
 #if TENON_A_LAYOUT == 1
 
-/* Σ (a + sign)(b - zb) of some rows, which start at elements at[], and Σ (b - zb). */
+/* Computes Σ (a + sign)(b - zb) for rows that start at elements at[], and returns Σ (b - zb). */
 TENON_INLINE uint dot_rows(uint sums[INT8_TOGETHER], __global const uchar *a,
                            const long at[INT8_TOGETHER], __global const uchar *b,
                            const int8_args *args, int zb)

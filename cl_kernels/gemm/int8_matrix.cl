@@ -1,10 +1,11 @@
-/* A product of i8 or u8 on matrix units: a work-group computes a block of MB x NB elements of d.
- * Any strides.
+/*
+ * Product of i8 or u8 on matrix units: a work-group computes a block of MB x NB elements of d. Any
+ * strides.
  *
- * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh,
- * whose TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here; TENON_DTYPE: see gemm/int8.clh.
+ * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh;
+ * TENON_UNIT_TYPE is 4 and TENON_STAGES 1 here. TENON_DTYPE: see gemm/int8.clh.
  *
- * The units multiply signed bytes; see int8_unshifted for those of u8.
+ * The units multiply signed bytes; see int8_unshifted for u8.
  */
 #ifndef TENON_UNIT_TYPE
 #define TENON_UNIT_TYPE 4
@@ -15,7 +16,8 @@
 
 #include "matrix/layout.h"
 
-/* The epilogue's vectors are for NVIDIA's units: AMD's and Intel's sums leave no registers. */
+/* Only NVIDIA's units use vectors in the epilogue: AMD's and Intel's sums leave no registers for
+ * them. */
 #if TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA
 #define TENON_VW 4
 #endif
@@ -29,7 +31,7 @@
 
 #define FLIPS 0x80808080u
 
-/* The sums of rows and columns, where every work-item finds them. */
+/* Stores the sums of rows and columns to local memory, for all work-items. */
 TENON_INLINE void share_lines(const place *p, __local uint *shared, const line_sums *lines)
 {
 #pragma unroll
@@ -41,7 +43,7 @@ TENON_INLINE void share_lines(const place *p, __local uint *shared, const line_s
     }
 }
 
-/* What gemm/matrix_results.clh writes; `lines` are the sums of rows, and then of columns. */
+/* State for gemm/matrix_results.clh. `lines` has the sums of rows, then of columns. */
 typedef struct result {
     const int8_epilogue *e;
     const int8_args *args;
@@ -49,7 +51,7 @@ typedef struct result {
     __local const uint *lines;
     uint k_end;
     int needs_lines;
-    long m, n; /* where the block begins */
+    long m, n; /* start of the block */
 } result;
 
 TENON_INLINE void result_store(const result *r, long m, long n, int sum)

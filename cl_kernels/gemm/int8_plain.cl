@@ -1,7 +1,8 @@
-/* A product of i8 or u8 with one work-item for each element of d: any strides, any device. The
- * fallback, for small problems.
+/*
+ * Product of i8 or u8 with one work-item per element of d: any strides, any device. The fallback,
+ * for small problems.
  *
- * Global size: {n, m, batch}, the first two rounded up as the local size requires.
+ * Global size: {n, m, batch}, the first two rounded up to a multiple of the local size.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see gemm/int8.clh.
  */
 #include "gemm/int8.clh"

@@ -1,15 +1,16 @@
-/* A product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d as
- * gemm/tiled.cl does, with words of four bytes of K in place of reals. Any strides.
+/*
+ * Product of i8 or u8 for GPUs: a work-group computes a block of MB x NB elements of d as
+ * gemm/tiled.cl does, on words of four bytes along K instead of real numbers. Any strides.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(n / NB), ceil(m / MB), batch} work-groups.
  *
- *   TENON_KB  words of K at a time; like MB and NB a multiple of 4
- *   DIALECT   how four signed bytes are multiplied and added: 0, the OpenCL extension; 1, inline
- * PTX; left out, byte by byte
+ * TENON_KB: words of K at a time; a multiple of 4, as are MB and NB.
+ * DIALECT: the instruction that multiplies and adds four signed bytes: 0: the OpenCL extension; 1:
+ *   inline PTX; undefined: byte by byte.
  *
- * The other macros: see gemm/tiled.clh and gemm/int8_load.clh; TENON_DTYPE: gemm/int8.clh.
+ * Other macros: see gemm/tiled.clh and gemm/int8_load.clh; TENON_DTYPE: gemm/int8.clh.
  *
- * The bytes of a word are signed; see int8_unshifted for those of u8.
+ * The bytes of a word are signed; see int8_unshifted for u8.
  */
 #ifndef TENON_KB
 #define TENON_KB 16
@@ -20,7 +21,7 @@
 
 #include "common/types.clh"
 
-/* sum + the product of two words of four signed bytes. */
+/* Returns sum + the dot product of two words of four signed bytes. */
 TENON_INLINE uint dot4(uint x, uint y, uint sum)
 {
 #if !defined(DIALECT)
@@ -37,8 +38,8 @@ TENON_INLINE uint dot4(uint x, uint y, uint sum)
 
 #define TILE_ELEMENT                 uint
 #define TILE_MULTIPLY_ADD(a, b, sum) dot4(a, b, sum)
-/* Unrolled, AMD's compiler brings the words of several steps into registers first, which leaves a
- * compute unit half the work-groups. */
+/* AMD's compiler, if the loop is unrolled, first loads the words of several steps into
+ * registers, which halves the occupancy. */
 #if defined(DIALECT) && DIALECT == 1
 #define TILE_UNROLL _Pragma("unroll 8")
 #else
@@ -50,11 +51,13 @@ TENON_INLINE uint dot4(uint x, uint y, uint sum)
 
 #define ONES 0x01010101u
 
-/* Two tiles of each factor, one being filled while the other is read; then what is stored. */
+/* Double-buffered tiles of each factor: one is filled while the other is read. The memory is
+ * then reused for staged results. */
 #define TILES (2 * (TILE_A + TILE_B))
 #define AREA  (TILES > STAGED ? TILES : STAGED)
 
-/* Zero points need the sums of a's rows and b's columns: each work-item has some of these lines. */
+/* Zero points require the sums of a's rows and of b's columns (lines). Each work-item sums some
+ * of them. */
 #define LINES      (TENON_MB + TENON_NB)
 #define ITEM_LINES ((LINES + ITEMS - 1) / ITEMS)
 
@@ -74,8 +77,8 @@ TENON_INLINE void count_lines(uint lines[ITEM_LINES], __local const uint *tile_a
     }
 }
 
-/* The sums of d[m0 .. m0 + MB, n0 .. n0 + NB), and of the work-item's lines; a and b are the first
- * bytes of the matrices. */
+/* Computes the sums of d[m0 .. m0 + MB, n0 .. n0 + NB), and of the work-item's lines. a and b
+ * point to the first bytes of the matrices. */
 TENON_INLINE void multiply_bytes(const int8_args *args, __global const uchar *a,
                                  __global const uchar *b, long m0, long n0, long k_end, int item,
                                  __local uint *area, uint sum[TENON_MR][TENON_NR],
@@ -104,7 +107,8 @@ TENON_INLINE void multiply_bytes(const int8_args *args, __global const uchar *a,
         if (counts) {
             count_lines(lines, now, now + TILE_A, item);
         }
-        /* The tiles of the step before are free: whoever is here has passed a barrier since. */
+        /* The tiles of the previous step are free: every work-item has passed a barrier since
+         * reading them. */
         __local uint *done = now;
         now = next;
         next = done;

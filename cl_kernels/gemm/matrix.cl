@@ -1,11 +1,12 @@
-/* GEMM on matrix units: a work-group computes a block of MB x NB elements of d. Any strides.
+/*
+ * GEMM on matrix units: a work-group computes a block of MB x NB elements of d. Any strides.
  *
  * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh.
  */
 #include "matrix/layout.h"
 
-/* The epilogue's vectors have 16 bytes of d; of f16 (3) and bf16 (4) 8 on AMD and Intel, where
- * twice as much would take registers that the main loop does without. */
+/* The epilogue's vectors have 16 bytes of d. For f16 (3) and bf16 (4) they have 8 bytes on AMD
+ * and Intel, where 16 bytes would increase the register count beyond that of the main loop. */
 #if (TENON_DTYPE == 3 || TENON_DTYPE == 4) && !defined(TENON_PARTIAL) &&                           \
     (TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA)
 #define TENON_VW 8
@@ -39,7 +40,7 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     LOCAL_MEMORY(memory, LOCAL_BYTES);
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
-    line_sums none; /* not bytes */
+    line_sums none; /* unused: not bytes */
     long m, n;
     const long z = (long)get_global_id(2);
     const place p = make_place(memory, scratch);
@@ -51,8 +52,8 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
                     args.n, TENON_NB, TENON_B_ALONG_K);
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    /* Of wgmma's smaller blocks two work-groups share a unit with 128 registers each, of which
-     * vectors take 156; of pairs of units one fills it. */
+    /* With wgmma's smaller blocks two work-groups share a compute unit with 128 registers per
+     * work-item, but vectors need 156. With pairs of units one work-group fills a compute unit. */
     store_block(&p, &e, m, n, rows.width, columns.width,
                 (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
                     args.n % TENON_VW == 0,

@@ -1,7 +1,8 @@
-/* GEMM with one work-item for each element of d: any strides, any device. The fallback, for small
+/*
+ * GEMM with one work-item per element of d: any strides, any device. The fallback, for small
  * problems.
  *
- * Global size: {n, m, batch}, the first two rounded up as the local size requires.
+ * Global size: {n, m, batch}, the first two rounded up to a multiple of the local size.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "gemm/plain.clh"

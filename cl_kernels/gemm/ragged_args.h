@@ -1,5 +1,5 @@
-/* Arguments of the kernels of ragged products: those of gemm/args.h, whose batch of one dimension
- * is the groups (a, c and d have no stride along it), and where the offsets of the groups are. */
+/* Arguments of the kernels for ragged products: those of gemm/args.h, with one batch dimension,
+ * the groups (a, c and d have no stride along it), and the position of the group offsets. */
 #ifndef TENON_GEMM_RAGGED_ARGS_H
 #define TENON_GEMM_RAGGED_ARGS_H
 
@@ -7,7 +7,7 @@
 
 typedef struct ragged_args {
     gemm_args gemm;
-    tenon_i64 offsets_offset; /* set for each call */
+    tenon_i64 offsets_offset; /* set per call */
     tenon_i64 offsets_step, groups;
 } ragged_args;
 

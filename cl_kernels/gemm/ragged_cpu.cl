@@ -1,5 +1,6 @@
-/* A ragged product for CPUs: a work-item owns TENON_NTP panels of TENON_NR columns by
- * args.tile_rows rows of d, and does what each group has of them.
+/*
+ * Ragged product for CPUs: a work-item computes args.tile_rows rows by TENON_NTP panels of TENON_NR
+ * columns of d, one group's rows at a time.
  *
  * Global size: {ceil(n / (NTP * NR)), ceil(m / tile_rows)}, local size {1, 1}. Any strides. Macros:
  * see gemm/cpu_packed.clh.

@@ -1,8 +1,9 @@
-/* A ragged product with one work-item for each element of d: any strides, any device. The fallback,
- * for small problems.
+/*
+ * Ragged product with one work-item per element of d: any strides, any device. The fallback, for
+ * small problems.
  *
- * Global size: {n, m}, rounded up as the local size requires.
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * Global size: {n, m}, rounded up to a multiple of the local size. TENON_DTYPE, TENON_HW_FMA,
+ * TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "gemm/plain.clh"
 #include "gemm/ragged.clh"

@@ -1,6 +1,7 @@
-/* A ragged product for GPUs: a work-group computes a block of MB x NB elements of d, whose rows are
- * of one group. Blocks are counted from each group's first row, so that there are at most
- * m / MB + groups of them; work-groups past the last have nothing to do.
+/*
+ * Ragged product for GPUs: a work-group computes a block of MB x NB elements of d, whose rows
+ * belong to one group. Blocks are counted from each group's first row, which gives at most m / MB +
+ * groups blocks of rows; work-groups past the last block do nothing.
  *
  * Local size {NB / NR, MB / MR}; global size {ceil(n / NB), m / MB + min(groups, m)} work-groups.
  * Macros: see gemm/tiled_block.clh.
@@ -26,7 +27,7 @@ TENON_KERNEL TILED_GROUP void gemm_ragged_tiled(__global const data_t *a, __glob
         block -= blocks;
         s = next_segment(offsets, &args, s.group, s.end, args.gemm.m);
     }
-    /* A work-group without a block goes through no K, and stores no row. */
+    /* A work-group without a block has no steps of K, and stores no rows. */
     long group = max(s.group, 0L), k_end = s.row < s.end ? depth_at(&args.gemm, group) : 0;
     const long m0 = s.row + block * TENON_MB, n0 = (long)get_group_id(0) * TENON_NB;
     multiply_block(&args.gemm, a + args.gemm.a_offset, b + GEMM_START(args.gemm, b, group), m0,

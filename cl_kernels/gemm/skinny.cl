@@ -1,21 +1,22 @@
-/* GEMM for GPUs with few rows, or one: a is thin and b, which is read once, takes the time.
+/*
+ * GEMM for GPUs with few rows, or one: a is thin, and the time is spent reading b once.
  *
- *   gemm_skinny_axpy  b's N stride is one: a work-item has TENON_VL neighbouring columns of d; the
- *                     TENON_SHARES work-items of a column share K out among them. Local size
- *                     {TENON_COLS, TENON_SHARES, 1}, a work-group for COLS * VL columns.
- *   gemm_skinny_dot   b's K stride is one: neighbouring work-items read along K, VL steps each, and
- * a work-group of {TENON_COLS * TENON_SHARES, 1, 1} has TENON_NR columns of d.
+ * gemm_skinny_axpy: the N stride of b is one. A work-item computes TENON_VL neighbouring columns of
+ *   d; the TENON_SHARES work-items of a column split K among themselves. Local size {TENON_COLS,
+ *   TENON_SHARES, 1}; a work-group computes COLS * VL columns.
+ * gemm_skinny_dot: the K stride of b is one. Neighbouring work-items read along K, VL steps each; a
+ *   work-group of {TENON_COLS * TENON_SHARES, 1, 1} computes TENON_NR columns of d.
  *
- * A work-group does all rows of its columns, TENON_MR at a time. Any strides but b's. Vectors of b
- * are read where they are aligned and within the matrix, elsewhere their elements.
+ * A work-group computes all rows of its columns, TENON_MR at a time. Any strides except for b.
+ * Vectors of b are read if they are aligned and within the matrix, otherwise element by element.
  *
- *   TENON_MR      rows at a time
- *   TENON_NR      columns of a work-group of the dot products
- *   TENON_COLS    columns of work-items of a work-group otherwise
- *   TENON_SHARES  work-items for each of them; COLS * SHARES is a power of two
- *   TENON_VL      elements of b that a work-item reads at once: 2, 4 or 8
+ * TENON_MR: rows at a time.
+ * TENON_NR: columns of a work-group in gemm_skinny_dot.
+ * TENON_COLS: columns of work-items of a work-group in gemm_skinny_axpy.
+ * TENON_SHARES: work-items per column; COLS * SHARES is a power of two.
+ * TENON_VL: elements of b that a work-item reads at once: 2, 4 or 8.
  *
- * An element's bits depend on K and VL alone: the sums of its work-items are added two by two.
+ * The sums of work-items are added pairwise: the bits of an element depend on K and VL alone.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_MR
@@ -39,12 +40,12 @@
 #include "common/kernel.clh"
 
 #define ITEMS  (TENON_COLS * TENON_SHARES)
-#define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group, not of dot products */
-#define SHARED (TENON_SHARES * WIDTH)  /* sums of a row that are to be added up */
+#define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group in gemm_skinny_axpy */
+#define SHARED (TENON_SHARES * WIDTH)  /* partial sums per row */
 #define KC     GEMM_SKINNY_DEPTH       /* steps of K whose part of a is in local memory */
 
-/* Adds up the `many` neighbours in each of `rows` rows, [row][pitch], a power of two of them; the
- * sums take the place of the first. */
+/* Adds up `many` neighbouring sums, a power of two, in each of `rows` rows, [row][pitch]. The
+ * result replaces the first one. */
 TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int step, int item)
 {
     for (int lower = many / 2; lower > 0; lower /= 2) {
@@ -57,8 +58,8 @@ TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int
     barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-/* thin[k][r] = a[r, k] for KC steps, zeros past the kc that there are; rows past the last repeat
- * it, into sums that nobody uses. */
+/* thin[k][r] = a[r, k] for KC steps, with zeros past step kc. Rows past the last repeat the last
+ * row; their sums are not used. */
 TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc, int item)
 {
@@ -72,7 +73,7 @@ TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long 
     }
 }
 
-/* VL neighbours of b from b[at] on, `left` of which there are; zeros past them. */
+/* Reads VL neighbouring elements from b[at] on, `left` of which exist; the others are zero. */
 TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left, int vectors)
 {
     raw_t raw[TENON_VL];
@@ -157,7 +158,7 @@ TENON_KERNEL __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void
 gemm_skinny_dot(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, gemm_args args)
 {
-    /* One element of padding keeps the rows of sums apart in the banks. */
+    /* One element of padding avoids bank conflicts between rows of sums. */
     __local acc_t sums[TENON_MR * TENON_NR * (ITEMS + 1)];
     const int item = (int)get_local_id(0);
     const long z = (long)get_global_id(2), k_end = depth_at(&args, z);

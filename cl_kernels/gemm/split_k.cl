@@ -1,13 +1,14 @@
-/* The second half of gemm/split_k and gemm/cpu_split_k: adds up the sums that the slices of K have
- * left in the workspace, in the order of K, and stores them through the epilogue.
+/*
+ * Second launch of gemm/split_k and gemm/cpu_split_k: adds the sums that the slices of K left in
+ * the workspace, in the order of K, and stores them through the epilogue.
  *
- * The workspace is an acc_t[batch][k_splits][m][n]; it takes the place of a, with a_offset and
- * a_batch. b is not read.
+ * The workspace is an acc_t[batch][k_splits][m][n] and is passed as a, with a_offset and a_batch. b
+ * is not read.
  *
- *   gemm_add_slices       a work-item for each element; global size {n, m, batch}, the first two
- *                         rounded up as the local size requires
- *   gemm_add_slices_rows  a work-item for args.tile_rows rows, by vectors of TENON_VW; global size
- *                         {1, ceil(m / tile_rows), batch}, local size {1, 1, 1}
+ * gemm_add_slices: one work-item per element; global size {n, m, batch}, the first two rounded up
+ *   to a multiple of the local size.
+ * gemm_add_slices_rows: one work-item per args.tile_rows rows, in vectors of TENON_VW; global size
+ *   {1, ceil(m / tile_rows), batch}, local size {1, 1, 1}.
  *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
@@ -35,7 +36,7 @@ TENON_KERNEL void gemm_add_slices(__global const acc_t *sums, __global const dat
     epilogue_store(&e, m, n, sum);
 }
 
-/* Up to VW sums; the lanes past them are zero and are not read. */
+/* Loads up to VW sums; the lanes past them are zero and are not read. */
 TENON_INLINE acc_v load_sums(__global const acc_t *p, int lanes)
 {
     if (lanes >= TENON_VW) {
@@ -53,7 +54,7 @@ TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_add_slices_rows(__global const acc_t *sums, __global const data_t *b, __global const data_t *c,
                      __global const data_t *bias, __global data_t *d, gemm_args args)
 {
-    __local acc_t waiting[TENON_VW]; /* nothing waits: there is one pass */
+    __local acc_t waiting[TENON_VW]; /* not used: there is one pass */
     long z = get_global_id(2), slice = args.m * args.n;
     long m0 = get_global_id(1) * args.tile_rows, m1 = min(args.m, m0 + args.tile_rows);
     gemm_epilogue e = make_epilogue(c, bias, d, &args, z);

@@ -1,4 +1,5 @@
-/* GEMM for GPUs: a work-group computes a block of MB x NB elements of d. Any strides.
+/*
+ * GEMM for GPUs: a work-group computes a block of MB x NB elements of d. Any strides.
  *
  * Local size {NB / NR, MB / MR, 1}; global size {ceil(n / NB), ceil(m / MB), batch} work-groups.
  * Macros: see gemm/tiled_block.clh.

@@ -1,20 +1,22 @@
 /*
- * The gradient of the cross-entropy of each row x of the logits: with p = exp(x - m) / (sum of
- * exp(x - m)), m being the row's greatest, dx = p f, and (p - 1) f at the label, f being args.scale
- * times the row's dloss. A label that is no class gives a row of NaN. dx may be x: what stands at
- * the label is read before anything is written, and written last.
+ * Gradient of the cross-entropy of each row x of the logits. With m the greatest element of the
+ * row, p = exp(x - m) / (sum of exp(x - m)) and f = args.scale times the row's dloss, dx = p f, and
+ * (p - 1) f at the label. A label that is not a valid class gives a row of NaN. dx may be x: the
+ * element at the label is read before anything is written, and written last.
  *
  * cross_entropy_rows, cross_entropy_columns: see common/rows.clh, with its global sizes. Tensors:
  * logits; without the axis labels, dloss (absent without CROSS_ENTROPY_HAS_DLOSS); dlogits.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
 #include "loss/cross_entropy.clh"
 
-/* NaN for a label that is no class. */
+/* Returns f, 0 for an ignored label, or NaN for an invalid one. */
 TENON_INLINE acc_t factor_of(const rows_args *args, __global const data_t *dloss, long at,
                              long label)
 {
@@ -28,7 +30,7 @@ TENON_INLINE acc_t factor_of(const rows_args *args, __global const data_t *dloss
     return args->flag & CROSS_ENTROPY_HAS_DLOSS ? scale * load_data(dloss, at) : scale;
 }
 
-/* The gradient at the label, where there is one. */
+/* Returns the gradient at the label, 0 if the label is invalid. */
 TENON_INLINE acc_t gradient_at_label(__global const data_t *x, long at, const rows_args *args,
                                      long label, acc_t most, acc_t sum, acc_t factor)
 {
@@ -81,7 +83,7 @@ TENON_VECTOR_KERNEL void cross_entropy_rows(__global const data_t *x, __global c
     }
 }
 
-/* TENON_VW rows that begin at x[xa] and dx[da]; `live` is 0 in the lanes of ignored ones. */
+/* Writes TENON_VW rows that begin at x[xa] and dx[da]; `live` is 0 in the lanes of ignored rows. */
 TENON_INLINE void write_columns(__global const data_t *x, long xa, __global data_t *dx, long da,
                                 const rows_args *args, int lanes, acc_v most, acc_v sum,
                                 acc_v factor, acc_v live)

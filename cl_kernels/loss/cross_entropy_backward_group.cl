@@ -1,16 +1,17 @@
 /*
- * The gradient of the cross-entropy of each row x of the logits: with p = exp(x - m) / (sum of
- * exp(x - m)), m being the row's greatest, dx = p f, and (p - 1) f at the label, f being args.scale
- * times the row's dloss. A row to a team of work-items. A label that is no class gives a row of
- * NaN, an ignored one zeros. dx may be x: an element is read for the last time by the work-item
- * that writes it.
+ * Gradient of the cross-entropy of each row x of the logits, with a team of work-items per row.
+ * With m the greatest element of the row, p = exp(x - m) / (sum of exp(x - m)) and f = args.scale
+ * times the row's dloss, dx = p f, and (p - 1) f at the label. A label that is not a valid class
+ * gives a row of NaN, an ignored one zeros. dx may be x: the work-item that writes an element is
+ * the last to read it.
  *
  * cross_entropy_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
  *   TENON_GROUP}. Tensors: logits; without the axis labels, dloss (absent without
  *   CROSS_ENTROPY_HAS_DLOSS); dlogits.
  *
- * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
- * common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_GROUP: see common/team.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -18,7 +19,7 @@
 #include "common/team_rows.clh"
 #include "loss/cross_entropy.clh"
 
-/* What a row's gradient is made of. */
+/* Parameters of a row's gradient. */
 typedef struct gradient {
     acc_t most, sum, factor;
     int label; /* -1: none */

@@ -1,11 +1,14 @@
 /*
- * loss = log(sum of exp(x - m)) - (x[label] - m) of each row x of the logits, m being its greatest.
- * A label that is no class gives NaN, and nothing is read for it.
+ * Cross-entropy loss = log(sum of exp(x - m)) - (x[label] - m) of each row x of the logits, where m
+ * is its greatest element. A label that is not a valid class gives NaN, and no logit is read for
+ * it.
  *
  * cross_entropy_rows, cross_entropy_columns: see common/rows.clh, with its global sizes. Tensors:
  * logits, and without the axis labels, loss.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

@@ -1,12 +1,14 @@
 /*
- * loss = log(sum of exp(x - m)) - (x[label] - m) of each row x of the logits, m being its greatest,
- * a row to a team of work-items. A label that is no class gives NaN, and nothing is read for it.
+ * Cross-entropy loss = log(sum of exp(x - m)) - (x[label] - m) of each row x of the logits, where m
+ * is its greatest element, with a team of work-items per row. A label that is not a valid class
+ * gives NaN, and no logit is read for it.
  *
  * cross_entropy_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
  *   TENON_GROUP}. Tensors: logits, and without the axis labels, loss.
  *
- * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
- * common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_GROUP: see common/team.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

@@ -1,10 +1,12 @@
 /*
- * dx = args.scale · dloss · (x - t), element by element; without MSE_HAS_DLOSS in args.flag as if
- * dloss were 1. dx may be x or t.
+ * Gradient of the mean squared error: dx = args.scale · dloss · (x - t), element by element.
+ * Without MSE_HAS_DLOSS in args.flag, dloss is 1. dx may be x or t.
  *
  * mse_rows, mse_columns: see common/rows.clh, with its global sizes. Tensors: x, t, dloss, dx.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -12,7 +14,7 @@
 #include "common/rows.clh"
 #include "loss/flags.h"
 
-/* Where an element lies in each tensor, and how far on its neighbours in a vector are. */
+/* Offsets of a vector in each tensor, and the strides of its lanes. */
 typedef struct vector_at {
     long at[TENON_ROWS_VIEWS], stride[TENON_ROWS_VIEWS];
 } vector_at;
@@ -54,7 +56,7 @@ TENON_VECTOR_KERNEL void mse_rows(__global const data_t *x, __global const data_
     }
 }
 
-/* The axis has size 1. */
+/* Requires an axis of size 1. */
 TENON_VECTOR_KERNEL void mse_columns(__global const data_t *x, __global const data_t *t,
                                      __global const data_t *dloss, __global data_t *dx,
                                      const rows_args args)

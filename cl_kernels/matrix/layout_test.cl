@@ -1,14 +1,15 @@
-/* Products by a matrix unit, or its emulation, that a plain product is compared with: d += a b,
- * where a has M rows and steps * UNIT_K columns, and is row-major; b has N columns, and is
- * column-major; d is row-major. Every way to load and to multiply has its part.
+/*
+ * Test products by a matrix unit or its emulation: d += a b. a has M rows and steps * UNIT_K
+ * columns and is row-major, b has N columns and is column-major, d is row-major. The test compares
+ * d with a plain product. The kernel covers every load and multiply function of the unit.
  *
- * One work-group of LAYOUT_TEST_WARPS * UNIT_LANES work-items; a warp has UNIT_TILES_M x
+ * One work-group of LAYOUT_TEST_WARPS * UNIT_LANES work-items; each warp computes UNIT_TILES_M x
  * UNIT_TILES_N products.
  *
- * TENON_UNIT and the macros that go with it: see matrix/unit.clh.
+ * TENON_UNIT and related macros: see matrix/unit.clh.
  *
- *   LAYOUT_TEST_EXCHANGE  what a test must find: 1, lanes 0 and 1 exchange their parts of A; 2, of
- * B; 3, of D. Default 0
+ * LAYOUT_TEST_EXCHANGE: an error that the test must detect. 1: lanes 0 and 1 exchange their parts
+ *   of A; 2: of B; 3: of D. 0 (the default): none.
  */
 #ifndef LAYOUT_TEST_EXCHANGE
 #define LAYOUT_TEST_EXCHANGE 0
@@ -32,14 +33,14 @@
 #define PITCH_N    UP(N)
 #define MOST(a, b) ((a) > (b) ? (a) : (b))
 
-/* A work-item's lane, or another, where `what` is what is to be wrong. */
+/* Returns the lane of a work-item, or a wrong one if the error to be tested is `what`. */
 TENON_INLINE int lane_for(int what)
 {
     const int lane = unit_lane();
     return LAYOUT_TEST_EXCHANGE == what && lane < 2 ? 1 - lane : lane;
 }
 
-/* Brings UNIT_K steps of `width` lines of x into local memory: along K, or across. */
+/* Loads UNIT_K steps of `width` lines of x into local memory, along K or transposed. */
 TENON_INLINE void fill(__local unit_t *tile, __global const unit_t *x, int width, long depth,
                        int pitch, int transposed)
 {
@@ -81,7 +82,7 @@ TENON_INLINE void multiply_transposed(unit_d d[UNIT_TILES_M][UNIT_TILES_N],
     }
 }
 
-/* Brings a warp's part of d into its registers, or back. */
+/* Loads a warp's part of d into registers, or stores it. */
 TENON_INLINE void move(__global unit_acc *out, unit_d d[UNIT_TILES_M][UNIT_TILES_N], int load)
 {
     const int lane = lane_for(3);

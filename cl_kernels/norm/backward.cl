@@ -1,18 +1,20 @@
 /*
- * The gradients of normalization. With h = (x - m) · r, w = gamma where it varies within a set
- * (NORM_WEIGHTED) and 1 elsewhere, and g = dy · w:
+ * Gradients of normalization. With h = (x - m) · r, w = gamma if it varies within a set
+ * (NORM_WEIGHTED) and 1 otherwise, and g = dy · w:
  *
- * norm_sums      The sums of g and of g · h over a piece of a set: to the workspace (NORM_TO_WORK)
- * or, with a single piece and w = 1, to dbeta and dgamma. Their sets are then the parameters.
- * norm_reduce    Adds up the pieces, in their order: to dbeta and dgamma where those are there,
- * and, where the sums are of sets, to the workspace, divided by n. norm_gradient  dx = r · gamma /
- * w · (g - (s + h · t)), s and t being those quotients; without columns kept is 0, and every
- * dimension is walked. norm_whole     Sums and dx of a set in one work-item.
+ * norm_sums: computes the sums of g and of g · h over a piece of a set. They are written to the
+ *   workspace (NORM_TO_WORK) or, with a single piece and w = 1, to dbeta and dgamma. The sets are
+ *   then the parameters.
+ * norm_reduce: adds the pieces, in their order. Writes dbeta and dgamma if they are present and, if
+ *   the sums belong to sets, the sums divided by n to the workspace.
+ * norm_gradient: dx = r · gamma / w · (g - (s + h · t)), where s and t are these quotients. Without
+ *   columns kept is 0, and all dimensions are iterated over.
+ * norm_whole: computes sums and dx of a set in one work-item.
  *
  * With NORM_GIVEN, r = rsqrt(variance + epsilon) and dx = r · gamma · dy. dx may be dy or x.
  *
- * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums of g, of
- * g · h), then acc_t[2][sets] (s, t). Macros, pieces and lines: see norm/norm.clh.
+ * Global size: at least {args.items}. Workspace: acc_t[2][pieces][sets] (sums of g, of g · h), then
+ * acc_t[2][sets] (s, t). Macros, pieces and lines: see norm/norm.clh.
  */
 #include "norm/norm.clh"
 
@@ -24,7 +26,7 @@ typedef struct sums {
     acc_v first, second;
 } sums;
 
-/* The factors of an element: those of a set's mean and r, and gamma where it is needed. */
+/* Returns the mask of the factors of an element: mean and r of its set, and gamma if required. */
 TENON_INLINE int factors_of(const norm_args *args, int gamma)
 {
     return (args->flags & NORM_CENTERED ? 1 << FACTOR_MEAN : 0) | 1 << FACTOR_RSTD |
@@ -159,7 +161,7 @@ TENON_KERNEL void norm_reduce(__global acc_t *work, __global param_t *dgamma,
     }
 }
 
-/* dx of a piece. */
+/* Computes dx of a piece. */
 TENON_INLINE void gradient_piece(const int side, const norm_sources *from, __global data_t *dx,
                                  const norm_args *args, norm_walk w, const norm_piece *piece,
                                  int column_lanes, norm_factors *f)

@@ -1,10 +1,11 @@
 /*
- * The gradient of normalization, a set to a team of work-items. With h = (x - m) · r, w = gamma
- * where it varies within a set (NORM_WEIGHTED) and 1 elsewhere, and g = dy · w: the sums of g and
- * of g · h, then dx = r · gamma / w · (g - (s + h · t)), s and t being these sums divided by n.
- * Where sets are parameters, the sums are dbeta and dgamma. dx may be dy or x.
+ * Gradient of normalization, with a team of work-items per set. With h = (x - m) · r, w = gamma if
+ * it varies within a set (NORM_WEIGHTED) and 1 otherwise, and g = dy · w, the kernel computes the
+ * sums of g and of g · h, then dx = r · gamma / w · (g - (s + h · t)), where s and t are these sums
+ * divided by n. If sets are parameters, the sums are dbeta and dgamma. dx may be dy or x.
  *
  * norm_group: see norm/team.clh. Global size: {ceil(sets · team / TENON_GROUP) · TENON_GROUP}.
+ *
  * Macros: see norm/norm.clh and common/team.clh.
  */
 #include "norm/team.clh"
@@ -13,7 +14,7 @@ typedef struct kept_set {
     acc_v g[TEAM_VECTORS], h[TEAM_VECTORS];
 } kept_set;
 
-/* A set's operands. */
+/* Operands of a set. */
 typedef struct operands {
     __global const data_t *x, *dy;
     __global const param_t *gamma;

@@ -1,30 +1,31 @@
 /*
- * y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set. y may be x.
+ * Normalization: y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set.
+ * y may be x.
  *
- * norm_sets     All of a set in one work-item: its mean, then the squares of what differs from it,
- *               then y.
- * norm_partial  The same statistics of a piece of a set; the sum and the squares about the piece's
- *               own mean go to the workspace.
- * norm_combine  Statistics of sets from those of their pieces:
- *   squares = sum of (squares of the piece + its elements · (its mean - m)²)
- *   (T. Chan, G. Golub and R. LeVeque, "Algorithms for computing the sample variance", 1983).
- * norm_apply    y from statistics; without columns kept is 0, and every dimension is walked.
+ * norm_sets: handles a whole set in one work-item: its mean, then the squared deviations, then y.
+ * norm_partial: computes the same statistics of a piece of a set, and writes the sum and the
+ *   squared deviations from the piece's own mean to the workspace.
+ * norm_combine: computes the statistics of sets from those of their pieces: squares = sum of
+ *   (squares of the piece + its elements · (its mean - m)²) (T. Chan, G. Golub and R. LeVeque,
+ *   "Algorithms for computing the sample variance", 1983).
+ * norm_apply: computes y from statistics. Without columns kept is 0, and all dimensions are
+ *   iterated over.
  *
- * Global size: at least {args.items}. The workspace is acc_t[2][pieces][sets] (sums, squares), then
- * acc_t[2][sets] (m, r). Where the vectors of norm_partial lie across the innermost dimension of a
- * set, the entries of that dimension count as sets of their own until norm_combine, where
- * args.parts of them are one set; each gets the set's m and r. Macros, pieces and lines: see
+ * Global size: at least {args.items}. Workspace: acc_t[2][pieces][sets] (sums, squares), then
+ * acc_t[2][sets] (m, r). If the vectors of norm_partial lie across the innermost dimension of a
+ * set, the entries of that dimension are treated as separate sets until norm_combine, where
+ * args.parts of them are one set; each receives the set's m and r. Macros, pieces and lines: see
  * norm/norm.clh.
  */
 #include "norm/dense.clh"
 #include "norm/save.clh"
 
-/* Statistics of the sets in the lanes. */
+/* Statistics of sets, one per lane. */
 typedef struct statistics {
     acc_v mean, variance, rstd;
 } statistics;
 
-/* The sums of x - shift over a piece, or of its square. */
+/* Computes the sums of x, or of (x - shift)², over a piece. */
 TENON_INLINE void sum_piece(const int side, const int squares, __global const data_t *x,
                             const norm_args *args, norm_walk w, const norm_piece *piece,
                             int column_lanes, const acc_v *shift, acc_v *result)
@@ -61,7 +62,7 @@ TENON_INLINE void sum_piece(const int side, const int squares, __global const da
     }
 }
 
-/* `skip` sets further than `set` on. */
+/* Saves the statistics of `lanes` sets, from the one `skip` sets after `set` on. */
 TENON_INLINE void save_lanes(const outputs *o, const norm_args *args, const norm_walk *set,
                              int skip, int lanes, const statistics *s)
 {
@@ -200,7 +201,7 @@ TENON_VECTOR_KERNEL void norm_partial(__global const data_t *x, __global acc_t *
     FOR_SETS(s, NORM_SIDE, PARTIAL)
 }
 
-/* The elements of a piece that are of one set. */
+/* Returns the number of elements of a piece that belong to one set. */
 TENON_INLINE acc_v count_of(const norm_args *args, long number)
 {
     const norm_piece piece = piece_of(args, number);

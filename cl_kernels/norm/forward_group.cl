@@ -1,19 +1,21 @@
 /*
- * y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set, a set to a team
- * of work-items: its mean, then the squares of what differs from it, then y. y may be x.
+ * Normalization: y = (x - m) · r · gamma + beta, with m, v and r = rsqrt(v + epsilon) of each set,
+ * with a team of work-items per set: its mean, then the squared deviations, then y. y may be x.
  *
  * norm_group: see norm/team.clh. Global size: {ceil(sets · team / TENON_GROUP) · TENON_GROUP}.
+ *
  * Macros: see norm/norm.clh and common/team.clh.
  */
 #include "norm/save.clh"
 #include "norm/team.clh"
 
-/* Vectors of a set, as far as they are kept. */
+/* The vectors of a set that stay in registers. */
 typedef struct kept_set {
     acc_v x[TEAM_VECTORS];
 } kept_set;
 
-/* The sum over a set of x, or of the squares of x - mean. `reads`: x is read, and kept. */
+/* Returns the sum over a set of x, or of (x - mean)². `reads`: x is loaded from memory, and
+ * kept. */
 TENON_INLINE acc_t sum_set(const int squares, const int reads, __global const data_t *x,
                            const set_view *v, const norm_args *args, const team *t, acc_t mean,
                            kept_set *kept)

@@ -1,11 +1,11 @@
 /*
- * A step of Adam or AdamW, in place; include/tenon/optimizer.h has the formula.
+ * In-place step of Adam or AdamW; include/tenon/optimizer.h has the formula.
  *
- * Views: gradient, parameter, first and second moment, master, any strides; args.flags says whether
- * there is a master. A work-item does pieces of lines (common/lines.clh).
+ * Views: gradient, parameter, first and second moment, master, with any strides; args.flags states
+ * if there is a master. A work-item handles pieces of lines (common/lines.clh).
  *
  * Scalars: 0 the learning rate / (1 - β₁ᵗ), 1 β₁, 2 1 - β₁, 3 β₂, 4 1 - β₂, 5 1 / sqrt(1 - β₂ᵗ), 6
- * ε, 7 the weight decay, or 1 - the learning rate · it where it is decoupled.
+ * ε, 7 the weight decay or, if it is decoupled, 1 - learning rate · weight decay.
  *
  * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh.
  */
@@ -28,13 +28,13 @@ typedef struct operands {
     parameter_lines parameters;
 } operands;
 
-/* A moment brought up to date with x. */
+/* Returns a moment updated with x. */
 TENON_INLINE acc_v update(acc_v old, acc_v x, acc_t keep, acc_t fresh)
 {
     return TENON_FMA(splat(keep), old, splat(fresh) * x);
 }
 
-/* A vector's step. */
+/* Computes the step of a vector. */
 TENON_INLINE acc_v step_of(const lines_args *args, acc_v g, acc_v p, acc_v *m, acc_v *v)
 {
     const acc_v rate = splat(lines_scalar(args, 0)), root = splat(lines_scalar(args, 5));

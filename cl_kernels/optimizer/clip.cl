@@ -1,11 +1,10 @@
 /*
- * x = x · min(1, most / (sqrt(sum) + ε)), in place, any strides.
+ * In-place clipping by norm: x = x · min(1, most / (sqrt(sum) + ε)), any strides.
  *
- * Views: the sum, which is one element, and x. A work-item does pieces of x's lines
+ * Views: the sum, which is one element, and x. A work-item handles pieces of x's lines
  * (common/lines.clh).
  *
- * Scalars: 0 the greatest norm, 1 ε. args.flags: bit 0 for a norm that is not finite to scale
- * nothing.
+ * Scalars: 0 the maximum norm, 1 ε. args.flags: bit 0: a norm that is not finite does not scale x.
  *
  * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh.
  */
@@ -16,7 +15,7 @@
 
 #define SKIP_NONFINITE 1
 
-/* A NaN is not above 1, and stays. */
+/* Returns the factor. A NaN is not greater than 1, and is preserved. */
 TENON_INLINE acc_t clip_factor(const lines_args *args, acc_t sum)
 {
     acc_t norm = sqrt(sum);

@@ -1,4 +1,4 @@
-/* What args.flags of the optimizers' kernels may hold, beyond the flags of the public header. */
+/* Bits of args.flags of the optimizer kernels, in addition to the flags of the public header. */
 #ifndef TENON_OPTIMIZER_KERNEL_FLAGS_H
 #define TENON_OPTIMIZER_KERNEL_FLAGS_H
 

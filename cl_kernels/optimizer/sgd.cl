@@ -1,10 +1,10 @@
 /*
- * A step of stochastic gradient descent, in place; include/tenon/optimizer.h has the formula.
+ * In-place step of stochastic gradient descent; include/tenon/optimizer.h has the formula.
  *
- * Views: gradient, parameter, velocity and master, any strides; args.flags says which of the last
- * two there are. A work-item does pieces of lines (common/lines.clh).
+ * Views: gradient, parameter, velocity and master, with any strides; args.flags states if the last
+ * two exist. A work-item handles pieces of lines (common/lines.clh).
  *
- * Scalars: 0 the learning rate, 1 the momentum, 2 one less the dampening, 3 the weight decay.
+ * Scalars: 0 the learning rate, 1 the momentum, 2 one minus the dampening, 3 the weight decay.
  *
  * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh.
  */
@@ -27,7 +27,7 @@ typedef struct operands {
     parameter_lines parameters;
 } operands;
 
-/* The direction of descent, with the velocity brought up to date. */
+/* Updates the velocity, and returns the direction of descent. */
 TENON_INLINE acc_v descend(const lines_args *args, acc_v *velocity, acc_v g)
 {
     const acc_v momentum = splat(lines_scalar(args, 1)), fresh = splat(lines_scalar(args, 2));

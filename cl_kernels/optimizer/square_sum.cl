@@ -1,12 +1,12 @@
 /*
- * The sum of the squares of a tensor's elements.
+ * Sum of the squares of a tensor's elements.
  *
- * square_sum: views x and the sums. Each work-item adds up pieces of x's lines (common/lines.clh),
- *   any strides, and leaves the sum in the element of its number.
+ * square_sum: views x and the sums. Each work-item adds pieces of x's lines (common/lines.clh),
+ *   with any strides, and stores the sum in the element with its index.
  * square_sum_add: work-item i adds the elements [i · each, min((i + 1) · each, count)) of `sums` in
- *   their order, and leaves the result in element i of `total`. Global size: at least {items}.
+ *   their order, and stores the result in element i of `total`. Global size: at least {items}.
  *
- * args.flags: bit 0 to add to what the output holds. Partial sums wait in a workspace.
+ * args.flags: bit 0: add to the output. Partial sums are kept in a workspace.
  *
  * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh.
  */
@@ -18,7 +18,7 @@
 
 #define ADD 1
 
-/* The squares of a work-item's vectors are summed side by side. */
+/* Adds the squares of a block. The vectors of a work-item are summed independently. */
 TENON_INLINE void block(const int vectors, const int whole, const span *s, long i,
                         __global const data_t *x, long stride, acc_v total[TENON_VECTORS])
 {

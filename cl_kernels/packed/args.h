@@ -1,15 +1,16 @@
-/* Arguments of the kernels of packed weights. Included from C11 and from OpenCL C.
+/*
+ * Arguments of the kernels for packed weights. Included by C11 and by OpenCL C.
  *
- * A packed matrix is panels of `panel` columns one after the other, each of them [k][panel]; the
- * columns that the last one lacks are zero. Matrices of a batch follow one another.
+ * A packed matrix consists of consecutive panels of `panel` columns, each stored as [k][panel];
+ * missing columns of the last panel are zero. The matrices of a batch are consecutive.
  */
 #ifndef TENON_PACKED_ARGS_H
 #define TENON_PACKED_ARGS_H
 
 #include "gemm/args.h"
 
-/* Elements between the rows of a that a work-group copies to local memory: a block of K, and a
- * vector's gap. */
+/* Row pitch, in elements, of the rows of a that a work-group copies to local memory: a block of
+ * K plus one vector of padding. */
 #define PACKED_A_PITCH(kc, lanes) ((kc) + (lanes))
 
 typedef struct packed_gemm_args {

@@ -1,21 +1,23 @@
-/* A product whose b was packed in panels before (packed/args.h), for CPUs: a work-item owns
- * args.tile_cols columns, which are whole tiles, by args.tile_rows rows of d. It reads the panels
- * where they lie, and copies the rows of a for a tile into __local, as acc_t: rows a power of two
- * apart would share a few sets of the cache.
+/*
+ * Product with a b that has been packed in panels (packed/args.h), for CPUs. A work-item computes
+ * args.tile_rows rows by args.tile_cols columns of d, a multiple of the tile width. It reads the
+ * panels in place, and copies the rows of a for a tile to __local memory, as acc_t: rows whose
+ * distance is a power of two would share a few cache sets.
  *
  * Global size: {ceil(n / tile_cols), ceil(m / tile_rows), batch}, local size {1, 1, 1}. a, c, bias
  * and d may have any strides; b_batch counts elements of the panels.
  *
- *   TENON_MR, TENON_NV  rows of a tile, and vectors in a row of it
- *   TENON_PV            vectors in a row of a panel; TENON_NV is this or twice as many
- *   TENON_KC            the longest block of K; a multiple of VW
- *   TENON_NTP           for d of 16 bits: tiles side by side whose sums wait in __local, at most
- *   TENON_VW            lanes of a vector
+ * TENON_MR, TENON_NV: rows of a tile, and vectors per row.
+ * TENON_PV: vectors per row of a panel; TENON_NV is this or twice this number.
+ * TENON_KC: the maximum length of a block of K; a multiple of VW.
+ * TENON_NTP: if d has a 16-bit type: the maximum number of neighbouring tiles whose sums are in
+ *   __local memory.
+ * TENON_VW: lanes of a vector.
  *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  *
- * An element of d sees the same chain of fused multiply-adds, in the order of k, in every tile: its
- * bits depend on K and TENON_KC alone.
+ * An element of d is computed by the same chain of fused multiply-adds, in the order of k, in every
+ * tile: its bits depend on K and TENON_KC alone.
  */
 #ifndef TENON_VW
 #define TENON_VW 16
@@ -42,12 +44,13 @@
 #include "gemm/cpu_tile.clh"
 #include "packed/args.h"
 
-#define TENON_PANEL   (TENON_PV * TENON_VW) /* columns of a panel */
+#define TENON_PANEL   (TENON_PV * TENON_VW) /* columns per panel */
 #define TENON_A_PITCH PACKED_A_PITCH(TENON_KC, TENON_VW)
-/* Accumulators up to which the registers hold what two steps of k need at once. */
+/* Maximum number of accumulators for which the registers can hold the operands of two steps of
+ * k. */
 #define TENON_PAIRED 24
 
-/* rows x kc of a, whose first is a[0]; `out` is aligned to a vector. */
+/* Copies rows x kc of a, from a[0] on; `out` is aligned to a vector. */
 TENON_INLINE void copy_rows(__local acc_t *out, __global const data_t *a, long a_row, long a_col,
                             int rows, int kc)
 {
@@ -91,8 +94,8 @@ TENON_INLINE void panel_step(const int rows, acc_v sum[TENON_MR][TENON_NV], tile
     }
 }
 
-/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]; `rows` is a constant wherever
- * this is inlined. */
+/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]. `rows` is a constant in every
+ * inlined copy. */
 TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b, long panel, int kc,
                              acc_v *tile)
 {
@@ -123,8 +126,9 @@ TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b,
     }
 }
 
-/* Rows of the next tile where `left` are left. Each height is code of its own; few of them waste
- * little, since the panels are in the cache by the second. */
+/* Returns the number of rows of the next tile if `left` rows remain. Each height is compiled
+ * separately. A few heights suffice: small tiles waste little, since the panels are cached by
+ * the second. */
 TENON_INLINE int panel_height(long left)
 {
     if (left >= TENON_MR) {
@@ -175,7 +179,7 @@ TENON_INLINE void panel_tile(int rows, tile_a a, __global const data_t *b, long 
 }
 
 #if TENON_STORES_ACC
-/* Whether a pass does nothing to a tile's sums but to scale them and to add what waits in d. */
+/* True if a pass only scales a tile's sums and adds the previous contents of d. */
 TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
 {
     return e->d_col == 1 &&
@@ -183,7 +187,7 @@ TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
            !((pass & TENON_PASS_LAST) && e->activation.kind != TENON_ACT_IDENTITY);
 }
 
-/* store_tile for such a pass and a tile whose columns are all there: the same arithmetic. */
+/* store_tile for such a pass and a tile with all its columns: the same arithmetic. */
 TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, int pass,
                              const acc_v *tile)
 {
@@ -202,8 +206,7 @@ TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, i
 }
 #endif
 
-/* What follows the sums of a tile, whose first element is d[m, n]; `cols` of its columns are there.
- */
+/* Applies the epilogue to a tile, whose first element is d[m, n]; `cols` of its columns exist. */
 TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
                               __local acc_t *sums, const acc_v *tile)
 {
@@ -216,13 +219,13 @@ TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, 
     store_tile(e, m, n, rows, 0, cols, pass, sums, tile);
 }
 
-/* Rows and columns of d that a work-item covers, and its block of K. */
+/* Rows and columns of d that a work-item computes, and its block of K. */
 typedef struct panel_block {
     long m0, m1, n0, n1, k0, k_end;
     int kc;
 } panel_block;
 
-/* One block of K: a and b are the first elements of the matrices. */
+/* Multiplies one block of K. a and b point to the first elements of the matrices. */
 TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
                                  __global const data_t *a, __global const data_t *b,
                                  const panel_block *block, __local acc_t *rows_of_a,
@@ -238,7 +241,7 @@ TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
                   kc);
         for (long n = block->n0; n < block->n1; n += TENON_NR) {
             const long number = n / TENON_PANEL;
-            /* Of a tile beyond the last panel, that one is read again. */
+            /* A tile that extends past the last panel reads that panel again. */
             panel_tile(rows, rows_of_a, b + number * panel + k0 * TENON_PANEL,
                        number < last ? panel : 0, kc, tile);
             finish_tile(e, m, n, rows, (int)min((long)TENON_NR, block->n1 - n), pass,
@@ -252,7 +255,7 @@ TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                 __global const data_t *bias, __global out_t *d, const packed_gemm_args args)
 {
-    __local acc_v rows_of_a[TENON_MR * TENON_A_PITCH / TENON_VW]; /* as vectors: aligned to them */
+    __local acc_v rows_of_a[TENON_MR * TENON_A_PITCH / TENON_VW]; /* as vectors, for alignment */
     __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[TENON_MR * TENON_NV];
     const long z = get_global_id(2);

@@ -1,9 +1,10 @@
-/* A product whose b is packed in panels, with one work-item for each element of d: any device, any
- * strides, any width of panels. The fallback.
+/*
+ * Product with a b that is packed in panels, with one work-item per element of d: any device, any
+ * strides, any panel width. The fallback.
  *
- * Global size: {n, m, batch}, the first two rounded up as the local size requires. b_batch counts
- * elements of the panels; b's other strides are not used.
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * Global size: {n, m, batch}, the first two rounded up to a multiple of the local size. b_batch
+ * counts elements of the panels; the other strides of b are not used. TENON_DTYPE, TENON_HW_FMA,
+ * TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "gemm/plain.clh"
 #include "packed/args.h"
@@ -18,7 +19,7 @@ TENON_KERNEL void packed_gemm_plain(__global const data_t *a, __global const dat
     }
     const long number = n / args.panel;
     const gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, z);
-    gemm_args column = args.gemm; /* the column of the panel, as a matrix of its own */
+    gemm_args column = args.gemm; /* the column of the panel, as a separate matrix */
     column.b_row = args.panel;
     b += GEMM_START(args.gemm, b, z) + number * args.gemm.k * args.panel + n - number * args.panel;
     epilogue_store(&e, m, n,

@@ -1,7 +1,7 @@
 /*
- * y = x within padding. A work-item covers a piece of some lines along the last dimension of y
- * (common/walk.clh, with its global size): a line in the padding of the constant mode is filled,
- * any other is copied between its two ends.
+ * Padding: copies x to the interior of y. A work-item handles a piece of some lines along the last
+ * dimension of y (common/walk.clh, with its global size): in constant mode, a line in the padding
+ * is filled; any other line is copied, with padding at its two ends.
  *
  * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
  */
@@ -11,7 +11,7 @@
 
 #include "pad/args.h"
 
-/* Which entry of x stands at entry i of y's dimension d; -1: none. */
+/* Returns the index in x of entry i of y's dimension d; -1 if there is none. */
 TENON_INLINE long source_of(const pad_args *args, int d, long i)
 {
     const long at = i - entry_of(args->begin, d), last = entry_of(args->size, d) - 1;
@@ -27,7 +27,7 @@ TENON_INLINE long source_of(const pad_args *args, int d, long i)
     return at < 0 ? -at : 2 * last - at;
 }
 
-/* Where the line begins in x; -1 where all of it is padding. */
+/* Returns the offset of the line in x; -1 if the whole line is padding. */
 TENON_INLINE long source_line(const pad_args *args, const walk *w)
 {
     long line = args->walk.offset[1];
@@ -42,7 +42,7 @@ TENON_INLINE long source_line(const pad_args *args, const walk *w)
     return line;
 }
 
-/* Elements [first, last) of a line, all of them padding. */
+/* Writes elements [first, last) of a line, all of which are padding. */
 TENON_INLINE void pad_end(__global const element_t *x, __global element_t *y, const pad_args *args,
                           long first, long last)
 {

@@ -1,17 +1,20 @@
 /*
- * dx = what dy gives to each element of x: each sums the windows that cover it, in the order of the
- * outputs. There are no atomics, and the same bits come out every time.
+ * Gradient of pooling: each element of dx is the sum over the windows that cover it, in the order
+ * of the outputs. No atomics are used, and the result is bitwise reproducible.
  *
- * In the arguments x is dx, y is dy and image is x. A work-item does args.lines lines of args.chunk
- * elements of dx, a line being
- *   pool_backward_rows: the elements along w of one channel; lines are numbered n, c, d, h;
- *   pool_backward_channels: the channels of one pixel; lines are numbered n, d, h, w.
+ * In the arguments x is dx, y is dy and image is x. A work-item handles args.lines lines of
+ * args.chunk elements of dx. A line is
+ *
+ * - pool_backward_rows: the elements along w of one channel; lines are numbered n, c, d, h;
+ * - pool_backward_channels: the channels of one pixel; lines are numbered n, d, h, w.
+ *
  * Global size: {ceil(line length / chunk), ceil(line_count / lines)}.
  *
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
- * TENON_VW:       lanes of a vector, over channels.
- * TENON_DTYPE:    see common/types.clh.
- * The maximum reads indices with POOL_HAS_INDICES, and x without; the average reads neither.
+ * TENON_VW: lanes of a vector, over channels.
+ *
+ * TENON_DTYPE: see common/types.clh. The maximum reads indices with POOL_HAS_INDICES, and x
+ * without; the average reads neither.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

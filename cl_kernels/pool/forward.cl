@@ -1,16 +1,18 @@
 /*
- * y = the maximum or the average of each window of x; for the maximum also where it lies.
+ * Pooling: y = the maximum or the average of each window of x; for the maximum also its position.
  *
- * A work-item does args.lines lines of args.chunk elements, a line being
- *   pool_forward_rows: the outputs along w of one channel; lines are numbered n, c, d, h;
- *   pool_forward_channels: the channels of one output; lines are numbered n, d, h, w.
+ * A work-item handles args.lines lines of args.chunk elements. A line is
+ *
+ * - pool_forward_rows: the outputs along w of one channel; lines are numbered n, c, d, h;
+ * - pool_forward_channels: the channels of one output; lines are numbered n, d, h, w.
+ *
  * Global size: {ceil(line length / chunk), ceil(line_count / lines)}.
  *
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
- * TENON_VW:       lanes of a vector. Taken where args.chunk reaches it, vectors over channels, or
- *                 over outputs whose windows lie within x along w.
- * TENON_DTYPE:    see common/types.clh.
- * indices is not written without POOL_HAS_INDICES.
+ * TENON_VW: lanes of a vector. If args.chunk is at least TENON_VW, vectors lie over channels, or
+ *   over outputs whose windows are inside x along w.
+ *
+ * TENON_DTYPE: see common/types.clh. indices is not written without POOL_HAS_INDICES.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -20,7 +22,7 @@
 #endif
 #include "pool/window.clh"
 
-/* One output; the pointers are at it, and at x's image. */
+/* Computes one output; the pointers are at the output, and at the image of x. */
 TENON_INLINE void pool_one(__global const data_t *x, __global data_t *y, __global int *indices,
                            const pool_args *args, const pool_taps *taps)
 {
@@ -35,8 +37,8 @@ TENON_INLINE void pool_one(__global const data_t *x, __global data_t *y, __globa
 #endif
 }
 
-/* TENON_VW outputs along dimension d of y; in x they are `lane` apart, and their windows `apart`
- * positions of the plane. */
+/* Computes TENON_VW outputs along dimension d of y. They are `lane` elements apart in x, and
+ * their windows `apart` positions of the plane. */
 TENON_INLINE void pool_many(__global const data_t *x, __global data_t *y, __global int *indices,
                             const pool_args *args, const pool_taps *taps, int d, long lane,
                             long apart)

@@ -1,18 +1,18 @@
 /*
- * y = the maximum or the average of each window of x, for GPUs; for the maximum also where it lies.
- * Results are numbered along w, h, d, channels and images, or with args.side_by_side along the
- * channels first: neighbouring work-items have what lies side by side in y.
+ * Pooling for GPUs: y = the maximum or the average of each window of x; for the maximum also its
+ * position. Results are numbered along w, h, d, channels and images, or with args.side_by_side
+ * along the channels first: neighbouring work-items write contiguous elements of y.
  *
- * pool_forward_items: a work-item does a result. Global size: {args.line_count} or more.
- * pool_forward_groups: for few results of large windows, a work-group of TENON_ITEMS does
- * args.lines results, which must divide it: each work-item goes through every so manieth tap of
- * one. Sums are added halves to halves, in an order that follows from the sizes alone. Global size:
- * {ceil(line_count / lines) * TENON_ITEMS}, local size: {TENON_ITEMS}.
+ * pool_forward_items: a work-item computes one result. Global size: {args.line_count} or more.
+ * pool_forward_groups: for few results with large windows. A work-group of TENON_ITEMS computes
+ *   args.lines results, a divisor of TENON_ITEMS; each work-item handles every (TENON_ITEMS /
+ *   lines)-th tap of one result. Sums are added halves to halves, in an order that depends only on
+ *   the sizes. Global size: {ceil(line_count / lines) * TENON_ITEMS}, local size: {TENON_ITEMS}.
  *
- * TENON_ITEMS:    a power of two.
+ * TENON_ITEMS: a power of two.
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
- * TENON_DTYPE:    see common/types.clh.
- * indices is not written without POOL_HAS_INDICES.
+ *
+ * TENON_DTYPE: see common/types.clh. indices is not written without POOL_HAS_INDICES.
  */
 #define TENON_NARROW 1
 #ifndef TENON_VW
@@ -26,7 +26,7 @@
 #endif
 #include "pool/items.clh"
 
-/* A result: where its image, and itself, are, and its taps. */
+/* A result: offsets of its image, of itself and of its index, and its taps. */
 typedef struct pool_result {
     long x, y, index;
     pool_taps taps[3];
@@ -67,8 +67,7 @@ TENON_KERNEL void pool_forward_items(__global const data_t *x, __global data_t *
 #endif
 }
 
-/* The way of a work-item through the taps of a window: along w, h and d, `stride` of them at once.
- */
+/* Iteration of a work-item over the taps of a window, along w, h and d, `stride` taps at a time. */
 typedef struct tap_walk {
     index_t at[3], step[3], left;
 } tap_walk;
@@ -105,16 +104,16 @@ TENON_INLINE void walk_on(tap_walk *walk, const pool_taps *taps, index_t stride)
     walk->at[0] += walk->step[0];
 }
 
-/* What a work-item has of a result: the sum of its taps, or the greatest and where it is. */
+/* A work-item's part of a result: the sum of its taps, or the greatest tap and its position. */
 typedef struct pool_share {
     acc_t value;
     position_t where;
 } pool_share;
 
-/* No tap's position, behind all others. */
+/* The position of no tap, greater than all others. */
 #define NOWHERE ((position_t)INT_MAX)
 
-/* Takes b as well. A NaN is more than anything; of equal ones the first counts. */
+/* Combines two parts. A NaN is greater than any number; of equal values the first is taken. */
 TENON_INLINE pool_share join(pool_share a, pool_share b)
 {
 #if TENON_POOL_MAX

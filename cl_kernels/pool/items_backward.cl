@@ -1,12 +1,13 @@
 /*
- * dx = what dy gives to each element of x, for GPUs: as pool/backward.cl, a work-item for each.
+ * Gradient of pooling for GPUs: as pool/backward.cl, with one work-item per element of dx.
  *
  * In the arguments x is dx, y is dy and image is x. Elements of dx are numbered along w, h, d,
- * channels and images, or with args.side_by_side along the channels first.
- * Global size: {args.line_count} or more.
+ * channels and images, or with args.side_by_side along the channels first. Global size:
+ * {args.line_count} or more.
  *
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average.
- * TENON_DTYPE:    see common/types.clh.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #define TENON_NARROW 1
 #ifndef TENON_VW

@@ -1,23 +1,25 @@
 /*
- * dx = x > 0 ? dy : slope · dy, and dslope, the sum of (x > 0 ? 0 : x · dy) over what each slope
- * served. dx and dslope may be x, slope or dy.
+ * Gradient of the parametric ReLU: dx = x > 0 ? dy : slope · dy, and dslope = the sum of (x > 0 ? 0
+ * : x · dy) over the elements of each slope. dx and dslope may be x, slope or dy.
  *
- * What is summed is shared out to args.segments; where these are more than one, their sums go to
- * `partial`, acc_t[segments][slopes], and finish adds them in order. Otherwise `partial` is not
- * used.
+ * The summed elements are distributed over args.segments segments. If there are several, their sums
+ * are written to `partial`, acc_t[segments][slopes], and `finish` adds them in order. Otherwise
+ * `partial` is not used.
  *
- * along: a work-item does args.slopes_each slopes, one after the other, and its vectors lie along
+ * along: a work-item handles args.slopes_each slopes, one after the other. Its vectors lie along
  *   the last dimension, of which a unit is a piece. Global size: {segments, ceil(slopes /
  *   slopes_each)}.
- * across: a work-item does args.slopes_each neighbours along the last dimension of slope, its
+ * across: a work-item handles args.slopes_each neighbours along the last dimension of slope. Its
  *   vectors lie across them, and a unit is one element for each. Global size: {segments,
  *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
- * stream: as across with several segments, but goes through each row whole; the sums wait in
- *   `partial`, which a CPU's cache holds.
- * finish: a work-item adds for args.slopes_each slopes. Global size: {ceil(slopes / slopes_each)}.
+ * stream: as across with several segments, but processes whole rows; the sums are accumulated in
+ *   `partial`, which fits into a CPU's cache.
+ * finish: a work-item adds the sums of args.slopes_each slopes. Global size: {ceil(slopes /
+ *   slopes_each)}.
  *
  * TENON_VW: lanes of a vector.
- * PRELU_GROUP: vectors of slopes that `across` takes at once.
+ * PRELU_GROUP: vectors of slopes that `across` processes at once.
+ *
  * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -31,7 +33,7 @@
 
 enum { X, SLOPE, DY, DX, DSLOPE };
 
-/* Moves on to element `number` of dimensions [first, end). */
+/* Adds the offset of element `number` of dimensions [first, end). */
 TENON_INLINE void step_to(const prelu_args *args, int first, int end, long number,
                           long at[PRELU_VIEWS])
 {
@@ -55,7 +57,8 @@ TENON_INLINE void slope_at(const prelu_args *args, long number, long at[PRELU_VI
     step_to(args, 0, args->kept, number, at);
 }
 
-/* One vector along dimension d: writes dx, and adds what belongs to dslope. */
+/* Handles one vector along dimension d: writes dx, and returns `sum` plus the contribution to
+ * dslope. */
 TENON_INLINE acc_v run_vector(const prelu_args *args, int d, __global const data_t *x,
                               __global const data_t *dy, __global data_t *dx,
                               const long at[PRELU_VIEWS], long i, int lanes, acc_v slope, acc_v sum)
@@ -114,7 +117,7 @@ TENON_VECTOR_KERNEL void along(__global const data_t *x, __global const data_t *
     }
 }
 
-/* `lanes` of the sums from partial[i] on, which are zeros at first. */
+/* Loads `lanes` sums from partial[i] on; zeros if `first`. */
 TENON_INLINE acc_v load_sums(__global const acc_t *partial, long i, int lanes, bool first)
 {
     acc_t lane[TENON_VW];
@@ -143,7 +146,8 @@ TENON_INLINE void store_sums(__global acc_t *partial, long i, int lanes, acc_v s
     }
 }
 
-/* PRELU_GROUP vectors of slopes from number `k` of their last dimension on, as far as `count`. */
+/* Adds PRELU_GROUP vectors of slopes from index `k` of their last dimension on, of which `count`
+ * slopes exist. */
 TENON_INLINE void sum_across(const prelu_args *args, long segment, __global const data_t *x,
                              __global const data_t *dy, __global data_t *dx,
                              const long start[PRELU_VIEWS], long k, long count,

@@ -1,13 +1,13 @@
 /*
- * y = x > 0 ? x : slope · x, element by element, over any strides (0 broadcasts). y may be x or
- * slope.
+ * Parametric ReLU: y = x > 0 ? x : slope · x, element by element, over any strides (0 broadcasts).
+ * y may be x or slope.
  *
- * A work-item covers a piece of rows_each rows, by vectors along the last dimension, or on a GPU
- * its vectors of one. Global size: at least {args.items}.
+ * A work-item handles a piece of rows_each rows, in vectors along the last dimension; on a GPU, its
+ * vectors of one row. Global size: at least {args.items}.
  *
  * TENON_VW: lanes of a vector.
- * TENON_VECTORS: see common/stream.clh.
- * TENON_DTYPE: see common/types.clh.
+ *
+ * TENON_VECTORS: see common/stream.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

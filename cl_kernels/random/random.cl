@@ -1,16 +1,18 @@
 /*
- * Fills a tensor of any strides with random numbers; include/tenon/random.h defines each.
+ * Fills a tensor of any strides with random numbers; include/tenon/random.h defines each
+ * distribution.
  *
- * Views: y, and the elements' numbers, which step by 1 along a line. A work-item does pieces of
- * lines (common/lines.clh), of which args.chunk is a multiple of 64; args.parts work-items share
- * one, each taking every parts-th vector of a group of Philox blocks.
+ * Views: y, and the linear element indices, which increase by 1 along a line. A work-item handles
+ * pieces of lines (common/lines.clh), where args.chunk is a multiple of 64. args.parts work-items
+ * share a piece, and each handles every parts-th vector of a group of Philox blocks.
  *
- * Scalars: 0 the seed, 1 the sequence, then of uniform 2 low, 3 high - low, 4 and 5 the type's
- * least and greatest number in [low, high); of normal 2 the mean, 3 the deviation; of Bernoulli 2
- * the integer p · 2³².
+ * Scalars: 0 the seed, 1 the sequence; for uniform 2 low, 3 high - low, 4 and 5 the least and the
+ * greatest number of the type in [low, high); for normal 2 the mean, 3 the standard deviation; for
+ * Bernoulli 2 the integer p · 2³².
  *
  * TENON_RANDOM_KIND: 0 uniform, 1 normal, 2 Bernoulli.
- * TENON_RANDOM_BYTES: left out, or the bytes of an integer element, for Bernoulli.
+ * TENON_RANDOM_BYTES: undefined, or the bytes of an integer element, for Bernoulli.
+ *
  * TENON_VW, TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
@@ -26,11 +28,11 @@
 #define KIND_BERNOULLI 2
 
 #if TENON_DTYPE == TENON_DTYPE_F64 && TENON_RANDOM_KIND != KIND_BERNOULLI
-#define WORDS 2 /* of a block, each of 64 bits */
+#define WORDS 2 /* per block, 64 bits each */
 typedef TENON_CAT(ulong, TENON_VW) word_v;
 typedef TENON_CAT(long, TENON_VW) signed_v;
 #define WORD_BITS 64
-#define UNIT_BITS 53 /* of a uniform number */
+#define UNIT_BITS 53 /* random bits of a uniform number */
 #else
 #define WORDS     4
 typedef uint_v word_v;
@@ -80,7 +82,7 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 #elif TENON_RANDOM_KIND == KIND_NORMAL
 
 #if WORDS == 2
-#define EIGHTH_TURN  (1L << 50) /* of 2^53 */
+#define EIGHTH_TURN  (1L << 50) /* in units of 2^-53 turns */
 #define SIN_OF(x)    sin(x)
 #define COS_OF(x)    cos(x)
 #define TURN_UNIT    TENON_REAL(6.975736996017264e-16)
@@ -90,13 +92,14 @@ TENON_INLINE acc_v radius_unit(word_v x)
     return TO_ACC((x >> 11) + (word_v)(1)) * splat(TENON_REAL(0x1p-53));
 }
 #else
-#define EIGHTH_TURN  (1 << 21) /* of 2^24 */
+#define EIGHTH_TURN  (1 << 21) /* in units of 2^-24 turns */
 #define SIN_OF(x)    sin_near_zero(x)
 #define COS_OF(x)    cos_near_zero(x)
 #define TURN_UNIT    TENON_REAL(3.7450702829239286e-07)
 #define TO_SIGNED(x) TENON_CAT(as_int, TENON_VW)(x)
-/* Up to pi/4 in size, with the coefficients of S. Moshier's Cephes library (sinf.c): within 2u of
- * the function. A compiler's own take any argument, which some of them need memory for. */
+/* sin and cos for |x| ≤ π/4, with the coefficients of S. Moshier's Cephes library (sinf.c):
+ * within 2u of the exact value. A compiler's own functions accept any argument, and some of them
+ * use memory for that. */
 TENON_INLINE acc_v sin_near_zero(acc_v x)
 {
     const acc_v z = x * x;
@@ -111,7 +114,7 @@ TENON_INLINE acc_v cos_near_zero(acc_v x)
     return splat(1) - (splat(0.5f) * z - z * z * (splat(4.166664568298827e-2f) + z * p));
 }
 
-/* Words below 2^24 keep all their bits, which the tail of the distribution is made of. */
+/* Words below 2^24 keep all their bits, which determine the tail of the distribution. */
 TENON_INLINE acc_v radius_unit(word_v x)
 {
     word_v bits = x < (word_v)(1 << 24) ? x : x & (word_v)(0xffffff00u);
@@ -119,13 +122,14 @@ TENON_INLINE acc_v radius_unit(word_v x)
 }
 #endif
 
-/* The sign that is bit 1 of `bits`, applied to v. */
+/* Applies to v the sign in bit 1 of `bits`. */
 TENON_INLINE acc_v with_sign(acc_v v, signed_v bits)
 {
     return AS_ACC(TO_SIGNED(v) ^ ((bits & (signed_v)(2)) << (WORD_BITS - 2)));
 }
 
-/* A turn is reduced to an eighth of one on either side of a quarter, exactly, in integers. */
+/* Box-Muller transform of two words. The angle is reduced to within an eighth of a turn of a
+ * multiple of a quarter turn, exactly, in integers. */
 TENON_INLINE void pair(const lines_args *args, word_v x0, word_v x1, acc_v *y0, acc_v *y1)
 {
     const acc_v mean = splat(lines_scalar(args, 2)), deviation = splat(lines_scalar(args, 3));

@@ -1,21 +1,23 @@
 /*
- * y = the greatest or the least element of each row of x, or where it is: the first of equals. A
- * NaN is beyond any number, and the first NaN is taken. By args.kind; the least is the greatest of
- * the negatives, which are exact.
+ * y = the greatest or the least element of each row of x, or its position, as selected by
+ * args.kind; of equal elements the first is taken. A NaN is beyond any number, and the first NaN is
+ * taken. The least is computed as the greatest of the negated elements, which is exact.
  *
  * reduce_rows, reduce_columns, reduce_finish: see common/reduction.clh, with their global sizes.
- * The second input and the means are not there; kernels take them for the sake of one signature.
+ * The second input and the means are unused; the kernels have them only for a common signature.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.  TENON_EXTREMUM: set in every
- * build of this file, which tells them from those of sum.cl.
+ * TENON_VW: lanes of a vector.
+ * TENON_EXTREMUM: set in every build of this file, to distinguish it from builds of sum.cl.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
 #include "reduce/champions.clh"
 
-/* Lanes beyond the last repeat it: along a row, as a later element it takes nothing over; across
- * rows, nobody looks at them. */
+/* Loads a vector whose lanes past the last repeat it. Along a row, such a lane is a later equal
+ * element and replaces nothing; across rows, it is not used. */
 TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride, int lanes)
 {
     if (lanes >= TENON_VW) {
@@ -29,13 +31,14 @@ TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride,
     return TENON_VLOAD(0, all);
 }
 
-/* meet without the place, where nobody asks for it. */
+/* `meet` without the position, if it is not required. */
 TENON_INLINE void meet_value(champions *best, acc_v x)
 {
     best->value = ((x > best->value) | (x != x)) ? x : best->value;
 }
 
-/* Vector k of a step, whole and of neighbours; the constants say what is looked for. */
+/* Updates with one vector of a step that is complete and contiguous. The constants select the
+ * kind. */
 TENON_INLINE void meet_dense(const int least, const int placed, champions *best,
                              __global const data_t *x, position_v place)
 {
@@ -47,8 +50,8 @@ TENON_INLINE void meet_dense(const int least, const int placed, champions *best,
     }
 }
 
-/* Meets `steps` of such vectors, with as many places from one step to the next. The four are
- * variables, not an array, for compilers to keep them in registers. */
+/* Updates with `steps` such steps, whose positions increase by a constant. The four champions
+ * are variables instead of an array, for compilers to keep them in registers. */
 TENON_INLINE void meet_steps(const int least, const int placed, champions best[REDUCTION_VECTORS],
                              __global const data_t *x, long x_step, long steps, position_v place,
                              const int along)
@@ -70,8 +73,8 @@ TENON_INLINE void meet_steps(const int least, const int placed, champions best[R
     best[3] = d;
 }
 
-/* Meets the elements of a stretch by whole steps of neighbours, as far as there are any; the first
- * element that is left. */
+/* Updates with the elements of a stretch by complete, contiguous steps, if there are any;
+ * returns the first remaining element. */
 TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global const data_t *x,
                                   const reduction_args *args, long at, const stretch *s,
                                   const lane_layout *l)
@@ -84,7 +87,7 @@ TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global co
         return 0;
     }
     const long steps = s->n / step;
-#if TENON_GPU /* fewer loops take fewer registers */
+#if TENON_GPU /* fewer loops need fewer registers */
     if (is_least(args)) {
         meet_steps(1, 1, best, x + at, x_step, steps, place, l->along);
     } else {
@@ -109,7 +112,7 @@ TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global co
     return steps * step;
 }
 
-/* Meets the elements of a stretch, a step of the vectors at a time. */
+/* Updates with the elements of a stretch, a step of vectors at a time. */
 TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const data_t *x,
                                const reduction_args *args, long at, const stretch *s,
                                const lane_layout *l)
@@ -133,7 +136,7 @@ TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const
     }
 }
 
-/* The best in each lane of a piece of a row. */
+/* Finds the best element of a piece of a row in each lane. */
 TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const data_t *x,
                              const reduction_args *args, long at, long piece, const lane_layout *l)
 {
@@ -148,7 +151,7 @@ TENON_INLINE void piece_best(champions best[REDUCTION_VECTORS], __global const d
     }
 }
 
-/* The values of the pieces come first in the workspace, then their places. */
+/* Returns the start of the positions in the workspace, which follow the values of the pieces. */
 TENON_INLINE long places_begin(const reduction_args *args)
 {
     return args->partials + args->pieces * args->count;
@@ -186,7 +189,7 @@ TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const da
     }
 }
 
-/* What became of `lanes` rows, from column c of the work on. */
+/* Stores the results of `lanes` rows, from column c of the work on. */
 TENON_INLINE void store_columns(__global data_t *y, __global acc_t *workspace,
                                 const reduction_args *args, const column_work *w, long c, int lanes,
                                 const champions *best)

@@ -1,12 +1,14 @@
 /*
- * y = the greatest or the least element of each row of x, or where it is, as in reduce/extremum.cl,
- * a row to a team of work-items.
+ * y = the greatest or the least element of each row of x, or its position, as in
+ * reduce/extremum.cl, with a team of work-items per row.
  *
  * reduce_group: see common/reduction_team.clh, with its global size. The second input and the means
- * are not there; the kernel takes them for the sake of one signature.
+ * are unused; the kernel has them only for a common signature.
  *
- * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
- * common/types.clh.  TENON_EXTREMUM: set in every build of this file.
+ * TENON_VW: lanes of a vector.
+ * TENON_EXTREMUM: set in every build of this file.
+ *
+ * TENON_GROUP: see common/team.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -15,7 +17,8 @@
 
 #include "common/reduction_team.clh"
 
-/* Meets the vector at a spot. Lanes past the row's end hold -inf, which takes nothing over. */
+/* Updates with the vector at a spot. Lanes past the end of the row are -inf, which replaces
+ * nothing. */
 TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const reduction_args *args,
                             long at, spot s)
 {

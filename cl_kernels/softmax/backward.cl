@@ -1,11 +1,13 @@
 /*
- * The gradient of softmax along an axis, from its result y: dx = y (dy - sum of y dy); with
- * args.flag that of its logarithm y: dx = dy - exp(y) (sum of dy). dx may be y or dy: a work-item
- * reads an element of its rows for the last time before it writes there.
+ * Gradient of softmax along an axis, from its result y: dx = y (dy - sum of y dy); with args.flag
+ * the gradient of log-softmax with result y: dx = dy - exp(y) (sum of dy). dx may be y or dy: a
+ * work-item reads an element of its rows for the last time before it writes it.
  *
  * backward_rows, backward_columns: see common/rows.clh, with its global sizes. Tensors: y, dy, dx.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4

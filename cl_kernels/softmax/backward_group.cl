@@ -1,20 +1,23 @@
 /*
- * The gradient of softmax along an axis, from its result y: dx = y (dy - sum of y dy); with
- * args.flag that of its logarithm y: dx = dy - exp(y) (sum of dy). A row to a team of work-items.
- * dx may be y or dy: an element is read for the last time by the work-item that writes it.
+ * Gradient of softmax along an axis, from its result y: dx = y (dy - sum of y dy); with args.flag
+ * the gradient of log-softmax with result y: dx = dy - exp(y) (sum of dy). Uses a team of
+ * work-items per row. dx may be y or dy: the work-item that writes an element is the last to read
+ * it.
  *
  * backward_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
  *   TENON_GROUP}. Tensors: y, dy, dx.
  *
- * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
- * common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_GROUP: see common/team.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
 #include "common/team_rows.clh"
 
-/* The vectors of both tensors from `first` on; 0 past the row's end. */
+/* Loads the vectors of both tensors from element `first` on; lanes past the end of the row are
+ * 0. */
 TENON_INLINE void load_pairs(const team_line *y_line, const team_line *dy_line,
                              const rows_args *args, int first, acc_v y[TEAM_VECTORS],
                              acc_v dy[TEAM_VECTORS])

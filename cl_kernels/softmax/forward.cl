@@ -1,14 +1,16 @@
 /*
- * y = softmax(x) along an axis, or with args.flag its logarithm. y may be x: a work-item reads an
- * element of its rows for the last time before it writes there.
+ * Softmax along an axis, or with args.flag log-softmax. y may be x: a work-item reads an element of
+ * its rows for the last time before it writes it.
  *
  * forward_rows, forward_columns: see common/rows.clh, with its global sizes. Tensors: x, y.
  *
- * With m the greatest of a row: exp(x - m) / sum of exp(x - m), and (x - m) - log(that sum). A NaN
- * is not found by the greatest, but comes through the sum. Where the output stores what is summed
- * in, the exponentials wait in it for their sum.
+ * With m the greatest element of a row, the result is exp(x - m) / sum of exp(x - m), or (x - m) -
+ * log(that sum). m ignores NaNs, but they propagate through the sum. If the output has the
+ * accumulator type, it holds the exponentials until their sum is known.
  *
- * TENON_VW: lanes of a vector.  TENON_DTYPE: see common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -95,7 +97,7 @@ TENON_VECTOR_KERNEL void forward_rows(__global const data_t *x, __global data_t 
     }
 }
 
-/* TENON_VW rows that begin at x[xa] and y[ya]. */
+/* Computes TENON_VW rows that begin at x[xa] and y[ya]. */
 TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y, long ya,
                           const rows_args *args, int lanes)
 {

@@ -1,19 +1,20 @@
 /*
- * y = softmax(x) along an axis, or with args.flag its logarithm, a row to a team of work-items. y
- * may be x: an element is read for the last time by the work-item that writes it.
+ * Softmax along an axis, or with args.flag log-softmax, with a team of work-items per row. y may be
+ * x: the work-item that writes an element is the last to read it.
  *
  * forward_group: see common/team.clh. Global size: {ceil(count · team / TENON_GROUP) ·
- * TENON_GROUP}. Tensors: x, y.
+ *   TENON_GROUP}. Tensors: x, y.
  *
- * TENON_VW: lanes of a vector.  TENON_GROUP: see common/team.clh.  TENON_DTYPE: see
- * common/types.clh.
+ * TENON_VW: lanes of a vector.
+ *
+ * TENON_GROUP: see common/team.clh. TENON_DTYPE: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
 #include "common/team_rows.clh"
 
-/* What the sum makes of an element. */
+/* Returns the results of a vector, given the greatest element and the sum of its row. */
 TENON_INLINE acc_v result_of(const rows_args *args, acc_v x, acc_t most, acc_t sum, acc_t shift)
 {
     const acc_v d = x - splat(most);

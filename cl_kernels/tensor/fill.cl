@@ -1,7 +1,8 @@
 /*
- * Sets the elements of a strided view to one value.
- * ELEMENT_SIZE: bytes of an element, 1, 2, 4 or 8. One work-item an element; the global size may be
- * larger.
+ * Sets the elements of a strided view to one value. One work-item per element; the global size may
+ * be larger.
+ *
+ * ELEMENT_SIZE: bytes of an element: 1, 2, 4 or 8.
  */
 #include "tensor/args.h"
 

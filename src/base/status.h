@@ -29,8 +29,8 @@ tenon_status tn_fail_because(tenon_status status, const char *format, ...) TN_PR
 /*
  * A call that succeeds leaves the thread's message and OpenCL error as they were (tenon/status.h),
  * also where it failed at something on the way and went on. The rule is kept where such ways begin:
- * the making of a plan (dispatch/plan.c), a trial (runtime/capability.c), the search for a device
- * (runtime/device_list.c), a callback of the log (base/log.c).
+ * the making of a plan (dispatch/plan.c), a trial (runtime/probe/capability.c), the search for a
+ * device (runtime/opencl/device_list.c), a callback of the log (base/log.c).
  */
 typedef struct tn_kept_message {
     char *text; /* NULL for "" */

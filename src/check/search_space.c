@@ -1,7 +1,7 @@
 #include "check/search_space.h"
 
 #include "dispatch/plan.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * What Tenon knows of kinds of devices before anything is measured on one: which device is of a
  * kind, what it can do at best, what the steps of kernels cost it, and which tiles suit it. All of
  * it decides defaults and estimates alone, never whether something works: that is tried
- * (runtime/capability.h).
+ * (runtime/probe/capability.h).
  *
  * kinds/NAME.json has one kind, with the names of the struct's fields; "like" names the file that
  * has what it leaves out. A new kind of device is a new file. "offline" is not part of the struct:
@@ -131,7 +131,7 @@ typedef struct tn_kind_usual {
     uint32_t compute_units, max_work_group, least_sub_group;
     uint64_t memory, cache, local_memory; /* bytes */
     /* Bytes of local memory in truth: of an array, of an argument, and of an array enlarged in PTX
-     * (runtime/local_memory.h); an array has `local_memory` where it says less. */
+     * (runtime/probe/local_memory.h); an array has `local_memory` where it says less. */
     uint64_t local_array, local_argument, local_enlarged;
     const char *capabilities[16]; /* by the names that `tenon devices -v` prints */
     const char *second_forms[4];  /* of which it has the second form */

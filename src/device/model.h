@@ -22,7 +22,7 @@ typedef enum tn_rate { TN_RATE_F32, TN_RATE_F64, TN_RATE_MATRIX } tn_rate;
 
 /* How neighbouring work-items read: side by side; a short row each, which a GPU's cache keeps; a
  * long one, of which nothing is left there at the next vector; elements that lie apart. */
-typedef enum tn_reads { TN_SIDE_BY_SIDE, TN_SHORT_ROWS, TN_LONG_ROWS, TN_APART } tn_reads;
+typedef enum tn_reads { TN_COALESCED, TN_SHORT_ROWS, TN_LONG_ROWS, TN_SCATTERED } tn_reads;
 
 /*
  * Launches one behind the other that do like work, in counts of all of them together. What is 0

@@ -1,4 +1,4 @@
-/* The checks of a call that need no knowledge of the operation. */
+/* Checks of a call that are independent of the operation. */
 #include "dispatch/call.h"
 
 tenon_status tn_params_check(const char *caller, uint32_t size, size_t known_size, uint32_t flags,
@@ -52,13 +52,13 @@ tenon_status tn_call_check_views(const tn_call *call)
     return TENON_OK;
 }
 
-/* No input may overlap an output, and no two outputs each other. */
+/* No input may overlap an output, and no two outputs may overlap. */
 static tenon_status check_apart(const tn_call *call, const tn_argument *output)
 {
     for (const tn_argument *other = call->operands; other < call->operands + call->operand_count;
          other++) {
         if (other->view == NULL || other == output || (is_output(other) && other > output))
-            continue; /* two outputs are compared once */
+            continue; /* each pair of outputs is compared once */
         TN_TRY(tn_memory_check_apart(
             call->caller, other->name, other->view, output->name, output->view,
             other->role == TN_INPUT_OR_SAME && output->role != TN_OWN_OUTPUT));
@@ -66,7 +66,7 @@ static tenon_status check_apart(const tn_call *call, const tn_argument *output)
     return TENON_OK;
 }
 
-/* Whether buffers are such that nothing can be wrong: what nearly every call has. */
+/* Quick check for the common case: all buffers are plain and cannot overlap. */
 static bool is_plain(const tn_call *call, const tenon_context *context)
 {
     for (const tn_argument *x = call->operands; x < call->operands + call->operand_count; x++) {

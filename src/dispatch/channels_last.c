@@ -4,11 +4,11 @@
 #include <string.h>
 
 typedef struct reading {
-    tn_call call; /* whose views are those below */
+    tn_call call; /* with the views below */
     tenon_tensor views[TN_MAX_OPERANDS];
 } reading;
 
-/* Whether an operand is an image of the caller's, as a bit. */
+/* Returns the operand's bit if it is an image given by the caller. */
 static uint32_t image_bit(const tn_call *call, uint32_t i)
 {
     const tenon_tensor *view = call->operands[i].view;
@@ -17,7 +17,7 @@ static uint32_t image_bit(const tn_call *call, uint32_t i)
            << i;
 }
 
-/* Whether the call would do with the operands of these bits read as N H W C. */
+/* Returns true if the call is valid with the operands of these bits read as N H W C. */
 static bool would_fit(const void *params, const tn_call *call, uint32_t bits)
 {
     uint64_t room[TN_PROBLEM_SIZE / sizeof(uint64_t)] = {0};
@@ -41,7 +41,7 @@ static int count_bits(uint32_t bits)
     return count;
 }
 
-/* The fewest of the images that make the call fit; 0 where none do. */
+/* Returns the smallest set of images that makes the call valid; 0 if there is none. */
 static uint32_t find_images(const void *params, const tn_call *call, uint32_t images)
 {
     uint32_t found = 0;

@@ -1,25 +1,25 @@
 #include "dispatch/measure.h"
 
 #include "dispatch/operation.h"
-#include "runtime/fill.h"
-#include "runtime/launch.h"
-#include "runtime/program.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/memory/fill.h"
+#include "runtime/queue/launch.h"
+#include "runtime/program/program.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TURNS          7
-#define LEAST_TURN     1e6 /* nanoseconds of one turn of a choice, at least */
-#define MOST_RUNS      200 /* in a turn */
-#define HOPELESS       2.0 /* times as slow as the best */
+#define LEAST_TURN     1e6 /* minimum nanoseconds of one turn of a choice */
+#define MOST_RUNS      200 /* per turn */
+#define HOPELESS       2.0 /* a choice this many times slower than the best is excluded */
 #define TURNS_TO_JUDGE 2
-/* Numbers of the usual size in every type, none of them subnormal: 1 or 0.0078. */
+/* Fill pattern: ordinary numbers in every type, none of them subnormal (1 or 0.0078). */
 #define PATTERN 0x3c003c00u
 
-/* What a call runs on: operands that share memory share it here. */
+/* Operands to measure on. Operands that share memory in the call share it here. */
 typedef struct bench {
     tenon_stream *stream;
     tn_operand operands[TN_MAX_OPERANDS];
@@ -45,7 +45,7 @@ static tenon_status make_operand(bench *b, const tenon_tensor *view, tn_operand 
     return TENON_OK;
 }
 
-/* The number of an earlier operand of the same memory; its own where there is none. */
+/* Returns the index of the first operand with the same memory. */
 static uint32_t same_memory(const tn_call *call, uint32_t number)
 {
     const tenon_memory *memory = &call->operands[number].view->memory;
@@ -91,7 +91,7 @@ static tenon_status measure_run(const bench *b, const tn_recording *recording, u
     return TENON_OK;
 }
 
-/* A choice under the clock. */
+/* A choice being measured. */
 typedef struct runner {
     tn_recording recording;
     double times[TURNS];
@@ -115,7 +115,8 @@ static double median(const runner *r)
     return sorted[r->turns / 2];
 }
 
-/* Records it, and runs it until all is compiled and in the caches; one that fails is out. */
+/* Records a choice and runs it until everything is compiled and cached. A choice that fails is
+ * excluded. */
 static void prepare(const bench *b, const tn_problem *problem, const tn_choice *given, runner *r)
 {
     tn_choice choice = *given;
@@ -188,7 +189,7 @@ tenon_status tn_measure(tenon_context *context, const tn_problem *problem, const
     tn_programs_judge(b.stream->context, true);
     for (uint32_t i = 0; status == TENON_OK && i < count; i++)
         if (!(nanoseconds[i] < (double)INFINITY) && tn_validation_renewed(context, &b.stream))
-            break; /* one that spoils its context costs no other */
+            break; /* one that makes its context unusable must not affect others */
     tn_validation_leave(context);
     return status;
 }

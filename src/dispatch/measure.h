@@ -1,18 +1,18 @@
-/* Timing choices side by side, on memory of their own, in the validation context. */
+/* Timing of choices against each other, in the validation context and on memory of its own. */
 #ifndef TN_DISPATCH_MEASURE_H
 #define TN_DISPATCH_MEASURE_H
 
 #include "dispatch/call.h"
 
-/* Nanoseconds of each of `count` choices for the problem of a call: medians of runs
- * that take turns. A choice that proves twice as slow as the best is left out of further turns; one
- * that fails takes forever. Choices must have been checked. Fails where the operands' memory is not
- * to be had. */
+/* Measures `count` choices for the problem of a call, in nanoseconds: medians of alternating runs.
+ * A choice that is twice as slow as the best is excluded from later rounds; one that fails gets an
+ * infinite time. The choices must have passed their self-checks. Fails if memory for the operands
+ * is not available. */
 tenon_status tn_measure(tenon_context *context, const tn_problem *problem, const tn_call *call,
                         tn_choice *const *choices, uint32_t count, double *nanoseconds);
 
-/* Whether it can be done at all: the time of what values decide (labels, offsets) is not measured.
- */
+/* Returns true if the call can be measured. Operations whose time depends on values (labels,
+ * offsets) cannot. */
 bool tn_can_measure(const tn_call *call);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Smaller sizes are of a kind: a filter of 3x3 is no neighbour of one of 5x5. */
+/* Smaller sizes must be equal: a 3x3 filter is not similar to a 5x5 filter. */
 #define LEAST_SIZE 8
-#define MOST_RATIO 1.5 /* of one size */
-#define FARTHEST   1.0 /* of all of them: twice the work, say */
+#define MOST_RATIO 1.5 /* of a single size */
+#define FARTHEST   1.0 /* maximum distance: twice the work, for example */
 
 static size_t word_length(const char *text)
 {
@@ -29,7 +29,7 @@ static double size_distance(double a, double b)
     return fmin(a, b) < LEAST_SIZE || ratio > MOST_RATIO ? (double)INFINITY : log2(ratio);
 }
 
-/* Reads one of each. False where either has none there. */
+/* Reads a size from both texts. Returns false if either has none there. */
 static bool read_sizes(const char **a, const char **b, double *distance)
 {
     char *a_end, *b_end;
@@ -41,8 +41,8 @@ static bool read_sizes(const char **a, const char **b, double *distance)
     return true;
 }
 
-/* Of two views, TYPE:SHAPE[/STRIDES][+OFFSET] each, that are not the same. Strides and offsets must
- * be. */
+/* Returns the distance of two different views, TYPE:SHAPE[/STRIDES][+OFFSET]. Strides and offsets
+ * must be equal. */
 static double view_distance(const char *a, const char *b, const char *a_end, const char *b_end)
 {
     double distance = 0;
@@ -77,7 +77,7 @@ double tn_call_distance(const char *a, const char *b)
     return *a == *b ? distance : (double)INFINITY;
 }
 
-/* Without memory an outcome is not known. */
+/* Without memory the measurement is ignored. */
 static void add(void *user, const char *problem, const tn_tuned *tuned)
 {
     tn_searched *searched = user;
@@ -91,7 +91,7 @@ static void add(void *user, const char *problem, const tn_tuned *tuned)
     outcomes[searched->count++] = *tuned;
 }
 
-/* Not under the lock, since the store may tell the log. The first thread that is done counts. */
+/* Called without the lock, since the store may log. The first thread to finish sets the result. */
 static void read_searched(tenon_context *context, tn_dispatch *dispatch)
 {
     tn_searched read = {NULL, 0};
@@ -117,7 +117,8 @@ static bool is_of_family(const char *solver, const tn_family *family)
     return strncmp(solver, family->name, length) == 0 && solver[length] == '/';
 }
 
-/* With the lock held. Of equals the first by the solver's name, whatever the order in the store. */
+/* The caller holds the lock. Ties are resolved by the solver's name, independent of the order in
+ * the store. */
 static const tn_tuned *nearest_of(const tn_searched *searched, const tn_family *family,
                                   const char *text)
 {

@@ -1,4 +1,4 @@
-/* The immediate and the planned call of any operation, and what its description says. */
+/* The immediate and the planned call of any operation, through its description. */
 #include "dispatch/operation.h"
 
 #include "dispatch/channels_last.h"

@@ -1,8 +1,6 @@
-/*
- * What an operation is to those who call all of them alike: the self-test, the repetition of a
- * failure, the tests of refused calls. A tn_operation has its parameters' fields and its operands
- * by name, calls it, and knows its reference.
- */
+/* Descriptions of operations, for code that treats all operations alike: the self-test, `tenon
+ * check`, tests of invalid input. A tn_operation lists the fields of the parameters and the
+ * operands by name, and has functions to call the operation and to compute its reference. */
 #ifndef TN_DISPATCH_OPERATION_H
 #define TN_DISPATCH_OPERATION_H
 
@@ -11,7 +9,7 @@
 
 #include <stddef.h>
 
-/* A member of a parameter struct: a number or an array of them. */
+/* A member of a parameter struct: a number or an array of numbers. */
 typedef enum tn_field_type {
     TN_FIELD_I32,
     TN_FIELD_U32,
@@ -23,13 +21,14 @@ typedef enum tn_field_type {
 typedef struct tn_field {
     const char *name;
     tn_field_type type;
-    uint32_t count; /* elements: 1 if it is not an array */
+    uint32_t count; /* number of elements; 1 if it is not an array */
     size_t offset;
-    size_t step;              /* bytes from one element to the next */
-    const char *const *words; /* names of the values 0, 1, …, ended by NULL; or NULL */
-    /* A number in floating point or of 64 bits without a sign may be set for each run of a plan
-     * (plan_scalars.h): the names of an array's elements, and whether a call with these parameters
-     * uses the element at `value`. NULL: the field's own name; it always does. */
+    size_t step;              /* bytes between elements */
+    const char *const *words; /* names of the values 0, 1, ..., terminated by NULL; or NULL */
+    /* A floating-point or unsigned 64-bit number may be set for each run of a plan
+     * (plan_scalars.h). These are the names of an array's elements, and a function that returns
+     * true if a call with these parameters uses the element at `value`. NULL: the field's own
+     * name; always used. */
     const char *const *element_names;
     bool (*is_used)(const void *params, const void *value);
 } tn_field;
@@ -52,7 +51,7 @@ typedef struct tn_field {
             offsetof(params, member), sizeof(((params *)0)->member[0]), NULL, NULL, NULL           \
     }
 
-/* What several parameter structs have. */
+/* Fields that several parameter structs share. */
 #define TN_FLAGS_FIELD(params) TN_FIELD("flags", TN_FIELD_U32, params, flags)
 #define TN_ACTIVATION_FIELDS(params, member)                                                       \
     TN_FIELD_WORDS("activation", TN_FIELD_U32, params, member.kind, tn_activation_words),          \
@@ -70,24 +69,24 @@ typedef struct tn_field {
         TN_FIELD_ARRAY("pad_end", TN_FIELD_I64, params, member.pad_end)
 #define TN_FIELD_COUNT(fields) (sizeof(fields) / sizeof *(fields))
 
-/* What a reference says of an element: check/bounds.h. */
+/* A reference value with its error bound: check/bounds.h. */
 typedef struct tn_bounded tn_bounded;
 
 typedef struct tn_operand_info {
-    const char *name; /* as messages have it */
+    const char *name; /* as used in messages */
     bool optional;
-    bool read;  /* an output that is read, too */
-    bool image; /* N (or K), C and 1 to 3 spatial dimensions */
+    bool read;  /* an output that is also read */
+    bool image; /* has dimensions N (or K), C and 1 to 3 spatial ones */
     tn_role role;
 } tn_operand_info;
 
-/* What every parameter struct begins with. */
+/* The first members of every parameter struct. */
 typedef struct tn_params_head {
     uint32_t struct_size, flags;
     const char *solver;
 } tn_params_head;
 
-/* The functions of a description, as it explains them. */
+/* Types of the functions in a description, which documents them. */
 typedef tenon_status tn_prepare_function(const void *params, tn_call *call, tn_problem *problem,
                                          bool *empty);
 typedef bool tn_reference_function(const void *params, const tenon_tensor *const *views,
@@ -97,77 +96,75 @@ typedef void tn_fill_function(const void *params, const tenon_tensor *const *vie
 typedef struct tn_operation tn_operation;
 struct tn_operation {
     const char *name, *plan_name; /* "tenon_gemm", "tenon_gemm_plan" */
-    /* The dispatch family whose solvers serve it. One that serves several operations is theirs all;
-     * one operation of several families (by types) has a tn_operation for each. */
+    /* The dispatch family whose solvers serve it. Several operations may share a family. An
+     * operation with several families (by type) has one tn_operation for each. */
     const tn_family *family;
-    tn_operand_info operands[TN_MAX_OPERANDS]; /* the outputs are the last ones */
+    tn_operand_info operands[TN_MAX_OPERANDS]; /* outputs last */
     uint32_t operand_count, output_count;
     const tn_field *fields;
     uint32_t field_count;
     size_t params_size;
-    const void *defaults;    /* of the parameters */
-    const char *initialiser; /* the macro that has them; NULL where callers have none */
-    size_t epilogue_at;      /* where they have their tenon_epilogue; 0 where they have none */
-    /* The description that serves a call with these views, to which it adds those of the further
-     * operands that it has; NULL where it is always this one. Parameters may be NULL. */
+    const void *defaults;    /* default parameters */
+    const char *initialiser; /* name of the initializer macro; NULL for internal parameters */
+    size_t epilogue_at;      /* offset of their tenon_epilogue; 0 if they have none */
+    /* Returns the description that serves a call with these views, and adds the views of its
+     * additional operands. NULL if it is always this description. `params` may be NULL. */
     const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
-    /* Refuses what is wrong with the parameters and the views, and fills in the problem, which has
-     * room for problem_size bytes and of which the head is set, and the call's scalars. The solver
-     * that the parameters name is forced afterwards. */
+    /* Validates the parameters and views, and fills in the problem, which has room for
+     * problem_size bytes and whose head is set, and the call's scalars. A solver named in the
+     * parameters is forced afterwards. */
     tn_prepare_function *prepare;
     size_t problem_size;
-    /* Call the public functions where those take the operands in another form; NULL elsewhere.
-     * Views are in the order of `operands`, NULL where absent. */
+    /* Call the public functions if those take their operands in another form; otherwise NULL.
+     * Views are in the order of `operands`, NULL if absent. */
     tenon_status (*run)(tenon_stream *stream, const void *params, const tenon_tensor *const *views,
                         const tenon_sync *sync);
     tenon_status (*plan)(tenon_context *context, const void *params,
                          const tenon_tensor *const *views, tenon_plan **plan);
-    /* What is expected of the outputs that are present, one after the other, in row-major order;
-     * memory is host memory of kind SVM. False without memory. */
+    /* Computes the expected values of the outputs that are present, one output after the other, in
+     * row-major order. Memory is host memory of kind SVM. Returns false if memory is short. */
     tn_reference_function *reference;
-    /* Puts values that the operation allows where random ones would not do (labels, indices,
-     * variances); NULL where any will. */
+    /* Writes valid values to operands for which random ones are not allowed (labels, indices,
+     * variances); NULL if any values are allowed. */
     tn_fill_function *fill_valid;
-    /*
-     * Calls in the words of `tenon check` (case.h has the grammar), ended by NULL. A type T stands
-     * for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 of f64, otherwise
-     * f32. Between them every solver that may serve at all serves one. The first has all operands
-     * but those that exclude others, and is small.
-     */
+    /* Example calls as arguments of `tenon check` (grammar in case.h), terminated by NULL. A type
+     * T stands for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 for f64,
+     * otherwise f32. Together they use every solver that can be selected. The first is small and
+     * has all operands except those that exclude others. */
     const char *const *examples;
-    bool converts; /* each operand may be of a type of its own */
-    /* Of a call that fails whatever images are read as N H W C: those, as bits, whose last size is
-     * the number of channels that its others want, and whose second is not; NULL where that cannot
-     * be told. */
+    bool converts; /* each operand may have a type of its own */
+    /* For a call that fails regardless of images being read as N H W C: returns, as bits, the
+     * images whose last size equals the number of channels that the other operands imply and whose
+     * second size does not. NULL if this cannot be determined. */
     uint32_t (*channels_last)(const void *params, const tn_call *call);
 };
 
-/* Bytes of an element of a field; the word for a value, NULL where it has none. */
+/* Return the size of a field's element in bytes, and the name of a value (NULL if it has none). */
 size_t tn_field_size(tn_field_type type);
 const char *tn_field_word(const tn_field *field, uint32_t value);
 
-/* What dispatch and check call in the layers above them. It is constant data that every family
- * points to, so that nothing has to be registered at run time. */
+/* Entry points of higher layers for dispatch and check. This is constant data that every family
+ * points to, so nothing is registered at run time. */
 struct tn_registry {
     const tn_operation *const *operations;
     uint32_t operation_count;
-    /* Runs a choice on the awkward cases of its family in the validation context that `validation`
-     * belongs to; where one is wrong, says in `why` what differed. */
+    /* Runs a choice on the awkward cases of its family in the validation context of `validation`.
+     * If a result is wrong, `why` describes the difference. */
     tenon_status (*check)(tenon_stream *validation, const tn_family *family,
                           const tn_problem *problem, const tn_choice *choice, bool *right,
                           char why[256]);
-    /* Writes a call in the words of `tenon check`, with seed 1 and its family's name alone. */
+    /* Writes a call as arguments of `tenon check`, with seed 1 and only the name of its family. */
     void (*call_text)(const tn_call *call, char text[TN_REPEAT_SIZE]);
 };
 
-/* The first operation that the family serves; NULL where none is listed. */
+/* Returns the first operation that the family serves, or NULL. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
 
-/* The problem of a call of its description: NULL params are the defaults. */
+/* Fills in the problem of a call of its description. NULL parameters are the defaults. */
 tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
                                   bool *empty);
 
-/* The bodies of the public functions: preparation, then the plan. */
+/* Bodies of the public functions: prepare the call, then run it or create its plan. */
 tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *stream,
                               const void *params, const tenon_tensor *const *views,
                               const tenon_sync *sync);
@@ -175,7 +172,7 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
 
-/* The public call of an operation by its description. */
+/* Call the public functions of an operation through its description. */
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,
                                const void *params, const tenon_tensor *const *views,
                                const tenon_sync *sync);
@@ -183,8 +180,8 @@ tenon_status tn_operation_call_plan(const tn_operation *operation, tenon_context
                                     const void *params, const tenon_tensor *const *views,
                                     tenon_plan **plan);
 
-/* The same under another name, for messages: of a public function that is not the operation's own.
- * A plan keeps it. */
+/* Like tn_operation_run and tn_operation_plan, with another name in messages: that of a public
+ * function which is not the operation's own. A plan keeps the pointer. */
 tenon_status tn_operation_run_as(const char *name, const tn_operation *operation,
                                  tenon_stream *stream, const void *params,
                                  const tenon_tensor *const *views, const tenon_sync *sync);
@@ -194,35 +191,36 @@ tenon_status tn_operation_plan_as(const char *name, const tn_operation *operatio
 
 void tn_operation_defaults(const tn_operation *operation, void *params);
 
-/* The caller's parameters as this version has them: `given` itself, the defaults, or what is made
- * in `room`, which has room for the operation's params_size. */
+/* Converts the caller's parameters to this version's struct: returns `given` itself, the defaults,
+ * or a struct made in `room`, which has params_size bytes. */
 tenon_status tn_operation_take_params(const char *name, const tn_operation *operation,
                                       const void *given, void *room, const void **params);
 
-/* The names of the two public functions of an operation. */
+/* Names of the two public functions of an operation. */
 #define TN_NAMES(function) .name = function, .plan_name = function "_plan"
 
-/* The parameters of a description: of which tn_operation_run has room for others' versions. */
+/* Parameters of a description; tn_operation_run has room for TN_PARAMS_SIZE bytes to convert other
+ * versions. */
 #define TN_PARAMS_SIZE           1024
 #define TN_PARAMS(values, macro) TN_OWN_PARAMS(values), .initialiser = #macro
-/* The same where they are no public struct. */
+/* The same for parameters that are not a public struct. */
 #define TN_OWN_PARAMS(values)                                                                      \
     .defaults = &(values),                                                                         \
     .params_size = sizeof(values) + 0 * sizeof(char[sizeof(values) <= TN_PARAMS_SIZE ? 1 : -1])
 
-/* The problem of a description: one that tn_operation_run has room for. */
+/* The problem type of a description; tn_operation_run has room for TN_PROBLEM_SIZE bytes. */
 #define TN_PROBLEM_SIZE 1536
 #define TN_PROBLEM(type)                                                                           \
     .problem_size = sizeof(type) + 0 * sizeof(char[sizeof(type) <= TN_PROBLEM_SIZE ? 1 : -1])
 #define TN_FIELDS(list) .fields = list, .field_count = TN_FIELD_COUNT(list)
 
-/* Room for the problem of any family. */
+/* Holds the problem of any family. */
 typedef union tn_any_problem {
     tn_problem head;
     uint64_t words[TN_PROBLEM_SIZE / sizeof(uint64_t)];
 } tn_any_problem;
 
-/* Room for the parameters of any operation, as this version has them. */
+/* Holds the parameters of any operation in this version. */
 typedef union tn_any_params {
     tn_params_head head;
     uint64_t words[TN_PARAMS_SIZE / sizeof(uint64_t)];

@@ -6,7 +6,7 @@
 #include "dispatch/record_calls.h"
 #include "dispatch/select.h"
 #include "dispatch/verbose.h"
-#include "runtime/gate.h"
+#include "runtime/opencl/gate.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static tenon_status plan_record(const tn_request *r, tenon_plan *plan)
     TN_TRY(tn_select(r, &choice));
     tn_solver_name(r->family, &choice, plan->name);
     TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
-    tn_log_send(&r->context->log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
+    tn_log_send(&r->context->reports.log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
     return TENON_OK;
 }
 
@@ -44,7 +44,7 @@ tenon_status tn_plan_record(tenon_plan *plan, const tn_request *r)
 {
     const uint64_t began = tn_now();
     tn_kept_message kept;
-    /* Solvers may fail before one serves. */
+    /* The error message is preserved, since solvers may fail before one serves. */
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", r->caller);
     const tenon_status status = plan_record(r, plan);
@@ -136,7 +136,7 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         const tenon_tensor *view = call->operands[i].view;
         operands[i] = view != NULL ? (tn_operand){view->memory, view->offset} : (tn_operand){0};
     }
-    if (!stream->context->is_verbose)
+    if (!stream->context->reports.is_verbose)
         return tn_recording_run(call->caller, plan->name, stream, &plan->recording, operands,
                                 call->scalars, sync);
     tn_verbose_operand named[TN_MAX_OPERANDS];
@@ -164,7 +164,7 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
     return status;
 }
 
-/* Memory may be left out of a plan's views; where it is given, it is checked. */
+/* The views of a plan may omit memory; where it is given, it is checked. */
 static tenon_status check_some_memory(const tn_call *call, tenon_context *context)
 {
     tn_call given = *call;
@@ -202,7 +202,7 @@ static void *copy_of(const void *data, size_t size)
     return copy;
 }
 
-/* Keeps what a run with scalars of its own is prepared from. */
+/* Keeps what is needed to prepare a run with other scalars. */
 static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, const tn_call *call)
 {
     plan->operation = call->operation;
@@ -210,7 +210,7 @@ static tenon_status take_params(tenon_plan *plan, const tn_problem *problem, con
     plan->problem = problem != NULL ? copy_of(problem, problem->size) : NULL;
     if (plan->params == NULL || (problem != NULL && plan->problem == NULL))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", call->caller);
-    ((tn_params_head *)plan->params)->solver = NULL; /* it is in the problem */
+    ((tn_params_head *)plan->params)->solver = NULL; /* the problem names it */
     return TENON_OK;
 }
 
@@ -219,7 +219,7 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
 {
     TN_TRY(check_some_memory(call, context));
     if (problem != NULL)
-        problem->workspace_limit = context->workspace_limit;
+        problem->workspace_limit = context->memory.workspace_limit;
     tenon_plan *plan = new_plan(call->caller, context);
     if (plan == NULL)
         return TENON_ERROR_OUT_OF_MEMORY;

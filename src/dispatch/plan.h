@@ -1,4 +1,4 @@
-/* Plans: recordings with the name of their solver, made for a call and run on any memory. */
+/* Plans: a recording with the name of its solver, created for a call and run on any memory. */
 #ifndef TN_DISPATCH_PLAN_H
 #define TN_DISPATCH_PLAN_H
 
@@ -6,65 +6,68 @@
 
 #include <stdatomic.h>
 
-/* The arguments of every call that makes a plan; sets *plan to NULL. */
+/* Checks the arguments of every function that creates a plan; sets *plan to NULL. */
 tenon_status tn_plan_check(const char *caller, const tenon_context *context, tenon_plan **plan);
 
-/* The immediate call: checks memory, finds or makes the plan, runs it. A NULL problem is an empty
- * output. The problem's workspace limit is set to the stream's. */
+/* The immediate call: checks memory, finds or creates the plan, and runs it. A NULL problem means
+ * an empty output. Sets the problem's workspace limit to the stream's. */
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,
                          const tn_call *call, const tenon_sync *sync);
 
-/* The planned call: checks the memory there is and makes a plan of the caller's own. */
+/* The planned call: checks the memory that is given, and creates a plan that the caller owns. */
 tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_problem *problem,
                           const tn_call *call, tenon_plan **out);
 
-/* Gives a plan of the caller's own the memory of one of its operands, which runs are then not
- * given, and with it a reference to the object that it belongs to. Once for a plan. */
+/* Binds memory to an operand of a caller's plan, so that runs do not pass it, and takes a
+ * reference to the object that owns the memory. At most once per plan. */
 void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
                   void (*release)(void *object));
 
-/* A planned operand: its view without memory; rank and shape of nothing where absent. */
+/* An operand of a plan: its view without memory; rank 0 and an empty shape if absent. */
 typedef struct tn_planned {
     const char *name;
     bool present, output;
-    bool given; /* present, or given to a call that does not read it */
-    bool kept;  /* its memory stays with the plan, and runs are not given it */
+    bool given; /* present, or passed to a call that does not read it */
+    bool kept;  /* its memory is bound to the plan, and runs do not pass it */
     tn_role role;
     tenon_tensor view;
-    uint64_t end; /* the byte of its memory that the view ends at */
+    uint64_t end; /* end of the view in its memory, in bytes */
 } tn_planned;
 
 struct tenon_plan {
     atomic_uint references;
-    /* Of one that is made later (prepare.h): whether that is still to come, and how it failed. */
+    /* For a plan created in the background (prepare.h): whether it is unfinished, and its failure.
+     */
     atomic_bool is_pending;
     tenon_status failure;
     cl_int failure_cl;
     char *message;
-    bool keeps_context; /* a plan in the context's own table must not keep the context alive */
+    bool keeps_context; /* false for a plan in the context's own table, which must not keep the
+                         * context alive */
     const char *caller;
     char name[TN_SOLVER_NAME_SIZE];
     tn_recording recording;
-    /* Of a plan of the caller's own: */
+    /* For a caller's plan: */
     tn_planned operands[TN_MAX_OPERANDS];
     uint32_t operand_count, kept_count;
     double scalars[TN_MAX_SCALARS];
-    void *kept; /* what the memory of kept operands belongs to */
+    void *kept; /* owner of the memory of bound operands */
     void (*release_kept)(void *object);
     const struct tn_operation *operation;
-    void *params; /* a copy of the call's, without a solver */
-    /* Of either; NULL where the output is empty. */
+    void *params; /* a copy of the call's parameters, without a solver */
+    /* For both kinds; NULL if the output is empty. */
     tn_problem *problem;
-    /* Of a plan in the table: */
+    /* For a plan in the table: */
     const tn_family *family;
     uint64_t hash;
     tenon_plan *next_in_bucket, *newer, *older;
 };
 
-/* Selects and records. The result has one reference. Without a problem the plan does nothing. */
+/* Selects a solver and records its launches. The result has one reference. Without a problem the
+ * plan does nothing. */
 tenon_status tn_plan_create(const tn_request *request, tenon_plan **out);
 
-/* The second half of it, for a plan that is there. */
+/* The second half of tn_plan_create, for an existing plan. */
 tenon_status tn_plan_record(tenon_plan *plan, const tn_request *request);
 
 #endif

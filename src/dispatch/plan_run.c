@@ -1,4 +1,4 @@
-/* Running a plan of the caller's own: what happens most often, and so without a detour. */
+/* Running a caller's plan: the most frequent operation, kept direct. */
 #include "dispatch/plan_scalars.h"
 #include "dispatch/prepare.h"
 #include "dispatch/verbose.h"
@@ -37,7 +37,7 @@ static bool takes(const tenon_plan *plan, uint32_t number)
     return plan->operands[number].present && !plan->operands[number].kept;
 }
 
-/* The operands by name, for messages. */
+/* Writes the operands' names, for messages. */
 static const char *list_names(const tenon_plan *plan, char text[512])
 {
     size_t used = 0;
@@ -58,7 +58,7 @@ static uint32_t number_of(const tenon_plan *plan, const char *name)
     return i;
 }
 
-/* Puts an operand in its place among all. */
+/* Stores a named operand at its index. */
 static tenon_status take_operand(const char *caller, const tenon_plan *plan, uint32_t at,
                                  const tenon_operand *given, bool *is_given, tn_operand *operands)
 {
@@ -81,7 +81,7 @@ static tenon_status take_operand(const char *caller, const tenon_plan *plan, uin
         return TENON_OK;
     tenon_tensor view = plan->operands[i].view;
     view.offset = given->offset;
-    TN_TRY(tn_tensor_check(caller, given->name, &view)); /* its offset alone is new */
+    TN_TRY(tn_tensor_check(caller, given->name, &view)); /* only its offset is new */
     operands[i] = (tn_operand){given->memory, given->offset};
     return TENON_OK;
 }
@@ -113,8 +113,8 @@ TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t i
     return NULL;
 }
 
-/* Whether the memories are such that nothing can be wrong: buffers, each long enough and cut from
- * no other, the outputs' unlike all others. */
+/* Quick check for the common case: long enough buffers that are no sub-buffers, and outputs in
+ * buffers of their own. */
 static bool is_plain(const tenon_plan *plan, const tenon_context *context,
                      const tenon_memory *memories)
 {
@@ -132,7 +132,7 @@ static bool is_plain(const tenon_plan *plan, const tenon_context *context,
     return true;
 }
 
-/* Memory and overlaps of a run, with all that can be told about them. */
+/* The complete check of memory and overlaps, with detailed messages. */
 static tenon_status check_operands(const tenon_plan *plan, tenon_context *context,
                                    const tn_operand *operands)
 {
@@ -149,7 +149,7 @@ static tenon_status check_operands(const tenon_plan *plan, tenon_context *contex
     return tn_call_check_memory(&call, context);
 }
 
-/* The memories of all operands: the caller's, and those that stay with the plan. */
+/* Returns the memories of all operands: the caller's, and those bound to the plan. */
 static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memory *memories,
                                         tenon_memory all[TN_MAX_OPERANDS])
 {
@@ -160,7 +160,7 @@ static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memo
     return all;
 }
 
-/* The scalars of a run: the plan's own, or those with what the run sets of them. */
+/* Scalars of a run: the plan's own, with the values that the run sets. */
 typedef struct run_scalars {
     const double *values;
     const tenon_scalar *given;
@@ -184,7 +184,7 @@ static tenon_status plan_run_run(tenon_stream *stream, const tenon_plan *plan,
                                  const tn_operand *operands, const run_scalars *scalars,
                                  const tenon_sync *sync)
 {
-    if (stream->context->is_verbose)
+    if (stream->context->reports.is_verbose)
         return run_verbosely(stream, plan, operands, scalars, sync);
     return tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands,
                             scalars->values, sync);

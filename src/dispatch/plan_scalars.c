@@ -6,11 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* An element of a parameter's field that runs can set. */
+/* An element of a parameter field that a run can set. */
 typedef struct place {
     const tn_field *field;
     const char *name;
-    size_t offset; /* in the parameter struct */
+    size_t offset; /* offset in the parameter struct */
 } place;
 
 static bool is_place(const tenon_plan *plan, const tn_field *field, uint32_t element, place *out)
@@ -24,7 +24,8 @@ static bool is_place(const tenon_plan *plan, const tn_field *field, uint32_t ele
            field->is_used(plan->params, (const char *)plan->params + out->offset);
 }
 
-/* The next one from a field's element on, which are those to look at then; false past the last. */
+/* Finds the next such element from the given field and element on, and advances both. Returns
+ * false past the last one. */
 static bool next_place(const tenon_plan *plan, uint32_t *field, uint32_t *element, place *out)
 {
     const tn_operation *operation = plan->operation;
@@ -44,7 +45,7 @@ static bool find_place(const tenon_plan *plan, const char *name, place *out)
     return false;
 }
 
-/* The scalars by name, for messages. */
+/* Writes the scalars' names, for messages. */
 static const char *list_names(const tenon_plan *plan, char text[512])
 {
     uint32_t field = 0, element = 0;
@@ -87,10 +88,10 @@ TENON_API tenon_scalar tenon_plan_scalar(const tenon_plan *plan, uint32_t index)
     return (tenon_scalar){0};
 }
 
-/* Integers that a double holds exactly, all of them. */
+/* All integers up to this one are exact in a double. */
 #define MOST_EXACT (UINT64_C(1) << 53)
 
-/* Writes a value in its place. */
+/* Writes a value to its place. */
 static tenon_status put(const char *caller, uint32_t number, const tenon_scalar *given,
                         const place *p, unsigned char *params)
 {
@@ -125,7 +126,7 @@ static bool is_repeated(const tenon_scalar *given, uint32_t number)
     return false;
 }
 
-/* Puts a scalar into a copy of the plan's parameters. */
+/* Writes a scalar to a copy of the plan's parameters. */
 static tenon_status take_scalar(const char *caller, const tenon_plan *plan,
                                 const tenon_scalar *given, uint32_t number, unsigned char *params)
 {
@@ -160,7 +161,7 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
     }
     problem.head = (tn_problem){.size = plan->operation->problem_size, .forced = -1};
     TN_TRY(plan->operation->prepare(params, call, &problem.head, &empty));
-    /* The head has what selects a solver, which is done. */
+    /* The head only matters for selecting a solver, which is done. */
     *is_same_problem = empty || plan->problem == NULL
                            ? empty && plan->problem == NULL
                            : problem.head.size == plan->problem->size &&
@@ -169,7 +170,7 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
     return TENON_OK;
 }
 
-/* Whether a scalar by itself makes another problem. */
+/* Returns true if this scalar alone would change the problem. */
 static bool changes_problem(const char *caller, const tenon_plan *plan, const tenon_scalar *given,
                             place *p)
 {

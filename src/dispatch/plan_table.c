@@ -26,7 +26,7 @@ void tn_plan_table_destroy(tn_plan_table *table)
     tn_mutex_destroy(&table->lock);
 }
 
-/* The functions below are called with the lock held. */
+/* The caller of the functions below holds the lock. */
 
 static tenon_plan **bucket_of(tn_plan_table *table, uint64_t hash)
 {
@@ -122,12 +122,12 @@ tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out)
         tn_count_only(context, TN_PLANS_FOUND, context->owner == NULL);
         return TENON_OK;
     }
-    /* Not under the lock: making a plan compiles. Should two threads make the same one, the first
-     * to come stays. */
+    /* Not under the lock, since creating a plan compiles. If two threads create the same plan, the
+     * first one is kept. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;
     const unsigned unmade = tn_capabilities_unmade(context);
     TN_TRY(make(request, hash, &made));
-    /* Chosen without knowing all that the device can do: it serves this call alone. */
+    /* Selected without knowing all capabilities of the device: used for this call only. */
     if (tn_capabilities_unmade(context) != unmade) {
         *out = made;
         return TENON_OK;

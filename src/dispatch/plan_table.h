@@ -1,4 +1,5 @@
-/* The table of the plans of immediate calls: bounded, the least recently used one goes first. */
+/* The table of plans behind immediate calls. It is bounded; the least recently used plan is
+ * evicted. */
 #ifndef TN_DISPATCH_PLAN_TABLE_H
 #define TN_DISPATCH_PLAN_TABLE_H
 
@@ -17,7 +18,7 @@ typedef struct tn_plan_table {
 bool tn_plan_table_init(tn_plan_table *table);
 void tn_plan_table_destroy(tn_plan_table *table);
 
-/* Finds the plan of a problem or makes it; the caller drops the reference that it gets. */
+/* Finds or creates the plan of a problem. The caller releases the reference that it gets. */
 tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out);
 
 #endif

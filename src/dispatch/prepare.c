@@ -2,33 +2,33 @@
 
 #include "dispatch/operation.h"
 #include "dispatch/state.h"
-#include "runtime/gate.h"
-#include "runtime/process_end.h"
+#include "runtime/opencl/gate.h"
+#include "runtime/context/process_end.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A plan that is to be made, with copies of all that it takes. */
-typedef struct later {
-    struct later *next;
+/* A plan to create, with copies of everything that is needed. */
+typedef struct plan_job {
+    struct plan_job *next;
     tenon_plan *plan;
     tn_request request;
     uint64_t problem[TN_PROBLEM_SIZE / sizeof(uint64_t)];
     tn_call call;
     tenon_tensor views[TN_MAX_OPERANDS];
     _Alignas(double) unsigned char params[]; /* any parameter struct */
-} later;
+} plan_job;
 
-/* The thread may outlive the context: where it drops the last plan, and with it the context, it
- * still needs this. So it is held by both. */
+/* The background thread of a context. Both hold a reference, since the thread may outlive the
+ * context: it may release the last plan, and with it the context. */
 struct tn_preparer {
-    tn_preparer *next; /* of all in the process */
+    tn_preparer *next; /* list of all in the process */
     atomic_uint references;
-    tn_mutex lock; /* of all below */
+    tn_mutex lock; /* guards the members below */
     tn_condition asked, made;
     tn_thread thread;
     bool is_ending;
-    later *first, **last;
+    plan_job *first, **last;
     uint64_t asked_count, made_count;
 };
 
@@ -39,7 +39,7 @@ bool tn_prepares(const tenon_context *context)
     return preparing == context;
 }
 
-/* Of all preparers of the process. */
+/* Guards the list of all preparers of the process. */
 static tn_mutex all_lock = TN_MUTEX_INIT;
 static tn_preparer *all;
 static tn_once once = TN_ONCE_INIT;
@@ -65,18 +65,18 @@ static void drop(tn_preparer *p)
     free(p);
 }
 
-/* Whether the queue alone holds the plan: nobody can use it any more. */
-static bool is_dropped(const later *l)
+/* Returns true if only the queue holds the plan, so it is no longer needed. */
+static bool is_dropped(const plan_job *l)
 {
     return atomic_load(&l->plan->references) == 1;
 }
 
-static tenon_status prepare_record(const later *l)
+static tenon_status prepare_record(const plan_job *l)
 {
     return is_dropped(l) ? TENON_OK : tn_plan_record(l->plan, &l->request);
 }
 
-static void make(tn_preparer *p, later *l)
+static void make(tn_preparer *p, plan_job *l)
 {
     tenon_plan *plan = l->plan;
     const tenon_status status = prepare_record(l);
@@ -90,7 +90,7 @@ static void make(tn_preparer *p, later *l)
     tn_condition_broadcast(&p->made);
     tn_mutex_unlock(&p->lock);
     free(l);
-    tenon_plan_release(plan); /* with it the context may go */
+    tenon_plan_release(plan); /* may release the context as well */
 }
 
 static void *work(void *data)
@@ -98,7 +98,7 @@ static void *work(void *data)
     tn_preparer *p = data;
     tn_mutex_lock(&p->lock);
     while (!p->is_ending) {
-        later *l = p->first;
+        plan_job *l = p->first;
         if (l == NULL) {
             tn_condition_wait(&p->asked, &p->lock);
             continue;
@@ -115,11 +115,11 @@ static void *work(void *data)
     return NULL;
 }
 
-/* With the preparer's lock held: what waits there fails, since the process ends. */
-static void cancel(tn_preparer *p, later **cancelled)
+/* Fails all waiting jobs because the process is ending. The caller holds the preparer's lock. */
+static void cancel(tn_preparer *p, plan_job **cancelled)
 {
     while (p->first != NULL) {
-        later *l = p->first;
+        plan_job *l = p->first;
         p->first = l->next;
         l->plan->failure = TENON_ERROR_PROCESS;
         l->plan->failure_cl = CL_SUCCESS;
@@ -133,10 +133,10 @@ static void cancel(tn_preparer *p, later **cancelled)
     tn_condition_broadcast(&p->made);
 }
 
-/* When the process ends. The plan at hand goes on until it wants to use the driver. */
+/* Called when the process ends. A plan in progress continues until it next uses the driver. */
 static void cancel_all(void)
 {
-    later *cancelled = NULL;
+    plan_job *cancelled = NULL;
     tn_mutex_lock(&all_lock);
     for (tn_preparer *p = all; p != NULL; p = p->next) {
         tn_mutex_lock(&p->lock);
@@ -145,7 +145,7 @@ static void cancel_all(void)
     }
     tn_mutex_unlock(&all_lock);
     while (cancelled != NULL) {
-        later *l = cancelled;
+        plan_job *l = cancelled;
         cancelled = l->next;
         tenon_plan_release(l->plan);
         free(l);
@@ -204,7 +204,7 @@ void tn_preparer_end(tn_preparer *p)
     drop(p);
 }
 
-/* The context's, made at the first need. */
+/* Returns the context's preparer, created at first use. */
 static tn_preparer *preparer_of(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
@@ -219,21 +219,21 @@ static tn_preparer *preparer_of(tenon_context *context)
     return p;
 }
 
-static later *copy(tenon_plan *plan, const tn_request *request)
+static plan_job *copy(tenon_plan *plan, const tn_request *request)
 {
     const tn_call *call = request->call;
     const size_t size = call->operation->params_size;
-    later *l = malloc(sizeof *l + size);
+    plan_job *l = malloc(sizeof *l + size);
     if (l == NULL)
         return NULL;
-    *l = (later){.plan = plan, .request = *request, .call = *call};
+    *l = (plan_job){.plan = plan, .request = *request, .call = *call};
     l->request.call = &l->call;
     if (request->problem != NULL) {
         memcpy(l->problem, request->problem, request->problem->size);
         l->request.problem = (const tn_problem *)l->problem;
     }
     memcpy(l->params, call->params, size);
-    ((tn_params_head *)l->params)->solver = NULL; /* it is in the problem */
+    ((tn_params_head *)l->params)->solver = NULL; /* the problem names it */
     l->call.params = l->params;
     for (uint32_t i = 0; i < call->operand_count; i++) {
         l->views[i] = plan->operands[i].view;
@@ -245,7 +245,7 @@ static later *copy(tenon_plan *plan, const tn_request *request)
 tenon_status tn_prepare_later(tenon_plan *plan, const tn_request *request)
 {
     tn_preparer *p = preparer_of(plan->recording.context);
-    later *l = p != NULL ? copy(plan, request) : NULL;
+    plan_job *l = p != NULL ? copy(plan, request) : NULL;
     if (l == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to make a plan later",
                        request->caller);

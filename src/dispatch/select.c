@@ -1,12 +1,13 @@
-/* Choosing a solver. */
+/* Selection of a solver. */
 #include "dispatch/select.h"
 
 #include "dispatch/nearest.h"
 #include "dispatch/operation.h"
 #include "dispatch/self_check.h"
 
-#include "runtime/cl_error.h"
-#include "runtime/constants.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/probe/constants.h"
+#include "runtime/queue/frame.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -21,7 +22,8 @@ static const char *select_configure(tenon_context *context, const tn_problem *pr
     const tn_solver *solver = choice->solver;
     int32_t values[TN_MAX_PARAMETERS];
     memcpy(values, choice->values, sizeof values);
-    memset(choice, 0, offsetof(tn_choice, options) + 1); /* the options are a text */
+    memset(choice, 0, offsetof(tn_choice, options) + 1); /* the options are a text, of which the
+                                                          * first byte is enough */
     memset(choice->layout, 0, sizeof choice->layout);
     choice->solver = solver;
     choice->is_estimate = is_estimate;
@@ -44,31 +46,33 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
     va_end(arguments);
 }
 
-/* What the launches ask for is known before any of it is built. */
+/* Lists the programs that the launches need before any of them is built, and builds them
+ * concurrently. */
 static void build_ahead(const char *caller, tenon_context *context, const tn_problem *problem,
                         const tn_choice *choice)
 {
-    tn_build_list asks = {.count = 0};
-    tn_recording listing = {.context = context, .asks = &asks};
+    tn_build_list build_requests = {.count = 0};
+    tn_recording listing = {.context = context, .build_requests = &build_requests};
     tn_kept_message kept;
     if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
         return;
     (void)choice->solver->launch(caller, &listing, problem, choice);
-    tn_build_list_run(context, &asks);
+    tn_build_list_run(context, &build_requests);
     tn_message_restore(&kept);
 }
 
 tenon_status tn_choice_record(const char *caller, tn_recording *recording,
                               const tn_problem *problem, const tn_choice *choice)
 {
-    if (recording->asks == NULL)
+    if (recording->build_requests == NULL)
         build_ahead(caller, recording->context, problem, choice);
-    if (choice->workspace > recording->workspace)
-        recording->workspace = choice->workspace;
+    const uint64_t end = tn_frame_workspace(recording->frame) + choice->workspace;
+    if (choice->workspace > 0 && end > recording->workspace)
+        recording->workspace = end;
     return choice->solver->launch(caller, recording, problem, choice);
 }
 
-/* A check by which a driver compiled a variant anew has changed its options. */
+/* Updates the options if a self-check has made the driver compile the variant again. */
 static void renew(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     if (context->device.miscompiles_at_random)
@@ -83,7 +87,8 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     *choice = (tn_choice){.solver = r->family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(r->context, problem, choice);
-    if (why == NULL && r->context->only_chosen) /* which asks what is built for a kind of device */
+    if (why == NULL && r->context->policy.only_chosen) /* target contexts only accept solvers that
+                                                        * could be selected */
         why = choice->never_chosen;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
@@ -106,7 +111,7 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     return TENON_OK;
 }
 
-/* Why a solver is not chosen for a problem; NULL where it may be, and then its time is known. */
+/* Returns why a solver cannot be selected for a problem; NULL if it can, with its time. */
 static const char *select_refuses(tenon_context *context, const tn_problem *problem,
                                   const tn_solver *solver, double *time)
 {
@@ -164,24 +169,27 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
     return least;
 }
 
-tenon_status tn_problem_record(const char *caller, tn_recording *recording, const tn_family *family,
-                               const tn_problem *problem)
+tenon_status tn_child_record(const char *caller, tn_recording *recording, tn_frame *frame,
+                             const tn_family *family, const tn_problem *problem)
 {
     tn_choice choice;
     TN_TRY(tn_select(&(tn_request){caller, recording->context, family, problem, NULL}, &choice));
-    return tn_choice_record(caller, recording, problem, &choice);
+    tn_frame_enter(recording, frame);
+    const tenon_status status = tn_choice_record(caller, recording, problem, &choice);
+    tn_frame_leave(recording);
+    return status;
 }
 
-/* What has come of the candidates that were tried. */
+/* Results of the candidates that were tried. */
 typedef struct tn_tally {
     uint32_t wrong, guarded, failed;
     tenon_status last;
     char why[256]; /* of the last one that is wrong or guarded */
 } tn_tally;
 
-/* Configures a candidate and checks it. Where `*passes` is false the next one is to be tried; a
- * failure that would not come again is returned, since a plan without this solver would be kept
- * though it may serve the next time. */
+/* Configures a candidate and checks it. If `*passes` is false, the caller tries the next one. A
+ * failure that may be temporary is returned, since a plan without this solver would be kept
+ * although the solver may serve the next time. */
 static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bool is_last_resort,
                                   tn_choice *choice, bool *passes, tn_tally *tally)
 {
@@ -201,7 +209,7 @@ static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bo
     return status == TENON_OK || tn_failure_lasts(status) ? TENON_OK : status;
 }
 
-/* No candidate passes, whatever the crash guard says of it. */
+/* Fails because no candidate passes, not even those that the crash guard disables. */
 static tenon_status fail_with_tally(const char *caller, const tn_tally *tally)
 {
     if (tally->last != TENON_OK)
@@ -216,8 +224,8 @@ static tenon_status fail_with_tally(const char *caller, const tn_tally *tally)
                    caller, tally->wrong, tally->failed, tally->why);
 }
 
-/* The first of them that is right on this device. Those that the crash guard bars are left out, but
- * where no other is right they are tried all the same, the plainest first. */
+/* Selects the first candidate with correct results on this device. Candidates that the crash guard
+ * disables are skipped; if no other one passes, they are tried after all, the simplest first. */
 static tenon_status take_first(const tn_request *r, const tn_candidate *candidates, uint32_t count,
                                tn_choice *choice)
 {
@@ -240,14 +248,14 @@ static tenon_status take_first(const tn_request *r, const tn_candidate *candidat
     return fail_with_tally(r->caller, &tally);
 }
 
-/* Takes the candidate that measures as the fastest to the front. What fails on the way leaves the
- * order of estimates: false. */
+/* Moves the candidate that is measured as the fastest to the front. Returns false, and keeps the
+ * order of the estimates, if anything fails. */
 static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t count)
 {
     tn_choice *choices[TN_TUNING_MOST] = {NULL};
     uint32_t numbers[TN_TUNING_MOST], right = 0;
     tn_tally tally = {.last = TENON_OK};
-    if (r->context->measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
+    if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
         r->call == NULL)
         return false;
     for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
@@ -273,8 +281,8 @@ static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t coun
     return measured;
 }
 
-/* The solver of an outcome, where it can still be had. A failure that would not come again is
- * returned, so that the outcome is not decided anew for it. */
+/* Selects the solver of a measurement if it is still available. A failure that may be temporary is
+ * returned, so that it does not cause a different choice. */
 static tenon_status take(const tn_request *r, const tn_tuned *tuned, tn_basis basis,
                          tn_choice *choice)
 {
@@ -294,10 +302,10 @@ static tenon_status take(const tn_request *r, const tn_tuned *tuned, tn_basis ba
                : status;
 }
 
-/* What was measured before, for this call or, unless it is to be measured, for the nearest. What
- * one operation asks of another goes by estimates: so it was when the asking one was measured, and
- * a product that is measured later must not change the bits of a convolution. The choice's basis
- * stays an estimate where nothing is taken. */
+/* Selects by an earlier measurement of this call or, unless the call will be measured, of a
+ * similar one. Children are selected by estimates only, as they were when their parent was
+ * measured: a later measurement of a product must not change the bits of a convolution. If nothing
+ * is selected, the choice's basis remains an estimate. */
 static tenon_status take_measured(const tn_request *r, tn_choice *choice)
 {
     tn_tuned tuned;
@@ -306,7 +314,7 @@ static tenon_status take_measured(const tn_request *r, tn_choice *choice)
         return TENON_OK;
     if (tn_tuning_find(r, &tuned))
         return take(r, &tuned, TN_BY_MEASUREMENT, choice);
-    if (r->context->measurements != TENON_MEASUREMENTS_MADE && tn_nearest_find(r, &tuned))
+    if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE && tn_nearest_find(r, &tuned))
         return take(r, &tuned, TN_BY_NEAREST, choice);
     return TENON_OK;
 }

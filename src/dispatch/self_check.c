@@ -1,28 +1,28 @@
-/* Checking kernel variants against the reference, once for a device, in the validation context. */
+/* Comparison of kernel variants with the reference in the validation context, once per device. */
 #include "dispatch/self_check.h"
 
 #include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
-#include "runtime/cl_error.h"
-#include "runtime/program.h"
-#include "runtime/running.h"
-#include "runtime/validation.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/program/program.h"
+#include "runtime/probe/crash_guard.h"
+#include "runtime/context/validation.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A variant that is to be checked. */
+/* A variant to check. */
 typedef struct variant {
     const tn_family *family;
     const tn_problem *problem;
     const tn_choice *choice;
-    uint64_t paths; /* that the problem takes */
+    uint64_t paths; /* that the problem uses */
     char name[TN_SOLVER_NAME_SIZE], options[TN_OPTIONS_SIZE],
         key[TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 2];
     char repeat[TN_REPEAT_SIZE];
-    bool is_guarded; /* not checked, since a process ended while it was */
+    bool is_guarded; /* not checked, because a process ended during its check */
 } variant;
 
 static uint64_t paths_of(const tn_family *family, const tn_problem *problem)
@@ -37,7 +37,7 @@ static void name_variant(const tn_choice *choice, variant *v)
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
-/* How often a driver that errs by chance is asked for code of a variant. */
+/* How many times a driver that miscompiles at random compiles a variant. */
 #define MOST_TRIES 4
 
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
@@ -54,9 +54,10 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
     return status;
 }
 
-/* Under options that it has not seen, it compiles anew; what it has compiled, it keeps. The
- * validation context tries alone: the context takes what came out right, and nothing of a variant
- * that never does. */
+/* Repeats the check with new build options until the results are correct, if the driver
+ * miscompiles at random: it caches what it has compiled, and new options force a new compilation.
+ * Only the validation context repeats; the context itself then uses the options that gave correct
+ * results, and nothing of a variant that never did. */
 static tenon_status check_until_right(tenon_context *context, tenon_stream *validation, variant *v,
                                       bool *right, char why[256])
 {
@@ -69,16 +70,16 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
                     "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
                     why);
         tn_programs_judge(validation->context, false);
-        validation->context->rebuild_salt++;
+        validation->context->programs.rebuild_salt++;
         why[0] = '\0';
         status = tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     }
     tn_programs_judge(validation->context, status == TENON_OK && *right);
     if (status == TENON_OK && *right)
-        context->rebuild_salt = validation->context->rebuild_salt;
-    validation->context->rebuild_salt = context->rebuild_salt;
+        context->programs.rebuild_salt = validation->context->programs.rebuild_salt;
+    validation->context->programs.rebuild_salt = context->programs.rebuild_salt;
     if (most > 1) {
-        tn_choice renewed = *v->choice; /* its options say how often it was compiled */
+        tn_choice renewed = *v->choice; /* its options say how many times it was compiled */
         tn_configure(context, v->problem, &renewed);
         name_variant(&renewed, v);
     }
@@ -103,7 +104,7 @@ tenon_status tn_self_check_choose(const tn_request *r, tn_choice *choice, bool *
     return TENON_OK;
 }
 
-/* With the validation context entered. */
+/* The caller has entered the validation context. */
 static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *validation,
                           variant *v, bool *right, char why[256])
 {
@@ -120,7 +121,7 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
                        "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
                        " of %#" PRIx64,
                        v->name, v->paths & ~validation->paths, v->paths);
-    /* Where a capability could not be tried, another variant may have been built. */
+    /* If a capability could not be tried, another variant may have been built. */
     if (tn_capabilities_unmade(context) == unmade) {
         tn_verdict_remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
         tn_verdict_store(context, v->key);
@@ -144,25 +145,26 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
     return status;
 }
 
-/* Under the crash guard. That a variant is not checked for a time is neither stored nor remembered,
- * since elsewhere it may be the last resort. */
+/* Checks a variant under the crash guard. That a variant is disabled for a time is neither stored
+ * nor remembered, since elsewhere it may be the last resort. */
 static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
-    v->is_guarded = !v->choice->is_last_resort && tn_running_bars(context, name, 1, why);
+    v->is_guarded = !v->choice->is_last_resort && tn_crash_guard_bars(context, name, 1, why);
     *right = !v->is_guarded;
     if (!v->is_guarded) {
-        tn_guard *guard = tn_running_begin(context, name, 1);
+        tn_guard *guard = tn_crash_guard_begin(context, name, 1);
         status = check_and_tell(context, stream, validation, v, right, why);
-        tn_running_end(guard);
+        tn_crash_guard_end(guard);
     }
     free(name);
     return status;
 }
 
-/* A kernel that spoils its context is wrong, and costs no other variant its check. */
+/* A kernel that makes its context unusable is wrong, and must not affect the checks of other
+ * variants. */
 static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream, variant *v,
                                    bool *right, char why[256])
 {
@@ -186,8 +188,8 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
     tenon_status status = TENON_OK;
     tenon_stream *stream, *used = NULL;
     TN_TRY(tn_validation_enter(context, &stream));
-    /* Another thread may have checked it while this one waited. Where a trial on the way has spoilt
-     * the context, there is another by now. */
+    /* Another thread may have checked it while this one waited. If a trial has made the context
+     * unusable meanwhile, a new one has replaced it. */
     while (used != stream &&
            !tn_verdict_recall(tn_dispatch_of(context), v->key, v->paths, right, why)) {
         used = stream;
@@ -205,15 +207,15 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
 {
     const char *device = context->device.info.name;
     if (status == TENON_ERROR_PROCESS)
-        return; /* the process ends, and nothing is wrong */
+        return; /* the process is ending, and the variant is not at fault */
     if (status != TENON_OK)
-        tn_log_send(&context->log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
+        tn_log_send(&context->reports.log, TENON_LOG_ERROR, "solver %s cannot be checked on %s: %s",
                     v->name, device, tenon_last_error());
     else
-        tn_log_send(&context->log, TENON_LOG_WARNING, "solver %s is barred on %s: %s (options %s)",
-                    v->name, device, why, v->options);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING,
+                    "solver %s is barred on %s: %s (options %s)", v->name, device, why, v->options);
     if (v->repeat[0] != '\0')
-        tn_log_send(&context->log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
 }
 
 static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,
@@ -245,7 +247,7 @@ tenon_status tn_self_check(const tn_request *r, const tn_choice *choice, tn_verd
     bool right = true;
     *verdict = TN_VERDICT_RIGHT;
     why[0] = '\0';
-    if (context->owner != NULL || context->cl == NULL || context->unchecked)
+    if (context->owner != NULL || context->cl == NULL || context->policy.unchecked)
         return TENON_OK;
     variant *v = calloc(1, sizeof *v);
     if (v == NULL)

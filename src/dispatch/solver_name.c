@@ -1,4 +1,4 @@
-/* The grammar of solver names: operation/solver[:name1value1,name2value2,…]. */
+/* The grammar of solver names: operation/solver[:name1value1,name2value2,...]. */
 #include "dispatch/solver.h"
 
 #include <ctype.h>
@@ -40,8 +40,8 @@ const tn_solver *tn_solver_named(const tn_family *family, const char *name)
     return i < 0 ? NULL : family->solvers[i];
 }
 
-/* Reads "name12" at `*text` and steps past it; the parameter's index, or -1. Names end in a letter.
- */
+/* Parses "name12" at `*text` and advances past it. Returns the parameter's index, or -1. Names end
+ * in a letter. */
 static int32_t read_parameter(const tn_solver *solver, const char **text, long *value)
 {
     for (uint32_t i = 0; i < solver->parameter_count; i++) {
@@ -79,7 +79,7 @@ static tenon_status read_parameters(const char *caller, const char *name, const 
                                             : fail(caller, name, "does not end where it should");
 }
 
-/* Completes a failure by the names that there are. */
+/* Appends the valid names to the error message. */
 static tenon_status list_solvers(const tn_family *family)
 {
     tn_fail_append("; those of ");

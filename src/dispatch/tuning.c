@@ -3,7 +3,7 @@
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
 #include "dispatch/state.h"
-#include "runtime/identity.h"
+#include "runtime/context/identity.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -31,7 +31,7 @@ bool tn_tuning_name(const tn_family *family, const tn_problem *problem,
 
 #define KEY_BEGINS "tuned "
 
-/* The caller frees it. */
+/* The caller frees the result. */
 static char *key_of(const tenon_context *context, const char *problem)
 {
     return tn_identity_machine_key(context, KEY_BEGINS "%s", problem);
@@ -58,7 +58,7 @@ bool tn_tuned_parse(const char *text, tn_tuned *tuned)
     return true;
 }
 
-/* The first 64 bits of an entry's name. */
+/* Returns the first 64 bits of an entry's name. */
 static uint64_t first_bits(const char *name)
 {
     char digits[17] = "";
@@ -66,8 +66,8 @@ static uint64_t first_bits(const char *name)
     return strtoull(digits, NULL, 16);
 }
 
-/* The names of the outcomes that there are, so that a problem without one costs no look at the
- * disk. With the lock held. */
+/* Adds to the list of existing measurements, which saves disk accesses for problems without one.
+ * The caller holds the lock. */
 static bool add_name(tn_dispatch *dispatch, uint64_t name)
 {
     if (dispatch->tuned_count == dispatch->tuned_capacity) {
@@ -91,8 +91,7 @@ static bool add_listed(void *user, const char *name)
     return added;
 }
 
-/* Not under the lock, since the store may tell the log. Names that two threads list are there
- * twice. */
+/* Called without the lock, since the store may log. Names that two threads list appear twice. */
 static void list_names(tenon_context *context, tn_dispatch *dispatch)
 {
     tn_mutex_lock(&dispatch->checked_lock);
@@ -100,19 +99,19 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
     tn_mutex_unlock(&dispatch->checked_lock);
     if (is_known)
         return;
-    const bool listed = tn_store_each(context->store, TN_STORE_TUNING, add_listed, dispatch);
+    const bool listed = tn_store_each(context->kept.store, TN_STORE_TUNING, add_listed, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
     dispatch->knows_tuned = true;
     dispatch->lists_tuned = listed;
     tn_mutex_unlock(&dispatch->checked_lock);
 }
 
-/* Most contexts have no outcomes at all, and then a plan should not have to wait for a key. */
+/* Quick check: most contexts have no measurements, and their plans should not wait for a key. */
 bool tn_tuning_has_any(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    if (dispatch == NULL || context->owner != NULL || context->store == NULL ||
-        context->measurements == TENON_MEASUREMENTS_NONE)
+    if (dispatch == NULL || context->owner != NULL || context->kept.store == NULL ||
+        context->policy.measurements == TENON_MEASUREMENTS_NONE)
         return false;
     list_names(context, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
@@ -138,7 +137,7 @@ static bool may_be_there(tenon_context *context, const char *key)
 static bool read_entry(tenon_context *context, const char *key, tn_tuned *tuned)
 {
     size_t size;
-    char *text = tn_store_get(context->store, TN_STORE_TUNING, key, &size);
+    char *text = tn_store_get(context->kept.store, TN_STORE_TUNING, key, &size);
     const bool found = text != NULL && tn_tuned_parse(text, tuned);
     free(text);
     return found;
@@ -174,7 +173,7 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
         return;
     }
     const int length = tn_tuned_text(tuned, text, sizeof text);
-    tn_store_put(context->store, TN_STORE_TUNING, key, text, (size_t)length);
+    tn_store_put(context->kept.store, TN_STORE_TUNING, key, text, (size_t)length);
     tn_store_name(TN_STORE_TUNING, key, name);
     tn_mutex_lock(&dispatch->checked_lock);
     add_name(dispatch, first_bits(name));
@@ -186,7 +185,7 @@ void tn_tuning_drop(tenon_context *context, const char *problem)
 {
     char *key = key_of(context, problem);
     if (key != NULL)
-        tn_store_remove(context->store, TN_STORE_TUNING, key);
+        tn_store_remove(context->kept.store, TN_STORE_TUNING, key);
     free(key);
 }
 
@@ -204,7 +203,8 @@ typedef struct listing {
     void *user;
 } listing;
 
-/* The problem's part of a key that is of this machine; false for any other. */
+/* Extracts the problem's part of a key if the key belongs to this machine; otherwise returns
+ * false. */
 static bool read_key(const listing *l, const char *key, char name[TN_TUNING_KEY_SIZE])
 {
     const char *end = strchr(key, '\n');
@@ -232,8 +232,8 @@ static void visit_entry(void *user, const char *key, const char *data, size_t si
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user)
 {
     listing l = {context, visit, user};
-    return context->store != NULL &&
-           tn_store_each_entry(context->store, TN_STORE_TUNING, visit_entry, &l);
+    return context->kept.store != NULL &&
+           tn_store_each_entry(context->kept.store, TN_STORE_TUNING, visit_entry, &l);
 }
 
 bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t count, uint32_t *out)
@@ -252,8 +252,9 @@ bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t c
     tn_solver_name(r->family, choices[best], tuned.solver);
     tn_call_text(r->call, tuned.call);
     tn_tuning_keep(r->context, r->family, r->problem, &tuned);
-    tn_log_send(&r->context->log, TENON_LOG_INFO, "measured %s: %.0f ns, the fastest of %u, for %s",
-                tuned.solver, tuned.nanoseconds, count, tuned.call);
+    tn_log_send(&r->context->reports.log, TENON_LOG_INFO,
+                "measured %s: %.0f ns, the fastest of %u, for %s", tuned.solver, tuned.nanoseconds,
+                count, tuned.call);
     *out = best;
     return true;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Behind what the text holds, as far as it has room. */
+/* Appends an operand, truncated to the room that is left. */
 static void add(char text[TN_REPEAT_SIZE], const char *name, const tenon_tensor *view)
 {
     char shape[160];
@@ -20,7 +20,7 @@ tenon_status tn_verbose_run(const tenon_plan *plan, tenon_stream *stream,
                             const char *scalars_text, const tenon_sync *sync)
 {
     char text[TN_REPEAT_SIZE] = "";
-    TN_TRY(tenon_stream_finish(stream)); /* what others have enqueued is not this call's time */
+    TN_TRY(tenon_stream_finish(stream)); /* excludes the time of work that was enqueued before */
     const uint64_t began = tn_now();
     TN_TRY(tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands, scalars,
                             sync));

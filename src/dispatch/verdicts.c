@@ -1,8 +1,8 @@
 #include "dispatch/verdicts.h"
 
-#include "runtime/gate.h"
-#include "runtime/identity.h"
-#include "runtime/running.h"
+#include "runtime/opencl/gate.h"
+#include "runtime/context/identity.h"
+#include "runtime/probe/crash_guard.h"
 
 #include <tenon/statistics.h>
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first line of a key: what it is of. */
+/* Size of the first line of a key, which names its subject. */
 #define TN_KEY_WORDS (TN_SOLVER_NAME_SIZE + TN_OPTIONS_SIZE + 16)
 
 static tn_checked_variant *verdicts_find(tn_dispatch *dispatch, const char *key)
@@ -22,7 +22,6 @@ static tn_checked_variant *verdicts_find(tn_dispatch *dispatch, const char *key)
     return NULL;
 }
 
-/* Whether it is known that a variant is wrong, or right on all of these paths. */
 bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, bool *right,
                        char why[256])
 {
@@ -38,7 +37,8 @@ bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, b
     return known != NULL;
 }
 
-/* With the lock held. Forgetting is harmless: the variant is checked again. */
+/* The caller holds the lock. If memory is short nothing is remembered, and the variant is checked
+ * again. */
 static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
 {
     if (dispatch->checked_count == dispatch->checked_capacity) {
@@ -71,8 +71,8 @@ void tn_verdict_remember(tn_dispatch *dispatch, const char *key, uint64_t paths,
     tn_mutex_unlock(&dispatch->checked_lock);
 }
 
-/* Reads a stored outcome: the paths that it holds for, and why the variant is wrong, or nothing.
- * Takes any text. */
+/* Parses a stored verdict: the paths for which it holds, and the reason if the variant is wrong.
+ * Accepts any text. */
 static bool read_outcome(const char *text, uint64_t *paths, bool *right, char why[256])
 {
     int is_right, length = 0;
@@ -84,13 +84,11 @@ static bool read_outcome(const char *text, uint64_t *paths, bool *right, char wh
     return true;
 }
 
-/* The name of a variant's outcome in the store; the caller frees it. */
 char *tn_verdict_name(const tenon_context *context, const char *key)
 {
     return tn_identity_key(context, "check %s", key);
 }
 
-/* What another process has found out is remembered like one's own. */
 void tn_verdict_recall_stored(tenon_context *context, const char *key)
 {
     size_t size;
@@ -98,7 +96,8 @@ void tn_verdict_recall_stored(tenon_context *context, const char *key)
     bool right;
     char why[256];
     char *name = tn_verdict_name(context, key);
-    char *text = name != NULL ? tn_store_get(context->store, TN_STORE_CHECK, name, &size) : NULL;
+    char *text =
+        name != NULL ? tn_store_get(context->kept.store, TN_STORE_CHECK, name, &size) : NULL;
     if (text != NULL && read_outcome(text, &paths, &right, why)) {
         tn_verdict_remember(tn_dispatch_of(context), key, paths, right, why);
         tn_count_only(context, TN_CHECKS_RECALLED, 1);
@@ -119,11 +118,11 @@ void tn_verdict_store(tenon_context *context, const char *key)
     tn_mutex_unlock(&dispatch->checked_lock);
     char *name = tn_verdict_name(context, key);
     if (name != NULL && known != NULL)
-        tn_store_put(context->store, TN_STORE_CHECK, name, text, strlen(text));
+        tn_store_put(context->kept.store, TN_STORE_CHECK, name, text, strlen(text));
     free(name);
 }
 
-/* Who is told of what is barred on a device. */
+/* Arguments for listing what is barred on a device. */
 typedef struct telling {
     tn_dispatch *dispatch;
     const char *identity;
@@ -131,8 +130,8 @@ typedef struct telling {
     void *user;
 } telling;
 
-/* What a key of this device is of, behind the word for its kind ("check", "trial"); false for any
- * other key. */
+/* Extracts the subject of a key of this device, after the word for its kind ("check", "trial").
+ * Returns false for any other key. */
 static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WORDS])
 {
     const char *end = strchr(key, '\n'), *blank = strchr(key, ' ');
@@ -142,7 +141,7 @@ static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WO
     return true;
 }
 
-/* What this context knows itself has been told by then. */
+/* Returns true if this context has a verdict, which has been reported by then. */
 static bool is_known(tn_dispatch *dispatch, const char *key)
 {
     tn_mutex_lock(&dispatch->checked_lock);
@@ -168,11 +167,11 @@ static void tell_mark(void *user, const char *key, const char *data, size_t size
     const telling *t = user;
     char subject[TN_KEY_WORDS], why[256];
     (void)size;
-    if (subject_of(t, key, subject) && tn_running_explain(data, why))
+    if (subject_of(t, key, subject) && tn_crash_guard_explain(data, why))
         t->barred(t->user, subject, why);
 }
 
-/* What this context has found. The callback must not be called under the lock. */
+/* Reports the verdicts of this context. The callback must not be called under the lock. */
 static void tell_own(tn_dispatch *dispatch, const telling *t)
 {
     for (uint32_t i = 0;; i++) {
@@ -202,13 +201,13 @@ TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred
                        context == NULL ? "context" : "barred");
     TN_TRY(tn_gate_check(caller));
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    telling t = {dispatch, context->identity, barred, user};
+    telling t = {dispatch, context->kept.identity, barred, user};
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     tell_own(dispatch, &t);
-    if (context->identity == NULL)
+    if (context->kept.identity == NULL)
         return TENON_OK;
-    tn_store_each_entry(context->store, TN_STORE_CHECK, tell_check, &t);
-    tn_store_each_entry(context->store, TN_STORE_RUNNING, tell_mark, &t);
+    tn_store_each_entry(context->kept.store, TN_STORE_CHECK, tell_check, &t);
+    tn_store_each_entry(context->kept.store, TN_STORE_RUNNING, tell_mark, &t);
     return TENON_OK;
 }

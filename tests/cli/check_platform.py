@@ -19,7 +19,7 @@ NAMES = re.compile(r"\b(pthread_\w+|_WIN32|__MINGW32__|__linux__|O_CLOEXEC|fopen
 COMPARED = re.compile(r"\bstr(?:n?cmp|n?casecmp|str)\([^;]*(?:platform_name|platform_version|vendor|info[.>-]+name)\b")
 CALLED = re.compile(r"\bcl(?:Enqueue|Create|Get|Set|Build|Retain|Release|Finish|Flush|Wait)\w+\(")
 # Where a system has its own header or file for what is Tenon's to name.
-SYSTEMS = {"include/tenon/export.h", "src/runtime/opencl.c"}
+SYSTEMS = {"include/tenon/export.h", "src/runtime/opencl/opencl.c"}
 
 
 def sources():
@@ -49,7 +49,7 @@ class Platform(unittest.TestCase):
     def test_the_library_compares_a_drivers_name_in_one_file(self):
         found = {name: len(places) for name, text in sources()
                  if name.startswith("src/") and (places := COMPARED.findall(text))}
-        self.assertEqual(found, {"src/runtime/device.c": 1})
+        self.assertEqual(found, {"src/runtime/opencl/device.c": 1})
 
     def test_only_the_runtime_calls_opencl(self):
         found = {name for name, text in sources() if name.startswith("src/") and CALLED.search(text)}

@@ -64,16 +64,35 @@ static inline test_random test_random_for(uint64_t stream)
     return random;
 }
 
-/* Runs a group of tests as cmocka does; returns how many failed. After a failed test the others run
- * in a new process, so that they find nothing of it. A test's own set-up and state are kept. */
-int test_run_group(const char *name, const struct CMUnitTest *tests, size_t count,
-                   CMFixtureFunction group_set_up, CMFixtureFunction group_tear_down);
-#undef cmocka_run_group_tests
-#define cmocka_run_group_tests(tests, group_set_up, group_tear_down)                               \
-    cmocka_run_group_tests_name(#tests, tests, group_set_up, group_tear_down)
-#undef cmocka_run_group_tests_name
-#define cmocka_run_group_tests_name(name, tests, group_set_up, group_tear_down)                    \
-    test_run_group(name, tests, sizeof(tests) / sizeof(tests)[0], group_set_up, group_tear_down)
+/* A test as it registers itself. `set_up` and `tear_down` may be NULL. */
+typedef struct test_entry {
+    const char *name;
+    void (*run)(void), (*set_up)(void), (*tear_down)(void);
+    int line; /* of its definition: tests run in this order */
+    struct test_entry *next;
+} test_entry;
+void test_register(test_entry *test);
+
+/* Defines a test: `TEST(name) { ... }`, in the source file that has the program's other tests.
+ * A constructor registers it before main. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test with a function that runs before it and one that runs after it, also where it has failed;
+ * each may be NULL. Where one fails, so does the test. */
+#define TEST_WITH(name, before, after)                                                             \
+    static void name(void);                                                                        \
+    __attribute__((constructor)) static void register_##name(void)                                 \
+    {                                                                                              \
+        static test_entry entry = {#name, name, before, after, __LINE__, NULL};                    \
+        test_register(&entry);                                                                     \
+    }                                                                                              \
+    static void name(void)
+
+/* Runs the tests of the program, those alone that match the pattern TENON_TEST_FILTER where it is
+ * set, and prints as cmocka does; returns how many failed. After a failed test the others run in a
+ * new process, so that they find nothing of it. A program without a function main has one that
+ * calls this. */
+int test_run_group(void);
 
 /* A test that is skipped has not failed. */
 void test_note_skip(void);

@@ -137,18 +137,14 @@ static void keep_while_running(bool is_destroyed)
     temporary_remove(folder);
 }
 
-static void what_is_kept_waits_for_what_runs(void **state)
+TEST(what_is_kept_waits_for_what_runs)
 {
-    (void)state;
     keep_while_running(true);
     keep_while_running(false);
 }
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_kept_waits_for_what_runs),
-    };
     driver_try("a binary that is asked for while a kernel runs", NULL, reduced);
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

@@ -6,7 +6,7 @@
 #include "driver.h"
 
 #include "ops/registry.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 enum { SIZE = 64 };
 
@@ -53,9 +53,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s has __builtin_prefetch, whatever the host says", path);
 }
 
-static void no_source_has_it_unasked(void **state)
+TEST(no_source_has_it_unasked)
 {
-    (void)state;
     assert_true(has_builtin(source));
     assert_true(has_builtin("#if __has_builtin(__builtin_prefetch)\n#endif\n"));
     assert_true(has_builtin("#if TENON_BUILTIN_PREFETCH\n#endif\n    __builtin_prefetch(p);\n"));
@@ -65,14 +64,13 @@ static void no_source_has_it_unasked(void **state)
 }
 
 /* Winograd's kernels, the only ones with the builtin, on a device that is taken for one without. */
-static void kernels_do_without_it(void **state)
+TEST(kernels_do_without_it)
 {
     static const char *const lines[] = {
         "conv/winograd2 x=f32:2x19x12x11 w=f32:35x19x3x3 y=f32:2x35x10x9",
         "conv/winograd4 x=f16:2x19x12x11 w=f16:35x19x3x3 y=f16:2x35x10x9"};
     tenon_context *context;
     tenon_stream *stream;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
     context->device.has_builtin_prefetch = false;
@@ -91,10 +89,6 @@ static void kernels_do_without_it(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_has_it_unasked),
-        cmocka_unit_test(kernels_do_without_it),
-    };
     driver_try("__builtin_prefetch", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

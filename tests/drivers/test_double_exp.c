@@ -5,8 +5,8 @@
 #include "driver.h"
 
 #include "ops/registry.h"
-#include "runtime/capability.h"
-#include "runtime/context.h"
+#include "runtime/probe/capability.h"
+#include "runtime/context/context.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -75,9 +75,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s calls exp(), not math_exp()", path);
 }
 
-static void no_source_calls_it(void **state)
+TEST(no_source_calls_it)
 {
-    (void)state;
     assert_true(calls_exp(source));
     assert_true(calls_exp("y = -exp(x);"));
     assert_false(calls_exp("y = math_exp(x) + math_exp_v(x);"));
@@ -116,9 +115,8 @@ static void run_lines(int form)
     tenon_context_release(context);
 }
 
-static void what_is_made_with_it_is_right(void **state)
+TEST(what_is_made_with_it_is_right)
 {
-    (void)state;
     if (!tn_context_has(test_context, TENON_CAPABILITY_F64))
         skip();
     run_lines(-1);
@@ -127,11 +125,7 @@ static void what_is_made_with_it_is_right(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_calls_it),
-        cmocka_unit_test(what_is_made_with_it_is_right),
-    };
     driver_try("fma of doubles rounds once", NULL, reduced_fma);
     driver_try("exp of doubles", NULL, reduced_exp);
-    return TEST_MAIN(tests);
+    return test_main();
 }

@@ -51,9 +51,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s stores halves as vectors, whether they are aligned or not", path);
 }
 
-static void no_source_stores_them_so(void **state)
+TEST(no_source_stores_them_so)
 {
-    (void)state;
     assert_true(stores_vectors(source));
     assert_true(stores_vectors("TENON_CAT(TENON_CAT(vstore_half, TENON_VW), _rte)(x, 0, p);"));
     assert_false(stores_vectors("vstore_half_rte(x, 0, p); vstore_half(x, 0, p);"));
@@ -61,14 +60,13 @@ static void no_source_stores_them_so(void **state)
 }
 
 /* alpha 0: the same zeros everywhere, at every place within a vector. */
-static void zeros_of_a_product_may_lie_anywhere(void **state)
+TEST(zeros_of_a_product_may_lie_anywhere)
 {
     enum { M = 3, N = 197, MOST = 33, SIZE = M * N + 2 * MOST };
     static uint16_t image[SIZE], got[SIZE];
     const int64_t whole[] = {SIZE}, sa[] = {M, 5}, sb[] = {5, N}, sd[] = {M, N};
     tenon_tensor all, a, b;
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    (void)state;
     params.epilogue.alpha = 0;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 1, whole, &all));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, sa, &a));
@@ -92,10 +90,6 @@ static void zeros_of_a_product_may_lie_anywhere(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_stores_them_so),
-        cmocka_unit_test(zeros_of_a_product_may_lie_anywhere),
-    };
     driver_try("vstore_half16 where halves alone are aligned", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

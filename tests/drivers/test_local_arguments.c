@@ -106,9 +106,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s: not TENON_INLINE, but takes __local memory: %.200s", path, found);
 }
 
-static void no_source_has_such_a_function(void **state)
+TEST(no_source_has_such_a_function)
 {
-    (void)state;
     assert_non_null(not_inlined("static void f(__local float *t, int n)\n{\n}\n"));
     assert_non_null(not_inlined("int x;\nfloat f(int n,\n    __local const float16 *t) {"));
     assert_non_null(not_inlined(source));
@@ -122,13 +121,12 @@ static void no_source_has_such_a_function(void **state)
 }
 
 /* Its panels of b lie in __local memory: integers, so that every bit must be right. */
-static void a_product_through_local_memory_is_exact(void **state)
+TEST(a_product_through_local_memory_is_exact)
 {
     enum { M = 37, N = 131, K = 401 };
     static float a[M * K], b[K * N], d[M * N];
     const int64_t sa[] = {M, K}, sb[] = {K, N}, sd[] = {M, N};
     tenon_tensor ta, tb, td;
-    (void)state;
     for (int i = 0; i < M * K; i++)
         a[i] = (float)(i % 7 - 3);
     for (int i = 0; i < K * N; i++)
@@ -158,10 +156,6 @@ static void a_product_through_local_memory_is_exact(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_has_such_a_function),
-        cmocka_unit_test(a_product_through_local_memory_is_exact),
-    };
     driver_try("a function that is not inlined reads its kernel's __local array", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

@@ -133,9 +133,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s: a loop stores structs into an array: %.60s", path, found);
 }
 
-static void no_source_does_so(void **state)
+TEST(no_source_does_so)
 {
-    (void)state;
     find_structs("", source);
     find_functions("", source);
     assert_true(has(&functions, "span_of", 7));
@@ -149,9 +148,6 @@ static void no_source_does_so(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_does_so),
-    };
     driver_try("structs stored into an array by a loop", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

@@ -42,13 +42,12 @@ static driver_outcome both_have_an_event(const driver *d)
 }
 
 /* What Tenon does. */
-static void mappings_end_by_an_event(void **state)
+TEST(mappings_end_by_an_event)
 {
     const int64_t shape[] = {BYTES};
     tenon_tensor view;
     void *pointer = NULL;
     cl_event event = NULL;
-    (void)state;
     if (!test_context->device.svm)
         skip();
     char *svm = clSVMAlloc(tenon_context_cl(test_context), CL_MEM_READ_WRITE, BYTES, 0);
@@ -67,8 +66,5 @@ int main(void)
     driver_try("shared virtual memory unmapped with an event, mapped without", NULL,
                the_end_has_an_event);
     driver_try("shared virtual memory mapped and unmapped with events", NULL, both_have_an_event);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mappings_end_by_an_event),
-    };
-    return TEST_MAIN(tests);
+    return test_main();
 }

@@ -115,11 +115,10 @@ static void *use(void *data)
     return NULL;
 }
 
-static void two_streams_do_not_disturb_each_other(void **state)
+TEST(two_streams_do_not_disturb_each_other)
 {
     pthread_t threads[THREADS];
     worker workers[THREADS];
-    (void)state;
     for (int t = 0; t < THREADS; t++) {
         workers[t] = (worker){.number = t};
         assert_int_equal(pthread_create(&threads[t], NULL, use, &workers[t]), 0);
@@ -132,10 +131,7 @@ static void two_streams_do_not_disturb_each_other(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_streams_do_not_disturb_each_other),
-    };
     driver_try("two threads run one program on PoCL's device basic", "basic", reduced_on_basic);
     driver_try("two threads run one program on this device", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

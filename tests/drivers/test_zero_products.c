@@ -51,9 +51,8 @@ static void look(const char *path, const char *text)
         fail_msg("%s: a product with 0, not zero_times(): %.60s", path, found);
 }
 
-static void no_source_does_so(void **state)
+TEST(no_source_does_so)
 {
-    (void)state;
     assert_non_null(multiplies_by_zero(source));
     assert_non_null(multiplies_by_zero("y += x * 0;"));
     assert_null(multiplies_by_zero("y += 10 * x + 1.0 * x + x * 0.5f + x * 0x7f;"));
@@ -62,9 +61,6 @@ static void no_source_does_so(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_source_does_so),
-    };
     driver_try("a product with a constant 0", NULL, reduced);
-    return TEST_MAIN(tests);
+    return test_main();
 }

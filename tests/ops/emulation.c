@@ -1,7 +1,7 @@
 #include "emulation.h"
 
 #include "dispatch/solver.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Each form of each solver, and the unit that it is. */
 static const struct unit {

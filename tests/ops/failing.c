@@ -41,15 +41,13 @@ static void assert_unchanged(void)
     assert_int_equal(sigismember(&blocked, SIGTERM), 0);
 }
 
-static void passes(void **state)
+TEST(passes)
 {
-    (void)state;
     assert_unchanged();
 }
 
-static void leaves_a_context(void **state)
+TEST(leaves_a_context)
 {
-    (void)state;
     assert_unchanged();
     assert_ok(tenon_context_create(NULL, &left));
     folder = temporary_make();
@@ -57,11 +55,10 @@ static void leaves_a_context(void **state)
     fail_msg("on purpose");
 }
 
-static void leaves_the_process_changed(void **state)
+TEST(leaves_the_process_changed)
 {
     struct rlimit limit;
     sigset_t blocked;
-    (void)state;
     assert_unchanged();
     setenv("TENON_TEST_LEFT", "1", 1);
     assert_int_equal(chdir("/"), 0);
@@ -76,55 +73,52 @@ static void leaves_the_process_changed(void **state)
     fail_msg("on purpose");
 }
 
-static void crashes(void **state)
+TEST(crashes)
 {
-    (void)state;
     assert_unchanged();
     raise(SIGSEGV);
 }
 
-static void skips(void **state)
+/* A test's own set-up runs before it, its tear-down after it. */
+static int state;
+
+static void give_state(void)
 {
-    (void)state;
-    assert_unchanged();
-    skip();
+    assert_int_equal(state++, 0);
 }
 
-/* A test's own set-up and tear-down share its state with it. */
-static int give_state(void **state)
+static void take_state(void)
 {
-    *state = &folder;
-    return 0;
+    assert_int_equal(state++, 2);
 }
 
-static int take_state(void **state)
+TEST_WITH(has_state, give_state, take_state)
 {
-    return *state == &folder ? 0 : -1;
-}
-
-static void has_state(void **state)
-{
-    assert_ptr_equal(*state, &folder);
+    assert_int_equal(state++, 1);
 }
 
 /* What is kept between tests that pass, or are skipped, stays. */
 static int count;
 
-static void counts_one(void **state)
+TEST(counts_one)
 {
-    (void)state;
     count++;
 }
 
-static void counts_two(void **state)
+TEST(skips)
 {
-    (void)state;
+    assert_unchanged();
+    skip();
+}
+
+TEST(counts_two)
+{
+    assert_int_equal(state, 3);
     assert_int_equal(++count, 2);
 }
 
-static void fails_at_the_end(void **state)
+TEST(fails_at_the_end)
 {
-    (void)state;
     assert_int_equal(count, 2);
     folder = temporary_make();
     printf("left %s\n", folder);
@@ -133,16 +127,5 @@ static void fails_at_the_end(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(passes),
-        cmocka_unit_test(leaves_a_context),
-        cmocka_unit_test(leaves_the_process_changed),
-        cmocka_unit_test(crashes),
-        cmocka_unit_test_setup_teardown(has_state, give_state, take_state),
-        cmocka_unit_test(counts_one),
-        cmocka_unit_test(skips),
-        cmocka_unit_test(counts_two),
-        cmocka_unit_test(fails_at_the_end),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

@@ -439,6 +439,8 @@ void test_refuse(const test_refusal *refusals, size_t count)
     for (size_t i = 0; i < count; i++) {
         test_fixture f;
         test_begin_line(&f, refusals[i].line, TENON_DTYPE_F32);
-        test_refuse_fixture(&f, refusals[i].status, refusals[i].text);
+        test_refuse_fixture(
+            &f, refusals[i].status != TENON_OK ? refusals[i].status : TENON_ERROR_INVALID_ARGUMENT,
+            refusals[i].text);
     }
 }

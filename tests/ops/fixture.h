@@ -127,9 +127,8 @@ void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
 /* Calls that must be refused, with a message that has `text` and their outputs untouched: in words,
  * which may name a solver, or a fixture that is begun, which is released. */
 typedef struct test_refusal {
-    const char *line;
-    tenon_status status;
-    const char *text;
+    const char *line, *text;
+    tenon_status status; /* TENON_OK, which is 0, stands for TENON_ERROR_INVALID_ARGUMENT */
 } test_refusal;
 #define TEST_REFUSE(refusals) test_refuse(refusals, sizeof(refusals) / sizeof *(refusals))
 void test_refuse(const test_refusal *refusals, size_t count);

@@ -1,7 +1,7 @@
 #include "kept.h"
 
 #include "common/processor.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,8 +1,8 @@
 #include "support.h"
 
 #include "ops/registry.h"
-#include "runtime/context.h"
-#include "runtime/validation.h"
+#include "runtime/context/context.h"
+#include "runtime/context/validation.h"
 
 static tenon_context *context_with(uint64_t bytes)
 {

@@ -1,8 +1,8 @@
 #include "quick.h"
 
 #include "dispatch/plan.h"
-#include "runtime/context.h"
-#include "runtime/context_create.h"
+#include "runtime/context/context.h"
+#include "runtime/context/context_create.h"
 
 #include <sys/stat.h>
 

@@ -5,7 +5,7 @@
 
 #include "dispatch/plan.h"
 #include "ops/common/stores.h"
-#include "runtime/stream.h"
+#include "runtime/queue/stream.h"
 
 static tn_case last_call;
 /* Whether a call is a subject's, which the quick set may leave out, and whether it was. */

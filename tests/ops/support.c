@@ -137,6 +137,14 @@ void test_assert_refused(tenon_status got, tenon_status status, const char *oper
     _fail(file, line);
 }
 
+void test_assert_invalid(tenon_status got, const char *argument, const char *call, const char *file,
+                         int line)
+{
+    char operation[128];
+    snprintf(operation, sizeof operation, "%.*s", (int)strcspn(call, "("), call);
+    test_assert_refused(got, TENON_ERROR_INVALID_ARGUMENT, operation, argument, call, file, line);
+}
+
 const char *test_layout_string(test_layout layout)
 {
     static const char *const names[TEST_LAYOUTS] = {"rows", "columns", "rows with pitch",
@@ -378,21 +386,13 @@ void test_fill(test_tensor *tensor, test_judge judge, test_random *random)
         test_fill_reals(tensor, random);
 }
 
-static int run_group(const char *name, const struct CMUnitTest *tests, size_t count)
-{
-    const char *filter = getenv("TENON_TEST_FILTER"); /* a pattern of tests' names */
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
-    return test_run_group(name, tests, count, NULL, NULL);
-}
-
-int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
+int test_main(void)
 {
     int failed = open_device();
     test_seed();
     if (failed != 0)
         return failed;
-    failed = run_group(name, tests, count);
+    failed = test_run_group();
     tally_print();
     emulation_print();
     quick_print();
@@ -400,12 +400,12 @@ int test_main(const char *name, const struct CMUnitTest *tests, size_t count)
     return failed;
 }
 
-int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t count)
+int test_main_alone(void)
 {
     const int failed = open_device();
     test_seed();
     close_device();
     test_context = NULL;
     test_stream = NULL;
-    return failed != 0 ? failed : run_group(name, tests, count);
+    return failed != 0 ? failed : test_run_group();
 }

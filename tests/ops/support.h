@@ -22,14 +22,13 @@
 extern tenon_context *test_context;
 extern tenon_stream *test_stream;
 
-/* Runs a group of tests on the default device (TENON_DEVICE has its say) and returns what main
- * returns: TEST_SKIPPED where there is no device. */
-#define TEST_MAIN(tests) test_main(#tests, tests, sizeof(tests) / sizeof(tests)[0])
-int test_main(const char *name, const struct CMUnitTest *tests, size_t count);
+/* Runs the tests of the program on the default device, or on that of TENON_DEVICE, and returns what
+ * main returns: TEST_SKIPPED where there is no device. A program without a function main has one
+ * that calls this. */
+int test_main(void);
 
 /* The same without test_context: the process has the contexts that its tests make, and no other. */
-#define TEST_MAIN_ALONE(tests) test_main_alone(#tests, tests, sizeof(tests) / sizeof(tests)[0])
-int test_main_alone(const char *name, const struct CMUnitTest *tests, size_t count);
+int test_main_alone(void);
 
 bool test_has(tenon_capability capability);
 
@@ -66,6 +65,13 @@ tenon_dtype test_float_type(uint32_t number);
     test_assert_refused((call), (status), (operation), (argument), #call, __FILE__, __LINE__)
 void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
                          const char *argument, const char *call, const char *file, int line);
+
+/* A call that is refused with TENON_ERROR_INVALID_ARGUMENT. The operation is the function called.
+ */
+#define assert_invalid(call, argument)                                                             \
+    test_assert_invalid((call), (argument), #call, __FILE__, __LINE__)
+void test_assert_invalid(tenon_status got, const char *argument, const char *call, const char *file,
+                         int line);
 
 /* How a tensor's last two dimensions lie. */
 typedef enum test_layout {

@@ -4,7 +4,7 @@
 #include "fixture.h"
 
 #include "ops/activation/internal.h"
-#include "runtime/capability.h"
+#include "runtime/probe/capability.h"
 #include "ops/registry.h"
 
 #include <math.h>
@@ -59,14 +59,13 @@ static bool takes_turn(size_t activation, tenon_dtype dtype)
     return (dtype == TENON_DTYPE_F16) == (activation % 2 == 0);
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double values[] = {
         0,      -0.0, 1,    -1,   NAN,   INFINITY, -INFINITY, 0x1p-126, -0x1p-126, 1e-30,
         -1e-30, 0.5,  -0.5, 6,    5.999, 6.001,    88,        -88,      89,        -89,
         104,    -104, 710,  -710, 1e30,  -1e30,    3e38,      -3e38,    1e-4,      -1e-4};
     const int64_t count = sizeof values / sizeof *values;
-    (void)state;
     for (size_t a = 0; a < ACTIVATIONS; a++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             test_fixture f;
@@ -80,7 +79,7 @@ static void special_values(void **state)
 }
 
 /* By the header's formulas, not by the reference. */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[] = {-2, -0.5, 0, 0.5, 3, 8};
     static const struct {
@@ -100,7 +99,6 @@ static void known_values(void **state)
     };
     const int64_t shape[] = {6};
     tenon_tensor tensor;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tensor));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
@@ -119,7 +117,7 @@ static void known_values(void **state)
 }
 
 /* Of the functions that are not exact: values at -2, -0.5, 0.5 and 3 that a calculator gave. */
-static void known_curves(void **state)
+TEST(known_curves)
 {
     static const float x[] = {-2, -0.5, 0.5, 3};
     static const struct {
@@ -143,7 +141,6 @@ static void known_curves(void **state)
     };
     const int64_t shape[] = {4};
     tenon_tensor tensor;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tensor));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
@@ -162,10 +159,9 @@ static void known_curves(void **state)
 
 /* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal
  * numbers among them: the functions' ranges join somewhere in between. */
-static void number_line(void **state)
+TEST(number_line)
 {
     const int64_t count = ((int64_t)1 << 32) / 8191;
-    (void)state;
     for (size_t a = RUN_TIME_KINDS; a < ACTIVATIONS; a++) {
         test_fixture f;
         begin(&f, &activations[a], TENON_DTYPE_F32, count);
@@ -180,13 +176,12 @@ static void number_line(void **state)
 }
 
 /* Arguments reach to where exp() has its tail. */
-static void tails_are_checked(void **state)
+TEST(tails_are_checked)
 {
     const int64_t count = 512; /* some 85 are far: no seed has 5 */
     test_random random = test_random_for(401);
     test_fixture f;
     int far = 0;
-    (void)state;
     begin(&f, &activations[RUN_TIME_KINDS], TENON_DTYPE_F32, count);
     test_fill_inputs(&f, TEST_BOUND, &random);
     for (int64_t i = 0; i < count; i++) {
@@ -200,13 +195,12 @@ static void tails_are_checked(void **state)
 
 /* Doubles by the exp() that drivers are given whose own is off: along all that does not overflow,
  * and from one end of the numbers to the other. */
-static void own_exp(void **state)
+TEST(own_exp)
 {
     static const tenon_activation with_exp[] = {{.kind = TENON_ACTIVATION_EXP},
                                                 {.kind = TENON_ACTIVATION_SIGMOID}};
     const int form = tn_capability_form(test_context, TENON_CAPABILITY_F64);
     const int64_t count = 20011;
-    (void)state;
     if (form < 0)
         skip();
     tn_capability_set(test_context, TENON_CAPABILITY_F64, 1);
@@ -226,7 +220,7 @@ static void own_exp(void **state)
 }
 
 /* Views that are contiguous in one order are served as rows are, whichever order it is. */
-static void contiguous_in_any_order(void **state)
+TEST(contiguous_in_any_order)
 {
     static const struct {
         test_layout x, y;
@@ -236,7 +230,6 @@ static void contiguous_in_any_order(void **state)
                  {TEST_COL, TEST_ROW, "activation/strided"},
                  {TEST_COL_PITCH, TEST_COL_PITCH, "activation/strided"}};
     const int64_t shape[] = {7, 5, 3};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const tenon_tensor x = test_view(TENON_DTYPE_F32, cases[i].x, false, 3, shape, 0),
                            y = test_view(TENON_DTYPE_F32, cases[i].y, false, 3, shape, 0);
@@ -245,18 +238,4 @@ static void contiguous_in_any_order(void **state)
         assert_contains(plan->name, cases[i].solver);
         tenon_plan_release(plan);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(known_curves),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(number_line),
-        cmocka_unit_test(tails_are_checked),
-        cmocka_unit_test(own_exp),
-        cmocka_unit_test(contiguous_in_any_order),
-    };
-    return TEST_MAIN(tests);
 }

@@ -42,7 +42,7 @@ static bool takes_turn(size_t activation, tenon_dtype dtype)
     return (dtype == TENON_DTYPE_F16) == (activation % 2 == 0);
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double values[] = {
         0,    -0.0, 1,    -1,  NAN, INFINITY, -INFINITY, 0x1p-126, -0x1p-126, 1e-30, -1e-30, 0.5,
@@ -50,7 +50,6 @@ static void special_values(void **state)
         12,   -12,  40,   -40, 88,  -88,      104,       -104,     710,       -710,  1e30,   -1e30};
     static const double gradients[] = {1, -3, 0.5, 0.01};
     const int64_t count = sizeof values / sizeof *values, many = 4;
-    (void)state;
     for (size_t a = 0; a < ACTIVATIONS; a++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             test_fixture f;
@@ -66,7 +65,7 @@ static void special_values(void **state)
 }
 
 /* By the header's conventions, not by the reference: dy is 2, and NaN at the last, x being -8. */
-static void kinks(void **state)
+TEST(kinks)
 {
     static const float x[] = {-3, -1, 0, 1, 3, 6, -8};
     static const float dy[] = {2, 2, 2, 2, 2, 2, NAN};
@@ -87,7 +86,6 @@ static void kinks(void **state)
     };
     const int64_t shape[] = {7};
     tenon_tensor at, gradient;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &at));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &gradient));
     assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &at, NULL));
@@ -110,10 +108,9 @@ static void kinks(void **state)
 }
 
 /* Between the kinks, which lie at whole numbers, -2.5, 2.5 and 1.1. */
-static void finite_differences(void **state)
+TEST(finite_differences)
 {
     const double h = 1e-5;
-    (void)state;
     for (size_t a = 0; a < ACTIVATIONS; a++)
         for (int i = 0; i < 86; i++) {
             const double x = -9.03 + 0.211 * i;
@@ -129,14 +126,13 @@ static void finite_differences(void **state)
 }
 
 /* Past several work-items' share, planned once and run twice. */
-static void planned(void **state)
+TEST(planned)
 {
     test_random random = test_random_for(424);
     const tenon_activation activation = {TENON_ACTIVATION_HARD_TANH, 0, -1, 1.1};
     const int64_t count = 100003;
     test_fixture f;
     tenon_plan *plan;
-    (void)state;
     begin(&f, &activation, TENON_DTYPE_F32, count);
     test_fill_plainly(&f, TEST_BOUND, 1, &random);
     tenon_memory memories[ACTIVATION_VIEWS];
@@ -165,11 +161,10 @@ static void planned(void **state)
 
 /* What a device may make of factors below the normal numbers: zeros, and of an infinity times such
  * a one NaN. */
-static void flushed_factors(void **state)
+TEST(flushed_factors)
 {
     const tenon_activation gelu = {.kind = TENON_ACTIVATION_GELU_TANH},
                            sigmoid = {.kind = TENON_ACTIVATION_SIGMOID};
-    (void)state;
     for (int i = 0; i < 256; i++) {
         const double x = -12 + i / 64.0;
         if (exp(1.5957691216057308 * (x + 0.044715 * x * x * x)) < (double)FLT_MIN)
@@ -181,14 +176,4 @@ static void flushed_factors(void **state)
                near = tn_activation_gradient_reference(&sigmoid, TENON_DTYPE_F32, -5, infinity);
     assert_true(tn_within((double)NAN, far) && tn_within(infinity, far));
     assert_true(!tn_within((double)NAN, near) && tn_within(infinity, near));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(finite_differences), cmocka_unit_test(kinks),
-        cmocka_unit_test(special_values),     cmocka_unit_test(planned),
-        cmocka_unit_test(flushed_factors),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,7 +6,7 @@
 #include "check/case.h"
 #include "ops/common/gpu.h"
 #include "ops/registry.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 static void run_example(tenon_stream *stream, const char *line, tenon_dtype dtype)
 {
@@ -55,11 +55,10 @@ static void end(tenon_stream *stream, tenon_context *context)
     tenon_context_release(context);
 }
 
-static void every_example(void **state)
+TEST(every_example)
 {
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    (void)state;
     for (uint32_t i = 0; i < tn_operation_count; i++)
         for (const char *const *e = tn_operations[i]->examples;
              is_bound_by_memory(tn_operations[i]) && *e != NULL; e++)
@@ -70,7 +69,7 @@ static void every_example(void **state)
 
 /* Vectors that are aligned and such that are not, and of 16-bit elements; teams that keep a row and
  * such that do not; rows, and not their elements, side by side. */
-static void edges(void **state)
+TEST(edges)
 {
     static const char *const lines[] = {
         "activation x=f16:1024 y=f16:1024 activation=relu",
@@ -92,7 +91,6 @@ static void edges(void **state)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    (void)state;
     for (const char *const *line = lines; *line != NULL; line++)
         run_example(stream, *line, TENON_DTYPE_F32);
     end(stream, context);
@@ -115,7 +113,7 @@ static const char sgd[] =
 /* Tensors that are large enough for work-items to have several vectors on their way: with pieces
  * and vectors that are not full, rows of which some are aligned, operands that repeat, and outputs
  * in their inputs' place. */
-static void streams(void **state)
+TEST(streams)
 {
     static const char *const lines[] = {
         "elementwise a=f32:140003 b=f32:140003 d=@b kind=divide",
@@ -140,7 +138,6 @@ static void streams(void **state)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    (void)state;
     for (const char *const *line = lines; *line != NULL; line++)
         run_example(stream, *line, TENON_DTYPE_F32);
     end(stream, context);
@@ -148,7 +145,7 @@ static void streams(void **state)
 
 /* What is compiled for Intel's GPUs alone: divisions of 64 bits and addresses that are computed
  * anew, kernels of few dimensions and of many, products whose edges are read by way of strides. */
-static void as_intel(void **state)
+TEST(as_intel)
 {
     static const char *const lines[] = {
         "norm/split x=f32:3x19x7x5 y=f32:3x19x7x5 kind=batch",
@@ -165,7 +162,6 @@ static void as_intel(void **state)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin_as(&context, tn_device_kind_named("xe_lp"), 8);
-    (void)state;
     for (const char *const *line = lines; *line != NULL; line++)
         run_example(stream, *line, TENON_DTYPE_F32);
     end(stream, context);
@@ -181,10 +177,9 @@ static void assert_cut(const tenon_context *context, int64_t length, int64_t lin
 }
 
 /* An H200's streams: how many work-items share a piece of lines. */
-static void shares(void **state)
+TEST(shares)
 {
     static tenon_context context;
-    (void)state;
     context.device.info.max_work_group = 1024;
     context.device.model = (tn_model){tn_device_kind_named("sm_90"), 132, 0};
     assert_cut(&context, 1 << 26, 1, 256);
@@ -196,12 +191,4 @@ static void shares(void **state)
     assert_int_equal(tn_gpu_group(&context, 1 << 24), 256);
     assert_int_equal(tn_gpu_group(&context, 132 * 128), 128);
     assert_int_equal(tn_gpu_group(&context, 100), 64);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_example), cmocka_unit_test(edges),
-                                       cmocka_unit_test(streams), cmocka_unit_test(as_intel),
-                                       cmocka_unit_test(shares)};
-    return TEST_MAIN(tests);
 }

@@ -46,12 +46,11 @@ static void reserved_memory(tenon_tensor *view)
     view->memory.reserved = 5;
 }
 
-static void malformed_views(void **state)
+TEST(malformed_views)
 {
     static void (*const spoilers[])(tenon_tensor *) = {
         no_type,          wrong_rank, negative_size,  negative_stride,
         overflowing_size, odd_offset, no_such_memory, reserved_memory};
-    (void)state;
     for (size_t i = 0; i < sizeof spoilers / sizeof *spoilers; i++)
         spoil_views(spoilers[i], TENON_ERROR_INVALID_ARGUMENT, true);
     assert_contains(tenon_last_error(), "memory: reserved is 5, must be 0");
@@ -79,11 +78,10 @@ static bool is_integer(tenon_dtype dtype)
 }
 
 /* A type of which there is no implementation, in one output or in all operands. */
-static void unsupported_types(void **state)
+TEST(unsupported_types)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8, TENON_DTYPE_I32,
                                         TENON_DTYPE_F8_E4M3, TENON_DTYPE_F8_E5M2};
-    (void)state;
     for (size_t i = 0; i < tn_operation_count; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             const tn_operation *op = tn_operations[i];
@@ -110,18 +108,16 @@ static void null_buffer(tenon_tensor *view)
     view->memory.u.buffer = NULL;
 }
 
-static void views_past_their_buffer(void **state)
+TEST(views_past_their_buffer)
 {
-    (void)state;
     spoil_views(past_the_buffer, TENON_ERROR_INVALID_ARGUMENT, true);
     spoil_views(one_row_too_long, TENON_ERROR_INVALID_ARGUMENT, true);
     spoil_views(null_buffer, TENON_ERROR_INVALID_ARGUMENT, true);
 }
 
 /* A plan may go without memory; a call may not. */
-static void missing_memory(void **state)
+TEST(missing_memory)
 {
-    (void)state;
     for (size_t i = 0; i < tn_operation_count; i++)
         for (uint32_t a = 0; a < tn_operations[i]->operand_count; a++) {
             offer o;
@@ -147,17 +143,15 @@ static void interleaved(tenon_tensor *view)
     view->stride[1] = 1;
 }
 
-static void outputs_that_overlap_themselves(void **state)
+TEST(outputs_that_overlap_themselves)
 {
-    (void)state;
     spoil_views(repeated, TENON_ERROR_INVALID_ARGUMENT, false);
     spoil_views(interleaved, TENON_ERROR_INVALID_ARGUMENT, false);
 }
 
 /* Every input moved onto the output's memory, one element off; and seen through a sub-buffer. */
-static void outputs_that_overlap_inputs(void **state)
+TEST(outputs_that_overlap_inputs)
 {
-    (void)state;
     for (size_t i = 0; i < tn_operation_count; i++)
         for (uint32_t a = 0; a < tn_operations[i]->operand_count; a++) {
             offer o;
@@ -195,9 +189,8 @@ static bool has_sizes_to_match(const tn_operation *op)
 }
 
 /* Another size in the last dimension of each operand, where there is another to match. */
-static void sizes_that_do_not_match(void **state)
+TEST(sizes_that_do_not_match)
 {
-    (void)state;
     for (size_t i = 0; i < tn_operation_count; i++)
         for (uint32_t a = 0;
              has_sizes_to_match(tn_operations[i]) && a < tn_operations[i]->operand_count; a++) {
@@ -223,11 +216,10 @@ static void sizes_that_do_not_match(void **state)
         }
 }
 
-static void buffers_of_another_context(void **state)
+TEST(buffers_of_another_context)
 {
     tenon_context *other;
     tenon_memory memory;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &other));
     assert_ok(tenon_memory_create(other, 16384, &memory));
     for (size_t i = 0; i < tn_operation_count; i++)
@@ -244,30 +236,13 @@ static void buffers_of_another_context(void **state)
 }
 
 /* A batch-invariant product wants d's columns contiguous. */
-static void batch_invariance_wants_rows(void **state)
+TEST(batch_invariance_wants_rows)
 {
     offer o;
-    (void)state;
     prepare(&o, &tn_operation_gemm);
     o.params.gemm.flags = TENON_GEMM_BATCH_INVARIANT;
     o.views[4].stride[0] = 1;
     o.views[4].stride[1] = 4;
     refuse(&o, TENON_ERROR_UNSUPPORTED, "d");
     dismiss(&o);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_views),
-        cmocka_unit_test(unsupported_types),
-        cmocka_unit_test(views_past_their_buffer),
-        cmocka_unit_test(missing_memory),
-        cmocka_unit_test(outputs_that_overlap_themselves),
-        cmocka_unit_test(outputs_that_overlap_inputs),
-        cmocka_unit_test(sizes_that_do_not_match),
-        cmocka_unit_test(buffers_of_another_context),
-        cmocka_unit_test(batch_invariance_wants_rows),
-    };
-    return TEST_MAIN(tests);
 }

@@ -135,19 +135,17 @@ static const tenon_dtype *blas_types(void)
     return test_has(TENON_CAPABILITY_F64) ? types : without_f64;
 }
 
-static void products(void **state)
+TEST(products)
 {
     test_random random = test_random_for(501);
-    (void)state;
     for (int i = 0; i < 150; i++)
         for (const tenon_dtype *type = blas_types(); *type != 0; type++)
             check_gemm(*type, &random);
 }
 
-static void vectors(void **state)
+TEST(vectors)
 {
     test_random random = test_random_for(502);
-    (void)state;
     for (int i = 0; i < 150; i++)
         for (const tenon_dtype *type = blas_types(); *type != 0; type++)
             check_gemv(*type, &random);
@@ -155,12 +153,11 @@ static void vectors(void **state)
 
 /* Without a column y stays as it is, and without a K c is multiplied by beta, as in the reference
  * BLAS. */
-static void empty_sums(void **state)
+TEST(empty_sums)
 {
     float values[] = {3, NAN};
     const int64_t shape[] = {2};
     tenon_tensor y, a;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &a));
     const cl_mem buffer = y.memory.u.buffer, other = a.memory.u.buffer;
@@ -181,7 +178,7 @@ static void empty_sums(void **state)
 }
 
 /* Arguments that BLAS forbids; c stays as it was. */
-static void wrong_arguments(void **state)
+TEST(wrong_arguments)
 {
     static const struct {
         const char *argument;
@@ -204,7 +201,6 @@ static void wrong_arguments(void **state)
         {"", 101, 111, 111, 4, SIZE_MAX / 2, 4, 4, SIZE_MAX / 2, SIZE_MAX / 2, 0},
     };
     test_fixture f;
-    (void)state;
     test_begin_line(&f, "gemm a=f32:6x6 b=f32:6x6 d=f32:6x6", TENON_DTYPE_F32);
     test_make(&f);
     test_upload_all(&f);
@@ -212,41 +208,30 @@ static void wrong_arguments(void **state)
     cl_mem mb = f.operands[GEMM_B].view.memory.u.buffer;
     cl_mem mc = f.operands[GEMM_D].view.memory.u.buffer;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_refused(tenon_sgemm(test_stream, (tenon_blas_layout)cases[i].layout,
+        assert_invalid(tenon_sgemm(test_stream, (tenon_blas_layout)cases[i].layout,
                                    (tenon_blas_transpose)cases[i].ta,
                                    (tenon_blas_transpose)cases[i].tb, cases[i].m, cases[i].n,
                                    cases[i].k, 1, ma, cases[i].a_offset, cases[i].a_ld, mb, 0,
                                    cases[i].b_ld, 1, mc, 0, cases[i].c_ld, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", cases[i].argument);
-    assert_refused(tenon_sgemm(NULL, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                       cases[i].argument);
+    assert_invalid(tenon_sgemm(NULL, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 1, 1, 1, 1, ma, 0, 1, mb, 0, 1, 0, mc, 0, 1,
                                NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "stream");
-    assert_refused(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                   "stream");
+    assert_invalid(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 1, 1, 1, 1, NULL, 0, 1, mb, 0, 1, 0, mc, 0,
                                1, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "a:");
-    assert_refused(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
+                   "a:");
+    assert_invalid(tenon_sgemm(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE,
                                TENON_BLAS_NO_TRANSPOSE, 4, 4, 4, 1, ma, 0, 4, mc, 0, 4, 0, mc, 0, 4,
                                NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemm", "overlaps");
-    assert_refused(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
+                   "overlaps");
+    assert_invalid(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
                                ma, 0, 2, mb, 0, 0, 0, mc, 0, 1, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_sgemv", "x_inc");
-    assert_refused(tenon_dgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
+                   "x_inc");
+    assert_invalid(tenon_dgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 2, 1,
                                ma, 0, 2, mb, 0, 1, 0, mc, 0, 0, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_dgemv", "y_inc");
+                   "y_inc");
     assert_untouched(&f.operands[GEMM_D]);
     test_release(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(empty_sums),
-        cmocka_unit_test(wrong_arguments),
-    };
-    return TEST_MAIN(tests);
 }

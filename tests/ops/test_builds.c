@@ -36,7 +36,7 @@ static tenon_context *make_logged_context(logged *log, uint32_t level)
     return log->context;
 }
 
-static void failed_builds_show_their_log(void **state)
+TEST(failed_builds_show_their_log)
 {
     logged log = {0};
     tenon_context *context = make_logged_context(&log, 0);
@@ -46,7 +46,6 @@ static void failed_builds_show_their_log(void **state)
                               .kernel = "fill",
                               .dimensions = 1,
                               .global = {1}};
-    (void)state;
     assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_BUILD_FAILED);
     assert_contains(tenon_last_error(), "tensor/fill");
     assert_contains(tenon_last_error(), "oops");
@@ -60,7 +59,7 @@ static void failed_builds_show_their_log(void **state)
     tenon_context_release(context);
 }
 
-static void unknown_kernels_are_refused(void **state)
+TEST(unknown_kernels_are_refused)
 {
     tn_recording recording = {.context = test_context};
     tn_launch launch = {.source = "tensor/nothing",
@@ -68,7 +67,6 @@ static void unknown_kernels_are_refused(void **state)
                         .kernel = "fill",
                         .dimensions = 1,
                         .global = {1}};
-    (void)state;
     assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_UNSUPPORTED);
     assert_contains(tenon_last_error(), "tensor/nothing");
     launch.source = "tensor/fill";
@@ -109,7 +107,7 @@ static tenon_status check_by_name(tenon_stream *stream, const tn_problem *proble
     return TENON_OK;
 }
 
-static void wrong_solvers_are_barred(void **state)
+TEST(wrong_solvers_are_barred)
 {
     static const tn_solver *const both[] = {&wrong_solver, &right_solver};
     const tn_family mixed = {.name = "fake",
@@ -125,7 +123,6 @@ static void wrong_solvers_are_barred(void **state)
     logged log = {0};
     tenon_context *context = make_logged_context(&log, 0);
     tn_choice choice;
-    (void)state;
     checks = 0;
     context->device.miscompiles_at_random = false; /* which would be asked for code more often */
     assert_ok(tn_select(&(tn_request){"tenon_fake", context, &mixed, &open, NULL}, &choice));
@@ -145,12 +142,11 @@ static void wrong_solvers_are_barred(void **state)
     tenon_context_release(context);
 }
 
-static void the_log_follows_its_level(void **state)
+TEST(the_log_follows_its_level)
 {
     logged quiet = {0}, chatty = {0};
     tenon_context *contexts[] = {make_logged_context(&quiet, TENON_LOG_WARNING),
                                  make_logged_context(&chatty, TENON_LOG_DEBUG)};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         tenon_tensor x = make_tensor(contexts[i], 10);
         tenon_stream *stream;
@@ -227,23 +223,10 @@ static void assert_built(bool driver_has_a_lock, bool wrong, int builds, int mos
     tenon_context_release(context);
 }
 
-static void programs_of_a_call_are_built_side_by_side(void **state)
+TEST(programs_of_a_call_are_built_side_by_side)
 {
-    (void)state;
     assert_built(true, false, 3, 1);
     assert_built(false, false, 3, 3);
     assert_built(false, true, 4, 3); /* what has failed fails where it is asked for */
     assert_contains(tenon_last_error(), "oops");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_of_a_call_are_built_side_by_side),
-        cmocka_unit_test(failed_builds_show_their_log),
-        cmocka_unit_test(unknown_kernels_are_refused),
-        cmocka_unit_test(wrong_solvers_are_barred),
-        cmocka_unit_test(the_log_follows_its_level),
-    };
-    return TEST_MAIN(tests);
 }

@@ -10,12 +10,11 @@
 #include "dispatch/state.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
-#include "runtime/validation.h"
+#include "runtime/context/validation.h"
 
 /* Of each type that an example may have. */
-static void examples_read_back(void **state)
+TEST(examples_read_back)
 {
-    (void)state;
     for (uint32_t i = 0; i < tn_operation_count; i++)
         for (const char *const *e = tn_operations[i]->examples; *e != NULL; e++)
             for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_BF16; type++) {
@@ -35,9 +34,8 @@ static void examples_read_back(void **state)
 }
 
 /* What every user of an operation counts on. */
-static void every_family_has_an_operation(void **state)
+TEST(every_family_has_an_operation)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_operation *op = tn_operation_of_family(tn_family_at(i));
         if (op == NULL)
@@ -52,7 +50,7 @@ static void every_family_has_an_operation(void **state)
     }
 }
 
-static void malformed_lines(void **state)
+TEST(malformed_lines)
 {
     static const char *const lines[][2] = {
         {"", "SOLVER"},
@@ -88,7 +86,6 @@ static void malformed_lines(void **state)
         {"gemm --seed", "--seed"},
         {"gemm --seed x", "--seed"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         tn_case c;
         assert_refused(tn_case_parse_line(lines[i][0], TENON_DTYPE_INVALID, &c),
@@ -105,10 +102,9 @@ static tn_case_result run(const char *line)
     return result;
 }
 
-static void right_results(void **state)
+TEST(right_results)
 {
     tn_case_result result = run("gemm/plain a=T:3x5 b=T:5x4 c=@d d=T:3x4/5,1+2 beta=2 --seed 7");
-    (void)state;
     assert_true(result.served && result.right && result.error_over_bound > 0);
     assert_string_equal(result.solver, "gemm/plain");
     result = run("gemm/plain a=T:3x5 b=T:5x4 d=T:3x4 --integers");
@@ -156,13 +152,12 @@ static tenon_status write_input(tenon_stream *stream, const void *params,
                : status;
 }
 
-static void wrong_results(void **state)
+TEST(wrong_results)
 {
     static const char line[] = "elementwise a=f32:4x5/7,1 b=f32:4x5/8,1 d=f32:4x5/9,1";
     tn_operation wrong = tn_operation_elementwise;
     tn_case c;
     tn_case_result result;
-    (void)state;
     assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
     c.operation = &wrong;
     wrong.reference = other_reference;
@@ -181,14 +176,13 @@ static void wrong_results(void **state)
 }
 
 /* The line that a failed test prints. */
-static void tests_can_be_repeated(void **state)
+TEST(tests_can_be_repeated)
 {
     static const char *const solvers[] = {"plain", NULL};
     test_fixture f;
     tn_case c;
     tn_case_result result;
     test_random random = test_random_for(811);
-    (void)state;
     test_begin_line(&f, "gemm a=f32:13x41 b=f32:41x37/1,44 c=@d d=f32:13x37 beta=0.5",
                     TENON_DTYPE_F32);
     test_make(&f);
@@ -265,12 +259,11 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
 
 /* The solvers of a convolution's two gradients that have one name have checks of their own: that of
  * the filters has several blocks of channels. */
-static void solvers_of_one_name_are_told_apart(void **state)
+TEST(solvers_of_one_name_are_told_apart)
 {
     const tn_solver *solver = &tn_conv_backward_filter_implicit_packed;
     tenon_stream *validation;
     tn_case c;
-    (void)state;
     if (!check_mutant(&tn_conv_backward_filter_family, solver, ""))
         skip();
     assert_ok(tn_validation_enter(test_context, &validation));
@@ -309,9 +302,8 @@ static void assert_serves(const tn_choice *usual, const tn_family *family, const
 
 /* A self-check passes over what the solver cannot serve: where it can serve at all, no case of its
  * family's is. */
-static void awkward_cases_are_served(void **state)
+TEST(awkward_cases_are_served)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_family *family = tn_family_at(i);
@@ -333,10 +325,9 @@ static void awkward_cases_are_served(void **state)
         }
 }
 
-static void failed_self_checks_say_how_to_repeat_them(void **state)
+TEST(failed_self_checks_say_how_to_repeat_them)
 {
     char name[TN_SOLVER_NAME_SIZE];
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_solver *solver = tn_family_at(i)->solvers[s];
@@ -347,12 +338,11 @@ static void failed_self_checks_say_how_to_repeat_them(void **state)
 }
 
 /* The constants that self-checks give activations are sound ones, for every kind that has any. */
-static void self_checks_use_sound_constants(void **state)
+TEST(self_checks_use_sound_constants)
 {
     static const char *const kinds[] = {
         " activation=leaky_relu activation.alpha=2", " activation=clipped_relu activation.alpha=2",
         " activation=hard_sigmoid activation.alpha=2", " activation=hard_tanh activation.beta=2"};
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_family *family = tn_family_at(i);
         const tn_operation *operation = tn_operation_of_family(family);
@@ -401,44 +391,26 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     return verdict == TN_VERDICT_RIGHT;
 }
 
-static void drivers_that_err_by_chance_compile_anew(void **state)
+TEST(drivers_that_err_by_chance_compile_anew)
 {
-    (void)state;
     tn_case c;
     char why[256], options[TN_OPTIONS_SIZE];
-    const unsigned before = test_context->rebuild_salt;
+    const unsigned before = test_context->programs.rebuild_salt;
     assert_true(run_example(tn_family_at(0), tn_family_at(0)->solvers[0], "", &c));
     assert_true(check_again("third_time_right", true, 3, why));
     assert_int_equal(checks, 3);
     assert_string_equal(why, "");
-    assert_int_equal(test_context->rebuild_salt, before + 2);
+    assert_int_equal(test_context->programs.rebuild_salt, before + 2);
     assert_contains(tn_build_options(test_context, options, "-DX"), "-DTENON_REBUILD_SALT=");
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 4);
     assert_string_equal(why, "wrong");
-    assert_int_equal(test_context->rebuild_salt, before + 2);
-    assert_int_equal(tn_validation_if_made(test_context)->rebuild_salt, before + 2);
+    assert_int_equal(test_context->programs.rebuild_salt, before + 2);
+    assert_int_equal(tn_validation_if_made(test_context)->programs.rebuild_salt, before + 2);
     assert_false(check_again("never_right", true, 0, why));
     assert_int_equal(checks, 0); /* it is known */
     assert_false(check_again("always_alike", false, 2, why));
     assert_int_equal(checks, 1);
-    test_context->rebuild_salt = tn_validation_if_made(test_context)->rebuild_salt = before;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(examples_read_back),
-        cmocka_unit_test(every_family_has_an_operation),
-        cmocka_unit_test(malformed_lines),
-        cmocka_unit_test(right_results),
-        cmocka_unit_test(wrong_results),
-        cmocka_unit_test(tests_can_be_repeated),
-        cmocka_unit_test(solvers_of_one_name_are_told_apart),
-        cmocka_unit_test(awkward_cases_are_served),
-        cmocka_unit_test(failed_self_checks_say_how_to_repeat_them),
-        cmocka_unit_test(self_checks_use_sound_constants),
-        cmocka_unit_test(drivers_that_err_by_chance_compile_anew),
-    };
-    return TEST_MAIN(tests);
+    test_context->programs.rebuild_salt =
+        tn_validation_if_made(test_context)->programs.rebuild_salt = before;
 }

@@ -40,10 +40,9 @@ static double by_definition(const conv_case *c, const test_fixture *f, const int
     return sum;
 }
 
-static void the_reference_is_the_definition(void **state)
+TEST(the_reference_is_the_definition)
 {
     test_random random = test_random_for(201);
-    (void)state;
     for (int n = 0; n < 60; n++) {
         conv_case p = random_conv(&random);
         char text[TN_CASE_TEXT_SIZE];
@@ -65,10 +64,9 @@ static void the_reference_is_the_definition(void **state)
     }
 }
 
-static void output_sizes(void **state)
+TEST(output_sizes)
 {
     tenon_conv_geometry g = TENON_CONV_GEOMETRY_INIT;
-    (void)state;
     assert_int_equal(tenon_conv_output_size(&g, 0, 5, 3), 3);
     assert_int_equal(tenon_conv_output_size(&g, 0, 3, 3), 1);
     assert_int_equal(tenon_conv_output_size(&g, 0, 2, 3), 0);
@@ -90,10 +88,9 @@ static void output_sizes(void **state)
     assert_int_equal(tenon_conv_output_size(&g, 0, 5, 3), -1);
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(202);
-    (void)state;
     for (int i = 0; i < 2 * IMAGE_LAYOUTS * IMAGE_LAYOUTS; i++) {
         conv_case p = simple_conv;
         p.x = (image_layout)(i % IMAGE_LAYOUTS);
@@ -108,10 +105,9 @@ static void every_layout(void **state)
     }
 }
 
-static void strides_dilations_and_padding(void **state)
+TEST(strides_dilations_and_padding)
 {
     test_random random = test_random_for(203);
-    (void)state;
     for (int i = 0; i < 16; i++) {
         conv_case p = simple_conv;
         p.geometry.stride[0] = 1 + i % 2;
@@ -127,11 +123,10 @@ static void strides_dilations_and_padding(void **state)
     }
 }
 
-static void groups(void **state)
+TEST(groups)
 {
     static const int64_t cases[][3] = {{2, 6, 4}, {3, 3, 3}, {4, 8, 4}, {5, 5, 10}, {1, 1, 1}};
     test_random random = test_random_for(204);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             conv_case p = simple_conv;
@@ -147,14 +142,13 @@ static void groups(void **state)
         }
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
     static const int64_t cases[][7] = {{1, 1, 1, 1, 1, 1, 1},   {1, 1, 5, 1, 1, 5, 1},
                                        {1, 3, 1, 7, 2, 1, 7},   {3, 1, 8, 8, 65, 3, 3},
                                        {1, 33, 8, 8, 13, 3, 3}, {1, 2, 33, 31, 3, 5, 5},
                                        {1, 129, 3, 3, 7, 3, 3}, {1, 16, 17, 19, 64, 1, 1}};
     test_random random = test_random_for(205);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const conv_case p = conv_of_sizes(cases[i]);
         conv_check(FORWARD, &p, &random);
@@ -162,10 +156,9 @@ static void sizes(void **state)
 }
 
 /* No images, no filters, no channels, no pixels, and a filter that does not fit. */
-static void empty(void **state)
+TEST(empty)
 {
     test_random random = test_random_for(206);
-    (void)state;
     for (int i = 0; i < 5; i++) {
         conv_case p = simple_conv;
         *(i == 0   ? &p.n
@@ -184,14 +177,13 @@ static void empty(void **state)
     conv_check(FORWARD, &padded, &random);
 }
 
-static void epilogues(void **state)
+TEST(epilogues)
 {
     static const tenon_activation activations[] = {
         {TENON_ACTIVATION_IDENTITY, 0, 0, 0},      {TENON_ACTIVATION_RELU, 0, 0, 0},
         {TENON_ACTIVATION_LEAKY_RELU, 0, 0.25, 0}, {TENON_ACTIVATION_CLIPPED_RELU, 0, 6, 0},
         {TENON_ACTIVATION_SIGMOID, 0, 0, 0},       {TENON_ACTIVATION_TANH, 0, 0, 0}};
     test_random random = test_random_for(207);
-    (void)state;
     for (int i = 0; i < 24; i++) {
         conv_case p = simple_conv;
         p.activation = activations[i % 6];
@@ -205,12 +197,11 @@ static void epilogues(void **state)
 }
 
 /* No workspace at all, and little: the result is the same problem's, whichever way it is done. */
-static void small_workspaces(void **state)
+TEST(small_workspaces)
 {
     static const uint64_t limits[] = {0, 1, 128, 4096, 20000};
     test_random random = test_random_for(209);
     conv_case p = simple_conv;
-    (void)state;
     p.bias = true;
     p.geometry.pad_begin[1] = 1;
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -225,11 +216,10 @@ static void small_workspaces(void **state)
 }
 
 /* Beyond the direct kernel, over several tiles. */
-static void larger_problems(void **state)
+TEST(larger_problems)
 {
     test_random random = test_random_for(210);
     conv_case p = simple_conv;
-    (void)state;
     p.c = 16;
     p.size[0] = p.size[1] = 40;
     p.k = 33;
@@ -241,27 +231,8 @@ static void larger_problems(void **state)
     conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
 }
 
-static void every_unit_has_served(void **state)
+TEST(every_unit_has_served)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, 0};
-    (void)state;
     assert_emulated("conv", types);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_sizes),
-        cmocka_unit_test(the_reference_is_the_definition),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(strides_dilations_and_padding),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(empty),
-        cmocka_unit_test(epilogues),
-        cmocka_unit_test(small_workspaces),
-        cmocka_unit_test(larger_problems),
-        cmocka_unit_test(every_unit_has_served),
-    };
-    return TEST_MAIN(tests);
 }

@@ -1,11 +1,11 @@
 /* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
  * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
-static void packed_blocks(void **state)
+TEST(packed_blocks)
 {
     static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,lm4",
                                            "implicit_packed:mr14,nv1,kc64", NULL};
@@ -23,7 +23,6 @@ static void packed_blocks(void **state)
         {1, 17, 25, 26, 13, 3, 1, 3, 3, 1}, {1, 16, 9, 9, 20, 5, 1, 1, 2, 1},
         {1, 2, 3, 700, 3, 3, 1, 1, 1, 1},   {2, 20, 12, 13, 12, 2, 4, 1, 1, 1}};
     test_random random = test_random_for(1213);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t *v = cases[i];
         conv_case p = simple_conv;
@@ -52,19 +51,11 @@ static void packed_blocks(void **state)
 }
 
 /* Blocks so small that those of the self-check, of more columns than a vector has, do not fit. */
-static void little_local_memory(void **state)
+TEST(little_local_memory)
 {
     static const char *const lines[] = {
         "conv_backward_filter/implicit_packed x=f32:2x4x9x70 dy=f32:2x9x9x67 dw=f32:9x4x1x4",
         "conv_backward_data/implicit_packed dy=f32:2x9x9x67 w=f32:9x4x1x4 dx=f32:2x4x9x70", NULL};
-    (void)state;
     test_with_local_memory(20 << 10, lines);
     assert_true(test_with_local_memory(32 << 10, lines) > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(packed_blocks),
-                                       cmocka_unit_test(little_local_memory)};
-    return TEST_MAIN(tests);
 }

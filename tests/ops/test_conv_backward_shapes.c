@@ -15,10 +15,9 @@ static void check_all_typed(const conv_case *p, tenon_dtype dtype, test_random *
         conv_check_typed(conv_gradients[i], p, dtype, random);
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(1203);
-    (void)state;
     for (int i = 0; i < 27; i++) {
         conv_case p = simple_conv;
         p.spatial = 1 + (uint32_t)i % 3;
@@ -38,11 +37,10 @@ static void every_layout(void **state)
     }
 }
 
-static void groups(void **state)
+TEST(groups)
 {
     static const int64_t cases[][3] = {{2, 6, 4}, {3, 3, 3}, {4, 8, 4}, {5, 5, 10}, {1, 1, 1}};
     test_random random = test_random_for(1204);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             conv_case p = simple_conv;
@@ -59,7 +57,7 @@ static void groups(void **state)
 }
 
 /* Around vectors and tiles. */
-static void sizes(void **state)
+TEST(sizes)
 {
     static const int64_t cases[][7] = {
         {1, 1, 1, 1, 1, 1, 1},   {1, 1, 5, 1, 1, 5, 1},     {1, 3, 1, 7, 2, 1, 7},
@@ -67,7 +65,6 @@ static void sizes(void **state)
         {1, 65, 3, 3, 7, 3, 3},  {1, 16, 17, 19, 64, 1, 1}, {2, 7, 3, 15, 5, 2, 2},
         {2, 17, 2, 16, 3, 1, 3}, {1, 15, 2, 17, 3, 2, 2},   {5, 2, 3, 32, 2, 1, 4}};
     test_random random = test_random_for(1205);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             conv_case p = conv_of_sizes(cases[i]);
@@ -78,10 +75,9 @@ static void sizes(void **state)
 }
 
 /* No images, no filters, no channels, no pixels, and a filter that does not fit. */
-static void empty(void **state)
+TEST(empty)
 {
     test_random random = test_random_for(1206);
-    (void)state;
     for (int i = 0; i < 5; i++)
         for (int beta = 0; beta < 2; beta++) {
             conv_case p = simple_conv;
@@ -97,10 +93,9 @@ static void empty(void **state)
 }
 
 /* Several tiles, several images of a block, and parts of a bias. */
-static void larger_problems(void **state)
+TEST(larger_problems)
 {
     test_random random = test_random_for(1210);
-    (void)state;
     for (int i = 0; i < 4; i++) {
         conv_case p = simple_conv;
         p.n = 3;
@@ -114,10 +109,9 @@ static void larger_problems(void **state)
     }
 }
 
-static void every_solver_on_random_problems(void **state)
+TEST(every_solver_on_random_problems)
 {
     test_random random = test_random_for(1212);
-    (void)state;
     for (int n = 0; n < 24; n++) {
         conv_case p = random_conv(&random);
         p.beta = n % 2 == 0 ? 0.5 : 0;
@@ -125,24 +119,9 @@ static void every_solver_on_random_problems(void **state)
     }
 }
 
-static void every_unit_has_served(void **state)
+TEST(every_unit_has_served)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, 0};
-    (void)state;
     assert_emulated("conv_backward_data", types);
     assert_emulated("conv_backward_filter", types);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(empty),
-        cmocka_unit_test(larger_problems),
-        cmocka_unit_test(every_solver_on_random_problems),
-        cmocka_unit_test(every_unit_has_served),
-    };
-    return TEST_MAIN(tests);
 }

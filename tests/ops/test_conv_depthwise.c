@@ -35,13 +35,12 @@ static conv_case depthwise(int64_t channels, int64_t multiplier, int64_t height,
 }
 
 /* Windows whose loops are unrolled, and others, at steps that are taken together, and others. */
-static void windows_and_steps(void **state)
+TEST(windows_and_steps)
 {
     static const int64_t windows[][2] = {{3, 3}, {5, 5}, {2, 4}, {1, 7}, {6, 1}, {1, 1}};
     static const int64_t steps[][4] = {{1, 1, 1, 1}, {2, 2, 1, 1}, {1, 2, 1, 2},
                                        {3, 3, 1, 1}, {2, 1, 3, 1}, {2, 3, 1, 2}};
     test_random random = test_random_for(1301);
-    (void)state;
     for (int i = 0; i < 36; i++) {
         conv_case p = depthwise(3, 1 + i % 2, 16 + i % 5, 15 + i);
         memcpy(p.filter, windows[i % 6], sizeof windows[0]);
@@ -57,11 +56,10 @@ static void windows_and_steps(void **state)
 }
 
 /* Channels around a vector, one after the other and side by side. */
-static void channels(void **state)
+TEST(channels)
 {
     static const int64_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33};
     test_random random = test_random_for(1302);
-    (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             conv_case p = depthwise(counts[i], 1, 6, 7);
@@ -76,11 +74,10 @@ static void channels(void **state)
         }
 }
 
-static void multipliers(void **state)
+TEST(multipliers)
 {
     static const int64_t counts[] = {2, 3, 16}; /* the last leaves room for few rows */
     test_random random = test_random_for(1303);
-    (void)state;
     for (int i = 0; i < 12; i++) {
         conv_case p = depthwise(1 + i % 5, counts[i % 3], 8, 20);
         conv_pad(&p, 1, 0, 1, 2);
@@ -94,11 +91,10 @@ static void multipliers(void **state)
 
 /* Rows shorter than a vector, and each of its edges; padding beyond the window's half, and beyond
  * the image. */
-static void borders(void **state)
+TEST(borders)
 {
     static const int64_t widths[] = {1, 2, 3, 7, 14, 15, 16, 17, 18, 30, 31, 32, 33, 34, 35};
     test_random random = test_random_for(1304);
-    (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int64_t step = 1; step <= 2; step++) {
             conv_case p = depthwise(2, 1, 1 + (int64_t)i % 9, widths[i]);
@@ -112,11 +108,10 @@ static void borders(void **state)
 /* Rows of half a vector and around it, of which two channels share one: an odd number of channels,
  * filters that share an image channel, and each number of rows left over. In the middle of images,
  * whose neighbours are read and must not be seen, and at the ends, beyond which nothing is. */
-static void rows_beside_each_other(void **state)
+TEST(rows_beside_each_other)
 {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 18};
     test_random random = test_random_for(1313);
-    (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int64_t step = 1; step <= 2; step++) {
             conv_case p =
@@ -133,11 +128,10 @@ static void rows_beside_each_other(void **state)
 }
 
 /* More rows than a tile in local memory has, and more columns. */
-static void tiles(void **state)
+TEST(tiles)
 {
     static const int64_t sizes[][2] = {{70, 40}, {29, 112}, {130, 16}, {3, 2100}, {9, 700}};
     test_random random = test_random_for(1305);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int64_t step = 1; step <= 3; step++) {
             conv_case p = depthwise(2, step == 2 ? 2 : 1, sizes[i][0], sizes[i][1]);
@@ -150,10 +144,9 @@ static void tiles(void **state)
         }
 }
 
-static void types(void **state)
+TEST(types)
 {
     test_random random = test_random_for(1306);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < 8; i++) {
             conv_case p = depthwise(17, 1, 7, 19 + i);
@@ -167,10 +160,9 @@ static void types(void **state)
 }
 
 /* Rows and images of other dimensions: a window of one element along d, or of one dimension. */
-static void dimensions(void **state)
+TEST(dimensions)
 {
     test_random random = test_random_for(1307);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         conv_case p = depthwise(3, 1, 4, 9);
         p.spatial = i % 2 == 0 ? 1 : 3;
@@ -188,10 +180,9 @@ static void dimensions(void **state)
 
 /* An infinite or NaN element of any input, with padding, which is zeros that count forward and in
  * the gradient of the filters, and is nothing in that of the image. */
-static void nan_and_infinity_propagate(void **state)
+TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(1308);
-    (void)state;
     for (int i = 0; i < 48; i++) {
         conv_case p = depthwise(2 + i % 16, 1, 5, 6 + i);
         p.n = 1;
@@ -210,14 +201,13 @@ static void nan_and_infinity_propagate(void **state)
 /* A NaN in each tap, by vectors of every length: backwards it meets no zero of the padding, and
  * none of those between the elements that the stride spreads. In each output, with padding's zeros:
  * these count in the gradient of the filters. */
-static void nan_in_every_place(void **state)
+TEST(nan_in_every_place)
 {
     static const char *const backwards[] = {"depthwise:vw1", "depthwise:vw2",  "depthwise:vw4",
                                             "depthwise:vw8", "depthwise:vw16", NULL};
     static const char *const by_items[] = {"direct", NULL};
     test_random random = test_random_for(1314);
     conv_case p = depthwise(8, 1, 5, 12);
-    (void)state;
     p.n = 1;
     conv_pad(&p, 1, 2, 1, 2);
     p.geometry.stride[0] = p.geometry.stride[1] = 2;
@@ -237,12 +227,11 @@ static void nan_in_every_place(void **state)
 }
 
 /* The gradient of the filters in more parts than there are pieces of work, too. */
-static void parts(void **state)
+TEST(parts)
 {
     static const char *const solvers[] = {"depthwise:parts2", "depthwise:parts3",
                                           "depthwise:parts256", "depthwise:vw1,parts5", NULL};
     test_random random = test_random_for(1309);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         conv_case p = depthwise(2 + 9 * (i % 3), 1 + i / 4, 31, 60);
         p.n = 3;
@@ -254,12 +243,11 @@ static void parts(void **state)
 }
 
 /* Without a workspace there is one part, and more are refused. */
-static void no_workspace(void **state)
+TEST(no_workspace)
 {
     test_random random = test_random_for(1310);
     const conv_case p = depthwise(1, 1, 40, 40);
     test_fixture f;
-    (void)state;
     test_limit_workspace(0);
     conv_check_by(OF_FILTER, &p, TENON_DTYPE_F32, both, &random);
     conv_begin(&f, OF_FILTER, &p, TENON_DTYPE_F32);
@@ -270,25 +258,23 @@ static void no_workspace(void **state)
 
 /* What the solvers do not serve, they refuse: groups of two channels, windows of three dimensions,
  * and no product. */
-static void refused(void **state)
+TEST(refused)
 {
     static const test_refusal refusals[] = {
-        {"conv/depthwise x=T:2x4x6x6 w=T:4x2x3x3 y=T:2x4x4x4 groups=2", TENON_ERROR_UNSUPPORTED,
-         "cannot serve"},
-        {"conv/depthwise x=T:2x4x6x6x3 w=T:4x1x3x3x3 y=T:2x4x4x4x1 groups=4",
-         TENON_ERROR_UNSUPPORTED, "cannot serve"},
-        {"conv/depthwise x=T:2x4x6x6 w=T:4x1x3x3 y=T:2x4x4x4 groups=4 alpha=0",
-         TENON_ERROR_UNSUPPORTED, "cannot serve"},
+        {"conv/depthwise x=T:2x4x6x6 w=T:4x2x3x3 y=T:2x4x4x4 groups=2", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
+        {"conv/depthwise x=T:2x4x6x6x3 w=T:4x1x3x3x3 y=T:2x4x4x4x1 groups=4", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
+        {"conv/depthwise x=T:2x4x6x6 w=T:4x1x3x3 y=T:2x4x4x4 groups=4 alpha=0", "cannot serve",
+         TENON_ERROR_UNSUPPORTED},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
 /* What is chosen for such a problem is the depthwise solver, and every other one agrees. */
-static void every_solver(void **state)
+TEST(every_solver)
 {
     test_random random = test_random_for(1312);
-    (void)state;
     for (int i = 0; i < 4; i++) {
         conv_case p = depthwise(24, 1, 28, 28);
         conv_pad(&p, 1, 1, 1, 1);
@@ -298,25 +284,4 @@ static void every_solver(void **state)
         for (int d = FORWARD; d <= OF_FILTER; d++)
             conv_check_typed((conv_direction)d, &p, TENON_DTYPE_F32, &random);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_and_steps),
-        cmocka_unit_test(channels),
-        cmocka_unit_test(multipliers),
-        cmocka_unit_test(borders),
-        cmocka_unit_test(rows_beside_each_other),
-        cmocka_unit_test(tiles),
-        cmocka_unit_test(types),
-        cmocka_unit_test(dimensions),
-        cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(nan_in_every_place),
-        cmocka_unit_test(parts),
-        cmocka_unit_test(no_workspace),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(every_solver),
-    };
-    return TEST_MAIN(tests);
 }

@@ -5,7 +5,7 @@
  */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 static void check_default(const conv_case *p, tenon_dtype dtype, test_random *random)
 {
@@ -14,11 +14,10 @@ static void check_default(const conv_case *p, tenon_dtype dtype, test_random *ra
 }
 
 /* One around the ends of runs of 4 and 7 and of tiles of two and three of them. */
-static void widths(void **state)
+TEST(widths)
 {
     static const int64_t width[] = {1, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 28, 29, 56, 57};
     test_random random = test_random_for(221);
-    (void)state;
     for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
         conv_case p = simple_conv;
         p.size[0] = 3;
@@ -30,11 +29,10 @@ static void widths(void **state)
 }
 
 /* One around vectors of 4 to 16 filters, panels of two, and work-groups of several. */
-static void filter_counts(void **state)
+TEST(filter_counts)
 {
     static const int64_t filters[] = {1, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
     test_random random = test_random_for(222);
-    (void)state;
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
         conv_case p = simple_conv;
         p.k = filters[i];
@@ -45,11 +43,10 @@ static void filter_counts(void **state)
 }
 
 /* Channels that fill one pass, or leave some for another, with taps in either order. */
-static void passes(void **state)
+TEST(passes)
 {
     static const int64_t channels[] = {27, 28, 29, 56, 57, 85};
     test_random random = test_random_for(223);
-    (void)state;
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
         conv_case p = simple_conv;
         p.c = channels[i];
@@ -65,10 +62,9 @@ static void passes(void **state)
 }
 
 /* Steps and dilations that meet in one phase, in several, and in as many as there are taps. */
-static void phases(void **state)
+TEST(phases)
 {
     test_random random = test_random_for(224);
-    (void)state;
     for (int i = 0; i < 24; i++) {
         conv_case p = simple_conv;
         p.size[0] = 17;
@@ -86,7 +82,7 @@ static void phases(void **state)
 }
 
 /* Work-groups that have little, so that boxes are cut along every dimension and across images. */
-static void boxes(void **state)
+TEST(boxes)
 {
     /* Of vectors of 32 bytes and of 64, whose registers the longest runs fill; the last three need
      * more local memory than the least that OpenCL allows. */
@@ -102,7 +98,6 @@ static void boxes(void **state)
     if (device->local_memory < 256 << 10)
         solvers[3] = NULL;
     test_random random = test_random_for(225);
-    (void)state;
     for (int i = 0; i < 6; i++) {
         conv_case p = simple_conv;
         p.spatial = 2 + i % 2;
@@ -123,11 +118,10 @@ static void boxes(void **state)
 }
 
 /* First layers of networks, smaller; and the same in every type. */
-static void few_channels(void **state)
+TEST(few_channels)
 {
     static const int64_t cases[][3] = {{7, 2, 3}, {11, 4, 2}, {3, 2, 1}, {5, 1, 2}};
     test_random random = test_random_for(226);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         conv_case p = simple_conv;
         p.n = 1;
@@ -148,11 +142,10 @@ static void few_channels(void **state)
 }
 
 /* A product that is cut along K, with the workspace and without. */
-static void pointwise_products(void **state)
+TEST(pointwise_products)
 {
     test_random random = test_random_for(227);
     conv_case p = simple_conv;
-    (void)state;
     p.n = 1;
     p.c = 2048;
     p.k = 24;
@@ -165,13 +158,12 @@ static void pointwise_products(void **state)
 
 /* Where a problem fits the local memory, that of its self-check does: in so many bytes most
  * problems do not, or only the smallest. */
-static void little_local_memory(void **state)
+TEST(little_local_memory)
 {
     static const char *const lines[] = {
         "conv/cpu_direct x=f32:2x1x5x9 w=f32:3x1x1x1 y=f32:2x3x5x9",
         "conv/cpu_direct x=f32:3x1x8x8 w=f32:16x1x3x3 y=f32:3x16x8x8 pad_begin=1,1 pad_end=1,1",
         "conv/cpu_direct x=f64:1x3x9x9 w=f64:5x3x3x3 y=f64:1x5x4x4 stride=2,2", NULL};
-    (void)state;
     assert_int_equal(test_with_local_memory(12 << 10, lines), 0);
     assert_true(test_with_local_memory(13 << 10, lines) > 0);
     assert_true(test_with_local_memory(14 << 10, lines) > 1);
@@ -179,7 +171,7 @@ static void little_local_memory(void **state)
 
 /* The least that OpenCL allows is enough for the convolutions of networks: channels that make
  * several passes, in either order, and filters of many taps. */
-static void least_local_memory(void **state)
+TEST(least_local_memory)
 {
     static const char *const lines[] = {
         "conv/cpu_direct x=f32:1x57x9x9 w=f32:5x57x3x3 y=f32:1x5x7x7",
@@ -187,22 +179,5 @@ static void least_local_memory(void **state)
         "conv/cpu_direct x=f32:1x3x37x37 w=f32:33x3x11x11 y=f32:1x33x7x7 stride=4,4",
         "conv/cpu_direct x=f32:1x20x9x9/1620,1,180,20 w=f32:5x20x7x7/980,1,140,20 y=f32:1x5x3x3",
         NULL};
-    (void)state;
     assert_int_equal(test_with_local_memory(32 << 10, lines), 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths),
-        cmocka_unit_test(filter_counts),
-        cmocka_unit_test(passes),
-        cmocka_unit_test(phases),
-        cmocka_unit_test(boxes),
-        cmocka_unit_test(few_channels),
-        cmocka_unit_test(pointwise_products),
-        cmocka_unit_test(little_local_memory),
-        cmocka_unit_test(least_local_memory),
-    };
-    return TEST_MAIN(tests);
 }

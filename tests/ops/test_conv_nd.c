@@ -2,12 +2,11 @@
  * edges of tiles and blocks, and on random problems: every solver, in every type. */
 #include "conv_case.h"
 
-static void one_dimension(void **state)
+TEST(one_dimension)
 {
     static const int64_t cases[][5] = {
         {1, 1, 1, 1, 1}, {2, 3, 65, 7, 3}, {1, 5, 200, 13, 31}, {3, 8, 17, 8, 1}, {1, 2, 9, 3, 9}};
     test_random random = test_random_for(212);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout < IMAGE_LAYOUTS; layout++) {
             conv_case p = simple_conv;
@@ -28,10 +27,9 @@ static void one_dimension(void **state)
         }
 }
 
-static void three_dimensions(void **state)
+TEST(three_dimensions)
 {
     test_random random = test_random_for(213);
-    (void)state;
     for (int i = 0; i < 12; i++) {
         conv_case p = simple_conv;
         p.spatial = 3;
@@ -54,10 +52,9 @@ static void three_dimensions(void **state)
 }
 
 /* As large as the image and larger than it without its padding. */
-static void large_filters(void **state)
+TEST(large_filters)
 {
     test_random random = test_random_for(214);
-    (void)state;
     for (int i = 0; i < 6; i++) {
         conv_case p = simple_conv;
         p.size[0] = 13;
@@ -73,12 +70,11 @@ static void large_filters(void **state)
 
 /* Pixels, filters and taps one around the vectors, the panels and the blocks of the packed
  * products, with rows that join, that break within a vector, and that are shorter than one. */
-static void edges(void **state)
+TEST(edges)
 {
     static const int64_t widths[] = {1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
     static const int64_t filters[] = {1, 2, 5, 6, 7, 13}, channels[] = {1, 2, 42, 43, 128, 129};
     test_random random = test_random_for(215);
-    (void)state;
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int joined = 0; joined < 2; joined++) {
             conv_case p = simple_conv;
@@ -95,23 +91,12 @@ static void edges(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(211);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             conv_case p = random_conv(&random);
             conv_check_typed(FORWARD, &p, *type, &random);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_dimension),   cmocka_unit_test(three_dimensions),
-        cmocka_unit_test(large_filters),   cmocka_unit_test(edges),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

@@ -5,7 +5,7 @@
  */
 #include "conv_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
 /* Blocks of 32 filters by 16 pixels, and 16 steps. */
@@ -84,17 +84,15 @@ static void run_shapes(tenon_dtype dtype, const char *solver, const char *of_fil
         }
 }
 
-static void tiled(void **state)
+TEST(tiled)
 {
     test_random random = test_random_for(861);
-    (void)state;
     run_shapes(TENON_DTYPE_F32, TILED, TILED ",ks4", &random);
 }
 
-static void matrix_units(void **state)
+TEST(matrix_units)
 {
     test_random random = test_random_for(862);
-    (void)state;
     run_shapes(TENON_DTYPE_F16, MMA, MMA ",ks3", &random);
     run_shapes(TENON_DTYPE_BF16, MFMA, MFMA ",ks1", &random);
 }
@@ -126,11 +124,10 @@ static void run_vectors(const shape *s, size_t number, tenon_dtype dtype, const 
     run(FORWARD, &p, dtype, solver, random);
 }
 
-static void vectors_of_channels(void **state)
+TEST(vectors_of_channels)
 {
     static const char *const solvers[] = {MMA, MMA ",st2", MMA ",st3", MFMA ",lb1", COPIED ",st2"};
     test_random random = test_random_for(866);
-    (void)state;
     for (size_t v = 0; v < sizeof solvers / sizeof *solvers; v++)
         for (size_t i = 0; i < sizeof vector_shapes / sizeof *vector_shapes; i++)
             run_vectors(&vector_shapes[i], i, v % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16,
@@ -138,22 +135,20 @@ static void vectors_of_channels(void **state)
 }
 
 /* The same by wgmma, whose least block has 64 x 128 sums, and all stages and depths of a block. */
-static void vectors_by_wgmma(void **state)
+TEST(vectors_by_wgmma)
 {
     static const char *const solvers[] = {WGMMA ",kb16,st2", WGMMA ",kb32,st3", WGMMA ",kb16,st4",
                                           WGMMA ",kb64,st2,cp2"};
     test_random random = test_random_for(868);
-    (void)state;
     for (size_t i = 0; i < sizeof vector_shapes / sizeof *vector_shapes; i++)
         run_vectors(&vector_shapes[i], i, i % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16,
                     solvers[i % 4], i % 4 == 3 ? NCHW : NHWC, &random);
 }
 
 /* Factors in any layout are copied, unless their vectors lie as they should. */
-static void copied_factors(void **state)
+TEST(copied_factors)
 {
     test_random random = test_random_for(867);
-    (void)state;
     for (size_t i = 0; i < sizeof vector_shapes / sizeof *vector_shapes; i++)
         for (int layout = 0; layout < IMAGE_LAYOUTS; layout++) {
             const char *solver = layout == NCHW ? COPIED ",st2" : COPIED;
@@ -164,10 +159,9 @@ static void copied_factors(void **state)
 }
 
 /* 16-bit sums of slices wait as f32; other layouts are gathered like any. */
-static void slices_and_layouts(void **state)
+TEST(slices_and_layouts)
 {
     test_random random = test_random_for(863);
-    (void)state;
     for (int i = 0; i < 2 * IMAGE_LAYOUTS; i++) {
         conv_case p = case_of(&shapes[i % SHAPES], (image_layout)(i % IMAGE_LAYOUTS), (size_t)i);
         p.w = (image_layout)(i / 2 % IMAGE_LAYOUTS);
@@ -179,11 +173,10 @@ static void slices_and_layouts(void **state)
 }
 
 /* All of the epilogue, which a transposed convolution has, too. */
-static void epilogues(void **state)
+TEST(epilogues)
 {
     static const char *const solvers[] = {TILED, MMA};
     test_random random = test_random_for(864);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         conv_case p = case_of(&shapes[1 + i], (image_layout)(i % 2), (size_t)i);
         const tenon_dtype dtype = i < 4 ? TENON_DTYPE_F32 : TENON_DTYPE_F16;
@@ -200,11 +193,10 @@ static void epilogues(void **state)
 
 /* What is not there is not summed into dx, though blocks hold zeros in its place: an infinite
  * element of the filters meets elements of dy alone. */
-static void infinite_filters(void **state)
+TEST(infinite_filters)
 {
     static const char *const solvers[][2] = {{TILED, NULL}, {MMA, NULL}};
     test_random random = test_random_for(865);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         const conv_case p = case_of(&shapes[1 + i / 2 * 2], (image_layout)(i % 2), 0);
         test_fixture f;
@@ -215,43 +207,26 @@ static void infinite_filters(void **state)
     }
 }
 
-static void what_cannot_be_served(void **state)
+TEST(what_cannot_be_served)
 {
     static const test_refusal refusals[] = {
-        {"conv/implicit_matrix x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9", TENON_ERROR_UNSUPPORTED,
-         "f16 and bf16"},
+        {"conv/implicit_matrix x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9", "f16 and bf16",
+         TENON_ERROR_UNSUPPORTED},
         {"conv/implicit_matrix:em1,st2 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
-         TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs vectors of 8 channels"},
+         "st above 1 needs vectors of 8 channels"},
         {"conv/implicit_matrix:em2,st2 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
-         TENON_ERROR_INVALID_ARGUMENT, "st above 1 needs cp.async"},
+         "st above 1 needs cp.async"},
         {"conv/implicit_wgmma:em1,cp1 x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9",
-         TENON_ERROR_INVALID_ARGUMENT, "wgmma needs vectors of 8 channels"},
+         "wgmma needs vectors of 8 channels"},
         {"conv/implicit_wgmma:em1,st1 x=f16:2x8x9x11/792,1,88,8 w=f16:8x8x3x3/72,1,24,8 "
          "y=f16:2x8x7x9",
-         TENON_ERROR_INVALID_ARGUMENT, "st must be at least 2"},
+         "st must be at least 2"},
         {"conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4 x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9",
-         TENON_ERROR_INVALID_ARGUMENT, "kb"},
-        {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", TENON_ERROR_UNSUPPORTED,
-         "no product"},
-        {"conv/implicit_matrix x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9", TENON_ERROR_UNSUPPORTED,
-         "no such matrix units"}, /* of CPUs */
+         "kb"},
+        {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", "no product",
+         TENON_ERROR_UNSUPPORTED},
+        {"conv/implicit_matrix x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9", "no such matrix units",
+         TENON_ERROR_UNSUPPORTED}, /* of CPUs */
     };
-    (void)state;
     test_refuse(refusals, test_context->device.is_cpu ? 8 : 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tiled),
-        cmocka_unit_test(matrix_units),
-        cmocka_unit_test(vectors_of_channels),
-        cmocka_unit_test(vectors_by_wgmma),
-        cmocka_unit_test(copied_factors),
-        cmocka_unit_test(slices_and_layouts),
-        cmocka_unit_test(epilogues),
-        cmocka_unit_test(infinite_filters),
-        cmocka_unit_test(what_cannot_be_served),
-    };
-    return TEST_MAIN(tests);
 }

@@ -2,10 +2,9 @@
  * convolution's, and tries its gradients, and NaN in it. */
 #include "conv_case.h"
 
-static void output_sizes(void **state)
+TEST(output_sizes)
 {
     tenon_conv_geometry g = TENON_CONV_GEOMETRY_INIT;
-    (void)state;
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 0), 5);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 0, 3, 0), 0);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 1), -1); /* stride is 1 */
@@ -36,20 +35,18 @@ static void output_sizes(void **state)
 }
 
 /* By hand: two elements at stride 2 lay a filter of 3 on an image from which one is cut off. */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[] = {3, 5}, w[] = {1, -1, 2}, bias[] = {10};
     static const float y[] = {7, 21, 5, 20, 10};
-    (void)state;
     TEST_KNOWN("conv_transpose x=T:1x1x2 w=T:1x1x3 bias=T:1 y=T:1x1x5 stride=2 pad_begin=1 "
                "output_padding=1",
                x, w, NULL, bias, y);
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(1401);
-    (void)state;
     for (int i = 0; i < 27; i++) {
         conv_case p = simple_conv;
         p.x = (image_layout)(i % 3);
@@ -65,14 +62,13 @@ static void every_layout(void **state)
     }
 }
 
-static void epilogues(void **state)
+TEST(epilogues)
 {
     static const tenon_activation activations[] = {{TENON_ACTIVATION_IDENTITY, 0, 0, 0},
                                                    {TENON_ACTIVATION_RELU, 0, 0, 0},
                                                    {TENON_ACTIVATION_LEAKY_RELU, 0, 0.25, 0},
                                                    {TENON_ACTIVATION_SIGMOID, 0, 0, 0}};
     test_random random = test_random_for(1402);
-    (void)state;
     for (int i = 0; i < 32; i++) {
         conv_case p = simple_conv;
         p.activation = activations[i % 4];
@@ -88,10 +84,9 @@ static void epilogues(void **state)
     }
 }
 
-static void empty(void **state)
+TEST(empty)
 {
     test_random random = test_random_for(1403);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         conv_case p = simple_conv;
         *(i == 0 ? &p.n : i == 1 ? &p.k : &p.c) = 0;
@@ -101,13 +96,12 @@ static void empty(void **state)
 }
 
 /* No elements, or none that is not cut off: y has none either. */
-static void nothing_left(void **state)
+TEST(nothing_left)
 {
     static const char *const lines[] = {
         "conv_transpose x=T:1x2x0 w=T:2x3x3 y=T:1x3x0 pad_begin=2 pad_end=2",
         "conv_transpose x=T:1x2x1 w=T:2x3x3 y=T:1x3x0 pad_begin=2 pad_end=2"};
     test_random random = test_random_for(1408);
-    (void)state;
     for (int i = 0; i < 2; i++) {
         test_fixture f;
         test_begin_line(&f, lines[i], TENON_DTYPE_F32);
@@ -115,10 +109,9 @@ static void nothing_left(void **state)
     }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(1405);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(25);) {
             conv_case p = random_conv(&random);
@@ -149,12 +142,11 @@ static bool pad_beyond(conv_case *p, test_random *random)
 }
 
 /* Output padding up to the dilation: no tap reaches all of it. Every solver of the three calls. */
-static void padding_beyond_the_stride(void **state)
+TEST(padding_beyond_the_stride)
 {
     static const conv_direction directions[] = {TRANSPOSED, TRANSPOSED_OF_IMAGE,
                                                 TRANSPOSED_OF_FILTER};
     test_random random = test_random_for(1407);
-    (void)state;
     for (int n = 0; n < test_problems(12);) {
         conv_case p = random_conv(&random);
         for (uint32_t d = 0; d < p.spatial && n % 4 == 0; d++) { /* pointwise */
@@ -175,11 +167,10 @@ static void padding_beyond_the_stride(void **state)
 }
 
 /* By hand: two elements lay two taps that are three apart; no tap meets the last two of y. */
-static void known_values_beyond_the_stride(void **state)
+TEST(known_values_beyond_the_stride)
 {
     static const float x[] = {3, 5}, w[] = {2, -1}, y[] = {6, 10, 0, -3, -5, 0, 0};
     static const float dy[] = {1, 2, 3, 4, 5, 60, 70}, dx[] = {-2, -1}, dw[] = {13, 37};
-    (void)state;
     TEST_KNOWN("conv tenon_conv_transpose_backward_data dy=T:1x1x7 w=T:1x1x2 dx=T:1x1x2 "
                "dilation=3",
                dy, w, dx);
@@ -190,13 +181,12 @@ static void known_values_beyond_the_stride(void **state)
                NULL, NULL, y);
 }
 
-static void plans(void **state)
+TEST(plans)
 {
     test_random random = test_random_for(1406);
     tenon_memory memories[TN_MAX_OPERANDS];
     tenon_plan *plan;
     test_fixture f;
-    (void)state;
     conv_make(&f, TRANSPOSED_OF_IMAGE, &simple_conv, TENON_DTYPE_F32, TEST_BOUND, &random);
     assert_int_equal(test_plan(&f, &plan, memories), 3);
     const tenon_memory twice[] = {memories[0], memories[1], memories[1]};
@@ -208,64 +198,41 @@ static void plans(void **state)
 }
 
 /* Sizes that do not go together are refused by the name of what is wrong. */
-static void refusals(void **state)
+TEST(refusals)
 {
     static const test_refusal wrong[] = {
-        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6", TENON_ERROR_INVALID_ARGUMENT,
+        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6",
          "y: shape is 2x5x6x6, must be 2x5x4x4"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 output_padding=0,2",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[1] is 2"},
+         "output_padding[1] is 2"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 output_padding=0,-1",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[1] is -1"},
+         "output_padding[1] is -1"},
         {"conv_transpose x=T:1x1x2 w=T:1x1x2 y=T:1x1x7 dilation=3 output_padding=3",
-         TENON_ERROR_INVALID_ARGUMENT, "output_padding[0] is 3, must be from 0 to 2"},
+         "output_padding[0] is 3, must be from 0 to 2"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x15x6x6 stride=2,2 groups=3",
-         TENON_ERROR_INVALID_ARGUMENT,
          "w: 4 filters of 5 channels do not fit 15 channels of y in 3 groups"},
-        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 groups=0",
-         TENON_ERROR_INVALID_ARGUMENT, "groups is 0"},
+        {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 groups=0", "groups is 0"},
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 dilation=0",
-         TENON_ERROR_INVALID_ARGUMENT, "dilation[0] is 0"},
-        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 stride=0,0,0", TENON_ERROR_INVALID_ARGUMENT,
+         "dilation[0] is 0"},
+        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 stride=0,0,0",
          "stride[0] is 0, must be at least 1; .geometry = {…} clears the members"},
-        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 dilation=0,2,0", TENON_ERROR_INVALID_ARGUMENT,
+        {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 dilation=0,2,0",
          "dilation[0] is 0, must be at least 1"},
         {"conv_transpose x=T:2x3x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT, "x: shape is 2x3x3x3, must be 2x4x3x3"},
+         "x: shape is 2x3x3x3, must be 2x4x3x3"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x7x2x2 y=T:2x7x6x10 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT,
          "; if x lies as N H W C, make its view by tenon_tensor_nhwc"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x2x2x7 y=T:2x6x10x7 stride=2,2",
-         TENON_ERROR_INVALID_ARGUMENT,
          "; if x, w and y lie as N H W C, make their views by tenon_tensor_nhwc"},
         /* The output padding of a single x would be 3. */
         {"conv tenon_conv_transpose_backward_data dy=T:1x1x4 w=T:1x1x2 dx=T:1x1x2 "
          "dilation=3",
-         TENON_ERROR_INVALID_ARGUMENT, "dx"},
+         "dx"},
     };
     test_random random = test_random_for(1409);
     test_fixture f;
-    (void)state;
     TEST_REFUSE(wrong);
     test_begin_line(&f, "conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",
                     TENON_DTYPE_F32);
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_sizes),
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(epilogues),
-        cmocka_unit_test(empty),
-        cmocka_unit_test(nothing_left),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(known_values_beyond_the_stride),
-        cmocka_unit_test(padding_beyond_the_stride),
-    };
-    return TEST_MAIN(tests);
 }

@@ -4,9 +4,9 @@
 #include "kept.h"
 
 #include "device/copy_speed.h"
-#include "runtime/constants.h"
-#include "runtime/copy_bandwidth.h"
-#include "runtime/validation.h"
+#include "runtime/probe/constants.h"
+#include "runtime/probe/copy_bandwidth.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 
@@ -64,13 +64,12 @@ static double bandwidth(const tenon_store *store, gpu *g)
     return bandwidth_with(store, &probe, TENON_MEASUREMENTS_USUAL);
 }
 
-static void it_is_measured_once_and_kept(void **state)
+TEST(it_is_measured_once_and_kept)
 {
     const double own = 3350 * exp2(0.5), table = 3350;
     char *folder = temporary_make(), name[256];
     const tenon_store store = kept_folder(folder), none = {.kind = TENON_STORE_NONE};
     gpu first = {.speed = SPEED}, second = {.speed = 100}, third = {.speed = SPEED};
-    (void)state;
     assert_true(fabs(bandwidth(&store, &first) - own) < 1);
     assert_int_equal(first.runs, 2 + TN_COPY_REPEATS);
     assert_true(fabs(bandwidth(&store, &second) - own) < 1);
@@ -87,7 +86,7 @@ static void it_is_measured_once_and_kept(void **state)
     temporary_remove(folder);
 }
 
-static void where_it_fails_the_table_stays(void **state)
+TEST(where_it_fails_the_table_stays)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
@@ -98,7 +97,6 @@ static void where_it_fails_the_table_stays(void **state)
                  {.speed = -SPEED},
                  {.speed = 1e-3},
                  {.speed = 1e9}};
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_true(bandwidth(&store, &bad[i]) == 3350);
         assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
@@ -108,7 +106,7 @@ static void where_it_fails_the_table_stays(void **state)
 }
 
 /* OpenCL's calls: no memory, a kernel that does not build or is refused, a queue that fails. */
-static void calls_that_fail_leave_the_table(void **state)
+TEST(calls_that_fail_leave_the_table)
 {
     static const struct {
         const char *call;
@@ -119,7 +117,6 @@ static void calls_that_fail_leave_the_table(void **state)
                   {"clCreateKernel", CL_INVALID_KERNEL_NAME},
                   {"clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES},
                   {"clFinish", CL_OUT_OF_RESOURCES}};
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         char *folder = temporary_make();
         const tenon_store store = kept_folder(folder);
@@ -130,14 +127,4 @@ static void calls_that_fail_leave_the_table(void **state)
         assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
         temporary_remove(folder);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_measured_once_and_kept),
-        cmocka_unit_test(where_it_fails_the_table_stays),
-        cmocka_unit_test(calls_that_fail_leave_the_table),
-    };
-    return TEST_MAIN(tests);
 }

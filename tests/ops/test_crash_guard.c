@@ -5,8 +5,8 @@
 
 #include "base/process.h"
 #include "dispatch/select.h"
-#include "runtime/running.h"
-#include "runtime/stream.h"
+#include "runtime/probe/crash_guard.h"
+#include "runtime/queue/stream.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -77,19 +77,19 @@ static void end_a_fork_and_by_signal(tenon_context *context)
 /* In a trial that a check has asked for. */
 static void end_in_a_trial(tenon_context *context)
 {
-    (void)tn_running_begin(context, "a trial", 1);
+    (void)tn_crash_guard_begin(context, "a trial", 1);
     raise(SIGKILL);
 }
 
 static void end_after_a_trial(tenon_context *context)
 {
-    tn_running_end(tn_running_begin(context, "a trial", 1));
+    tn_crash_guard_end(tn_crash_guard_begin(context, "a trial", 1));
     raise(SIGKILL);
 }
 
 static void end_orderly_in_a_trial(tenon_context *context)
 {
-    (void)tn_running_begin(context, "a trial", 1);
+    (void)tn_crash_guard_begin(context, "a trial", 1);
     exit(0);
 }
 
@@ -164,16 +164,16 @@ static void kill_once(const char *folder)
 static unsigned age_mark(const char *folder, int64_t seconds)
 {
     const char *path = kept_entry(folder, TN_STORE_RUNNING);
-    char data[TN_CRASH_MARK_TEXT];
-    tn_crash_mark mark;
+    char data[TN_CRASH_RECORD_TEXT];
+    tn_crash_record mark;
     size_t size;
     tn_entry entry;
     unsigned char *bytes = temporary_read(path, &size);
     assert_true(tn_entry_read(bytes, size, &entry));
     snprintf(data, sizeof data, "%.*s", (int)entry.data_size, (const char *)entry.data);
-    assert_true(tn_crash_mark_read(data, time(NULL), &mark));
+    assert_true(tn_crash_record_read(data, time(NULL), &mark));
     mark.since -= seconds;
-    tn_crash_mark_write(&mark, data);
+    tn_crash_record_write(&mark, data);
     kept_write(path, TN_STORE_RUNNING, entry.key, data);
     free(bytes);
     return mark.strikes;
@@ -182,9 +182,8 @@ static unsigned age_mark(const char *folder, int64_t seconds)
 #define HOUR 3600
 
 /* However often: nothing is left that a later process goes by. */
-static void an_orderly_end_is_no_crash(void **state)
+TEST(an_orderly_end_is_no_crash)
 {
-    (void)state;
     for (size_t i = 0; i < WAYS; i++) {
         char *folder = temporary_make();
         kept_session s;
@@ -200,9 +199,8 @@ static void an_orderly_end_is_no_crash(void **state)
 }
 
 /* Each bars what was tried last, and nothing else. */
-static void any_other_end_counts_once(void **state)
+TEST(any_other_end_counts_once)
 {
-    (void)state;
     for (size_t i = 0; i < WAYS; i++) {
         char *folder = temporary_make();
         const bool is_in_trial = ways[i].at_check == end_in_a_trial;
@@ -220,11 +218,10 @@ static void any_other_end_counts_once(void **state)
 }
 
 /* An orderly end takes back what it has set, and no more. */
-static void earlier_strikes_stay(void **state)
+TEST(earlier_strikes_stay)
 {
     char *folder = temporary_make();
     kept_session s;
-    (void)state;
     kill_once(folder);
     fake_assert_chosen(&s, folder, "good", 1);
     assert_int_equal(age_mark(folder, HOUR + 1), 1);
@@ -236,11 +233,10 @@ static void earlier_strikes_stay(void **state)
     temporary_remove(folder);
 }
 
-static void what_ends_the_process_is_barred_at_the_second_start(void **state)
+TEST(what_ends_the_process_is_barred_at_the_second_start)
 {
     char *folder = temporary_make();
     kept_session s;
-    (void)state;
     kill_once(folder);
     for (int i = 0; i < 2; i++) {
         fake_assert_chosen(&s, folder, "good", i == 0);
@@ -264,13 +260,12 @@ static void what_ends_the_process_is_barred_at_the_second_start(void **state)
     temporary_remove(folder);
 }
 
-static void what_ended_a_process_cannot_be_forced(void **state)
+TEST(what_ended_a_process_cannot_be_forced)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
     tn_choice choice;
-    (void)state;
     kill_once(folder);
     kept_open(&s, &store);
     assert_refused(
@@ -284,7 +279,7 @@ static void what_ended_a_process_cannot_be_forced(void **state)
 }
 
 /* Marks that make no sense, or are of days to come, bar nothing. */
-static void marks_of_any_text_are_taken(void **state)
+TEST(marks_of_any_text_are_taken)
 {
     static const char *const texts[] = {
         "",
@@ -294,7 +289,6 @@ static void marks_of_any_text_are_taken(void **state)
         "process - strikes 4294967295 since 99999999999999999999",
         "process  strikes  since ",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         char *folder = temporary_make();
         kept_session s;
@@ -315,13 +309,12 @@ static void marks_of_any_text_are_taken(void **state)
 
 /* A call that nothing else serves is not refused for what may have been somebody's Ctrl-C, however
  * often that was. */
-static void the_last_resort_is_never_barred(void **state)
+TEST(the_last_resort_is_never_barred)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     tn_choice choice;
     kept_session s;
-    (void)state;
     for (unsigned times = 1; times < 5; times++) {
         kill_once(folder);
         kept_open(&s, &store);
@@ -346,13 +339,12 @@ static void the_last_resort_is_never_barred(void **state)
 }
 
 /* Where the last resort itself is wrong, those that are barred by the guard alone are tried. */
-static void what_is_barred_by_the_guard_serves_where_all_else_is_wrong(void **state)
+TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     tn_choice choice;
     kept_session s;
-    (void)state;
     kill_once(folder);
     kept_open(&s, &store);
     fake_good_is_wrong = true;
@@ -397,12 +389,11 @@ static void mark_fma(const char *folder, int strikes)
 
 /* A trial that has ended processes finds the capability absent, and says so: that of fma, by which
  * results have other bits, only after three, and for an hour. */
-static void trials_that_ended_processes_are_not_made(void **state)
+TEST(trials_that_ended_processes_are_not_made)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    (void)state;
     const uint64_t bits = kept_run(&s, &store);
     mark_fma(folder, 2);
     assert_true(kept_run(&s, &store) == bits);
@@ -431,11 +422,10 @@ static void alter(const char *path)
 }
 
 /* One line for a mark that was altered. */
-static void marks_that_were_damaged_bar_nothing(void **state)
+TEST(marks_that_were_damaged_bar_nothing)
 {
     char *folder = temporary_make();
     kept_session s;
-    (void)state;
     kill_once(folder);
     alter(kept_entry(folder, TN_STORE_RUNNING));
     fake_assert_chosen(&s, folder, "bad", 1);
@@ -446,20 +436,8 @@ static void marks_that_were_damaged_bar_nothing(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_orderly_end_is_no_crash),
-        cmocka_unit_test(any_other_end_counts_once),
-        cmocka_unit_test(earlier_strikes_stay),
-        cmocka_unit_test(what_ends_the_process_is_barred_at_the_second_start),
-        cmocka_unit_test(what_ended_a_process_cannot_be_forced),
-        cmocka_unit_test(marks_of_any_text_are_taken),
-        cmocka_unit_test(the_last_resort_is_never_barred),
-        cmocka_unit_test(what_is_barred_by_the_guard_serves_where_all_else_is_wrong),
-        cmocka_unit_test(trials_that_ended_processes_are_not_made),
-        cmocka_unit_test(marks_that_were_damaged_bar_nothing),
-    };
     for (size_t i = 0; argc == 3 && i < WAYS; i++)
         if (strcmp(argv[1], ways[i].name) == 0)
             return run_and_end(&ways[i], argv[2]);
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

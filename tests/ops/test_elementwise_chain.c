@@ -19,7 +19,7 @@ static void begin(test_fixture *f, tenon_dtype dtype, int inputs, bool gap, uint
 
 /* Enough elements for a build of the steps: every operation, its operands read along the rows,
  * repeated and scalars, with tails; a NaN or infinity here and there. */
-static void lists_of_steps(void **state)
+TEST(lists_of_steps)
 {
     static const struct {
         uint32_t count, broadcast[CHAIN_Y];
@@ -53,7 +53,6 @@ static void lists_of_steps(void **state)
     static const double specials[] = {NAN, -0.0, INFINITY, -INFINITY};
     static const int64_t shape[] = {259, 131};
     test_random random = test_random_for(725);
-    (void)state;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         for (int half = 0; half < 2; half++) {
             test_fixture f;
@@ -80,13 +79,12 @@ static void lists_of_steps(void **state)
 }
 
 /* Every operation alone, on every pair of them. */
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double values[] = {0,         -0.0,    1,       -1,    NAN, INFINITY,
                                     -INFINITY, 0x1p-14, 0x1p-24, 1e-30, 0.1, 0x1p-126,
                                     3,         -7,      60000,   -1e30};
     const int64_t count = sizeof values / sizeof *values;
-    (void)state;
     for (uint32_t op = 0; op <= TENON_CHAIN_ACTIVATE; op++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
             const int64_t size = count * count;
@@ -112,7 +110,7 @@ static void special_values(void **state)
 
 /* x0 · x1 + x2 with a row and a column, and the header's normalisation, by a plan whose scalars are
  * those it was made with. */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[2][3] = {{1, 2, 3}, {-4, 5, -6}}, row[3] = {2, -1, 0.5F};
     static const float column[2] = {10, -10}, fma[2][3] = {{12, 8, 11.5F}, {-18, -15, -13}};
@@ -122,7 +120,6 @@ static void known_values(void **state)
     tenon_tensor tx, tr, tc, ty;
     tenon_plan *plan;
     float got[6];
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &tr));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, columns, &tc));
@@ -166,7 +163,7 @@ static void known_values(void **state)
     tenon_memory_destroy(&ty.memory);
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const char op[] = "tenon_elementwise_chain";
     static const struct {
@@ -189,7 +186,6 @@ static void bad_input(void **state)
     const int64_t shape[] = {4};
     tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
     tenon_tensor x, y;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
 #define REFUSED(status, word)                                                                      \
@@ -211,15 +207,4 @@ static void bad_input(void **state)
 #undef REFUSED
     tenon_memory_destroy(&x.memory);
     tenon_memory_destroy(&y.memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(lists_of_steps),
-        cmocka_unit_test(special_values),
-    };
-    return TEST_MAIN(tests);
 }

@@ -94,9 +94,45 @@ static void expect(size_t i, const tenon_epilogue *epilogue, bool has_c, double 
     free(got);
 }
 
-static void c_is_added_by_default(void **state)
+static void make(int number, tenon_dtype dtype, uint32_t rank, const int64_t *shape, double value,
+                 double step)
 {
-    (void)state;
+    test_tensor *t = &tensors[number];
+    int64_t strides[TENON_MAX_RANK];
+    test_strides(TEST_ROW, false, rank, shape, strides);
+    test_tensor_create(t, dtype, rank, shape, strides, 0);
+    for (int64_t n = 0; n < tenon_tensor_elements(&t->view) && number != D && number != RESULT; n++)
+        test_set(t, n, value + step * (double)n);
+    test_upload(t);
+}
+
+static void set_up(void)
+{
+    make(A, TENON_DTYPE_F32, 2, (const int64_t[]){2, 3}, 1, 0);
+    make(B, TENON_DTYPE_F32, 2, (const int64_t[]){3, 2}, 1, 0);
+    make(C, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 10, 1);
+    make(D, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 0, 0);
+    make(OFFSETS, TENON_DTYPE_I32, 1, (const int64_t[]){2}, 0, 2);
+    make(IMAGE, TENON_DTYPE_F32, 4, (const int64_t[]){1, 3, 1, 5}, 1, 0);
+    make(FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){2, 3, 1, 1}, 1, 0);
+    make(TRANSPOSED_FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){3, 2, 1, 1}, 1, 0);
+    make(RESIDUAL, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 10, 1);
+    make(RESULT, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 0, 0);
+    make(BIAS, TENON_DTYPE_F32, 1, (const int64_t[]){2}, 100, 100);
+    assert_ok(tenon_gemm_pack(test_stream, NULL, VIEW(B), &packed_b, NULL));
+    assert_ok(tenon_conv_pack_filter(test_stream, NULL, VIEW(FILTERS), &packed_filters, NULL));
+}
+
+static void tear_down(void)
+{
+    tenon_packed_release(packed_b);
+    tenon_packed_release(packed_filters);
+    for (int i = 0; i < TENSORS; i++)
+        test_tensor_destroy(&tensors[i]);
+}
+
+TEST_WITH(c_is_added_by_default, set_up, tear_down)
+{
     for (size_t i = 0; i < CALLS; i++) {
         expect(i, NULL, true, 1, 1);
         expect(i, NULL, false, 1, 0);
@@ -105,9 +141,8 @@ static void c_is_added_by_default(void **state)
     }
 }
 
-static void factors_by_the_macro(void **state)
+TEST_WITH(factors_by_the_macro, set_up, tear_down)
 {
-    (void)state;
     for (size_t i = 0; i < CALLS; i++) {
         expect(i, &tenon_epilogue(.beta = 1), true, 1, 1);
         expect(i, &tenon_epilogue(.beta = 2), true, 1, 2);
@@ -116,9 +151,8 @@ static void factors_by_the_macro(void **state)
     }
 }
 
-static void beta_of_0_reads_nothing(void **state)
+TEST_WITH(beta_of_0_reads_nothing, set_up, tear_down)
 {
-    (void)state;
     for (size_t i = 0; i < CALLS; i++) {
         test_tensor *added = &tensors[calls[i].added];
         for (int64_t n = 0; n < tenon_tensor_elements(&added->view); n++)
@@ -132,10 +166,9 @@ static void beta_of_0_reads_nothing(void **state)
 }
 
 /* `.epilogue = {.beta = 1}` does not multiply the product by 0. */
-static void alpha_is_not_lost(void **state)
+TEST_WITH(alpha_is_not_lost, set_up, tear_down)
 {
     const tenon_epilogue bare = {.beta = 1};
-    (void)state;
     for (size_t i = 0; i < CALLS; i++) {
         test_upload(&tensors[calls[i].result]);
         assert_int_equal(calls[i].call(&bare, &tensors[calls[i].added].view),
@@ -146,9 +179,8 @@ static void alpha_is_not_lost(void **state)
 }
 
 /* Added like any c that broadcasts, or refused by its shape. */
-static void a_bias_as_c(void **state)
+TEST_WITH(a_bias_as_c, set_up, tear_down)
 {
-    (void)state;
     for (size_t i = 0; i < CALLS; i++) {
         test_upload(&tensors[calls[i].result]);
         if (calls[i].result == D) {
@@ -163,57 +195,4 @@ static void a_bias_as_c(void **state)
             assert_untouched(&tensors[RESULT]);
         }
     }
-}
-
-static void make(int number, tenon_dtype dtype, uint32_t rank, const int64_t *shape, double value,
-                 double step)
-{
-    test_tensor *t = &tensors[number];
-    int64_t strides[TENON_MAX_RANK];
-    test_strides(TEST_ROW, false, rank, shape, strides);
-    test_tensor_create(t, dtype, rank, shape, strides, 0);
-    for (int64_t n = 0; n < tenon_tensor_elements(&t->view) && number != D && number != RESULT; n++)
-        test_set(t, n, value + step * (double)n);
-    test_upload(t);
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    make(A, TENON_DTYPE_F32, 2, (const int64_t[]){2, 3}, 1, 0);
-    make(B, TENON_DTYPE_F32, 2, (const int64_t[]){3, 2}, 1, 0);
-    make(C, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 10, 1);
-    make(D, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 0, 0);
-    make(OFFSETS, TENON_DTYPE_I32, 1, (const int64_t[]){2}, 0, 2);
-    make(IMAGE, TENON_DTYPE_F32, 4, (const int64_t[]){1, 3, 1, 5}, 1, 0);
-    make(FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){2, 3, 1, 1}, 1, 0);
-    make(TRANSPOSED_FILTERS, TENON_DTYPE_F32, 4, (const int64_t[]){3, 2, 1, 1}, 1, 0);
-    make(RESIDUAL, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 10, 1);
-    make(RESULT, TENON_DTYPE_F32, 4, (const int64_t[]){1, 2, 1, 5}, 0, 0);
-    make(BIAS, TENON_DTYPE_F32, 1, (const int64_t[]){2}, 100, 100);
-    assert_ok(tenon_gemm_pack(test_stream, NULL, VIEW(B), &packed_b, NULL));
-    assert_ok(tenon_conv_pack_filter(test_stream, NULL, VIEW(FILTERS), &packed_filters, NULL));
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    tenon_packed_release(packed_b);
-    tenon_packed_release(packed_filters);
-    for (int i = 0; i < TENSORS; i++)
-        test_tensor_destroy(&tensors[i]);
-    return 0;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(c_is_added_by_default, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(factors_by_the_macro, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(beta_of_0_reads_nothing, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(alpha_is_not_lost, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_bias_as_c, set_up, tear_down),
-    };
-    return TEST_MAIN(tests);
 }

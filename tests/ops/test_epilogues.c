@@ -24,10 +24,9 @@ static const tenon_activation activations[] = {
 };
 #define ACTIVATIONS (sizeof activations / sizeof *activations)
 
-static void gemm(void **state)
+TEST(gemm)
 {
     test_random random = test_random_for(431);
-    (void)state;
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         gemm_case p = simple_gemm;
         test_fixture f;
@@ -41,11 +40,10 @@ static void gemm(void **state)
     }
 }
 
-static void conv(void **state)
+TEST(conv)
 {
     static const char *const solvers[] = {"direct", NULL};
     test_random random = test_random_for(432);
-    (void)state;
     for (size_t i = 0; i < ACTIVATIONS; i++) {
         conv_case p = simple_conv;
         test_fixture f;
@@ -54,13 +52,4 @@ static void conv(void **state)
         conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
         test_finish_by(&f, solvers);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gemm),
-        cmocka_unit_test(conv),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,10 +6,11 @@
  */
 #include "common/cl_faults.h"
 #include "offer.h"
+#include "quick.h"
 
 #include "dispatch/state.h"
 #include "ops/registry.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* A way to fail. */
 typedef struct failing {
@@ -199,10 +200,9 @@ static unsigned call_while_each_fails(subject *s, const failing *way, const kind
     }
 }
 
-static void plans_are_made_whole_or_not_at_all(void **state)
+TEST(plans_are_made_whole_or_not_at_all)
 {
     unsigned failed = 0;
-    (void)state;
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         subject s;
         begin(&s, tn_operations[i]);
@@ -214,11 +214,10 @@ static void plans_are_made_whole_or_not_at_all(void **state)
     assert_true(failed > 5 * tn_operation_count);
 }
 
-static void calls_that_fail_leave_their_outputs(void **state)
+TEST(calls_that_fail_leave_their_outputs)
 {
     unsigned failed = 0;
-    (void)state;
-    test_context->unchecked = true;
+    test_context->policy.unchecked = true;
     open_queues();
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         subject s;
@@ -229,7 +228,7 @@ static void calls_that_fail_leave_their_outputs(void **state)
         end(&s);
     }
     close_queues();
-    test_context->unchecked = false;
+    test_context->policy.unchecked = false;
     printf("%u calls failed\n", failed);
     assert_true(failed > 10 * tn_operation_count);
 }
@@ -285,20 +284,22 @@ static unsigned check_while_some_fail(subject *s, const failing *way, test_rando
     }
 }
 
-static void checks_that_fail_conclude_nothing(void **state)
+TEST(checks_that_fail_conclude_nothing)
 {
     test_random random = test_random_for(71);
-    unsigned failed = 0;
-    (void)state;
+    unsigned failed = 0, tried = 0;
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         subject s;
+        if (!quick_draws(tn_operations[i]->name, 3))
+            continue;
+        tried++;
         begin(&s, tn_operations[i]);
         for (int w = 0; w < 2; w++)
             failed += check_while_some_fail(&s, &ways[w], &random);
         end(&s);
     }
     printf("%u calls failed\n", failed);
-    assert_true(failed > 20 * tn_operation_count);
+    assert_true(failed >= 20 * tried);
 }
 
 /* Plans that another thread makes later: what is asked for is made, or the call fails. */
@@ -319,10 +320,9 @@ static tenon_status ask_for_plan(tenon_context *context, uint64_t asked[2])
     return status;
 }
 
-static void plans_are_made_later_or_not_at_all(void **state)
+TEST(plans_are_made_later_or_not_at_all)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    (void)state;
     params.unchecked = 1;
     bool struck = true;
     unsigned nth = 0;
@@ -347,15 +347,4 @@ static void plans_are_made_later_or_not_at_all(void **state)
         faults_assert_alive(&before, "a plan that is made later");
     }
     assert_true(nth > 5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_made_whole_or_not_at_all),
-        cmocka_unit_test(calls_that_fail_leave_their_outputs),
-        cmocka_unit_test(checks_that_fail_conclude_nothing),
-        cmocka_unit_test(plans_are_made_later_or_not_at_all),
-    };
-    return TEST_MAIN(tests);
 }

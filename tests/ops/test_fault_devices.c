@@ -4,9 +4,9 @@
 #include "common/temporary.h"
 #include "runtime.h"
 
-#include "runtime/cl_error.h"
-#include "runtime/constants.h"
-#include "runtime/context.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/context.h"
 
 #include <CL/cl_ext.h>
 
@@ -69,9 +69,8 @@ static void assert_unreadable(tenon_status wanted, cl_int error, const char *nam
     }
 }
 
-static void what_is_needed_must_be_read(void **state)
+TEST(what_is_needed_must_be_read)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         faults_fail_query("clGetDeviceInfo", needed[i].what, CL_INVALID_VALUE);
         assert_unreadable(TENON_ERROR_OPENCL, CL_INVALID_VALUE, needed[i].name);
@@ -90,10 +89,9 @@ static uint64_t hint_of(const tn_device *device, size_t number)
     return values[number];
 }
 
-static void hints_may_be_unknown(void **state)
+TEST(hints_may_be_unknown)
 {
     const uint64_t unknown[] = {1, 1, test_context->device.is_cpu, 0};
-    (void)state;
     for (size_t i = 0; i < sizeof hints / sizeof *hints; i++) {
         faults_fail_query("clGetDeviceInfo", hints[i].what, CL_INVALID_VALUE);
         for (int import = 0; import < 2; import++) {
@@ -130,10 +128,9 @@ static void fail_each(const char *function, bool import)
     }
 }
 
-static void nothing_is_made_without_memory(void **state)
+TEST(nothing_is_made_without_memory)
 {
     static const char *const allocators[] = {"malloc", "calloc", "realloc"};
-    (void)state;
     fail_each("clGetDeviceInfo", true);
     fail_each("clGetPlatformInfo", true);
     for (size_t i = 0; i < sizeof allocators / sizeof *allocators; i++)
@@ -142,11 +139,10 @@ static void nothing_is_made_without_memory(void **state)
 }
 
 /* A list with a device that cannot be read is a list, and no failure. */
-static void a_list_says_what_is_broken(void **state)
+TEST(a_list_says_what_is_broken)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     uint32_t count = 0;
-    (void)state;
     fail_before();
     faults_fail_query("clGetDeviceInfo", CL_DEVICE_NAME, CL_INVALID_DEVICE);
     assert_ok(tenon_device_list(&info, 1, &count));
@@ -159,11 +155,10 @@ static void a_list_says_what_is_broken(void **state)
 }
 
 /* It begins with the platform's own, by which the device may have been asked for. */
-static void a_long_platform_name_is_cut(void **state)
+TEST(a_long_platform_name_is_cut)
 {
     char name[300];
     tenon_context *context;
-    (void)state;
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
     const char *const own = test_context->device.info.platform_name;
@@ -186,11 +181,10 @@ static void a_long_platform_name_is_cut(void **state)
     tenon_context_release(context);
 }
 
-static void more_dimensions_than_three_are_read(void **state)
+TEST(more_dimensions_than_three_are_read)
 {
     static const size_t sizes[] = {4096, 2048, 1024, 512};
     tenon_context *context;
-    (void)state;
     faults_answer_query("clGetDeviceInfo", CL_DEVICE_MAX_WORK_ITEM_SIZES, sizes, sizeof sizes);
     assert_ok(make(true, &context));
     faults_end();
@@ -212,11 +206,10 @@ static tenon_context *make_with_cache(cl_ulong cache, const tenon_store *store)
 }
 
 /* The constants of a CPU are measured, whatever the driver reports of its cache. */
-static void constants_are_measured_whatever_the_driver_reports(void **state)
+TEST(constants_are_measured_whatever_the_driver_reports)
 {
     static const cl_ulong caches[] = {0, 2 << 20, 480 << 20, 1 << 30};
     processor p = processor_usual();
-    (void)state;
     if (!test_context->device.is_cpu)
         skip();
     for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
@@ -235,18 +228,4 @@ static void constants_are_measured_whatever_the_driver_reports(void **state)
         tenon_context_release(context);
         temporary_remove(folder);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_needed_must_be_read),
-        cmocka_unit_test(hints_may_be_unknown),
-        cmocka_unit_test(nothing_is_made_without_memory),
-        cmocka_unit_test(a_list_says_what_is_broken),
-        cmocka_unit_test(a_long_platform_name_is_cut),
-        cmocka_unit_test(more_dimensions_than_three_are_read),
-        cmocka_unit_test(constants_are_measured_whatever_the_driver_reports),
-    };
-    return TEST_MAIN(tests);
 }

@@ -5,9 +5,8 @@
 
 #include <tenon/context.h>
 
-static void the_missing_function_is_named(void **state)
+TEST(the_missing_function_is_named)
 {
-    (void)state;
     faults_hide("clEnqueueMarkerWithWaitList");
     for (int i = 0; i < 2; i++) {
         tenon_context *context = (tenon_context *)(uintptr_t)1;
@@ -24,8 +23,5 @@ static void the_missing_function_is_named(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_missing_function_is_named),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return test_run_group();
 }

@@ -3,7 +3,7 @@
 #include "common/cl_faults.h"
 #include "runtime.h"
 
-#include "runtime/dlpack.h"
+#include "runtime/memory/dlpack.h"
 
 #include <tenon/statistics.h>
 
@@ -39,7 +39,7 @@ static tenon_tensor strided_of(tenon_tensor x)
     return tenon_tensor_slice_step(x, 0, 0, x.shape[0] / 2, 2);
 }
 
-static void a_failed_upload_reads_and_writes_nothing(void **state)
+TEST(a_failed_upload_reads_and_writes_nothing)
 {
     static const fault faults[] = {
         {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
@@ -50,7 +50,6 @@ static void a_failed_upload_reads_and_writes_nothing(void **state)
     static const char name[] = "tenon_tensor_upload_async";
     float data[500], got[1000];
     tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
-    (void)state;
     memset(data, 0, sizeof data);
     assert_ok(tenon_tensor_upload_async(test_stream, data, sizeof data, &view, NULL));
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -86,13 +85,12 @@ static void *open_later(void *gate)
 }
 
 /* What was enqueued when the copy failed has read the data before the call returns. */
-static void a_failed_upload_has_read_its_data(void **state)
+TEST(a_failed_upload_has_read_its_data)
 {
     tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
     float data[500] = {0};
     pthread_t thread;
     cl_int error;
-    (void)state;
     assert_ok(tenon_tensor_upload_async(test_stream, data, sizeof data, &view, NULL));
     cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
     assert_int_equal(error, CL_SUCCESS);
@@ -108,7 +106,7 @@ static void a_failed_upload_has_read_its_data(void **state)
     tenon_tensor_destroy(&x);
 }
 
-static void a_failed_download_writes_nothing(void **state)
+TEST(a_failed_download_writes_nothing)
 {
     static const fault faults[] = {
         {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
@@ -117,7 +115,6 @@ static void a_failed_download_writes_nothing(void **state)
     };
     float data[500];
     tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
-    (void)state;
     assert_ok(tenon_tensor_fill(test_stream, &x, 3, NULL));
     assert_ok(tenon_tensor_download_async(test_stream, &view, data, sizeof data, NULL));
     assert_ok(tenon_stream_finish(test_stream));
@@ -138,7 +135,7 @@ static void a_failed_download_writes_nothing(void **state)
     tenon_tensor_destroy(&x);
 }
 
-static void pinned_memory_is_made_whole_or_not(void **state)
+TEST(pinned_memory_is_made_whole_or_not)
 {
     static const fault faults[] = {
         {"clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1, TENON_ERROR_OUT_OF_MEMORY},
@@ -147,7 +144,6 @@ static void pinned_memory_is_made_whole_or_not(void **state)
         {"calloc", 0, 1, TENON_ERROR_OUT_OF_MEMORY},
     };
     tenon_pinned *pinned;
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         pinned = (void *)&pinned;
         faults_fail_next(faults[i].function, faults[i].error, 1);
@@ -158,11 +154,10 @@ static void pinned_memory_is_made_whole_or_not(void **state)
     }
 }
 
-static void a_heap_that_cannot_be_made(void **state)
+TEST(a_heap_that_cannot_be_made)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    (void)state;
     params.pool_limit = 1 << 20;
     faults_fail_next("clRetainContext", CL_OUT_OF_HOST_MEMORY, 1);
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_OUT_OF_MEMORY,
@@ -189,11 +184,10 @@ static void a_heap_that_cannot_be_made(void **state)
 }
 
 /* Allocation fails, or what is kept would do instead. */
-static void memory_that_is_short(void **state)
+TEST(memory_that_is_short)
 {
     tenon_context *context = make_context();
     tenon_memory memory[2] = {{.kind = 0}}, kept = {.kind = 77};
-    (void)state;
     faults_fail_next("calloc", 0, 1);
     assert_refused(tenon_memory_create(context, 5000, &kept), TENON_ERROR_OUT_OF_MEMORY,
                    "tenon_memory_create", "memory");
@@ -219,7 +213,7 @@ static void memory_that_is_short(void **state)
 }
 
 /* Where there is no event that says when memory is free, it is waited for: contents are right. */
-static void without_events_it_is_waited(void **state)
+TEST(without_events_it_is_waited)
 {
     static const fault faults[] = {
         {"clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, 1, TENON_OK},
@@ -231,7 +225,6 @@ static void without_events_it_is_waited(void **state)
     tenon_stream *stream;
     enum { SIZE = 300000 };
     float *got = malloc(SIZE * sizeof *got);
-    (void)state;
     assert_non_null(got);
     assert_ok(tenon_stream_create(context, NULL, &stream));
     for (size_t i = 0; i < 2 * sizeof faults / sizeof *faults; i++) {
@@ -277,14 +270,13 @@ static void count(tn_dl_versioned *self)
     deleted++;
 }
 
-static void dlpack_gives_back_what_it_cannot_take(void **state)
+TEST(dlpack_gives_back_what_it_cannot_take)
 {
     static const char *const functions[] = {"malloc", "calloc", "clGetMemObjectInfo"};
     int64_t shape[] = {10};
     tenon_context *context = make_context();
     tenon_tensor x = make_tensor(context, 10), taken = {.rank = 77};
     struct DLManagedTensorVersioned *out;
-    (void)state;
     tn_dl_versioned mine = {.version = {1, 0},
                             .deleter = count,
                             .tensor = {.data = x.memory.u.buffer,
@@ -316,19 +308,4 @@ static void dlpack_gives_back_what_it_cannot_take(void **state)
     assert_int_equal(faults_end(), 1);
     assert_null(out);
     tenon_tensor_destroy(&x);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failed_upload_reads_and_writes_nothing),
-        cmocka_unit_test(a_failed_upload_has_read_its_data),
-        cmocka_unit_test(a_failed_download_writes_nothing),
-        cmocka_unit_test(pinned_memory_is_made_whole_or_not),
-        cmocka_unit_test(a_heap_that_cannot_be_made),
-        cmocka_unit_test(memory_that_is_short),
-        cmocka_unit_test(without_events_it_is_waited),
-        cmocka_unit_test(dlpack_gives_back_what_it_cannot_take),
-    };
-    return TEST_MAIN(tests);
 }

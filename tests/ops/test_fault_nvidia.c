@@ -6,10 +6,10 @@
 #include "kept.h"
 
 #include "ops/registry.h"
-#include "runtime/context.h"
-#include "runtime/local_memory.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/context/context.h"
+#include "runtime/probe/local_memory.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 /* The array is that of LOCAL_MEMORY with the least alignment. */
 #define PTX_OF(target)                                                                             \
@@ -51,17 +51,16 @@ static void tries(tenon_context *context, tn_local_way way, uint64_t bytes, bool
 }
 
 /* Arrays and arguments run on any device. */
-static void local_memory_is_tried_by_a_kernel(void **state)
+TEST(local_memory_is_tried_by_a_kernel)
 {
     tenon_context *context = nvidia();
-    (void)state;
     tries(context, TN_LOCAL_ARRAY, 30000, true, "holds what is written");
     tries(context, TN_LOCAL_ARGUMENT, 30000, true, "holds what is written");
     tries(context, TN_LOCAL_ENLARGED, 16, false, "the driver's binary is not PTX");
     tenon_context_release(context);
 }
 
-static void arrays_are_enlarged_in_ptx(void **state)
+TEST(arrays_are_enlarged_in_ptx)
 {
     static const struct {
         const char *ptx, *why;
@@ -69,7 +68,6 @@ static void arrays_are_enlarged_in_ptx(void **state)
                {".version 8.0\n.target sm_90\n", "no array of local memory"},
                {"", "not PTX"}};
     tenon_context *context = nvidia();
-    (void)state;
     faults_give_ptx(PTX_OF("sm_90"));
     tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
     assert_string_equal(faults_loaded_ptx(), EDITED("16"));
@@ -83,7 +81,7 @@ static void arrays_are_enlarged_in_ptx(void **state)
     tenon_context_release(context);
 }
 
-static void a_driver_may_refuse_the_edited_text(void **state)
+TEST(a_driver_may_refuse_the_edited_text)
 {
     static const struct {
         const char *function;
@@ -92,7 +90,6 @@ static void a_driver_may_refuse_the_edited_text(void **state)
     } faults[] = {{"clCreateProgramWithBinary", CL_INVALID_BINARY, 1},
                   {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE, 2}};
     tenon_context *context = nvidia();
-    (void)state;
     faults_give_ptx(PTX_OF("sm_90"));
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
@@ -105,10 +102,9 @@ static void a_driver_may_refuse_the_edited_text(void **state)
 }
 
 /* Allocations fail in turn, every third: the trial cannot be made, and another can. */
-static void memory_that_is_short(void **state)
+TEST(memory_that_is_short)
 {
     unsigned struck = 1;
-    (void)state;
     for (unsigned nth = 1; struck > 0; nth += 3) {
         tenon_context *context = nvidia();
         char reason[256];
@@ -127,12 +123,11 @@ static void memory_that_is_short(void **state)
 
 /* Launches that the driver has no resources for: no size that is tried is there, whatever it says,
  * and what is asked for by nobody is not tried. */
-static void less_than_it_says(void **state)
+TEST(less_than_it_says)
 {
     char reason[256];
     tn_local_way way;
     tenon_context *context = nvidia();
-    (void)state;
     faults_fail_all("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
     assert_true(tn_local_memory_fits(context, 32 << 10, &way));
     assert_int_equal(way, TN_LOCAL_ARRAY);
@@ -144,11 +139,10 @@ static void less_than_it_says(void **state)
 }
 
 /* The driver at hand gives more than the 48 KiB, which are not tried before they are wanted. */
-static void more_than_it_says(void **state)
+TEST(more_than_it_says)
 {
     tn_local_way way;
     tenon_context *context = nvidia();
-    (void)state;
     assert_true(tn_local_memory_fits(context, 100 << 10, &way));
     assert_int_equal(way, TN_LOCAL_ARRAY);
     assert_false(tn_local_memory_fits(context, (227 << 10) + 1, &way));
@@ -162,13 +156,12 @@ static void more_than_it_says(void **state)
 }
 
 /* Refusals are kept, for the next process; what may have been for the moment is not. */
-static void what_is_found_is_kept(void **state)
+TEST(what_is_found_is_kept)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
     tn_local_way way;
-    (void)state;
     for (int run = 0; run < 3; run++) {
         kept_open(&s, &store);
         look_like_nvidia(s.context);
@@ -201,10 +194,9 @@ static void run_line(tenon_context *context, const char *line)
 }
 
 /* 192 KiB, where arrays have no more than 48. */
-static void products_take_an_argument(void **state)
+TEST(products_take_an_argument)
 {
     tenon_context *context = nvidia();
-    (void)state;
     tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, -1); /* PTX is nothing to try here */
     tn_local_memory_set(context, TN_LOCAL_ARRAY, 48 << 10);
     tn_local_memory_set(context, TN_LOCAL_ARGUMENT, 227 << 10);
@@ -217,10 +209,9 @@ static void products_take_an_argument(void **state)
 }
 
 /* A product whose kernel is built from marks runs as any other does; its PTX has been edited. */
-static void products_run_from_edited_ptx(void **state)
+TEST(products_run_from_edited_ptx)
 {
     tenon_context *context;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 1);
     faults_give_ptx(PTX_OF("sm_90"));
@@ -232,16 +223,5 @@ static void products_run_from_edited_ptx(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(local_memory_is_tried_by_a_kernel),
-        cmocka_unit_test(arrays_are_enlarged_in_ptx),
-        cmocka_unit_test(a_driver_may_refuse_the_edited_text),
-        cmocka_unit_test(memory_that_is_short),
-        cmocka_unit_test(less_than_it_says),
-        cmocka_unit_test(more_than_it_says),
-        cmocka_unit_test(what_is_found_is_kept),
-        cmocka_unit_test(products_take_an_argument),
-        cmocka_unit_test(products_run_from_edited_ptx),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

@@ -6,7 +6,7 @@
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
 #include "ops/registry.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -113,16 +113,15 @@ static unsigned try_example(tenon_context *context, const char *line, tenon_dtyp
     return failed;
 }
 
-static void each_allocation_fails_on_the_way_to_a_plan(void **state)
+TEST(each_allocation_fails_on_the_way_to_a_plan)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
                                         TENON_DTYPE_F64};
     unsigned failed = 0;
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         tenon_context *context;
         assert_ok(tn_target_context(&tn_device_kinds[k], NULL, NULL, &context));
-        context->only_chosen = false;
+        context->policy.only_chosen = false;
         for (uint32_t o = 0; o < tn_operation_count; o++)
             for (const char *const *line = tn_operations[o]->examples; *line != NULL; line++)
                 for (size_t t = 0; t < sizeof types / sizeof *types; t++)
@@ -135,8 +134,5 @@ static void each_allocation_fails_on_the_way_to_a_plan(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_allocation_fails_on_the_way_to_a_plan),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

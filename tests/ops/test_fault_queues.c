@@ -97,9 +97,8 @@ static void fail_gate(cl_event gate, cl_event event)
 }
 
 /* A driver that takes no callback leaves it to the next call to find out. */
-static void failures_are_found_without_the_drivers_callback(void **state)
+TEST(failures_are_found_without_the_drivers_callback)
 {
-    (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         setting s;
         cl_event gate;
@@ -119,11 +118,10 @@ static void failures_are_found_without_the_drivers_callback(void **state)
 }
 
 /* A state that cannot be had is asked for again. */
-static void states_are_asked_for_again(void **state)
+TEST(states_are_asked_for_again)
 {
     setting s;
     cl_event gate;
-    (void)state;
     begin(&s, false);
     faults_fail_all("clSetEventCallback", CL_INVALID_OPERATION);
     cl_event event = enqueue_behind_gate(&s, &gate);
@@ -140,10 +138,9 @@ static void states_are_asked_for_again(void **state)
 }
 
 /* A command that fails for want of the device is told as that. */
-static void lost_devices_are_told(void **state)
+TEST(lost_devices_are_told)
 {
     const cl_int lost = CL_DEVICE_NOT_AVAILABLE;
-    (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         setting s;
         begin(&s, unordered);
@@ -277,9 +274,8 @@ static unsigned deny_references(setting *s, enqueuing_call call, bool wants_even
 
 /* A driver that gives no further reference to an event: the call that lacks one says so, and
  * nobody uses an event that is gone. */
-static void references_that_the_driver_denies_are_told(void **state)
+TEST(references_that_the_driver_denies_are_told)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         const bool unordered = i & 1, watched = i & 2;
         setting s;
@@ -299,9 +295,8 @@ static void references_that_the_driver_denies_are_told(void **state)
 }
 
 /* A call without memory to follow its command does not enqueue it. */
-static void commands_without_memory_to_follow_them_are_not_enqueued(void **state)
+TEST(commands_without_memory_to_follow_them_are_not_enqueued)
 {
-    (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         setting s;
         begin(&s, unordered);
@@ -322,9 +317,8 @@ static void commands_without_memory_to_follow_them_are_not_enqueued(void **state
     }
 }
 
-static void what_is_enqueued_without_memory_is_followed_too(void **state)
+TEST(what_is_enqueued_without_memory_is_followed_too)
 {
-    (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         setting s;
         cl_event gate;
@@ -343,11 +337,10 @@ static void what_is_enqueued_without_memory_is_followed_too(void **state)
 }
 
 /* A stream that cannot have what it takes to follow its commands is not made. */
-static void streams_need_memory_to_follow(void **state)
+TEST(streams_need_memory_to_follow)
 {
     static const char *const functions[] = {"calloc", "malloc"};
     setting s;
-    (void)state;
     begin(&s, false);
     for (int i = 0; i < 2; i++)
         for (unsigned nth = 1; nth < 20; nth++) {
@@ -367,12 +360,11 @@ static void streams_need_memory_to_follow(void **state)
 }
 
 /* A call whose waits cannot be joined with the stream's own does nothing, and the chain holds. */
-static void the_chain_outlives_a_call_that_fails(void **state)
+TEST(the_chain_outlives_a_call_that_fails)
 {
     setting s;
     cl_event gate, other;
     cl_int error;
-    (void)state;
     begin(&s, true);
     cl_event event = enqueue_behind_gate(&s, &gate);
     other = clCreateUserEvent(tenon_context_cl(s.context), &error);
@@ -395,10 +387,9 @@ static void the_chain_outlives_a_call_that_fails(void **state)
 }
 
 /* What the driver reports of a context is passed on, until that is gone. */
-static void drivers_reports_are_told(void **state)
+TEST(drivers_reports_are_told)
 {
     setting s;
-    (void)state;
     begin(&s, false);
     assert_true(faults_report("this device is on fire"));
     assert_int_equal(atomic_load(&s.told.count), 1);
@@ -411,20 +402,4 @@ static void drivers_reports_are_told(void **state)
     end(&s);
     assert_true(faults_report("too late"));
     assert_int_equal(atomic_load(&s.told.count), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(failures_are_found_without_the_drivers_callback),
-        cmocka_unit_test(states_are_asked_for_again),
-        cmocka_unit_test(lost_devices_are_told),
-        cmocka_unit_test(references_that_the_driver_denies_are_told),
-        cmocka_unit_test(commands_without_memory_to_follow_them_are_not_enqueued),
-        cmocka_unit_test(what_is_enqueued_without_memory_is_followed_too),
-        cmocka_unit_test(streams_need_memory_to_follow),
-        cmocka_unit_test(the_chain_outlives_a_call_that_fails),
-        cmocka_unit_test(drivers_reports_are_told),
-    };
-    return TEST_MAIN(tests);
 }

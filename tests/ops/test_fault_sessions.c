@@ -8,7 +8,7 @@
 #include "kept.h"
 #include "runtime.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Puts a processor in the place of the one at hand. */
 static void replace_processor(tenon_context *context)
@@ -153,10 +153,9 @@ static void assert_sound(const char *folder)
 }
 
 /* In new folders: everything is tried, built and checked. Some of the calls fail. */
-static void first_sessions(void **state)
+TEST(first_sessions)
 {
     test_random random = test_random_for(72);
-    (void)state;
     for (size_t w = 0; w < 2; w++) {
         bool struck = true;
         unsigned tried = 0;
@@ -172,10 +171,9 @@ static void first_sessions(void **state)
 }
 
 /* In one folder that has all of it. Each call fails. */
-static void later_sessions(void **state)
+TEST(later_sessions)
 {
     char *folder = temporary_make();
-    (void)state;
     assert_sound(folder);
     for (size_t w = 0; w < 2 * sizeof ways / sizeof *ways; w++) {
         bool struck = true;
@@ -192,9 +190,5 @@ static void later_sessions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(first_sessions),
-        cmocka_unit_test(later_sessions),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

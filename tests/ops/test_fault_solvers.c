@@ -4,8 +4,8 @@
 
 #include "dispatch/plan.h"
 #include "dispatch/state.h"
-#include "runtime/stream.h"
-#include "runtime/validation.h"
+#include "runtime/queue/stream.h"
+#include "runtime/context/validation.h"
 
 /* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
  * trial can be made impossible where the faster one is asked whether it serves, or is checked. */
@@ -102,7 +102,7 @@ typedef struct failure {
 } failure;
 
 /* A check that can never be made here leaves the other solver; the forced one has no other. */
-static void checks_that_this_device_cannot_make_pass_on(void **state)
+TEST(checks_that_this_device_cannot_make_pass_on)
 {
     static const failure lasting[] = {
         {TENON_ERROR_UNSUPPORTED, CL_SUCCESS},
@@ -112,7 +112,6 @@ static void checks_that_this_device_cannot_make_pass_on(void **state)
         {TENON_ERROR_OPENCL, CL_INVALID_WORK_GROUP_SIZE},
         {TENON_ERROR_INCOMPLETE, CL_INVALID_WORK_GROUP_SIZE},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
         tenon_context *context;
         assert_ok(tenon_context_create(NULL, &context));
@@ -125,7 +124,7 @@ static void checks_that_this_device_cannot_make_pass_on(void **state)
 }
 
 /* One that could not be made this time fails the call, and the next call has the faster solver. */
-static void checks_that_fail_once_fail_the_call(void **state)
+TEST(checks_that_fail_once_fail_the_call)
 {
     static const failure passing[] = {
         {TENON_ERROR_OUT_OF_MEMORY, CL_SUCCESS},
@@ -134,7 +133,6 @@ static void checks_that_fail_once_fail_the_call(void **state)
         {TENON_ERROR_INCOMPLETE, CL_OUT_OF_RESOURCES},
         {TENON_ERROR_DEVICE_LOST, CL_DEVICE_NOT_AVAILABLE},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
         tenon_context *context;
         assert_ok(tenon_context_create(NULL, &context));
@@ -155,11 +153,10 @@ static void hear(void *user, tenon_log_level level, const char *text)
 }
 
 /* An application that would rather have the first call at once takes what there is. */
-static void checks_can_be_left_out(void **state)
+TEST(checks_can_be_left_out)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    (void)state;
     params.unchecked = 1;
     assert_ok(tenon_context_create(&params, &context));
     checks = 0;
@@ -177,14 +174,13 @@ static void list_barred(void *user, const char *solver, const char *why)
 
 /* A kernel that its context does not survive bars its own variant: the next one is checked in a new
  * context, and trials are made there. */
-static void a_spoilt_context_costs_nothing_else(void **state)
+TEST(a_spoilt_context_costs_nothing_else)
 {
     char heard[512] = "";
     spoilt_stream broken = {.stream = NULL};
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_statistics counts = TENON_STATISTICS_INIT;
     tenon_context *context;
-    (void)state;
     params.log = hear;
     params.log_user = heard;
     assert_ok(tenon_context_create(&params, &context));
@@ -213,13 +209,12 @@ static void a_spoilt_context_costs_nothing_else(void **state)
 
 /* A trial that its context does not survive has found that the capability is absent, and costs no
  * other trial. */
-static void a_spoilt_trial_costs_nothing_else(void **state)
+TEST(a_spoilt_trial_costs_nothing_else)
 {
     char why[256];
     uint32_t available = 1;
     tenon_context *context;
     tenon_stream *stream;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tn_validation_enter(context, &stream));
     const spoilt_stream broken = spoil(stream);
@@ -246,10 +241,9 @@ static uint32_t use_table(tenon_context *context, const char *name)
 }
 
 /* What is decided without knowing all that the device can do is decided again. */
-static void nothing_is_kept_that_came_of_a_trial_not_made(void **state)
+TEST(nothing_is_kept_that_came_of_a_trial_not_made)
 {
     tenon_context *context;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     no_trial_when_asked = true;
     assert_int_equal(use_table(context, "fake/slow"), 0);
@@ -379,9 +373,8 @@ static void fail_all(void)
     fail_each("realloc", CL_OUT_OF_HOST_MEMORY, false, wanted);
 }
 
-static void no_lesser_plan_is_kept(void **state)
+TEST(no_lesser_plan_is_kept)
 {
-    (void)state;
     if (!test_context->device.keeps_builds)
         fail_all();
     from_source = true;
@@ -390,11 +383,10 @@ static void no_lesser_plan_is_kept(void **state)
 }
 
 /* Programs that the driver refuses are passed over, and nobody hears of them. */
-static void refused_programs_are_passed_over(void **state)
+TEST(refused_programs_are_passed_over)
 {
     unsigned served = 0, failed = 0;
     bool struck = true;
-    (void)state;
     for (unsigned nth = 1; struck; nth++) {
         place p = make_place();
         faults_fail_next("clBuildProgram", CL_BUILD_PROGRAM_FAILURE, nth);
@@ -416,11 +408,10 @@ static void refused_programs_are_passed_over(void **state)
 
 /* What the validation context has built is taken over as a binary; where that fails, nobody hears
  * of it either. */
-static void binaries_that_are_refused_are_built_anew(void **state)
+TEST(binaries_that_are_refused_are_built_anew)
 {
     static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",
                                             "clRetainProgram"};
-    (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         place p = make_place();
         p.context->device.keeps_builds = false;
@@ -430,20 +421,4 @@ static void binaries_that_are_refused_are_built_anew(void **state)
         assert_as_before();
         leave(&p);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(checks_that_this_device_cannot_make_pass_on),
-        cmocka_unit_test(checks_that_fail_once_fail_the_call),
-        cmocka_unit_test(a_spoilt_context_costs_nothing_else),
-        cmocka_unit_test(a_spoilt_trial_costs_nothing_else),
-        cmocka_unit_test(checks_can_be_left_out),
-        cmocka_unit_test(nothing_is_kept_that_came_of_a_trial_not_made),
-        cmocka_unit_test(no_lesser_plan_is_kept),
-        cmocka_unit_test(refused_programs_are_passed_over),
-        cmocka_unit_test(binaries_that_are_refused_are_built_anew),
-    };
-    return TEST_MAIN(tests);
 }

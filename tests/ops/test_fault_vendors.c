@@ -3,8 +3,8 @@
 #include "common/cl_faults.h"
 #include "runtime.h"
 
-#include "runtime/context.h"
-#include "runtime/device.h"
+#include "runtime/context/context.h"
+#include "runtime/opencl/device.h"
 
 #include <CL/cl_ext.h>
 
@@ -139,9 +139,8 @@ static tenon_status read_card(const card *c, tn_device *device)
     return status;
 }
 
-static void kinds_follow_from_what_drivers_say(void **state)
+TEST(kinds_follow_from_what_drivers_say)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const card *c = &cards[i];
         tn_device device;
@@ -159,7 +158,7 @@ static void kinds_follow_from_what_drivers_say(void **state)
 }
 
 /* An attribute that the driver does not know is as if it were 0; memory that is short fails. */
-static void attributes_may_be_unknown(void **state)
+TEST(attributes_may_be_unknown)
 {
     static const struct {
         int card;
@@ -173,7 +172,6 @@ static void attributes_may_be_unknown(void **state)
         {3, CL_DEVICE_IP_VERSION_INTEL, "CL_DEVICE_IP_VERSION_INTEL", "other"},
         {3, CL_DEVICE_SUB_GROUP_SIZES_INTEL, "CL_DEVICE_SUB_GROUP_SIZES_INTEL", "xe_hpc"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
         const card *c = &cards[attributes[i].card];
         tn_device device;
@@ -188,13 +186,4 @@ static void attributes_may_be_unknown(void **state)
                        attributes[i].name);
         assert_int_equal(faults_end(), 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_follow_from_what_drivers_say),
-        cmocka_unit_test(attributes_may_be_unknown),
-    };
-    return TEST_MAIN(tests);
 }

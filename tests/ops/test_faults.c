@@ -4,9 +4,9 @@
 #include "runtime.h"
 
 #include "dispatch/plan.h"
-#include "runtime/capability_trials.h"
-#include "runtime/cl_error.h"
-#include "runtime/validation.h"
+#include "runtime/probe/capability_trials.h"
+#include "runtime/opencl/cl_error.h"
+#include "runtime/context/validation.h"
 
 static tenon_context *make_context(void)
 {
@@ -55,7 +55,7 @@ static void try_and_fail(tenon_capability capability, const fault *f)
     tenon_context_release(context);
 }
 
-static void trials_that_cannot_be_made_are_made_again(void **state)
+TEST(trials_that_cannot_be_made_are_made_again)
 {
     static const fault faults[] = {
         {"clCreateContext", CL_OUT_OF_HOST_MEMORY, 1},
@@ -76,16 +76,14 @@ static void trials_that_cannot_be_made_are_made_again(void **state)
         {"realloc", CL_OUT_OF_HOST_MEMORY, 1},
         {"malloc", CL_OUT_OF_HOST_MEMORY, 2}, /* of the message */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         try_and_fail(TENON_CAPABILITY_NONTEMPORAL_STORE, &faults[i]);
 }
 
 /* What the compiler says need not be timed: one launch finds whether fma is right. */
-static void fma_is_timed_only_where_the_compiler_says_nothing(void **state)
+TEST(fma_is_timed_only_where_the_compiler_says_nothing)
 {
     tenon_context *context = make_context();
-    (void)state;
     if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
         skip();
     faults_delay("clEnqueueNDRangeKernel", ~0u);
@@ -110,9 +108,8 @@ static tenon_status time_fma(tn_capability_result *result)
     return status;
 }
 
-static void a_launch_that_fails_while_fma_is_timed_is_told(void **state)
+TEST(a_launch_that_fails_while_fma_is_timed_is_told)
 {
-    (void)state;
     for (unsigned nth = 1; nth <= 8; nth += 3) {
         tn_capability_result result = {0};
         faults_fail_next("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, nth);
@@ -123,7 +120,7 @@ static void a_launch_that_fails_while_fma_is_timed_is_told(void **state)
     }
 }
 
-static void what_a_driver_refuses_is_remembered(void **state)
+TEST(what_a_driver_refuses_is_remembered)
 {
     static const fault faults[] = {
         {"clBuildProgram", CL_BUILD_PROGRAM_FAILURE, 1},
@@ -131,7 +128,6 @@ static void what_a_driver_refuses_is_remembered(void **state)
         {"clCreateKernel", CL_INVALID_KERNEL_DEFINITION, 1},
         {"clEnqueueNDRangeKernel", CL_INVALID_WORK_GROUP_SIZE, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         tenon_context *context = make_context();
         fail_before();
@@ -145,10 +141,9 @@ static void what_a_driver_refuses_is_remembered(void **state)
 }
 
 /* Other work on the machine delays launches: the first ones, or every second for a while. */
-static void a_busy_machine_does_not_make_fma_slow(void **state)
+TEST(a_busy_machine_does_not_make_fma_slow)
 {
     static const unsigned delayed[] = {0x1f, 0xff, 0x5555, 0xaaaa};
-    (void)state;
     if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
         skip();
     for (size_t i = 0; i < sizeof delayed / sizeof *delayed; i++) {
@@ -161,14 +156,13 @@ static void a_busy_machine_does_not_make_fma_slow(void **state)
 }
 
 /* A device is not said to lack a type because memory was short. */
-static void types_are_not_refused_for_want_of_memory(void **state)
+TEST(types_are_not_refused_for_want_of_memory)
 {
     tenon_context *context = make_context();
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
     const int64_t shape[] = {3};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
     tenon_plan *plan;
-    (void)state;
     faults_fail_next("clCreateBuffer", CL_OUT_OF_RESOURCES, 1);
     assert_refused(tenon_activation_forward_plan(context, &params, &view, &view, &plan),
                    TENON_ERROR_OUT_OF_MEMORY, "tenon_activation_forward_plan", "f64");
@@ -187,14 +181,13 @@ static cl_uint map_count(const tenon_tensor *tensor)
     return count;
 }
 
-static void nothing_stays_mapped_after_a_failure(void **state)
+TEST(nothing_stays_mapped_after_a_failure)
 {
     float data[10] = {0};
     tenon_tensor x = make_tensor(test_context, 10);
     void *pointer = data;
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
-    (void)state;
     faults_fail_next("clEnqueueMarkerWithWaitList", CL_OUT_OF_RESOURCES, 1);
     assert_int_equal(tenon_tensor_map(test_stream, &x, TENON_MAP_WRITE, &pointer, &sync),
                      TENON_ERROR_OUT_OF_MEMORY);
@@ -212,11 +205,10 @@ static void nothing_stays_mapped_after_a_failure(void **state)
 }
 
 /* Halves of a buffer that share bytes. */
-static void overlaps_are_not_overlooked(void **state)
+TEST(overlaps_are_not_overlooked)
 {
     static const cl_mem_info asked[] = {CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_OFFSET};
     tenon_tensor whole = make_tensor(test_context, 4096), part[2] = {whole, whole};
-    (void)state;
     for (size_t i = 0; i < 2; i++) {
         const cl_buffer_region region = {.origin = i * 4096, .size = 8192};
         cl_int error;
@@ -294,9 +286,8 @@ static tenon_status call_pack(void)
     return status;
 }
 
-static void the_error_behind_half_a_call_is_kept(void **state)
+TEST(the_error_behind_half_a_call_is_kept)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         vectors[i] = make_tensor(test_context, i < 2 ? 100 : 200);
         assert_ok(tenon_tensor_fill(test_stream, &vectors[i], 1, NULL));
@@ -308,12 +299,11 @@ static void the_error_behind_half_a_call_is_kept(void **state)
         tenon_memory_destroy(&vectors[i].memory);
 }
 
-static void packed_memory_that_fails_tells_why(void **state)
+TEST(packed_memory_that_fails_tells_why)
 {
     const int64_t shape[] = {10, 10};
     tenon_packed *packed;
     tenon_tensor b;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
     faults_fail_next("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
     assert_refused(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL), TENON_ERROR_OUT_OF_MEMORY,
@@ -321,21 +311,4 @@ static void packed_memory_that_fails_tells_why(void **state)
     assert_int_equal(faults_end(), 1);
     assert_int_equal(tenon_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
     tenon_memory_destroy(&b.memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_that_cannot_be_made_are_made_again),
-        cmocka_unit_test(what_a_driver_refuses_is_remembered),
-        cmocka_unit_test(fma_is_timed_only_where_the_compiler_says_nothing),
-        cmocka_unit_test(a_launch_that_fails_while_fma_is_timed_is_told),
-        cmocka_unit_test(a_busy_machine_does_not_make_fma_slow),
-        cmocka_unit_test(types_are_not_refused_for_want_of_memory),
-        cmocka_unit_test(nothing_stays_mapped_after_a_failure),
-        cmocka_unit_test(overlaps_are_not_overlooked),
-        cmocka_unit_test(the_error_behind_half_a_call_is_kept),
-        cmocka_unit_test(packed_memory_that_fails_tells_why),
-    };
-    return TEST_MAIN(tests);
 }

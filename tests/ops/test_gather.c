@@ -92,11 +92,10 @@ static void check(gather_case p, test_random *random, test_extent extent)
         }
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 63, 64, 65, 130};
     test_random random = test_random_for(531);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         gather_case p = {.rank = 2,
                          .shape = {5, sizes[i]},
@@ -108,11 +107,10 @@ static void sizes_around_vectors(void **state)
 }
 
 /* Sizes that meet 0, 1 and 2 digits of the sort, and several of its work-items. */
-static void sizes_around_digits(void **state)
+TEST(sizes_around_digits)
 {
     static const int64_t rows[] = {1, 254, 255, 256, 257, 65535, 65536};
     test_random random = test_random_for(532);
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int n = 0; n < 2; n++) {
             gather_case p = {.backward = true,
@@ -144,23 +142,21 @@ static gather_case random_case(test_random *random)
     return p;
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(533);
-    (void)state;
     for (int n = test_problems(20); n > 0; n--)
         check(random_case(&random), &random, TEST_ONCE);
 }
 
-static void every_solver_on_any_strides(void **state)
+TEST(every_solver_on_any_strides)
 {
     test_random random = test_random_for(534);
-    (void)state;
     for (int n = 0; n < 12; n++)
         check(random_case(&random), &random, TEST_ALL);
 }
 
-static void large(void **state)
+TEST(large)
 {
     static const gather_case cases[] = {
         {.rank = 2, .shape = {30011, 64}, .index_rank = 2, .index_shape = {4, 513}},
@@ -168,7 +164,6 @@ static void large(void **state)
         {.rank = 3, .shape = {3, 1031, 257}, .axis = 1, .index_rank = 1, .index_shape = {501}},
         {.rank = 1, .shape = {100003}, .index_rank = 1, .index_shape = {50021}, .spread = 3}};
     test_random random = test_random_for(535);
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int way = 0; way < 2; way++) {
             gather_case p = cases[i];
@@ -179,10 +174,9 @@ static void large(void **state)
 }
 
 /* A NaN and an infinity go where they are asked for, and nowhere else. */
-static void special_values(void **state)
+TEST(special_values)
 {
     test_random random = test_random_for(536);
-    (void)state;
     for (int way = 0; way < 2; way++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
             gather_case p = {.backward = way == 1,
@@ -199,17 +193,4 @@ static void special_values(void **state)
             test_set(test_operand(&f, GATHER_FROM), 60, -INFINITY);
             test_finish(&f, TEST_ALL);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(sizes_around_digits),
-        cmocka_unit_test(every_solver_on_any_strides),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(large),
-    };
-    return TEST_MAIN(tests);
 }

@@ -17,14 +17,13 @@ static tenon_tensor make_tensor(tenon_dtype dtype, uint32_t rank, const int64_t 
     return tensor;
 }
 
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[] = {1, 2, 3, 4, 5, 6}, dy[] = {1, 2, 3, 4, 5, 6, 7, 8};
     static const int32_t indices[] = {2, 0, 2, 3};
     static const float forward[] = {5, 6, 1, 2, 5, 6}, backward[] = {3, 4, 0, 0, 6, 8};
     const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2};
     float y[8], dx[6];
-    (void)state;
     tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
                  ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
                  ty = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
@@ -42,11 +41,10 @@ static void known_values(void **state)
 }
 
 /* NaN where the type has one, else 0; nothing outside the table is read or written. */
-static void out_of_range(void **state)
+TEST(out_of_range)
 {
     static const int32_t indices[] = {-1, INT32_MIN, 2, INT32_MAX, 1 << 30, -3, 1};
     const int64_t table[] = {2, 3}, list[] = {7};
-    (void)state;
     for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++) {
         const int64_t picked[] = {7, 3};
         static const unsigned char ones[48] = {1, 1, 1};
@@ -71,7 +69,7 @@ static void out_of_range(void **state)
 }
 
 /* L = sum of w · gather(x), whose gradient with respect to y is w. */
-static void gradients(void **state)
+TEST(gradients)
 {
     enum { OUTER = 2, ROWS = 5, COUNT = 9, INNER = 3, TABLE = OUTER * ROWS * INNER };
     const int64_t table[] = {OUTER, ROWS, INNER}, list[] = {COUNT},
@@ -83,7 +81,6 @@ static void gradients(void **state)
     tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 3, table),
                  vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
                  vy = tenon_tensor_view(TENON_DTYPE_F64, 3, picked);
-    (void)state;
     const tenon_tensor *const forward[] = {&vx, &vi, &vy}, *const backward[] = {&vy, &vi, &vx};
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
     params.axis = 1;
@@ -113,7 +110,7 @@ static void gradients(void **state)
 }
 
 /* Without indices y is empty, and dx is all zeros; without rows there is nothing to write. */
-static void empty_tensors(void **state)
+TEST(empty_tensors)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
     const int64_t table[] = {3, 2}, none[] = {0}, nothing[] = {0, 2}, list[] = {4};
@@ -121,7 +118,6 @@ static void empty_tensors(void **state)
     float dx[6];
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
-    (void)state;
     tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
                  no_indices = tenon_tensor_view(TENON_DTYPE_I32, 1, none),
                  no_rows = tenon_tensor_view(TENON_DTYPE_F32, 2, nothing),
@@ -140,18 +136,17 @@ static void empty_tensors(void **state)
     }
     const int64_t picked[] = {4, 2};
     tenon_tensor y = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
-    assert_refused(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_gather_forward", "x: axis 0 has size 0");
+    assert_invalid(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
+                   "x: axis 0 has size 0");
     assert_ok(tenon_gather_backward(test_stream, NULL, &y, &indices, &no_rows, NULL));
     tenon_memory_destroy(&tx.memory);
     tenon_memory_destroy(&y.memory);
     tenon_memory_destroy(&indices.memory);
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const char op[] = "tenon_gather_forward";
-    const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2}, other[] = {2, 4};
     const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, table),
                        i = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
@@ -162,8 +157,7 @@ static void bad_input(void **state)
                        f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, table),
                        f8_picked = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, picked);
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    (void)state;
-    assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL), invalid, op,
+    assert_invalid(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL),
                    "y: shape is 2x4, must be that of x with the shape of indices for axis 0, 4x2");
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &half, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "y");
@@ -172,15 +166,12 @@ static void bad_input(void **state)
     assert_refused(tenon_gather_forward(test_stream, NULL, &f8, &i, &f8_picked, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "x: type f8_e4m3");
     params.axis = 2;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "axis is 2");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is 2");
     params.axis = -3;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "axis is -3");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is -3");
     params.axis = 0;
     params.reserved = 1;
-    assert_refused(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), invalid, op,
-                   "reserved");
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "reserved");
     tenon_tensor many = x;
     many.shape[0] = INT64_C(1) << 31;
     assert_refused(tenon_gather_backward(test_stream, NULL, &y, &i, &many, NULL),
@@ -188,14 +179,13 @@ static void bad_input(void **state)
 }
 
 /* A plan runs on other memory, and without a workspace the gradient goes through all indices. */
-static void plans(void **state)
+TEST(plans)
 {
     static const int32_t indices[] = {1, 1, 0};
     static const float dy[] = {1, 2, 4}, right[] = {4, 3};
     const int64_t table[] = {2}, list[] = {3};
     tenon_plan *plan;
     float dx[2];
-    (void)state;
     tenon_tensor ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
                  ty = make_tensor(TENON_DTYPE_F32, 1, list, dy),
                  tx = make_tensor(TENON_DTYPE_F32, 1, table, NULL);
@@ -217,14 +207,4 @@ static void plans(void **state)
     tenon_memory_destroy(&ti.memory);
     tenon_memory_destroy(&ty.memory);
     tenon_memory_destroy(&tx.memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values), cmocka_unit_test(out_of_range),
-        cmocka_unit_test(gradients),    cmocka_unit_test(empty_tensors),
-        cmocka_unit_test(bad_input),    cmocka_unit_test(plans),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,10 +6,9 @@
 #include "emulation.h"
 #include "gemm_case.h"
 
-static void empty_products(void **state)
+TEST(empty_products)
 {
     test_random random = test_random_for(101);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         gemm_case p = simple_gemm;
         *(i == 0 ? &p.m : i == 1 ? &p.n : &p.batch[0]) = 0;
@@ -21,11 +20,10 @@ static void empty_products(void **state)
 }
 
 /* K = 0 leaves the epilogue. */
-static void no_depth(void **state)
+TEST(no_depth)
 {
     test_random random = test_random_for(102);
     gemm_case p = gemm_of(&simple_gemm, 13, 37, 0);
-    (void)state;
     check_gemm(&p, &random);
     p.bias_form = FORM_COLUMNS;
     p.c_form = FORM_FULL;
@@ -39,13 +37,12 @@ static void no_depth(void **state)
 
 /* One below, at and one above each tile edge there is: rows 6, 12, 14, columns 32, 64, depth 384.
  */
-static void sizes_around_tile_edges(void **state)
+TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 14, 15, 27, 28, 29};
     static const int64_t columns[] = {1, 2, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
     static const int64_t depths[] = {1, 2, 3, 8, 31, 32, 33, 383, 384, 385, 767, 769};
     test_random random = test_random_for(103);
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_gemm_sizes(&simple_gemm, rows[i], i % 2 == 0 ? 65 : 33, 41, &random);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -55,10 +52,9 @@ static void sizes_around_tile_edges(void **state)
     check_gemm_sizes(&simple_gemm, 1, 1, 1, &random);
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(104);
-    (void)state;
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++)
             for (int d = 0; d < TEST_LAYOUTS; d++) {
@@ -75,12 +71,11 @@ static void every_layout(void **state)
 }
 
 /* A product with a vector, from either side, long and short. */
-static void vectors(void **state)
+TEST(vectors)
 {
     static const int64_t lengths[][2] = {{1, 300},   {7, 5},   {8, 64},    {9, 2047},
                                          {33, 2049}, {701, 3}, {130, 129}, {2500, 17}};
     test_random random = test_random_for(105);
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
@@ -95,10 +90,9 @@ static void vectors(void **state)
             }
 }
 
-static void batches(void **state)
+TEST(batches)
 {
     test_random random = test_random_for(106);
-    (void)state;
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (int gap = 0; gap < 2; gap++) {
@@ -117,10 +111,9 @@ static void batches(void **state)
 }
 
 /* Which batches fold into M or N must not change what comes out. */
-static void flat_factors(void **state)
+TEST(flat_factors)
 {
     test_random random = test_random_for(107);
-    (void)state;
     for (int i = 0; i < 16; i++) {
         gemm_case p = gemm_of(&simple_gemm, (i & 4) != 0 ? 1 : 5, (i & 8) != 0 ? 1 : 19, 41);
         p.batch_rank = 2;
@@ -134,10 +127,9 @@ static void flat_factors(void **state)
     }
 }
 
-static void every_form_of_c_and_bias(void **state)
+TEST(every_form_of_c_and_bias)
 {
     test_random random = test_random_for(108);
-    (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
             gemm_case p = gemm_of_forms(&simple_gemm, (gemm_form)c, (gemm_form)bias);
@@ -146,25 +138,8 @@ static void every_form_of_c_and_bias(void **state)
         }
 }
 
-static void every_unit_has_served(void **state)
+TEST(every_unit_has_served)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_F32, 0};
-    (void)state;
     assert_emulated("gemm", types);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_products),
-        cmocka_unit_test(no_depth),
-        cmocka_unit_test(sizes_around_tile_edges),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(flat_factors),
-        cmocka_unit_test(every_form_of_c_and_bias),
-        cmocka_unit_test(every_unit_has_served),
-    };
-    return TEST_MAIN(tests);
 }

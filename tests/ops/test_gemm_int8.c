@@ -9,10 +9,9 @@
 static const tenon_dtype bytes[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
 
 /* Each pair of factors, each result, without scales and zero points, with one, with many. */
-static void every_type(void **state)
+TEST(every_type)
 {
     test_random random = test_random_for(1201);
-    (void)state;
     for (int pair = 0; pair < 4; pair++)
         for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++)
             for (int form = 0; form < 3; form++) {
@@ -31,10 +30,9 @@ static void every_type(void **state)
 }
 
 /* Every scale and zero point by itself, of one and of many. */
-static void every_vector(void **state)
+TEST(every_vector)
 {
     test_random random = test_random_for(1202);
-    (void)state;
     for (int i = 0; i < INT8_VECTORS; i++)
         for (int many = 0; many < 2; many++)
             for (int layout = 0; layout < 2; layout++) {
@@ -52,14 +50,13 @@ static tenon_dtype result_of(size_t i)
     return int8_results[i % INT8_RESULTS];
 }
 
-static void sizes_around_tile_edges(void **state)
+TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 5, 6, 7, 8, 11, 12, 13, 47, 48, 49, 97};
     static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};
     static const int64_t depths[] = {1,   2,   3,   4,   15,  16,  17,  63,  64, 65,
                                      255, 256, 257, 383, 384, 385, 512, 513, 769};
     test_random random = test_random_for(1203);
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         gemm_case p = gemm_of(&simple_int8, rows[i], 37, 41);
         p.d_type = result_of(i);
@@ -82,10 +79,9 @@ static void sizes_around_tile_edges(void **state)
     }
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(1204);
-    (void)state;
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++)
             for (int d = 0; d < TEST_LAYOUTS; d++) {
@@ -106,11 +102,10 @@ static void every_layout(void **state)
 /* Rows and columns that begin at multiples of 16 bytes, of 4, and of neither, over more steps of K
  * than a tile has: kernels read them in one piece, by words, or byte by byte, and the ends of each
  * by bytes. */
-static void alignments(void **state)
+TEST(alignments)
 {
     static const int64_t sizes[][3] = {{48, 64, 208}, {36, 68, 140}, {33, 70, 131}};
     test_random random = test_random_for(1209);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = 0; layout < 4; layout++)
             for (int offset = 0; offset < 2; offset++) {
@@ -123,10 +118,9 @@ static void alignments(void **state)
 }
 
 /* What is repeated along the batch keeps it from folding into rows or columns. */
-static void batches(void **state)
+TEST(batches)
 {
     test_random random = test_random_for(1205);
-    (void)state;
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (uint32_t form = 0; form < 4; form++) {
@@ -143,10 +137,9 @@ static void batches(void **state)
             }
 }
 
-static void empty_products(void **state)
+TEST(empty_products)
 {
     test_random random = test_random_for(1206);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         gemm_case p = simple_int8;
         *(i == 0 ? &p.m : i == 1 ? &p.n : &p.batch[0]) = 0;
@@ -158,10 +151,9 @@ static void empty_products(void **state)
 }
 
 /* K = 0 leaves the epilogue, whatever the zero points are. */
-static void no_depth(void **state)
+TEST(no_depth)
 {
     test_random random = test_random_for(1207);
-    (void)state;
     for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
         gemm_case p = gemm_of(&simple_int8, 13, 37, 0);
         p.d_type = *d;
@@ -175,11 +167,10 @@ static void no_depth(void **state)
 }
 
 /* A product with a vector, from either side. */
-static void vectors(void **state)
+TEST(vectors)
 {
     static const int64_t lengths[][2] = {{1, 300}, {7, 5}, {64, 257}, {701, 3}, {130, 129}};
     test_random random = test_random_for(1208);
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++)
             for (int side = 0; side < 2; side++) {
@@ -195,26 +186,8 @@ static void vectors(void **state)
             }
 }
 
-static void every_unit_has_served(void **state)
+TEST(every_unit_has_served)
 {
     static const int types[] = {MATRIX_I8, 0};
-    (void)state;
     assert_emulated("gemm_int8", types);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type),
-        cmocka_unit_test(every_vector),
-        cmocka_unit_test(sizes_around_tile_edges),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(alignments),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(empty_products),
-        cmocka_unit_test(no_depth),
-        cmocka_unit_test(vectors),
-        cmocka_unit_test(every_unit_has_served),
-    };
-    return TEST_MAIN(tests);
 }

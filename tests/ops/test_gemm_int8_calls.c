@@ -5,14 +5,13 @@
 #include "gemm_case.h"
 
 /* A plan's memory comes at each run: that of scales and zero points after d's. */
-static void plans_run_again_and_again(void **state)
+TEST(plans_run_again_and_again)
 {
     test_random random = test_random_for(1218);
     gemm_case p = simple_int8;
     tenon_memory memories[TN_MAX_OPERANDS];
     test_fixture f;
     tenon_plan *plan;
-    (void)state;
     p.d_type = TENON_DTYPE_U8;
     p.many = ALL_VECTORS;
     make_gemm(&f, &p, p.d_type, TEST_EXACT, &random);
@@ -33,65 +32,51 @@ static void plans_run_again_and_again(void **state)
 #define TERMS(type) "c=" type ":13x37 bias=" type ":13x37 beta=1 "
 #define TO(type)    FACTORS TERMS(type) "d=" type ":13x37 "
 
-static void types_that_do_not_go_together(void **state)
+TEST(types_that_do_not_go_together)
 {
     static const test_refusal refusals[] = {
-        {"gemm_int8 a=u8:13x41 b=i32:41x37 d=f32:13x37", TENON_ERROR_UNSUPPORTED, "b is i32"},
-        {"gemm_int8 a=i32:13x41 b=i8:41x37 d=f32:13x37", TENON_ERROR_UNSUPPORTED,
-         "a: type i32 is not supported; f64, f32, f16 and bf16 are, and i8 and u8"},
-        {"gemm_int8 a=f16:13x41 b=i8:41x37 d=f32:13x37", TENON_ERROR_UNSUPPORTED,
-         "b is i8 and a is f16"},
-        {FACTORS TERMS("f32") "d=f64:13x37", TENON_ERROR_UNSUPPORTED, "d is f64"},
-        {FACTORS "c=bf16:13x37 d=f16:13x37 beta=1", TENON_ERROR_UNSUPPORTED, "c is bf16"},
-        {FACTORS "c=i8:13x37 d=i8:13x37 beta=1", TENON_ERROR_UNSUPPORTED, "c is i8"},
-        {FACTORS "bias=bf16:13x37 d=f16:13x37", TENON_ERROR_UNSUPPORTED, "bias is bf16"},
+        {"gemm_int8 a=u8:13x41 b=i32:41x37 d=f32:13x37", "b is i32", TENON_ERROR_UNSUPPORTED},
+        {"gemm_int8 a=i32:13x41 b=i8:41x37 d=f32:13x37",
+         "a: type i32 is not supported; f64, f32, f16 and bf16 are, and i8 and u8",
+         TENON_ERROR_UNSUPPORTED},
+        {"gemm_int8 a=f16:13x41 b=i8:41x37 d=f32:13x37", "b is i8 and a is f16",
+         TENON_ERROR_UNSUPPORTED},
+        {FACTORS TERMS("f32") "d=f64:13x37", "d is f64", TENON_ERROR_UNSUPPORTED},
+        {FACTORS "c=bf16:13x37 d=f16:13x37 beta=1", "c is bf16", TENON_ERROR_UNSUPPORTED},
+        {FACTORS "c=i8:13x37 d=i8:13x37 beta=1", "c is i8", TENON_ERROR_UNSUPPORTED},
+        {FACTORS "bias=bf16:13x37 d=f16:13x37", "bias is bf16", TENON_ERROR_UNSUPPORTED},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
-static void inexact_integers(void **state)
+TEST(inexact_integers)
 {
 #define CLIPPED TO("i32") "activation=clipped_relu activation.alpha="
     static const test_refusal refusals[] = {
-        {TO("i32") "alpha=2", TENON_ERROR_UNSUPPORTED, "alpha is 2"},
-        {FACTORS "c=i32:13x37 d=i32:13x37 beta=0.5", TENON_ERROR_UNSUPPORTED, "beta is 0.5"},
-        {TO("i32") "activation=tanh", TENON_ERROR_UNSUPPORTED, "activation"},
-        {CLIPPED "0.5", TENON_ERROR_UNSUPPORTED, "alpha"},
-        {CLIPPED "16777217", TENON_ERROR_UNSUPPORTED, "alpha"},
-        {CLIPPED "4294967296", TENON_ERROR_UNSUPPORTED, "alpha"},
-        {CLIPPED "inf", TENON_ERROR_UNSUPPORTED, "alpha"},
+        {TO("i32") "alpha=2", "alpha is 2", TENON_ERROR_UNSUPPORTED},
+        {FACTORS "c=i32:13x37 d=i32:13x37 beta=0.5", "beta is 0.5", TENON_ERROR_UNSUPPORTED},
+        {TO("i32") "activation=tanh", "activation", TENON_ERROR_UNSUPPORTED},
+        {CLIPPED "0.5", "alpha", TENON_ERROR_UNSUPPORTED},
+        {CLIPPED "16777217", "alpha", TENON_ERROR_UNSUPPORTED},
+        {CLIPPED "4294967296", "alpha", TENON_ERROR_UNSUPPORTED},
+        {CLIPPED "inf", "alpha", TENON_ERROR_UNSUPPORTED},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
 /* There are 13 rows and 37 columns. */
-static void vectors_that_do_not_fit(void **state)
+TEST(vectors_that_do_not_fit)
 {
     static const test_refusal refusals[] = {
-        {TO("f32") "scale_of_a=f32:37", TENON_ERROR_INVALID_ARGUMENT, "scale of a has shape 37"},
-        {TO("f32") "scale_of_b=f32:13", TENON_ERROR_INVALID_ARGUMENT, "scale of b has shape 13"},
-        {TO("f32") "scale_of_a=f16:13", TENON_ERROR_UNSUPPORTED, "scale of a is f16"},
-        {TO("f32") "zero_point_of_a=i32:13", TENON_ERROR_UNSUPPORTED,
-         "zero point of a is i32, must be u8"},
-        {TO("f32") "scale_of_d=f32:37", TENON_ERROR_UNSUPPORTED, "scale of d"},
-        {TO("f16") "zero_point_of_d=u8:37", TENON_ERROR_UNSUPPORTED, "zero point of d"},
-        {TO("i32") "scale_of_b=f32:1", TENON_ERROR_UNSUPPORTED, "scale of b"},
-        {FACTORS TERMS("f32") "d=i8:13x37 scale_of_d=f32:37x1", TENON_ERROR_INVALID_ARGUMENT,
-         "scale of d"},
+        {TO("f32") "scale_of_a=f32:37", "scale of a has shape 37"},
+        {TO("f32") "scale_of_b=f32:13", "scale of b has shape 13"},
+        {TO("f32") "scale_of_a=f16:13", "scale of a is f16", TENON_ERROR_UNSUPPORTED},
+        {TO("f32") "zero_point_of_a=i32:13", "zero point of a is i32, must be u8",
+         TENON_ERROR_UNSUPPORTED},
+        {TO("f32") "scale_of_d=f32:37", "scale of d", TENON_ERROR_UNSUPPORTED},
+        {TO("f16") "zero_point_of_d=u8:37", "zero point of d", TENON_ERROR_UNSUPPORTED},
+        {TO("i32") "scale_of_b=f32:1", "scale of b", TENON_ERROR_UNSUPPORTED},
+        {FACTORS TERMS("f32") "d=i8:13x37 scale_of_d=f32:37x1", "scale of d"},
     };
-    (void)state;
     TEST_REFUSE(refusals);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_run_again_and_again),
-        cmocka_unit_test(types_that_do_not_go_together),
-        cmocka_unit_test(inexact_integers),
-        cmocka_unit_test(vectors_that_do_not_fit),
-    };
-    return TEST_MAIN(tests);
 }

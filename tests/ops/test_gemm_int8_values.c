@@ -46,11 +46,10 @@ static void set_high(test_fixture *f)
 }
 
 /* Up to the depth that cannot wrap, and beyond it. */
-static void extremes(void **state)
+TEST(extremes)
 {
     static const int64_t depths[] = {256, 384, 515, 1024, 33025, 40000};
     test_random random = test_random_for(1211);
-    (void)state;
     for (int types = 0; types < 4; types++)
         for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
             gemm_case p = gemm_of(&simple_int8, 2, 3, depths[i]);
@@ -67,11 +66,10 @@ static void extremes(void **state)
 }
 
 /* The suite must catch a kernel that loses the last step of K. */
-static void mutant_without_the_last_step(void **state)
+TEST(mutant_without_the_last_step)
 {
     static const int64_t depths[] = {1, 41, 385, 5000};
     test_random random = test_random_for(1222);
-    (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         gemm_case p = gemm_of(&simple_int8, 13, 37, depths[i]);
         test_fixture f;
@@ -116,10 +114,9 @@ static void set_stored(test_fixture *f)
         test_set(&f->operands[GEMM_BIAS], i, stored[i][0]);
 }
 
-static void bytes_are_rounded_and_saturated(void **state)
+TEST(bytes_are_rounded_and_saturated)
 {
     test_random random = test_random_for(1212);
-    (void)state;
     for (int sign = 0; sign < 2; sign++) {
         gemm_case p = simple_int8;
         test_fixture f;
@@ -136,10 +133,9 @@ static void bytes_are_rounded_and_saturated(void **state)
     }
 }
 
-static void every_activation(void **state)
+TEST(every_activation)
 {
     test_random random = test_random_for(1213);
-    (void)state;
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++)
         for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
             gemm_case p = simple_int8;
@@ -155,10 +151,9 @@ static void every_activation(void **state)
 }
 
 /* make_gemm() leaves rubbish in what must not be read: NaN in scales. */
-static void zero_scalars_do_not_read(void **state)
+TEST(zero_scalars_do_not_read)
 {
     test_random random = test_random_for(1214);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         gemm_case p = simple_int8;
         p.alpha = (i & 1) != 0 ? 0 : 1;
@@ -181,11 +176,10 @@ static void set_scales(test_fixture *f)
             test_set(&f->operands[INT8_VECTOR(i)], 5 + i, special);
 }
 
-static void scales_that_are_no_numbers(void **state)
+TEST(scales_that_are_no_numbers)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 0};
     test_random random = test_random_for(1215);
-    (void)state;
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
         for (const tenon_dtype *d = int8_results + 1; *d != TENON_DTYPE_INVALID; d++) {
             gemm_case p = simple_int8;
@@ -197,11 +191,10 @@ static void scales_that_are_no_numbers(void **state)
 }
 
 /* Beyond what the plain kernel is chosen for, and over several blocks and work-groups. */
-static void larger_problems(void **state)
+TEST(larger_problems)
 {
     static const int64_t sizes[][3] = {{200, 300, 500}, {97, 515, 1000}, {515, 97, 391}};
     test_random random = test_random_for(1216);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         gemm_case p = gemm_of(&simple_int8, sizes[i][0], sizes[i][1], sizes[i][2]);
         p.a = (test_layout)i;
@@ -237,10 +230,9 @@ static gemm_case random_case(tenon_dtype d, test_random *random)
     return p;
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(1217);
-    (void)state;
     for (int i = 0; i < test_problems(20); i++)
         for (const tenon_dtype *d = int8_results; *d != TENON_DTYPE_INVALID; d++) {
             const gemm_case p = random_case(*d, &random);
@@ -248,19 +240,4 @@ static void random_problems(void **state)
             make_gemm(&f, &p, *d, i % 2 == 0 ? TEST_BOUND : TEST_EXACT, &random);
             test_finish(&f, TEST_ONCE);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(extremes),
-        cmocka_unit_test(mutant_without_the_last_step),
-        cmocka_unit_test(bytes_are_rounded_and_saturated),
-        cmocka_unit_test(every_activation),
-        cmocka_unit_test(zero_scalars_do_not_read),
-        cmocka_unit_test(scales_that_are_no_numbers),
-        cmocka_unit_test(larger_problems),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

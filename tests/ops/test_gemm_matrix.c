@@ -5,7 +5,7 @@
  */
 #include "gemm_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* Blocks are of two by two units, and K goes by 64 bytes: 32 steps. */
 static const struct {
@@ -48,7 +48,7 @@ static bool has_room(void)
     return test_context->device.info.local_memory >= 48 << 10;
 }
 
-static void every_unit(void **state)
+TEST(every_unit)
 {
     static const struct {
         const char *solver;
@@ -68,7 +68,6 @@ static void every_unit(void **state)
         {"gemm/wgmma:em1", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
     };
     test_random random = test_random_for(841);
-    (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         run_sizes(units[i].solver, units[i].dtype, units[i].a, units[i].b, &random);
     if (has_room())
@@ -76,12 +75,11 @@ static void every_unit(void **state)
 }
 
 /* Through registers and past them, each factor along K and across it, or neither. */
-static void every_way_into_local_memory(void **state)
+TEST(every_way_into_local_memory)
 {
     static const test_layout layouts[][2] = {
         {TEST_ROW, TEST_COL}, {TEST_COL, TEST_ROW}, {TEST_STRIDED, TEST_STRIDED}};
     test_random random = test_random_for(842);
-    (void)state;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         if (i > 0)
             run_sizes("gemm/mma:em1", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
@@ -98,10 +96,9 @@ static void every_way_into_local_memory(void **state)
 
 /* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it.
  */
-static void products_of_f32(void **state)
+TEST(products_of_f32)
 {
     test_random random = test_random_for(847);
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
         run_solver(&p, TENON_DTYPE_F32, "gemm/mfma:em1", &random);
@@ -113,7 +110,7 @@ static void products_of_f32(void **state)
 }
 
 /* Each pair of signs, with zero points and without; one build serves them all. */
-static void products_of_bytes(void **state)
+TEST(products_of_bytes)
 {
     static const struct {
         const char *solver;
@@ -124,7 +121,6 @@ static void products_of_bytes(void **state)
         {"gemm_int8/xmx:em1", TEST_ROW, TEST_ROW},  {"gemm_int8/xmx:em2", TEST_COL, TEST_ROW}};
     static const tenon_dtype results[] = {TENON_DTYPE_I32, TENON_DTYPE_U8, TENON_DTYPE_F32};
     test_random random = test_random_for(848);
-    (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             gemm_case p = gemm_of(&simple_int8, sizes[s].m, sizes[s].n, sizes[s].k);
@@ -140,7 +136,7 @@ static void products_of_bytes(void **state)
 }
 
 /* Grids of warps, with vectors that are not a multiple of the work-items, and other depths. */
-static void other_blocks(void **state)
+TEST(other_blocks)
 {
     static const char *const solvers[] = {
         "gemm/mma:em1,mb64,nb16,wm4,wn1,kb16",     "gemm/mma:em1,mb16,nb48,wm1,wn3,kb64,st3",
@@ -149,7 +145,6 @@ static void other_blocks(void **state)
         "gemm/mma:em1,mb16,nb64,wm1,wn4,kb64,st4", "gemm/mma:em1,mb64,nb64,wm1,wn1,st3"};
     const size_t count = sizeof solvers / sizeof *solvers - (has_room() ? 0 : 4);
     test_random random = test_random_for(843);
-    (void)state;
     for (size_t i = 0; i < count; i++)
         run_sizes(solvers[i], TENON_DTYPE_F16, i % 2 == 0 ? TEST_ROW : TEST_COL, TEST_ROW, &random);
 }
@@ -157,7 +152,7 @@ static void other_blocks(void **state)
 /* wgmma's blocks of devices that give a work-group all of their local memory, whose products are in
  * flight from stage to stage: 192 KiB, with a factor along K and across it, K of more steps than
  * there are stages, and of fewer. */
-static void largest_blocks(void **state)
+TEST(largest_blocks)
 {
     static const struct {
         const char *solver;
@@ -170,7 +165,6 @@ static void largest_blocks(void **state)
         {"gemm/wgmma:em1,mb128,nb256,wm2,wn1,kb64,st4", TENON_DTYPE_F16, TEST_COL, TEST_COL, 64},
     };
     test_random random = test_random_for(849);
-    (void)state;
     if (test_context->device.info.local_memory < 192 << 10)
         skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -181,13 +175,12 @@ static void largest_blocks(void **state)
     }
 }
 
-static void slices_and_epilogues(void **state)
+TEST(slices_and_epilogues)
 {
     static const char *const solvers[] = {"gemm/mma:em1,ks3", "gemm/mma:em1,ks64",
                                           "gemm/mma:em1",     "gemm/mma:em1,ks2,rs1",
                                           "gemm/xmx:em1,ks2", "gemm/wgmma:em1,ks2"};
     test_random random = test_random_for(844);
-    (void)state;
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
         for (int activation = 0; activation < (i == 0 ? GEMM_ACTIVATIONS - 1 : 2); activation++) {
             gemm_case p = gemm_of(&simple_gemm, 37, 41, 523);
@@ -205,11 +198,10 @@ static void slices_and_epilogues(void **state)
 }
 
 /* More blocks than a band of them has. */
-static void many_blocks(void **state)
+TEST(many_blocks)
 {
     test_random random = test_random_for(845);
     gemm_case p = gemm_of(&simple_gemm, 331, 83, 40);
-    (void)state;
     run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1", &random);
     p.k = 0;
     p.bias_form = FORM_COLUMNS;
@@ -218,48 +210,34 @@ static void many_blocks(void **state)
 }
 
 /* Where blocks are many on their way, there are as many as fit. */
-static void little_local_memory(void **state)
+TEST(little_local_memory)
 {
     static const char *const lines[] = {"gemm/wgmma:em1 a=f16:65x72 b=f16:72x130 d=f16:65x130",
                                         NULL};
-    (void)state;
     assert_int_equal(test_with_local_memory(32 << 10, lines), 1);
 }
 
 #define F32 "a=f32:13x37 b=f32:37x41 d=f32:13x41"
 #define F16 "a=f16:13x37 b=f16:37x41 d=f16:13x41"
 
-static void what_cannot_be_served(void **state)
+TEST(what_cannot_be_served)
 {
     static const test_refusal refusals[] = {
-        {"gemm/mma:em1 " F32, TENON_ERROR_UNSUPPORTED, "would round it"},
-        {"gemm/mma:em1 " F16 " flags=1", TENON_ERROR_UNSUPPORTED, "another order"},
-        {"gemm/mma:em1,mb24 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's rows"},
-        {"gemm/mma:em1,kb8 " F16, TENON_ERROR_INVALID_ARGUMENT, "unit's depth"},
-        {"gemm/wgmma:em1,st1 " F16, TENON_ERROR_INVALID_ARGUMENT, "at least 2"},
-        {"gemm/wgmma:em1,kb128 " F16, TENON_ERROR_INVALID_ARGUMENT, "32, 64 or 128 bytes"},
-        {"gemm/wmma:em1,st2 " F16, TENON_ERROR_INVALID_ARGUMENT, "cp.async"},
+        {"gemm/mma:em1 " F32, "would round it", TENON_ERROR_UNSUPPORTED},
+        {"gemm/mma:em1 " F16 " flags=1", "another order", TENON_ERROR_UNSUPPORTED},
+        {"gemm/mma:em1,mb24 " F16, "unit's rows"},
+        {"gemm/mma:em1,kb8 " F16, "unit's depth"},
+        {"gemm/wgmma:em1,st1 " F16, "at least 2"},
+        {"gemm/wgmma:em1,kb128 " F16, "32, 64 or 128 bytes"},
+        {"gemm/wmma:em1,st2 " F16, "cp.async"},
     };
     static const test_refusal of_cpus[] = {
-        {"gemm/mma " F16, TENON_ERROR_UNSUPPORTED, "no such matrix units"}};
+        {"gemm/mma " F16, "no such matrix units", TENON_ERROR_UNSUPPORTED}};
     static const test_refusal without_wgmma[] = {
-        {"gemm/wgmma " F16, TENON_ERROR_UNSUPPORTED, "no such matrix units"}};
-    (void)state;
+        {"gemm/wgmma " F16, "no such matrix units", TENON_ERROR_UNSUPPORTED}};
     TEST_REFUSE(refusals);
     if (test_context->device.is_cpu)
         TEST_REFUSE(of_cpus);
     if (!tn_context_has(test_context, TENON_CAPABILITY_NVIDIA_WGMMA))
         TEST_REFUSE(without_wgmma);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_unit),           cmocka_unit_test(every_way_into_local_memory),
-        cmocka_unit_test(products_of_f32),      cmocka_unit_test(products_of_bytes),
-        cmocka_unit_test(other_blocks),         cmocka_unit_test(largest_blocks),
-        cmocka_unit_test(slices_and_epilogues), cmocka_unit_test(many_blocks),
-        cmocka_unit_test(little_local_memory),  cmocka_unit_test(what_cannot_be_served),
-    };
-    return TEST_MAIN(tests);
 }

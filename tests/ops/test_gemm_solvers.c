@@ -4,15 +4,14 @@
  */
 #include "gemm_case.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 /* K around the edges of slices, small and batched d, through the automatic choice and all solvers.
  */
-static void long_sums(void **state)
+TEST(long_sums)
 {
     static const int64_t depths[] = {63, 64, 65, 127, 512, 1000, 4099};
     test_random random = test_random_for(821);
-    (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         gemm_case p = gemm_of(&simple_gemm, 5 + (int64_t)i, i % 2 == 0 ? 35 : 6, depths[i]);
         p.a = p.b = i % 3 == 0 ? TEST_COL : TEST_ROW; /* each pair is a build of its own */
@@ -29,14 +28,13 @@ static void long_sums(void **state)
 }
 
 /* Any number of slices gives what is right, with what follows the sum. */
-static void slices_by_name(void **state)
+TEST(slices_by_name)
 {
     static const char *const names[] = {
         "cpu_split_k:ks2", "cpu_split_k:ks7,pb1", "cpu_split_k:ks7,pb2", "cpu_split_k:ks64,pb2",
         "split_k:ks2",     "split_k:ks13",        "split_k:ks64",        NULL};
     test_random random = test_random_for(822);
     gemm_case p = {.m = 9, .n = 75, .k = 1003, .batch_rank = 1, .batch = {2}, .alpha = 2};
-    (void)state;
     p.beta = -0.5;
     p.c_form = FORM_SAME;
     p.bias_form = FORM_ROWS;
@@ -50,13 +48,12 @@ static void slices_by_name(void **state)
 }
 
 /* Either factor thin, either layout of the other, around the edges of strips, tiles and blocks. */
-static void thin_factors(void **state)
+TEST(thin_factors)
 {
     static const int64_t thin[] = {2, 3, 4, 5, 8, 9, 16};
     static const int64_t wide[] = {95, 96, 97, 131, 513, 2049, 31};
     static const int64_t depths[] = {8, 17, 1, 63, 65, 130, 1025};
     test_random random = test_random_for(823);
-    (void)state;
     for (size_t i = 0; i < sizeof thin / sizeof *thin; i++)
         for (int side = 0; side < 2; side++) {
             gemm_case p = side == 0 ? gemm_of(&simple_gemm, thin[i], wide[i], depths[i])
@@ -76,7 +73,7 @@ static void thin_factors(void **state)
 
 /* Tiles as GPUs have them, by vectors: blocks of K and edges of d around them, factors that are
  * aligned or end within a vector, in each pair of layouts. */
-static void tiles_by_name(void **state)
+TEST(tiles_by_name)
 {
     static const char *const names[] = {"tiled:mb32,nb64,kb8,mr8,nr8,vw4,lb2",
                                         "tiled:mb32,nb32,kb16,mr4,nr2,vw2,lb1", NULL};
@@ -84,7 +81,6 @@ static void tiles_by_name(void **state)
         {TEST_ROW, TEST_ROW}, {TEST_ROW, TEST_COL}, {TEST_COL, TEST_ROW}, {TEST_COL, TEST_COL}};
     static const int64_t sizes[][3] = {{32, 64, 16}, {36, 68, 20}, {33, 65, 17}, {64, 128, 8}};
     test_random random = test_random_for(829);
-    (void)state;
     for (size_t i = 0; i < 16; i++) {
         const int64_t *size = sizes[i / 4];
         gemm_case p = gemm_of(&simple_gemm, size[0], size[1], size[2]);
@@ -99,11 +95,10 @@ static void tiles_by_name(void **state)
 }
 
 /* Widths for which tiles of three vectors are chosen with 16 lanes, and heights around theirs. */
-static void tiles_of_three_vectors(void **state)
+TEST(tiles_of_three_vectors)
 {
     static const int64_t cols[] = {33, 47, 48, 129, 144}, rows[] = {7, 8, 9, 17, 1};
     test_random random = test_random_for(827);
-    (void)state;
     for (size_t i = 0; i < sizeof cols / sizeof *cols; i++) {
         gemm_case p = gemm_of(&simple_gemm, rows[i], cols[i], 385 + (int64_t)i);
         p.offset = (int64_t)i;
@@ -136,18 +131,16 @@ static void check_width(uint32_t lanes, test_random *random)
     test_stream = usual;
 }
 
-static void narrow_vectors(void **state)
+TEST(narrow_vectors)
 {
     test_random random = test_random_for(828);
-    (void)state;
     for (uint32_t lanes = 8; lanes >= 4; lanes /= 2)
         check_width(lanes, &random);
 }
 
-static void every_operand_repeats_in_any_dimension(void **state)
+TEST(every_operand_repeats_in_any_dimension)
 {
     test_random random = test_random_for(824);
-    (void)state;
     for (uint32_t once = 0; once < 64; once++) {
         gemm_case p = gemm_of(&simple_gemm, 3, 5, 4);
         p.beta = 1;
@@ -188,13 +181,12 @@ static gemm_case random_case(test_random *random)
     return p;
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     static const char *const names[] = {
         NULL,          "gemm/cpu_split_k", "gemm/split_k", "gemm/clblast", "gemm/cpu_skinny",
         "gemm/skinny", "gemm/skinny_split"};
     test_random random = test_random_for(825);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = test_problems(20); n > 0; n--) {
             test_fixture f;
@@ -215,13 +207,12 @@ static tenon_status run_forced(test_fixture *f, tenon_stream *stream, const char
                       &f->operands[GEMM_B].view, NULL, NULL, &f->operands[GEMM_D].view, sync);
 }
 
-static void slices_need_workspace(void **state)
+TEST(slices_need_workspace)
 {
     test_random random = test_random_for(826);
     const gemm_case p = gemm_of(&simple_gemm, 8, 8, 2000);
     test_fixture f;
     tenon_stream *stream;
-    (void)state;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
     test_upload_all(&f);
     assert_ok(tenon_stream_create(test_context, NULL, &stream));
@@ -246,7 +237,7 @@ static void count_launches(void *user, const tenon_trace_record *record)
 }
 
 /* CLBlast takes no wait list: the call's own has to hold all the same, and its event. */
-static void clblast_keeps_to_the_sync(void **state)
+TEST(clblast_keeps_to_the_sync)
 {
     test_random random = test_random_for(827);
     gemm_case p = gemm_of(&simple_gemm, 33, 17, 20);
@@ -255,7 +246,6 @@ static void clblast_keeps_to_the_sync(void **state)
     cl_int error, wait_status;
     char why[256];
     int launches = 0;
-    (void)state;
     p.alpha = 2;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     test_expect(&f);
@@ -287,13 +277,12 @@ static void clblast_keeps_to_the_sync(void **state)
                             __FILE__, __LINE__);
 }
 
-static void clblast_is_never_chosen(void **state)
+TEST(clblast_is_never_chosen)
 {
     tenon_memory memories[TN_MAX_OPERANDS];
     test_fixture f;
     tenon_plan *plan;
     char line[256];
-    (void)state;
     test_begin_line(&f, "gemm a=f32:64x64 b=f32:64x64 d=f32:64x64", TENON_DTYPE_F32);
     test_make(&f);
     test_plan(&f, &plan, memories);
@@ -303,78 +292,52 @@ static void clblast_is_never_chosen(void **state)
     test_release(&f);
 }
 
-static void sizes_that_do_not_match(void **state)
+TEST(sizes_that_do_not_match)
 {
     static const test_refusal refusals[] = {
-        {"gemm a=T:2x3 b=T:4x5 d=T:2x5", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:2x3 b=T:4x5 d=T:2x5",
          "they must be … M K, … K N and … M N: K is 3 in a and 4 in b"},
-        {"gemm a=T:2x3 b=T:3x5 d=T:4x5", TENON_ERROR_INVALID_ARGUMENT, ": M is 2 in a and 4 in d"},
-        {"gemm a=T:2x3 b=T:3x5 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT, ": N is 5 in b and 4 in d"},
-        {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:2x3 b=T:3x5 d=T:4x5", ": M is 2 in a and 4 in d"},
+        {"gemm a=T:2x3 b=T:3x5 d=T:2x4", ": N is 5 in b and 4 in d"},
+        {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4",
          ": K is 3 in a and 4 in b; if b lies as N K, make its view by tenon_tensor_transpose"},
-        {"gemm a=T:3x2 b=T:3x4 d=T:2x4", TENON_ERROR_INVALID_ARGUMENT,
+        {"gemm a=T:3x2 b=T:3x4 d=T:2x4",
          ": K is 2 in a and 3 in b; if a lies as K M, make its view by tenon_tensor_transpose"},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
-static void what_cannot_be_served(void **state)
+TEST(what_cannot_be_served)
 {
     static const test_refusal refusals[] = {
-        {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu",
-         TENON_ERROR_UNSUPPORTED, "CLBlast"},
-        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", TENON_ERROR_UNSUPPORTED,
-         "where K is cut"},
+        {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu", "CLBlast",
+         TENON_ERROR_UNSUPPORTED},
+        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", "where K is cut",
+         TENON_ERROR_UNSUPPORTED},
     };
-    (void)state;
     TEST_REFUSE(refusals);
 }
 
 /* Blocks of K are rounded to multiples of four, and must not outgrow their memory by that. On a GPU
  * these solvers cannot serve at all. */
-static void parameters_that_do_not_go_together(void **state)
+TEST(parameters_that_do_not_go_together)
 {
 #define WITH "a=f32:13x130 b=f32:130x37 d=f32:13x37"
     static const test_refusal refusals[] = {
-        {"gemm/cpu_packed:kc65 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
-        {"gemm/cpu_direct:kc130 " WITH, TENON_ERROR_INVALID_ARGUMENT, "kc"},
-        {"gemm/cpu_packed:nr3 " WITH, TENON_ERROR_INVALID_ARGUMENT, "nr"},
-        {"gemm/cpu_packed:mr14,nr64 " WITH, TENON_ERROR_INVALID_ARGUMENT, "registers"},
-        {"gemm/cpu_packed:kc2048,np16 " WITH, TENON_ERROR_INVALID_ARGUMENT, "local memory"},
+        {"gemm/cpu_packed:kc65 " WITH, "kc"},
+        {"gemm/cpu_direct:kc130 " WITH, "kc"},
+        {"gemm/cpu_packed:nr3 " WITH, "nr"},
+        {"gemm/cpu_packed:mr14,nr64 " WITH, "registers"},
+        {"gemm/cpu_packed:kc2048,np16 " WITH, "local memory"},
     };
-    (void)state;
     if (test_context->device.is_cpu)
         TEST_REFUSE(refusals);
 }
 
 /* Tiles shrink until their blocks fit: a product that is too large for gemm/plain has a solver. */
-static void little_local_memory(void **state)
+TEST(little_local_memory)
 {
     static const char *const lines[] = {"gemm a=f16:96x130 b=f16:130x131 d=f16:96x131",
                                         "gemm_int8 a=i8:96x130 b=i8:130x131 d=i32:96x131", NULL};
-    (void)state;
     assert_int_equal(test_with_local_memory(32 << 10, lines), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_sums),
-        cmocka_unit_test(slices_by_name),
-        cmocka_unit_test(thin_factors),
-        cmocka_unit_test(tiles_by_name),
-        cmocka_unit_test(tiles_of_three_vectors),
-        cmocka_unit_test(narrow_vectors),
-        cmocka_unit_test(every_operand_repeats_in_any_dimension),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(slices_need_workspace),
-        cmocka_unit_test(parameters_that_do_not_go_together),
-        cmocka_unit_test(little_local_memory),
-        cmocka_unit_test(clblast_keeps_to_the_sync),
-        cmocka_unit_test(clblast_is_never_chosen),
-        cmocka_unit_test(sizes_that_do_not_match),
-        cmocka_unit_test(what_cannot_be_served),
-    };
-    return TEST_MAIN(tests);
 }

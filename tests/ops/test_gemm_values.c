@@ -9,10 +9,9 @@
 
 #include <math.h>
 
-static void every_activation(void **state)
+TEST(every_activation)
 {
     test_random random = test_random_for(109);
-    (void)state;
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
         gemm_case p = simple_gemm;
         p.activation = gemm_activations[i];
@@ -28,10 +27,9 @@ static void every_activation(void **state)
 }
 
 /* make_gemm() leaves NaN in what must not be read. */
-static void zero_scalars_do_not_read(void **state)
+TEST(zero_scalars_do_not_read)
 {
     test_random random = test_random_for(110);
-    (void)state;
     for (int i = 0; i < 8; i++) {
         gemm_case p = simple_gemm;
         p.alpha = (i & 1) != 0 ? 0 : 1;
@@ -56,7 +54,7 @@ static void check_special(const gemm_case *p, tenon_dtype dtype, const double *s
     test_finish(&f, TEST_ALL);
 }
 
-static void nan_and_infinity_propagate(void **state)
+TEST(nan_and_infinity_propagate)
 {
     static const double specials[][3] = {{NAN, NAN, 0},
                                          {INFINITY, 1, 1},
@@ -64,7 +62,6 @@ static void nan_and_infinity_propagate(void **state)
                                          {INFINITY, -INFINITY, NAN},
                                          {0, -0.0, 0}};
     test_random random = test_random_for(111);
-    (void)state;
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
         for (size_t act = 0; act <= GEMM_ACTIVATIONS; act++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
@@ -80,11 +77,10 @@ static void nan_and_infinity_propagate(void **state)
 }
 
 /* Beyond what the plain kernel is chosen for, and over several tiles, blocks and work-groups. */
-static void larger_problems(void **state)
+TEST(larger_problems)
 {
     static const int64_t sizes[][3] = {{200, 300, 500}, {97, 515, 1000}, {515, 97, 391}};
     test_random random = test_random_for(112);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         gemm_case p = gemm_of(&simple_gemm, sizes[i][0], sizes[i][1], sizes[i][2]);
         p.a = (test_layout)i;
@@ -95,11 +91,10 @@ static void larger_problems(void **state)
     }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(113);
     bool f64 = test_has(TENON_CAPABILITY_F64);
-    (void)state;
     for (int n = 0; n < test_problems(200); n++) {
         gemm_case p = random_gemm(&random);
         check_gemm_typed(&p, n % 3 != 0 || !f64 ? TENON_DTYPE_F32 : TENON_DTYPE_F64, &random);
@@ -130,10 +125,9 @@ static void compare_row(const test_fixture *whole, int64_t entry, int64_t row)
     test_tensor_destroy(&single);
 }
 
-static void rows_do_not_depend_on_the_batch(void **state)
+TEST(rows_do_not_depend_on_the_batch)
 {
     test_random random = test_random_for(114);
-    (void)state;
     for (int i = 0; i < 8; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
             gemm_case p = gemm_of(&simple_gemm, 100, i % 2 == 0 ? 70 : 1, 800);
@@ -153,7 +147,7 @@ static void rows_do_not_depend_on_the_batch(void **state)
         }
 }
 
-static void plans_run_again_and_again(void **state)
+TEST(plans_run_again_and_again)
 {
     test_random random = test_random_for(115);
     gemm_case p = simple_gemm;
@@ -161,7 +155,6 @@ static void plans_run_again_and_again(void **state)
     test_fixture f;
     tenon_plan *plan;
     char line[256];
-    (void)state;
     p.c_form = FORM_FULL;
     p.beta = 1;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
@@ -206,11 +199,10 @@ static void round_elements(test_tensor *tensor, tenon_dtype to)
 }
 
 /* The suite must catch a kernel that loses the last step of K: integers see it at any depth. */
-static void mutant_without_the_last_step(void **state)
+TEST(mutant_without_the_last_step)
 {
     static const int64_t depths[] = {1, 41, 385, 5000};
     test_random random = test_random_for(116);
-    (void)state;
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i]);
         test_fixture f;
@@ -227,14 +219,13 @@ static void mutant_without_the_last_step(void **state)
 }
 
 /* And one that rounds its inputs to a lower precision: the bound sees it. */
-static void mutant_of_lower_precision(void **state)
+TEST(mutant_of_lower_precision)
 {
     static const tenon_dtype lower[][2] = {{TENON_DTYPE_F32, TENON_DTYPE_BF16},
                                            {TENON_DTYPE_F32, TENON_DTYPE_F16},
                                            {TENON_DTYPE_F64, TENON_DTYPE_F32}};
     static const int64_t depths[] = {1, 41, 500};
     test_random random = test_random_for(117);
-    (void)state;
     for (int i = 0; i < 9; i++) {
         const gemm_case p = gemm_of(&simple_gemm, 13, 37, depths[i / 3]);
         test_fixture f;
@@ -247,20 +238,4 @@ static void mutant_of_lower_precision(void **state)
         assert_false(mutant_passes(&f, a, b));
         test_release(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mutant_without_the_last_step),
-        cmocka_unit_test(mutant_of_lower_precision),
-        cmocka_unit_test(every_activation),
-        cmocka_unit_test(zero_scalars_do_not_read),
-        cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(larger_problems),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(rows_do_not_depend_on_the_batch),
-        cmocka_unit_test(plans_run_again_and_again),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,7 +6,7 @@
 
 #include "ops/conv/problem/gradient.h"
 #include "ops/registry.h"
-#include "runtime/validation.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 
@@ -101,13 +101,12 @@ static columns_case random_case(test_random *random)
 }
 
 /* Small ones, written out. */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float pixels[] = {1, 2, 3, 4};
     static const float unfolded[] = {0, 1, 0, 3, 1, 2, 3, 4, 0, 3, 0, 0, 3, 4, 0, 0};
     static const float columns[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
     static const float folded[] = {2 + 5, 6, 4 + 7 + 10 + 13, 8 + 14};
-    (void)state;
     TEST_KNOWN("im2col x=T:1x1x2x2 col=T:1x4x4 filter=2,2 pad_begin=0,1 pad_end=1,0", pixels,
                unfolded);
     TEST_KNOWN("col2im col=T:1x4x4 x=T:1x1x2x2 filter=2,2 pad_begin=0,1 pad_end=1,0", columns,
@@ -115,10 +114,9 @@ static void known_values(void **state)
 }
 
 /* ⟨im2col(x), col⟩ = ⟨x, col2im(col)⟩ on integers, which ties one reference to the other. */
-static void adjoint(void **state)
+TEST(adjoint)
 {
     test_random random = test_random_for(1301);
-    (void)state;
     for (int i = 0; i < 60; i++) {
         const columns_case p = random_case(&random);
         test_fixture unfolds, folds;
@@ -140,10 +138,9 @@ static void adjoint(void **state)
     }
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(1302);
-    (void)state;
     for (int i = 0; i < X_LAYOUTS * TEST_LAYOUTS * 2; i++) {
         columns_case p = simple;
         p.x = i / 2 % X_LAYOUTS;
@@ -156,11 +153,10 @@ static void every_layout(void **state)
 }
 
 /* Around vectors, with strides and dilations that share a divisor and that do not. */
-static void lengths(void **state)
+TEST(lengths)
 {
     static const int64_t sizes[] = {1, 7, 8, 9, 15, 16, 17, 31, 33, 49};
     test_random random = test_random_for(1303);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             columns_case p = simple;
@@ -176,10 +172,9 @@ static void lengths(void **state)
         }
 }
 
-static void empty(void **state)
+TEST(empty)
 {
     test_random random = test_random_for(1304);
-    (void)state;
     for (int i = 0; i < 4; i++) {
         columns_case p = simple;
         *(i == 0 ? &p.n : i == 1 ? &p.c : i == 2 ? &p.size[0] : &p.filter[1]) = i == 3 ? 20 : 0;
@@ -191,10 +186,9 @@ static void empty(void **state)
 }
 
 /* Into sums; unfolding has them in every case. */
-static void nan_and_infinity_propagate(void **state)
+TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(1305);
-    (void)state;
     for (int i = 0; i < 12; i++) {
         columns_case p = simple;
         test_fixture f;
@@ -209,10 +203,9 @@ static void nan_and_infinity_propagate(void **state)
     }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(1306);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
             const columns_case p = random_case(&random);
@@ -248,11 +241,10 @@ static void check_folding(const col2im_problem *problem)
 }
 
 /* Within a convolution it has an epilogue, and columns in the type of sums, which no call has. */
-static void self_checks_within_a_convolution(void **state)
+TEST(self_checks_within_a_convolution)
 {
     static const uint32_t flags[] = {0, CONV_HAS_C, CONV_HAS_BIAS, CONV_HAS_C | CONV_HAS_BIAS,
                                      CONV_SKIP_XW | CONV_HAS_C};
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
             const col2im_problem problem = {.head = {.size = sizeof problem, .forced = -1},
@@ -263,15 +255,4 @@ static void self_checks_within_a_convolution(void **state)
                                             .col_acc = tn_conv_is_converted(*type)};
             check_folding(&problem);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),    cmocka_unit_test(adjoint),
-        cmocka_unit_test(every_layout),    cmocka_unit_test(lengths),
-        cmocka_unit_test(empty),           cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(random_problems), cmocka_unit_test(self_checks_within_a_convolution),
-    };
-    return TEST_MAIN(tests);
 }

@@ -6,8 +6,8 @@
 #include "capability/args.h"
 #include "matrix/layout.h"
 #include "matrix/layout_test_args.h"
-#include "runtime/context.h"
-#include "runtime/launch.h"
+#include "runtime/context/context.h"
+#include "runtime/queue/launch.h"
 
 #include <math.h>
 
@@ -186,10 +186,9 @@ static void expect_right(const unit_case *c, test_random *random)
 }
 
 /* Bit for bit: small integers, and reals, which the emulation rounds as told. */
-static void emulated_units_multiply(void **state)
+TEST(emulated_units_multiply)
 {
     test_random random = test_random_for(1);
-    (void)state;
     for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++)
         for (int type = MATRIX_F16; type <= MATRIX_F32; type++)
             for (int way = 0; way < 4 && MATRIX_HAS(unit, type); way++)
@@ -202,10 +201,9 @@ static void emulated_units_multiply(void **state)
                              &random);
 }
 
-static void loads_may_round(void **state)
+TEST(loads_may_round)
 {
     test_random random = test_random_for(2);
-    (void)state;
     for (int transposed = 0; transposed < 2; transposed++)
         expect_right(&(unit_case){.unit = MATRIX_NVIDIA,
                                   .type = MATRIX_TF32,
@@ -217,12 +215,11 @@ static void loads_may_round(void **state)
 }
 
 /* Two lanes that take each other's part of A, of B or of D give another product. */
-static void exchanged_lanes_are_found(void **state)
+TEST(exchanged_lanes_are_found)
 {
     static const char *const options[] = {"-DLAYOUT_TEST_EXCHANGE=1", "-DLAYOUT_TEST_EXCHANGE=2",
                                           "-DLAYOUT_TEST_EXCHANGE=3"};
     test_random random = test_random_for(3);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         const unit_case c = {
             .unit = MATRIX_NVIDIA, .type = MATRIX_F16, .options = options[i], .emulated = true};
@@ -250,9 +247,8 @@ static void try_unit(tenon_capability capability, int unit, const char *options,
     }
 }
 
-static void the_devices_own_units_multiply(void **state)
+TEST(the_devices_own_units_multiply)
 {
-    (void)state;
     const int wmma = tn_capability_form(test_context, TENON_CAPABILITY_AMD_WMMA);
     const int xmx = tn_capability_form(test_context, TENON_CAPABILITY_INTEL_MATRIX);
     try_unit(TENON_CAPABILITY_NVIDIA_MMA, MATRIX_NVIDIA, "", "1234");
@@ -265,12 +261,11 @@ static void the_devices_own_units_multiply(void **state)
 }
 
 /* The trial's own sums agree with a unit that is right. */
-static void trials_compute_rightly(void **state)
+TEST(trials_compute_rightly)
 {
     enum { ITEMS = 64, BESIDE = 256 };
     static const int32_t zeros[ITEMS + BESIDE];
     const trial_args args = {1, 0};
-    (void)state;
     for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++) {
         int32_t results[ITEMS + BESIDE];
         char options[512];
@@ -285,14 +280,4 @@ static void trials_compute_rightly(void **state)
             assert_int_equal(results[i], 1);
         tenon_memory_destroy(&tensor.memory);
     }
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(emulated_units_multiply),        cmocka_unit_test(loads_may_round),
-        cmocka_unit_test(exchanged_lanes_are_found),      cmocka_unit_test(trials_compute_rightly),
-        cmocka_unit_test(the_devices_own_units_multiply),
-    };
-    return TEST_MAIN(tests);
 }

@@ -76,11 +76,10 @@ static void lay_out(mse_case *p, test_layout layout, bool gap)
         test_strides(layout, gap, p->rank, p->shape, p->stride[i]);
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 33, 129};
     test_random random = test_random_for(1601);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint32_t axes = 0; axes < 3; axes++) {
             mse_case p = {.rank = 2, .axes = axes, .same = (int)i % 3, .offset = (int64_t)i % 5};
@@ -92,10 +91,9 @@ static void sizes_around_vectors(void **state)
         }
 }
 
-static void every_rank(void **state)
+TEST(every_rank)
 {
     test_random random = test_random_for(1602);
-    (void)state;
     for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
         for (int n = 0; n < 3; n++) {
             mse_case p = {.rank = rank, .keeps = n == 1, .same = n};
@@ -110,10 +108,9 @@ static void every_rank(void **state)
         }
 }
 
-static void broadcast_inputs(void **state)
+TEST(broadcast_inputs)
 {
     test_random random = test_random_for(1603);
-    (void)state;
     for (int mask = 1; mask < 8; mask++)
         for (int i = 0; i < 2; i++) {
             mse_case p = {.rank = 3, .axes = (uint32_t)mask, .shape = {3, 9, 20}};
@@ -125,11 +122,10 @@ static void broadcast_inputs(void **state)
         }
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 6e4, -0.0, 1e-30};
     test_random random = test_random_for(1604);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 8; way++) {
             mse_case p = {
@@ -147,11 +143,10 @@ static void special_values(void **state)
         }
 }
 
-static void large(void **state)
+TEST(large)
 {
     static const int64_t shapes[][2] = {{1, 400009}, {3001, 10}, {3, 50021}, {10007, 7}};
     test_random random = test_random_for(1605);
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (uint32_t way = 0; way < 4; way++) {
             mse_case p = {.rank = 2, .axes = way, .backward = i % 2 == 0, .scale = 3};
@@ -165,10 +160,9 @@ static void large(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(1606);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             mse_case p = {.rank = (uint32_t)test_between(&random, 1, 5)};
@@ -191,17 +185,4 @@ static void random_problems(void **state)
             begin(&f, &p, *type);
             test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(every_rank),
-        cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(large),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

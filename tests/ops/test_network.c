@@ -304,23 +304,12 @@ static void check(uint32_t norm, uint32_t pool)
     destroy(&net);
 }
 
-static void with_batch_norm_and_maxima(void **state)
+TEST(with_batch_norm_and_maxima)
 {
-    (void)state;
     check(TENON_NORM_BATCH, TENON_POOL_MAX);
 }
 
-static void with_group_norm_and_averages(void **state)
+TEST(with_group_norm_and_averages)
 {
-    (void)state;
     check(TENON_NORM_GROUP, TENON_POOL_AVERAGE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(with_batch_norm_and_maxima),
-        cmocka_unit_test(with_group_norm_and_averages),
-    };
-    return TEST_MAIN(tests);
 }

@@ -4,11 +4,10 @@
 
 #include <math.h>
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 64};
     test_random random = test_random_for(701);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int way = 0; way < 2; way++) {
             const int64_t rows[] = {sizes[(i * 5 + 3) % 11], sizes[i], 0};
@@ -23,11 +22,10 @@ static void sizes_around_vectors(void **state)
         }
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     static const int64_t shape[] = {3, 12, 5, 6, 0};
     test_random random = test_random_for(702);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int layout = 0; layout < NORM_LAYOUTS; layout++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
@@ -41,10 +39,9 @@ static void every_layout(void **state)
         }
 }
 
-static void ranks(void **state)
+TEST(ranks)
 {
     test_random random = test_random_for(703);
-    (void)state;
     for (uint32_t rank = 1; rank <= TENON_MAX_RANK; rank++)
         for (uint32_t dimensions = 1; dimensions <= rank; dimensions += 2) {
             int64_t shape[TENON_MAX_RANK] = {0};
@@ -65,11 +62,10 @@ static void ranks(void **state)
     }
 }
 
-static void optional_operands(void **state)
+TEST(optional_operands)
 {
     static const int64_t shape[] = {4, 6, 7, 0};
     test_random random = test_random_for(704);
-    (void)state;
     for (uint32_t mask = 0; mask < 32; mask++) {
         norm_case p = norm_case_of(TENON_NORM_BATCH, shape);
         p.absent =
@@ -82,11 +78,10 @@ static void optional_operands(void **state)
     }
 }
 
-static void in_place_and_repeated(void **state)
+TEST(in_place_and_repeated)
 {
     static const int64_t shape[] = {3, 8, 9, 0};
     test_random random = test_random_for(705);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int layout = 0; layout < 2; layout++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
@@ -106,13 +101,12 @@ static void in_place_and_repeated(void **state)
 
 /* Lines of neighbours, which go by whole vectors four at a time: around those, around the block of
  * them that is summed at once, and so many lines that a sum of blocks starts afresh. */
-static void lines_of_neighbours(void **state)
+TEST(lines_of_neighbours)
 {
     static const int64_t sizes[] = {63, 64, 65, 79, 80, 81, 127, 129, 4095, 4096, 4113, 4163};
     static const int64_t image[] = {2, 260, 3, 27, 0};
     static const uint32_t absent[] = {0, 2, 4, 6};
     test_random random = test_random_for(719);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         const int64_t rows[] = {3, sizes[i], 0};
         norm_case p = norm_case_of(i % 4 == 3 ? TENON_NORM_RMS : TENON_NORM_LAYER, rows);
@@ -131,12 +125,11 @@ static void lines_of_neighbours(void **state)
 }
 
 /* Each special value in some sets; the others must not notice. */
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-30, 3e4, -3e4};
     static const int64_t shape[] = {8, 9, 11, 0};
     test_random random = test_random_for(706);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
@@ -151,12 +144,11 @@ static void special_values(void **state)
 }
 
 /* x - m is all that rounding left of it. */
-static void constant_sets(void **state)
+TEST(constant_sets)
 {
     static const double values[] = {0, 1, 0.1, -1000.7};
     static const int64_t shape[] = {4, 5, 67, 0};
     test_random random = test_random_for(707);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int v = 0; v < 4; v++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
@@ -168,11 +160,10 @@ static void constant_sets(void **state)
 }
 
 /* A mean far above the deviation, where E[x²] - E[x]² would leave nothing. */
-static void far_from_zero(void **state)
+TEST(far_from_zero)
 {
     static const int64_t shape[] = {3, 4, 1000, 0};
     test_random random = test_random_for(708);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
         norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
         p.low = 999;
@@ -184,7 +175,7 @@ static void far_from_zero(void **state)
 }
 
 /* Few sets of many elements, which are summed in pieces. */
-static void large(void **state)
+TEST(large)
 {
     static const struct {
         tenon_norm_kind kind;
@@ -194,7 +185,6 @@ static void large(void **state)
                  {TENON_NORM_GROUP, {2, 6, 70, 61, 0}},    {TENON_NORM_INSTANCE, {1, 2, 50021, 0}},
                  {TENON_NORM_BATCH, {300, 5, 3, 7, 5, 0}}, {TENON_NORM_LAYER, {100003, 0}}};
     test_random random = test_random_for(709);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = 0; layout < 2; layout++) {
             norm_case p = norm_case_of(sizes[i].kind, sizes[i].shape);
@@ -215,11 +205,10 @@ static void tighten_means(test_fixture *f)
 
 /* The sum of small integers is exact, and so the mean rounds once: a bound that grows with the
  * count would not see a lost element. The variance likewise, where the mean is an integer. */
-static void integer_means(void **state)
+TEST(integer_means)
 {
     static const int64_t shape[] = {2, 3, 16411, 0};
     test_random random = test_random_for(710);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++) {
             norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
@@ -233,11 +222,10 @@ static void integer_means(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(711);
     const int count = test_problems(20);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < count; i++) {
             const norm_case p = norm_random_case(&random, false);
@@ -245,23 +233,4 @@ static void random_problems(void **state)
             norm_make(&f, &p, *type, &random);
             test_finish(&f, TEST_ONCE);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(ranks),
-        cmocka_unit_test(optional_operands),
-        cmocka_unit_test(in_place_and_repeated),
-        cmocka_unit_test(lines_of_neighbours),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(constant_sets),
-        cmocka_unit_test(far_from_zero),
-        cmocka_unit_test(large),
-        cmocka_unit_test(integer_means),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

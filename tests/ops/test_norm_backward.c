@@ -13,11 +13,10 @@ static norm_case backward_case(tenon_norm_kind kind, const int64_t *shape)
     return p;
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 7, 8, 9, 15, 16, 17, 33};
     test_random random = test_random_for(721);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int way = 0; way < 2; way++) {
             const int64_t rows[] = {sizes[(i * 5 + 3) % 9], sizes[i], 0};
@@ -34,11 +33,10 @@ static void sizes_around_vectors(void **state)
         }
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     static const int64_t shape[] = {3, 12, 5, 6, 0};
     test_random random = test_random_for(722);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int layout = 0; layout < NORM_LAYOUTS; layout++) {
             norm_case p = backward_case((tenon_norm_kind)kind, shape);
@@ -52,11 +50,10 @@ static void every_layout(void **state)
         }
 }
 
-static void optional_operands(void **state)
+TEST(optional_operands)
 {
     static const int64_t shape[] = {4, 6, 7, 0};
     test_random random = test_random_for(723);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (uint32_t mask = 0; mask < 14; mask++) {
             norm_case p = backward_case((tenon_norm_kind)kind, shape);
@@ -72,11 +69,10 @@ static void optional_operands(void **state)
         }
 }
 
-static void in_place_and_repeated(void **state)
+TEST(in_place_and_repeated)
 {
     static const int64_t shape[] = {3, 8, 9, 0};
     test_random random = test_random_for(724);
-    (void)state;
     for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
         for (int layout = 0; layout < 2; layout++)
             for (int same = 0; same < 3; same++) {
@@ -92,12 +88,11 @@ static void in_place_and_repeated(void **state)
             }
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 0, 1e-30, 3e4};
     static const int64_t shape[] = {6, 9, 11, 0};
     test_random random = test_random_for(725);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 10; way++) {
             norm_case p = backward_case((tenon_norm_kind)(way / 2), shape);
@@ -113,11 +108,10 @@ static void special_values(void **state)
 }
 
 /* Sums of integers are exact, and their quotients by powers of two. */
-static void integers(void **state)
+TEST(integers)
 {
     static const int64_t shape[] = {4, 16, 64, 0};
     test_random random = test_random_for(726);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
             for (int layout = 0; layout < 2; layout++) {
@@ -132,7 +126,7 @@ static void integers(void **state)
 }
 
 /* Gradients of parameters alone, over many elements: bit for bit. */
-static void large(void **state)
+TEST(large)
 {
     static const struct {
         tenon_norm_kind kind;
@@ -141,7 +135,6 @@ static void large(void **state)
                  {TENON_NORM_LAYER, {3, 30011, 0}},       {TENON_NORM_RMS, {20011, 37, 0}},
                  {TENON_NORM_GROUP, {2, 6, 70, 61, 0}},   {TENON_NORM_INSTANCE, {1, 2, 50021, 0}}};
     test_random random = test_random_for(727);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int way = 0; way < 4; way++) {
             norm_case p = backward_case(sizes[i].kind, sizes[i].shape);
@@ -154,11 +147,10 @@ static void large(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(728);
     const int count = test_problems(20);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = 0; i < count; i++) {
             const norm_case p = norm_random_case(&random, true);
@@ -216,7 +208,7 @@ static void check_gradients(const char *forward, const char *backward, bool give
 
 #define Y  "x=T:2x6x4 y=T:2x6x4 "
 #define DX "x=T:2x6x4 dy=T:2x6x4 dx=T:2x6x4 "
-static void gradients(void **state)
+TEST(gradients)
 {
     static const char *const calls[][2] = {
         {"norm " Y "gamma=T:4 beta=T:4 mean=T:2x6 rstd=T:2x6 kind=layer",
@@ -233,19 +225,6 @@ static void gradients(void **state)
          "norm_backward tenon_norm_inference_backward " DX
          "gamma=T:6 mean=T:6 variance=T:6 dgamma=T:6 dbeta=T:6"}};
     test_random random = test_random_for(729);
-    (void)state;
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         check_gradients(calls[i][0], calls[i][1], i == 5, &random);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients),       cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(every_layout),    cmocka_unit_test(optional_operands),
-        cmocka_unit_test(special_values),  cmocka_unit_test(in_place_and_repeated),
-        cmocka_unit_test(integers),        cmocka_unit_test(large),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

@@ -27,19 +27,17 @@ static void lay_dense(test_fixture *f, test_random *random, int number)
     lines_dense(f, sizes[number], number % 5);
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     test_random random = test_random_for(921);
-    (void)state;
     for (int i = 0; i < 19; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
             check_drawn(*type, i % WAYS, &random, TEST_ALL, lay_dense, i);
 }
 
-static void layouts(void **state)
+TEST(layouts)
 {
     test_random random = test_random_for(922);
-    (void)state;
     for (int n = 0; n < 2 * WAYS; n++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
             check_drawn(*type, n % WAYS, &random, TEST_ALL, optimizer_lay, n);
@@ -51,11 +49,10 @@ static void lay_drawn(test_fixture *f, test_random *random, int number)
     lines_draw(f, random, 10000);
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(923);
     const int count = test_problems(20);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < count; n++)
             check_drawn(*type, (int)test_between(&random, 0, WAYS - 1), &random, TEST_ONCE,
@@ -63,10 +60,9 @@ static void random_problems(void **state)
 }
 
 /* Sums and products of small integers, for which nothing is rounded. */
-static void exact(void **state)
+TEST(exact)
 {
     test_random random = test_random_for(924);
-    (void)state;
     for (uint32_t flags = 0; flags < 8; flags++)
         for (int way = 0; way < WAYS; way++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
@@ -83,12 +79,11 @@ static void exact(void **state)
             }
 }
 
-static void large(void **state)
+TEST(large)
 {
     test_random random = test_random_for(925);
     tenon_adam_params params = TENON_ADAM_PARAMS_INIT;
     test_fixture f;
-    (void)state;
     optimizer_begin(&f, &tn_operation_adam, &params, TENON_DTYPE_F32, 0);
     lines_dense(&f, (1 << 19) + 7, 0);
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
@@ -112,10 +107,9 @@ static void check_special(const tn_operation *operation, const void *params, ten
 }
 
 /* Each meets each, by the header: NaN goes into state and parameter, and no further. */
-static void special_values(void **state)
+TEST(special_values)
 {
     test_random random = test_random_for(926);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < 6; n++) {
             tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
@@ -128,14 +122,13 @@ static void special_values(void **state)
         }
 }
 
-static void scalars_share_a_plan(void **state)
+TEST(scalars_share_a_plan)
 {
     const int64_t shape[] = {100};
     tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
     tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
     tenon_tensor t[4];
     uint32_t before = 0;
-    (void)state;
     for (int i = 0; i < 4; i++) {
         assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &t[i]));
         assert_ok(tenon_tensor_fill(test_stream, &t[i], 1, NULL));
@@ -155,7 +148,7 @@ static void scalars_share_a_plan(void **state)
         tenon_memory_destroy(&t[i].memory);
 }
 
-static void plans(void **state)
+TEST(plans)
 {
     const int64_t shape[] = {5};
     tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
@@ -163,7 +156,6 @@ static void plans(void **state)
     tenon_memory gradient;
     tenon_plan *plan;
     float values[5];
-    (void)state;
     params.learning_rate = 0.5;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &p));
     gradient = p.memory;
@@ -182,12 +174,11 @@ static void plans(void **state)
     tenon_memory_destroy(&p.memory);
 }
 
-static void bad_parameters(void **state)
+TEST(bad_parameters)
 {
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t shape[] = {7}, stride[] = {1};
     test_tensor t[5];
-    (void)state;
     for (int i = 0; i < 5; i++) {
         test_tensor_create(&t[i], TENON_DTYPE_F32, 1, shape, stride, 0);
         test_upload(&t[i]);
@@ -230,11 +221,10 @@ static void bad_parameters(void **state)
 }
 
 /* Types and shapes of the operands of a 16-bit parameter; both operations have the same checks. */
-static void bad_masters(void **state)
+TEST(bad_masters)
 {
     const int64_t shape[] = {7}, stride[] = {1};
     test_tensor gradient, parameter, master;
-    (void)state;
     test_tensor_create(&gradient, TENON_DTYPE_BF16, 1, shape, stride, 0);
     test_tensor_create(&parameter, TENON_DTYPE_BF16, 1, shape, stride, 0);
     test_tensor_create(&master, TENON_DTYPE_F32, 1, shape, stride, 0);
@@ -265,21 +255,4 @@ static void bad_masters(void **state)
     test_tensor_destroy(&parameter);
     test_tensor_destroy(&master);
 #undef REFUSED
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(layouts),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(exact),
-        cmocka_unit_test(large),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(scalars_share_a_plan),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(bad_parameters),
-        cmocka_unit_test(bad_masters),
-    };
-    return TEST_MAIN(tests);
 }

@@ -75,10 +75,9 @@ static void make(test_fixture *f, const tn_operation *operation, const void *par
     test_fill_inputs(f, TEST_BOUND, random);
 }
 
-static void many_steps(void **state)
+TEST(many_steps)
 {
     test_random random = test_random_for(927);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int way = 1; way < WAYS; way += 2) {
             tenon_sgd_params sgd = optimizer_draw_sgd(&random, way);
@@ -148,9 +147,8 @@ static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double
 }
 
 /* A step rounds some thirty times, and an error made in one decays in those after it. */
-static void trajectories(void **state)
+TEST(trajectories)
 {
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
         if (*type != TENON_DTYPE_F32 && *type != TENON_DTYPE_F64)
             continue;
@@ -167,10 +165,9 @@ static void trajectories(void **state)
 }
 
 /* Bit for bit, and a master moves where its rounding is too coarse to. */
-static void parameter_is_the_rounded_master(void **state)
+TEST(parameter_is_the_rounded_master)
 {
     test_random random = test_random_for(928);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
         tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
         test_fixture f;
@@ -195,14 +192,4 @@ static void parameter_is_the_rounded_master(void **state)
         free(master);
         test_release(&f);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_steps),
-        cmocka_unit_test(trajectories),
-        cmocka_unit_test(parameter_is_the_rounded_master),
-    };
-    return TEST_MAIN(tests);
 }

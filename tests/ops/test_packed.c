@@ -9,13 +9,12 @@
 
 /* One below, at and one above each edge: rows 4, 8, 12 and their sums; panels of 32 columns and
  * pairs of them, which leave one; blocks of 1024 steps, in equal parts. */
-static void sizes_around_tile_edges(void **state)
+TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 23, 24, 25, 37};
     static const int64_t columns[] = {1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 129};
     static const int64_t depths[] = {1, 2, 15, 16, 17, 1023, 1024, 1025, 1030, 2048, 2049, 2055};
     test_random random = test_random_for(831);
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         check_gemm_sizes(&simple_packed, rows[i], 37, 41, &random);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
@@ -24,10 +23,9 @@ static void sizes_around_tile_edges(void **state)
         check_gemm_sizes(&simple_packed, i % 2 == 0 ? 13 : 2, 37, depths[i], &random);
 }
 
-static void empty_products(void **state)
+TEST(empty_products)
 {
     test_random random = test_random_for(832);
-    (void)state;
     for (int i = 0; i < 4; i++) {
         gemm_case p = simple_packed;
         p.batch_rank = 1;
@@ -37,10 +35,9 @@ static void empty_products(void **state)
     }
 }
 
-static void every_layout(void **state)
+TEST(every_layout)
 {
     test_random random = test_random_for(833);
-    (void)state;
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++) {
             gemm_case p = simple_packed;
@@ -55,10 +52,9 @@ static void every_layout(void **state)
 
 /* Weights for each entry of a batch, for all of it, or for some dimensions; with a repeated, too.
  */
-static void batches(void **state)
+TEST(batches)
 {
     test_random random = test_random_for(834);
-    (void)state;
     for (uint32_t once = 0; once < 8; once++)
         for (uint32_t a_once = 0; a_once < 8; a_once += 3) {
             gemm_case p = gemm_of(&simple_packed, 5, once == 5 ? 1 : 33, 19);
@@ -75,10 +71,9 @@ static void batches(void **state)
         }
 }
 
-static void every_form_of_c_and_bias(void **state)
+TEST(every_form_of_c_and_bias)
 {
     test_random random = test_random_for(835);
-    (void)state;
     for (int c = 0; c < FORMS; c++)
         for (int bias = 0; bias < FORM_SAME; bias++) {
             gemm_case p = gemm_of_forms(&simple_packed, (gemm_form)c, (gemm_form)bias);
@@ -88,10 +83,9 @@ static void every_form_of_c_and_bias(void **state)
         }
 }
 
-static void activations(void **state)
+TEST(activations)
 {
     test_random random = test_random_for(836);
-    (void)state;
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
         gemm_case p = simple_packed;
         p.activation = gemm_activations[i];
@@ -105,11 +99,10 @@ static void activations(void **state)
 }
 
 /* An element beyond the matrix's last column shares its panel, and must not reach the others. */
-static void nan_and_infinity_propagate(void **state)
+TEST(nan_and_infinity_propagate)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY};
     test_random random = test_random_for(837);
-    (void)state;
     for (int i = 0; i < 3; i++)
         for (int operand = GEMM_A; operand < GEMM_D; operand++) {
             gemm_case p = simple_packed;
@@ -123,10 +116,9 @@ static void nan_and_infinity_propagate(void **state)
         }
 }
 
-static void larger_problems(void **state)
+TEST(larger_problems)
 {
     test_random random = test_random_for(838);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
         gemm_case p = gemm_of(&simple_packed, 203, 300, 1050);
         p.bias_form = FORM_COLUMNS;
@@ -137,14 +129,13 @@ static void larger_problems(void **state)
     }
 }
 
-static void tiles_by_name(void **state)
+TEST(tiles_by_name)
 {
     static const char *const names[] = {"cpu:mr1,kc64", "cpu:mr2,np3", "cpu:mr4,kc80,np1",
                                         "cpu:mr6,np4",  "cpu:mr13",    NULL};
     test_random random = test_random_for(839);
     test_fixture f;
     gemm_case p = gemm_of(&simple_packed, 40, 150, 203);
-    (void)state;
     p.bias_form = FORM_ROWS;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     test_finish_by(&f, names);
@@ -152,18 +143,16 @@ static void tiles_by_name(void **state)
 
 /* Where the rows of a tile are forced, the block of K shrinks until they fit: with vectors of any
  * width these do not in so many bytes, and the usual ones do. */
-static void little_local_memory(void **state)
+TEST(little_local_memory)
 {
     static const char *const lines[] = {
         "gemm_packed/cpu:mr13 a=f32:40x203 d=f32:40x150 k=203 n=150", NULL};
-    (void)state;
     assert_int_equal(test_with_local_memory(26 << 10, lines), 1);
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(840);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int i = test_problems(30); i > 0; i--) {
             gemm_case p = random_gemm(&random);
@@ -194,10 +183,9 @@ static void same_bits_for(const tenon_packed *packed, const test_tensor *a, cons
     free(got);
 }
 
-static void any_number_of_rows_gives_the_same_bits(void **state)
+TEST(any_number_of_rows_gives_the_same_bits)
 {
     test_random random = test_random_for(841);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int layout = TEST_ROW; layout <= TEST_COL; layout++) {
             gemm_case p = gemm_of(&simple_gemm, 61, 70, 1050);
@@ -220,10 +208,9 @@ static void any_number_of_rows_gives_the_same_bits(void **state)
         }
 }
 
-static void rows_are_multiplied_by_every_solver(void **state)
+TEST(rows_are_multiplied_by_every_solver)
 {
     test_random random = test_random_for(853);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         gemm_case p = gemm_of(&simple_gemm, i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
         test_fixture f;
@@ -233,24 +220,4 @@ static void rows_are_multiplied_by_every_solver(void **state)
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
         test_finish(&f, TEST_ALL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_tile_edges),
-        cmocka_unit_test(empty_products),
-        cmocka_unit_test(every_layout),
-        cmocka_unit_test(batches),
-        cmocka_unit_test(every_form_of_c_and_bias),
-        cmocka_unit_test(activations),
-        cmocka_unit_test(nan_and_infinity_propagate),
-        cmocka_unit_test(larger_problems),
-        cmocka_unit_test(tiles_by_name),
-        cmocka_unit_test(little_local_memory),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(any_number_of_rows_gives_the_same_bits),
-        cmocka_unit_test(rows_are_multiplied_by_every_solver),
-    };
-    return TEST_MAIN(tests);
 }

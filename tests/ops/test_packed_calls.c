@@ -36,13 +36,12 @@ static void round_trip(const tenon_packed *packed, const test_tensor *source, te
     test_tensor_destroy(&back);
 }
 
-static void unpacking_gives_the_bits_that_were_packed(void **state)
+TEST(unpacking_gives_the_bits_that_were_packed)
 {
     static const int64_t shapes[][4] = {{1, 1, 1, 1},  {1, 1, 5, 33},   {1, 1, 300, 31},
                                         {1, 1, 1, 97}, {2, 3, 17, 70},  {1, 2, 4, 5000},
                                         {1, 1, 40, 1}, {3, 1, 129, 64}, {2, 2, 0, 8}};
     test_random random = test_random_for(851);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             for (int l = 0; l < 3; l++) {
@@ -59,11 +58,10 @@ static void unpacking_gives_the_bits_that_were_packed(void **state)
             }
 }
 
-static void filters_unpack_too(void **state)
+TEST(filters_unpack_too)
 {
     static const int64_t shapes[][5] = {{7, 3, 5}, {6, 5, 3, 3}, {4, 2, 3, 1, 2}, {9, 4, 1, 1}};
     test_random random = test_random_for(852);
-    (void)state;
     for (uint32_t i = 0; i < 4; i++)
         for (int l = 0; l < TEST_LAYOUTS; l++) {
             const uint32_t rank = i == 3 ? 4 : i + 3;
@@ -98,10 +96,9 @@ static tenon_status plan_conv(const void *params, const tenon_tensor *const *v, 
     return status;
 }
 
-static void convolutions_take_packed_filters(void **state)
+TEST(convolutions_take_packed_filters)
 {
     test_random random = test_random_for(854);
-    (void)state;
     for (int i = 0; i < 12; i++) {
         const conv_case p = random_conv(&random);
         test_fixture f;
@@ -114,11 +111,10 @@ static void convolutions_take_packed_filters(void **state)
 }
 
 /* Bytes: back to the bit, and multiplied by each solver, with every scale and zero point. */
-static void bytes_are_packed_in_rows(void **state)
+TEST(bytes_are_packed_in_rows)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
     test_random random = test_random_for(857);
-    (void)state;
     for (int i = 0; i < 4; i++) {
         const int64_t shape[] = {19, 70};
         test_tensor source;
@@ -143,14 +139,13 @@ static void bytes_are_packed_in_rows(void **state)
 }
 
 /* The plan of a product of bytes takes its scales and zero points behind d. */
-static void plans_of_bytes_take_scales(void **state)
+TEST(plans_of_bytes_take_scales)
 {
     const int64_t rows[] = {3, 20}, weights[] = {20, 40}, columns[] = {40}, results[] = {3, 40};
     float scales[40], d_data[3 * 40];
     tenon_tensor a, b, d, scale;
     tenon_packed *packed;
     tenon_plan *plan;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_U8, 2, rows, &a));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, weights, &b));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, columns, &scale));
@@ -180,10 +175,9 @@ static void plans_of_bytes_take_scales(void **state)
 }
 
 /* A plan keeps what it was made from, and takes the other operands alone. */
-static void plans_keep_the_packed_matrix(void **state)
+TEST(plans_keep_the_packed_matrix)
 {
     test_random random = test_random_for(855);
-    (void)state;
     for (int l = 0; l < 3; l++) {
         const gemm_case p = gemm_of(&simple_gemm, 9, 40, 50);
         test_fixture f;
@@ -199,8 +193,7 @@ static void plans_keep_the_packed_matrix(void **state)
         tenon_packed_release(packed);
         tenon_packed_release(packed); /* the plan's is left */
         assert_int_equal(tenon_plan_operands(plan), 4);
-        assert_refused(tenon_plan_run(test_stream, plan, memories, 5, NULL),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_run", "count");
+        assert_invalid(tenon_plan_run(test_stream, plan, memories, 5, NULL), "count");
         for (int run = 0; run < 2; run++)
             test_run_plan(&f, plan, memories, 4);
         tenon_plan_release(plan);
@@ -209,12 +202,11 @@ static void plans_keep_the_packed_matrix(void **state)
 }
 
 /* The object keeps its context, whichever of the two, the stream and a plan goes first. */
-static void objects_keep_their_context(void **state)
+TEST(objects_keep_their_context)
 {
     const int64_t shape[] = {20, 40}, a_shape[] = {3, 20}, d_shape[] = {3, 40};
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
                        d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
-    (void)state;
     for (int order = 0; order < 2; order++) {
         tenon_context *context;
         tenon_stream *stream;
@@ -240,12 +232,11 @@ static void objects_keep_their_context(void **state)
     }
 }
 
-static void objects_describe_themselves(void **state)
+TEST(objects_describe_themselves)
 {
     const int64_t shape[] = {2, 20, 40};
     tenon_tensor b;
     char text[200], cut[8];
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, shape, &b));
     assert_ok(tenon_tensor_fill(test_stream, &b, 2, NULL));
     tenon_packed *packed = pack_matrix(&b, "rows");
@@ -285,16 +276,14 @@ static void refuse_pack(tenon_stream *stream, const tenon_pack_params *params,
     assert_null(event);
 }
 
-static void bad_packing_is_refused(void **state)
+TEST(bad_packing_is_refused)
 {
     const int64_t shape[] = {20, 40};
     tenon_pack_params params = TENON_PACK_PARAMS_INIT;
     tenon_tensor b, bad;
-    (void)state;
     assert_int_equal(params.struct_size, sizeof params);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
-    assert_refused(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_gemm_pack", "packed");
+    assert_invalid(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), "packed");
     refuse_pack(NULL, NULL, &b, TENON_ERROR_INVALID_ARGUMENT, "stream");
     refuse_pack(test_stream, NULL, NULL, TENON_ERROR_INVALID_ARGUMENT, "b");
     params.struct_size = 3;
@@ -322,8 +311,7 @@ static void bad_packing_is_refused(void **state)
     bad.shape[0] = bad.shape[1] = INT64_C(1) << 30;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_OUT_OF_MEMORY, "");
     tenon_packed *packed;
-    assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_pack_filter", "w");
+    assert_invalid(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL), "w");
     tenon_memory_destroy(&b.memory);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, &b));
     params.layout = "panels";
@@ -350,7 +338,7 @@ static void make_strangers(strangers *s, const int64_t *shape)
     tenon_memory_destroy(&b.memory);
 }
 
-static void bad_unpacking_is_refused(void **state)
+TEST(bad_unpacking_is_refused)
 {
     static const char operation[] = "tenon_packed_unpack";
     const int64_t shape[] = {20, 40};
@@ -358,7 +346,6 @@ static void bad_unpacking_is_refused(void **state)
     test_tensor b;
     tenon_tensor bad;
     strangers s;
-    (void)state;
     make_bits(&b, TENON_DTYPE_F32, 2, shape, TEST_ROW, &random);
     make_strangers(&s, shape);
     tenon_packed *packed = pack_matrix(&b.view, NULL);
@@ -380,8 +367,7 @@ static void bad_unpacking_is_refused(void **state)
     }
     bad = b.view;
     bad.memory = (tenon_memory){0};
-    assert_refused(tenon_packed_unpack(test_stream, packed, &bad, NULL),
-                   TENON_ERROR_INVALID_ARGUMENT, operation, "tensor");
+    assert_invalid(tenon_packed_unpack(test_stream, packed, &bad, NULL), "tensor");
     assert_untouched(&b);
     tenon_packed_release(packed);
     tenon_packed_release(s.packed);
@@ -391,7 +377,7 @@ static void bad_unpacking_is_refused(void **state)
 }
 
 /* What the object itself can have wrong; the rest is test_bad_input's and test_bad_views'. */
-static void bad_objects_are_refused(void **state)
+TEST(bad_objects_are_refused)
 {
     const int64_t shape[] = {5, 6}, a_shape[] = {4, 5}, d_shape[] = {4, 6}, w_shape[] = {5, 6, 1};
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
@@ -400,7 +386,6 @@ static void bad_objects_are_refused(void **state)
     tenon_packed *filter, *doubles;
     tenon_plan *plan;
     strangers s;
-    (void)state;
     make_strangers(&s, shape);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, w_shape, &w));
     assert_ok(tenon_tensor_fill(test_stream, &w, 0, NULL));
@@ -420,12 +405,12 @@ static void bad_objects_are_refused(void **state)
         assert_null(plan);
         if (i == 2) /* a filter is what a convolution takes */
             continue;
-        assert_refused(
+        assert_invalid(
             tenon_conv_forward_packed(test_stream, NULL, &w, objects[i], NULL, NULL, &w, NULL),
-            TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed", "packed");
-        assert_refused(tenon_conv_forward_packed_plan(test_context, NULL, &w, objects[i], NULL,
+            "packed");
+        assert_invalid(tenon_conv_forward_packed_plan(test_context, NULL, &w, objects[i], NULL,
                                                       NULL, &w, &plan),
-                       TENON_ERROR_INVALID_ARGUMENT, "tenon_conv_forward_packed_plan", "packed");
+                       "packed");
     }
     tenon_packed_release(filter);
     tenon_packed_release(doubles);
@@ -434,22 +419,4 @@ static void bad_objects_are_refused(void **state)
     tenon_packed_release(s.packed);
     tenon_stream_destroy(s.stream);
     tenon_context_release(s.context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unpacking_gives_the_bits_that_were_packed),
-        cmocka_unit_test(filters_unpack_too),
-        cmocka_unit_test(convolutions_take_packed_filters),
-        cmocka_unit_test(bytes_are_packed_in_rows),
-        cmocka_unit_test(plans_of_bytes_take_scales),
-        cmocka_unit_test(plans_keep_the_packed_matrix),
-        cmocka_unit_test(objects_keep_their_context),
-        cmocka_unit_test(objects_describe_themselves),
-        cmocka_unit_test(bad_packing_is_refused),
-        cmocka_unit_test(bad_unpacking_is_refused),
-        cmocka_unit_test(bad_objects_are_refused),
-    };
-    return TEST_MAIN(tests);
 }

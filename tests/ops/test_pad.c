@@ -59,21 +59,19 @@ static void random_problem(test_random *random, tenon_dtype dtype)
     run(&f, random);
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(551);
-    (void)state;
     for (int n = test_problems(20); n > 0; n--)
         for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
             random_problem(&random, (tenon_dtype)type);
 }
 
 /* Images in rows and with the channels last, as networks pad them; and lines around vectors. */
-static void images(void **state)
+TEST(images)
 {
     static const int64_t shape[] = {3, 17, 61, 63};
     test_random random = test_random_for(552);
-    (void)state;
     for (uint32_t mode = 0; mode <= TENON_PAD_REFLECT; mode++)
         for (int64_t width = 0; width < 19; width++) {
             test_fixture f;
@@ -113,14 +111,13 @@ static void pad_line(uint32_t mode, double value, const float *x, int64_t size, 
     tenon_memory_destroy(&ty.memory);
 }
 
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[] = {1, 2, 3, 4};
     static const float constant[] = {0.1F, 0.1F, 1, 2, 3, 4, 0.1F, 0.1F, 0.1F};
     static const float edge[] = {1, 1, 1, 2, 3, 4, 4, 4, 4};
     static const float reflect[] = {3, 2, 1, 2, 3, 4, 3, 2, 1};
     float y[9];
-    (void)state;
     pad_line(TENON_PAD_CONSTANT, 0.1, x, 4, y, 9);
     assert_memory_equal(y, constant, sizeof y);
     pad_line(TENON_PAD_EDGE, 0, x, 4, y, 9);
@@ -136,7 +133,7 @@ static void known_values(void **state)
 
 /* As the header says, the gradient of the constant mode is a slice of dy: the sum of w · pad(x)
  * changes by that much. Padding copies, so single steps are as good as small ones. */
-static void gradient(void **state)
+TEST(gradient)
 {
     const int64_t shape[] = {3, 4}, padded[] = {5, 7};
     double x[12] = {0}, w[35];
@@ -145,7 +142,6 @@ static void gradient(void **state)
     test_random random = test_random_for(553);
     tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape),
                  vy = tenon_tensor_view(TENON_DTYPE_F64, 2, padded), dx = vy;
-    (void)state;
     vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
     params.begin[0] = params.end[0] = params.end[1] = 1;
     params.begin[1] = 2;
@@ -165,7 +161,7 @@ static void gradient(void **state)
     }
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const char op[] = "tenon_pad_forward";
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
@@ -178,7 +174,6 @@ static void bad_input(void **state)
                        f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, shape),
                        f8_padded = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, padded);
     tenon_pad_params params = TENON_PAD_PARAMS_INIT, bad;
-    (void)state;
     params.begin[0] = 2;
 #define REFUSED(p, a, b, status, word)                                                             \
     assert_refused(tenon_pad_forward(test_stream, p, a, b, NULL), status, op, word)
@@ -201,14 +196,4 @@ static void bad_input(void **state)
     REFUSED(&bad, &none, &small, invalid, "x: dimension 0 is empty");
     REFUSED(&params, &x, &half, TENON_ERROR_UNSUPPORTED, "y");
 #undef REFUSED
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),    cmocka_unit_test(images),
-        cmocka_unit_test(random_problems), cmocka_unit_test(gradient),
-        cmocka_unit_test(bad_input),
-    };
-    return TEST_MAIN(tests);
 }

@@ -178,11 +178,10 @@ static float *train(calls *c, float *weights)
     return weights;
 }
 
-static void plans_train_as_immediate_calls_do(void **state)
+TEST(plans_train_as_immediate_calls_do)
 {
     static float by_calls[INPUTS * HIDDEN + HIDDEN * CLASSES], by_plans[sizeof by_calls / 4];
     calls immediate = {.plans = false}, planned = {.plans = true};
-    (void)state;
     train(&immediate, by_calls);
     train(&planned, by_plans);
     assert_memory_equal(by_calls, by_plans, sizeof by_calls);
@@ -228,12 +227,11 @@ static void *run_with_seeds(void *user)
     return NULL;
 }
 
-static void threads_have_scalars_of_their_own(void **state)
+TEST(threads_have_scalars_of_their_own)
 {
     static worker workers[THREADS];
     tenon_tensor y = make_tensor(test_context, SIZE);
     tenon_plan *plan;
-    (void)state;
     assert_ok(tenon_random_plan(test_context, NULL, &y, &plan));
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){.plan = plan, .seed = 1000 + (uint64_t)i, .low = -i};
@@ -254,7 +252,7 @@ static void threads_have_scalars_of_their_own(void **state)
     tenon_memory_destroy(&y.memory);
 }
 
-static void background_plans_take_scalars(void **state)
+TEST(background_plans_take_scalars)
 {
     tenon_tensor y = make_tensor(test_context, SIZE);
     const tenon_operand o = {"y", y.memory, 0};
@@ -262,7 +260,6 @@ static void background_plans_take_scalars(void **state)
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     float expected[SIZE], got[SIZE];
     tenon_plan *plan;
-    (void)state;
     assert_ok(tenon_prepare_begin(test_context));
     assert_ok(tenon_random_plan(test_context, NULL, &y, &plan));
     assert_ok(tenon_prepare_end(test_context));
@@ -275,14 +272,4 @@ static void background_plans_take_scalars(void **state)
     assert_memory_equal(got, expected, sizeof got);
     tenon_plan_release(plan);
     tenon_memory_destroy(&y.memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_train_as_immediate_calls_do),
-        cmocka_unit_test(threads_have_scalars_of_their_own),
-        cmocka_unit_test(background_plans_take_scalars),
-    };
-    return TEST_MAIN(tests);
 }

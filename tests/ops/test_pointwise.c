@@ -198,13 +198,12 @@ static void check(const pointwise_operation *o, const pointwise_case *p, test_ra
         }
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const uint16_t sizes[] = {0,   1,    2,    3,    4,    5,    7,    8,    9,   15,
                                      16,  17,   31,   33,   63,   64,   65,   127,  128, 129,
                                      255, 1023, 1025, 4099, 8191, 8192, 8193, 16385};
     test_random random = test_random_for(501);
-    (void)state;
     for (const pointwise_operation *o = operations; o < operations + OPERATIONS; o++)
         for (uint32_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             const uint32_t forms = forms_of(o), tries = forms > 4 || sizes[i] >= 1000 ? 1 : forms;
@@ -219,10 +218,9 @@ static void sizes_around_vectors(void **state)
 }
 
 /* Every combination of strides of 0 of two inputs, in rows long and short. */
-static void inputs_that_repeat(void **state)
+TEST(inputs_that_repeat)
 {
     test_random random = test_random_for(502);
-    (void)state;
     for (const pointwise_operation *o = operations; o < operations + OPERATIONS; o++)
         for (uint32_t mask = 0; mask < (inputs_of(o) == 1 ? 8 : 64);
              mask += o->operation == &tn_operation_elementwise || inputs_of(o) == 1 ? 1 : 5) {
@@ -238,10 +236,9 @@ static void inputs_that_repeat(void **state)
         }
 }
 
-static void every_rank(void **state)
+TEST(every_rank)
 {
     test_random random = test_random_for(503);
-    (void)state;
     for (const pointwise_operation *o = operations; o < operations + OPERATIONS; o++)
         for (uint32_t n = 0; n < 12 * (TENON_MAX_RANK + 1); n++) {
             pointwise_case p = {.rank = n / 12, .gap = n % 2 == 0};
@@ -254,10 +251,9 @@ static void every_rank(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(505);
-    (void)state;
     for (const pointwise_operation *o = operations; o < operations + OPERATIONS; o++)
         for (int n = 0; n < 4 * test_problems(o->reach > 6 ? 20 : 40); n++) {
             const wish w = {.dtype = test_float_type((uint32_t)n), .builds = true};
@@ -276,13 +272,12 @@ static void random_problems(void **state)
 }
 
 /* Past what a work-item does: in one line, and by lines that repeat or lie the other way. */
-static void large(void **state)
+TEST(large)
 {
     const wish w = {.dtype = TENON_DTYPE_F32};
     const pointwise_case line = {.rank = 1, .shape = {(1 << 20) + 7}};
     pointwise_case plane = {.rank = 2, .shape = {1031, 517}, .repeats = {0, 1, 2}};
     test_random random = test_random_for(504);
-    (void)state;
     for (const pointwise_operation *o = operations; o < operations + OPERATIONS; o++) {
         run(o, &line, &w, TEST_ALL, &random);
         memset(plane.layout, 0, sizeof plane.layout);
@@ -290,14 +285,4 @@ static void large(void **state)
         plane.layout[o->operation->operand_count - 1] = TEST_PITCH;
         run(o, &plane, &w, TEST_ALL, &random);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors), cmocka_unit_test(inputs_that_repeat),
-        cmocka_unit_test(every_rank),           cmocka_unit_test(large),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

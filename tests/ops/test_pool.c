@@ -5,7 +5,7 @@
 #include <math.h>
 
 /* By hand, not by the reference: 2×2 windows of a 3×4 image, padded by one on each side. */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const float x[] = {1, 5, 5, 2, -1, -7, 3, 0, 9, 9, 9, -4};
     static const float y[3][6] = {
@@ -13,7 +13,6 @@ static void known_values(void **state)
     static const int32_t places[] = {0, 1, 3, 8, 9, 7};
     const int64_t x_shape[] = {1, 1, 3, 4}, y_shape[] = {1, 1, 2, 3};
     tenon_tensor image, pooled, indices;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x_shape, &image));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y_shape, &pooled));
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 4, y_shape, &indices));
@@ -60,10 +59,9 @@ static void spoil_geometry(pool_case *p, test_random *random)
     }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(701);
-    (void)state;
     for (int i = 0; i < 3 * test_problems(40); i++) {
         pool_case p = {.rank = (uint32_t)test_between(&random, 3, 5),
                        .params = TENON_POOL_PARAMS_INIT};
@@ -85,10 +83,9 @@ static void random_problems(void **state)
 }
 
 /* Small integers have ties without end, and sums that are exact; so are divisions by four. */
-static void integers(void **state)
+TEST(integers)
 {
     test_random random = test_random_for(702);
-    (void)state;
     for (int layout = 0; layout < LAYOUTS; layout++)
         for (int i = 0; i < 6; i++) {
             pool_case p = pool_plain(4, 2, 18, 9 + 3 * i, i % 3 == 0 ? 2 : 3);
@@ -101,11 +98,10 @@ static void integers(void **state)
         }
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -0.0, 1};
     test_random random = test_random_for(703);
-    (void)state;
     for (int i = 0; i < 12; i++) {
         pool_case p = pool_plain(4, 1, 17, 11, 2);
         pool_pair pair;
@@ -121,11 +117,10 @@ static void special_values(void **state)
     }
 }
 
-static void sizes(void **state)
+TEST(sizes)
 {
     static const int64_t lengths[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 65};
     test_random random = test_random_for(704);
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
             pool_case p = pool_plain(4, 1, layout == NCHW ? 2 : lengths[i],
@@ -136,10 +131,9 @@ static void sizes(void **state)
         }
 }
 
-static void large(void **state)
+TEST(large)
 {
     test_random random = test_random_for(705);
-    (void)state;
     for (int i = 0; i < 3; i++) {
         pool_case p = pool_plain(i == 0 ? 3 : 4, 2, 67, i == 0 ? 9001 : 54, 3);
         p.params.kind = (uint32_t)i;
@@ -153,11 +147,10 @@ static void large(void **state)
 }
 
 /* An image shorter than the dilation, whose every window still meets it; and one with no pixels. */
-static void short_images(void **state)
+TEST(short_images)
 {
     test_random random = test_random_for(706);
     pool_case p = pool_plain(3, 2, 3, 1, 3);
-    (void)state;
     p.x[2] = 1;
     p.params.geometry.dilation[0] = p.params.geometry.pad_begin[0] = p.params.geometry.pad_end[0] =
         2;
@@ -191,10 +184,9 @@ static double objective(pool_pair *pair)
 }
 
 /* The maximum is linear between ties, and values that are far apart have none nearby. */
-static void finite_differences(void **state)
+TEST(finite_differences)
 {
     test_random random = test_random_for(707);
-    (void)state;
     for (uint32_t kind = 0; kind < 3; kind++) {
         pool_case p = pool_plain(4, 1, 2, 5, 3);
         pool_pair pair;
@@ -227,13 +219,12 @@ static void finite_differences(void **state)
 }
 
 /* An index may be anything: it is compared, never followed. */
-static void wild_indices(void **state)
+TEST(wild_indices)
 {
     static const double values[] = {-1, -2147483648.0, 2147483647, 30, 0};
     test_random random = test_random_for(708);
     pool_case p = pool_plain(4, 1, 17, 3, 2);
     pool_pair pair;
-    (void)state;
     pool_begin(&pair, &p, TENON_DTYPE_F32);
     pool_fill(&pair, TEST_BOUND, &random);
     test_tensor *indices = test_operand(&pair.backward, POOL_BACKWARD_INDICES);
@@ -244,11 +235,10 @@ static void wild_indices(void **state)
 }
 
 /* dy that repeats, and x that does. */
-static void broadcast_inputs(void **state)
+TEST(broadcast_inputs)
 {
     test_random random = test_random_for(709);
     pool_case p = pool_plain(4, 2, 5, 6, 3);
-    (void)state;
     for (int n = 0; n < 8; n++) {
         pool_pair pair;
         p.no_indices = n % 2 != 0;
@@ -261,14 +251,13 @@ static void broadcast_inputs(void **state)
     }
 }
 
-static void plans(void **state)
+TEST(plans)
 {
     test_random random = test_random_for(710);
     pool_case p = pool_plain(4, 2, 5, 6, 3);
     pool_pair pair;
     tenon_plan *plan;
     char why[256];
-    (void)state;
     pool_begin(&pair, &p, TENON_DTYPE_F32);
     pool_fill(&pair, TEST_BOUND, &random);
     test_expect(&pair.forward);
@@ -290,17 +279,4 @@ static void plans(void **state)
     assert_untouched(&o[POOL_Y]);
     tenon_plan_release(plan);
     pool_dismiss(&pair);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values), cmocka_unit_test(random_problems),
-        cmocka_unit_test(integers),     cmocka_unit_test(special_values),
-        cmocka_unit_test(sizes),        cmocka_unit_test(large),
-        cmocka_unit_test(short_images), cmocka_unit_test(finite_differences),
-        cmocka_unit_test(wild_indices), cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(plans),
-    };
-    return TEST_MAIN(tests);
 }

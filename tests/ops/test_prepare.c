@@ -39,12 +39,11 @@ static void assert_runs(const tenon_plan *plan, tenon_tensor *x)
 }
 
 /* A plan is there at once, runs when it has been made, and is the one that would have been made. */
-static void plans_are_made_later(void **state)
+TEST(plans_are_made_later)
 {
     tenon_tensor x = make_tensor(test_context, SIZE);
     char text[512], usual[512];
     tenon_plan *plan, *other, *now;
-    (void)state;
     assert_ok(tenon_prepare_begin(test_context));
     assert_ok(plan_relu(test_context, &x, NULL, &plan));
     assert_ok(plan_relu(test_context, &x, NULL, &other));
@@ -67,13 +66,12 @@ static void plans_are_made_later(void **state)
 }
 
 /* What is wrong with the arguments is told at once; what is found on the way, by every use. */
-static void failures_are_told(void **state)
+TEST(failures_are_told)
 {
     tenon_tensor x = make_tensor(test_context, SIZE), wrong = x;
     const tenon_memory memories[] = {x.memory, x.memory};
     char text[16] = "x";
     tenon_plan *plan = NULL;
-    (void)state;
     wrong.dtype = TENON_DTYPE_I32;
     assert_ok(tenon_prepare_begin(test_context));
     assert_int_equal(plan_relu(test_context, &wrong, NULL, &plan), TENON_ERROR_UNSUPPORTED);
@@ -99,30 +97,21 @@ static void failures_are_told(void **state)
     tenon_memory_destroy(&x.memory);
 }
 
-static void calls_come_in_pairs(void **state)
+TEST(calls_come_in_pairs)
 {
     tenon_context *other;
     uint64_t count;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &other));
-    assert_refused(tenon_prepare_begin(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_prepare_begin",
-                   "context is NULL");
-    assert_refused(tenon_prepare_end(other), TENON_ERROR_INVALID_ARGUMENT, "tenon_prepare_end",
-                   "this thread has begun for");
+    assert_invalid(tenon_prepare_begin(NULL), "context is NULL");
+    assert_invalid(tenon_prepare_end(other), "this thread has begun for");
     assert_ok(tenon_prepare_begin(other));
-    assert_refused(tenon_prepare_begin(test_context), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_prepare_begin", "has begun already");
-    assert_refused(tenon_prepare_end(test_context), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_prepare_end", "context is");
+    assert_invalid(tenon_prepare_begin(test_context), "has begun already");
+    assert_invalid(tenon_prepare_end(test_context), "context is");
     assert_ok(tenon_prepare_end(other));
-    assert_refused(tenon_prepare_progress(NULL, &count, &count), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_prepare_progress", "context is NULL");
-    assert_refused(tenon_prepare_progress(other, NULL, &count), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_prepare_progress", "made is NULL");
-    assert_refused(tenon_prepare_progress(other, &count, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_prepare_progress", "asked is NULL");
-    assert_refused(tenon_plan_wait(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_plan_wait",
-                   "plan is NULL");
+    assert_invalid(tenon_prepare_progress(NULL, &count, &count), "context is NULL");
+    assert_invalid(tenon_prepare_progress(other, NULL, &count), "made is NULL");
+    assert_invalid(tenon_prepare_progress(other, &count, NULL), "asked is NULL");
+    assert_invalid(tenon_plan_wait(NULL), "plan is NULL");
     tenon_context_release(other);
 }
 
@@ -135,7 +124,7 @@ static void *plan_elsewhere(void *data)
 }
 
 /* Another thread's plans, and those of other contexts, are made as always. */
-static void others_are_not_touched(void **state)
+TEST(others_are_not_touched)
 {
     tenon_tensor x = make_tensor(test_context, SIZE);
     tenon_context *other;
@@ -143,7 +132,6 @@ static void others_are_not_touched(void **state)
     pthread_t thread;
     uint64_t made, asked;
     void *well;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &other));
     tenon_tensor y = make_tensor(other, SIZE);
     assert_ok(tenon_prepare_progress(test_context, &made, &asked));
@@ -163,9 +151,8 @@ static void others_are_not_touched(void **state)
 }
 
 /* Whoever lets go last, the caller or the library's thread, takes the context with it. */
-static void plans_outlive_their_callers(void **state)
+TEST(plans_outlive_their_callers)
 {
-    (void)state;
     for (int i = 0; i < 8; i++) {
         tenon_context *context;
         tenon_plan *plans[4];
@@ -261,11 +248,10 @@ static tenon_context *ask_for_plans(gate *g, tenon_plan *plans[PLANS])
     return context;
 }
 
-static void plans_that_nobody_holds_are_not_made(void **state)
+TEST(plans_that_nobody_holds_are_not_made)
 {
     static gate g = GATE_INIT; /* the library's thread may still be leaving it */
     tenon_plan *plans[PLANS];
-    (void)state;
     tenon_context *context = ask_for_plans(&g, plans);
     for (int i = 1; i < PLANS - 1; i++)
         tenon_plan_release(plans[i]);
@@ -279,11 +265,10 @@ static void plans_that_nobody_holds_are_not_made(void **state)
 }
 
 /* A program that has released everything does not go on to make plans. */
-static void nothing_is_made_when_all_is_released(void **state)
+TEST(nothing_is_made_when_all_is_released)
 {
     static gate g = GATE_INIT; /* the library's thread may still be leaving it */
     tenon_plan *plans[PLANS];
-    (void)state;
     tenon_context *context = ask_for_plans(&g, plans);
     tn_plan_keep(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
     for (int i = 0; i < PLANS; i++)
@@ -292,18 +277,4 @@ static void nothing_is_made_when_all_is_released(void **state)
     set(&g, &g.is_open);
     await(&g, &g.is_freed);
     assert_int_equal(g.planned, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plans_are_made_later),
-        cmocka_unit_test(failures_are_told),
-        cmocka_unit_test(plans_that_nobody_holds_are_not_made),
-        cmocka_unit_test(nothing_is_made_when_all_is_released),
-        cmocka_unit_test(calls_come_in_pairs),
-        cmocka_unit_test(others_are_not_touched),
-        cmocka_unit_test(plans_outlive_their_callers),
-    };
-    return TEST_MAIN(tests);
 }

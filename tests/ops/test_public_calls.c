@@ -71,16 +71,16 @@
     }
 ENTRIES(DEFINE)
 
-typedef struct entry {
+typedef struct public_call {
     const tn_operation *operation;
     const char *name;
     tenon_status (*call)(const void *params, const tenon_tensor *const *v);
     tenon_status (*plan)(const void *params, const tenon_tensor *const *v, tenon_plan **plan);
-} entry;
+} public_call;
 
 #define ENTRY(operation, function, views)                                                          \
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
-static const entry entries[] = {ENTRIES(ENTRY)};
+static const public_call entries[] = {ENTRIES(ENTRY)};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 /* The number of the entry; -1 where the operation has none of its own. */
@@ -92,9 +92,8 @@ static int entry_of(const tn_operation *operation)
     return -1;
 }
 
-static void every_operation_is_there(void **state)
+TEST(every_operation_is_there)
 {
-    (void)state;
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
         const int number = entry_of(op);
@@ -110,7 +109,7 @@ static void every_operation_is_there(void **state)
 }
 
 /* Runs the plan on the memory of the operands that it names. */
-static void run_plan(test_fixture *f, const entry *e)
+static void run_plan(test_fixture *f, const public_call *e)
 {
     const tn_operation *op = f->c.operation;
     const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
@@ -131,10 +130,9 @@ static void run_plan(test_fixture *f, const entry *e)
     tenon_plan_release(plan);
 }
 
-static void operands_are_handed_on_in_order(void **state)
+TEST(operands_are_handed_on_in_order)
 {
     test_random random = test_random_for(81);
-    (void)state;
     for (int i = 0; i < ENTRY_COUNT; i++) {
         test_fixture f;
         test_begin_line(&f, entries[i].operation->examples[0], TENON_DTYPE_F32);
@@ -196,18 +194,7 @@ static void operands_are_handed_on_in_order(void **state)
         tenon_##type##_default(NULL, sizeof got.params);                                           \
     }
 
-static void defaults_are_those_of_the_macros(void **state)
+TEST(defaults_are_those_of_the_macros)
 {
-    (void)state;
     STRUCTS(ASSERT_DEFAULTS)
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operation_is_there),
-        cmocka_unit_test(operands_are_handed_on_in_order),
-        cmocka_unit_test(defaults_are_those_of_the_macros),
-    };
-    return TEST_MAIN(tests);
 }

@@ -64,10 +64,9 @@ static tenon_status add(tenon_stream *stream, const tenon_tensor *a, const tenon
 }
 
 /* x is filled behind a gate, and doubled by calls that do not name it. */
-static void calls_keep_their_order(void **state)
+TEST(calls_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
-    (void)state;
     if (stream == NULL)
         skip();
     tenon_tensor x = make_tensor(test_context, 10000), y = make_tensor(test_context, 10000);
@@ -96,12 +95,11 @@ static void calls_keep_their_order(void **state)
 }
 
 /* A stream whose work waits holds up neither another stream nor the application in its queue. */
-static void others_in_the_queue_are_not_held_up(void **state)
+TEST(others_in_the_queue_are_not_held_up)
 {
     cl_command_queue queue = test_queue(test_context, true);
     tenon_stream *waiting, *going;
     const float two = 2;
-    (void)state;
     if (queue == NULL)
         skip();
     assert_ok(tenon_stream_create(test_context, queue, &waiting));
@@ -153,21 +151,19 @@ static void events_cross(bool first_unordered, bool second_unordered)
     tenon_memory_destroy(&x.memory);
 }
 
-static void events_cross_queues(void **state)
+TEST(events_cross_queues)
 {
-    (void)state;
     for (int i = 0; i < 4; i++)
         events_cross((i & 1) != 0, (i & 2) != 0);
 }
 
 /* A stream's transfers take their turn, and waits of the caller's are added to it. */
-static void transfers_keep_their_order(void **state)
+TEST(transfers_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
     float values[1000], got[1000];
     void *pointer;
     cl_event uploaded, unmapped;
-    (void)state;
     if (stream == NULL)
         skip();
     tenon_tensor x = make_tensor(test_context, 1000);
@@ -278,19 +274,17 @@ static void fail_once(tenon_context *context, bool unordered, bool by_event)
     tenon_memory_destroy(&x.memory);
 }
 
-static void failures_are_told_by_the_next_call(void **state)
+TEST(failures_are_told_by_the_next_call)
 {
     tenon_context *context = make_context(NULL);
-    (void)state;
     fail_once(context, false, true);
     fail_once(context, true, true);
     fail_once(context, true, false);
     tenon_context_release(context);
 }
 
-static void failures_are_told_by_the_callback(void **state)
+TEST(failures_are_told_by_the_callback)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         told t = {.count = 0};
         tenon_context *context = make_context(&t);
@@ -306,7 +300,7 @@ static void failures_are_told_by_the_callback(void **state)
 }
 
 /* When it comes the stream and the context are gone, and nobody is told. */
-static void failures_may_come_after_their_stream(void **state)
+TEST(failures_may_come_after_their_stream)
 {
     told t = {.count = 0};
     tenon_context *context = make_context(&t);
@@ -314,7 +308,6 @@ static void failures_may_come_after_their_stream(void **state)
     tenon_tensor x = make_tensor(context, 100);
     cl_event gate = make_gate(tenon_context_cl(context)), event;
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &event};
-    (void)state;
     assert_ok(relu(stream, &x, &x, &sync));
     tenon_stream_destroy(stream);
     tenon_context_release(context);
@@ -329,11 +322,10 @@ static void failures_may_come_after_their_stream(void **state)
 }
 
 /* Work that goes well is told to nobody, whatever there is to follow. */
-static void successes_are_not_told(void **state)
+TEST(successes_are_not_told)
 {
     told t = {.count = 0};
     tenon_context *context = make_context(&t);
-    (void)state;
     for (int unordered = 0; unordered < 2; unordered++) {
         tenon_stream *stream = make_stream(context, unordered);
         if (stream == NULL)
@@ -349,19 +341,4 @@ static void successes_are_not_told(void **state)
     }
     tenon_context_release(context);
     assert_int_equal(atomic_load(&t.count), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_keep_their_order),
-        cmocka_unit_test(others_in_the_queue_are_not_held_up),
-        cmocka_unit_test(events_cross_queues),
-        cmocka_unit_test(transfers_keep_their_order),
-        cmocka_unit_test(failures_are_told_by_the_next_call),
-        cmocka_unit_test(failures_are_told_by_the_callback),
-        cmocka_unit_test(failures_may_come_after_their_stream),
-        cmocka_unit_test(successes_are_not_told),
-    };
-    return TEST_MAIN(tests);
 }

@@ -36,14 +36,13 @@ static void check(test_fixture *f, test_extent extent)
 
 /* The first block of the first vector, through the device: elements 0, 16, 32 and 48 take its
  * words. */
-static void words_on_the_device(void **state)
+TEST(words_on_the_device)
 {
     static const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
     const int64_t shape[] = {64};
     tenon_tensor y;
     float got[64];
     double wide[64];
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_random(test_stream, NULL, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
@@ -62,12 +61,11 @@ static void words_on_the_device(void **state)
     tenon_memory_destroy(&y.memory);
 }
 
-static void sizes_around_groups(void **state)
+TEST(sizes_around_groups)
 {
     static const int64_t sizes[] = {0,  1,  2,  3,   15,  16,  17,   31,   32,   33,
                                     63, 64, 65, 127, 128, 129, 4095, 4096, 4097, 8193};
     test_random random = test_random_for(902);
-    (void)state;
     for (uint32_t kind = 0; kind <= TENON_RANDOM_BERNOULLI; kind++)
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
@@ -81,10 +79,9 @@ static void sizes_around_groups(void **state)
 }
 
 /* Lines that begin anywhere within a group, of any length. */
-static void layouts(void **state)
+TEST(layouts)
 {
     test_random random = test_random_for(903);
-    (void)state;
     for (int layout = 0; layout < TEST_LAYOUTS; layout++)
         for (int n = 0; n < 4; n++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
@@ -97,12 +94,11 @@ static void layouts(void **state)
             }
 }
 
-static void integers(void **state)
+TEST(integers)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_I32};
     const int64_t shape[] = {19, 133};
     test_random random = test_random_for(904);
-    (void)state;
     for (int i = 0; i < 2; i++)
         for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
             tenon_random_params params = draw_params(&random);
@@ -114,11 +110,10 @@ static void integers(void **state)
         }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(905);
     const int count = test_problems(20);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < count; n++) {
             const tenon_random_params params = draw_params(&random);
@@ -129,10 +124,9 @@ static void random_problems(void **state)
         }
 }
 
-static void large(void **state)
+TEST(large)
 {
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
-    (void)state;
     for (params.kind = 0; params.kind <= TENON_RANDOM_BERNOULLI; params.kind++) {
         test_fixture f;
         begin(&f, &params, TENON_DTYPE_F32);
@@ -155,11 +149,10 @@ static double *generate(const tenon_random_params *params, tenon_dtype dtype, in
 }
 
 /* Narrow intervals, where rounding would leave them. */
-static void intervals(void **state)
+TEST(intervals)
 {
     static const double limits[][2] = {{1, 2},        {-2, -1},    {0, 0x1p-20}, {1, 1.02},
                                        {0.999, 1.01}, {-1e-4, 30}, {1000, 1001}, {-5, 0}};
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
             tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
@@ -177,10 +170,9 @@ static void intervals(void **state)
         }
 }
 
-static void certain_and_impossible(void **state)
+TEST(certain_and_impossible)
 {
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
-    (void)state;
     params.kind = TENON_RANDOM_BERNOULLI;
     for (int p = 0; p < 2; p++) {
         params.probability = p;
@@ -191,12 +183,11 @@ static void certain_and_impossible(void **state)
     }
 }
 
-static void seeds_share_a_plan(void **state)
+TEST(seeds_share_a_plan)
 {
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     const int64_t shape[] = {100};
     tenon_tensor y;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_random(test_stream, &params, &y, NULL));
     const uint32_t before = lines_plans();
@@ -211,14 +202,13 @@ static void seeds_share_a_plan(void **state)
     tenon_memory_destroy(&y.memory);
 }
 
-static void plans(void **state)
+TEST(plans)
 {
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     const int64_t shape[] = {100};
     tenon_tensor y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_plan *plan;
     float planned[100], direct[100];
-    (void)state;
     params.seed = UINT64_C(0xfff8dead0000beef); /* a NaN, were it taken for a number */
     params.sequence = UINT64_C(0x7ff0000000000001);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
@@ -235,7 +225,7 @@ static void plans(void **state)
     tenon_memory_destroy(&y.memory);
 }
 
-static void bad_input(void **state)
+TEST(bad_input)
 {
     static const char op[] = "tenon_random";
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
@@ -243,7 +233,6 @@ static void bad_input(void **state)
     const int64_t shape[] = {7}, stride[] = {1};
     tenon_random_params bad;
     test_tensor t;
-    (void)state;
     test_tensor_create(&t, TENON_DTYPE_F16, 1, shape, stride, 0);
     test_upload(&t);
 #define REFUSED(change, status, word)                                                              \
@@ -269,22 +258,4 @@ static void bad_input(void **state)
     assert_refused(tenon_random(test_stream, &sound, &v, NULL), TENON_ERROR_UNSUPPORTED, op, "u8");
     test_tensor_destroy(&t);
 #undef REFUSED
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_on_the_device),
-        cmocka_unit_test(sizes_around_groups),
-        cmocka_unit_test(layouts),
-        cmocka_unit_test(integers),
-        cmocka_unit_test(random_problems),
-        cmocka_unit_test(large),
-        cmocka_unit_test(intervals),
-        cmocka_unit_test(certain_and_impossible),
-        cmocka_unit_test(seeds_share_a_plan),
-        cmocka_unit_test(plans),
-        cmocka_unit_test(bad_input),
-    };
-    return TEST_MAIN(tests);
 }

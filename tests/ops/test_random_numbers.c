@@ -32,7 +32,7 @@ static void by_the_paper(const uint32_t counter[4], const uint32_t key[2], uint3
 }
 
 /* The vectors published with Random123 (kat_vectors): counter, key, words. */
-static void known_answers(void **state)
+TEST(known_answers)
 {
     static const uint32_t vectors[][10] = {
         {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
@@ -42,7 +42,6 @@ static void known_answers(void **state)
          0x94fdcceb, 0x5001e420, 0x24126ea1}};
     test_random random = test_random_for(901);
     uint32_t words[4], again[4];
-    (void)state;
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
         tn_philox(vectors[i], vectors[i] + 4, words);
         assert_memory_equal(words, vectors[i] + 6, sizeof words);
@@ -100,12 +99,11 @@ static double distance(uint32_t kind, double *values, int64_t size)
 }
 
 /* Seeds are fixed, so that this passes or fails for good. */
-static void distributions(void **state)
+TEST(distributions)
 {
     enum { SIZE = 1 << 16 };
     static const double mean[] = {0.5, 0, 0.3}, variance[] = {1.0 / 12, 1, 0.21};
     static const double fourth[] = {1.0 / 80, 3, 0.21 * (1 - 3 * 0.21)}; /* central moment */
-    (void)state;
     for (uint32_t kind = 0; kind <= TENON_RANDOM_BERNOULLI; kind++)
         for (uint64_t seed = 0; seed < 4; seed++) {
             tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
@@ -137,7 +135,7 @@ static void distributions(void **state)
 }
 
 /* Streams of other seeds and sequences have nothing in common with this one. */
-static void streams_differ(void **state)
+TEST(streams_differ)
 {
     enum { SIZE = 1 << 14 };
     static const uint64_t others[][2] = {
@@ -145,7 +143,6 @@ static void streams_differ(void **state)
         {UINT64_MAX, 0}, {0, UINT64_MAX}};
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     double *first = generate(&params, TENON_DTYPE_F32, SIZE);
-    (void)state;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         double product = 0;
         params.seed = others[i][0];
@@ -157,14 +154,4 @@ static void streams_differ(void **state)
         free(second);
     }
     free(first);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_answers),
-        cmocka_unit_test(distributions),
-        cmocka_unit_test(streams_differ),
-    };
-    return TEST_MAIN(tests);
 }

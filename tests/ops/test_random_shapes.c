@@ -14,13 +14,12 @@ static tenon_statistics statistics(void)
     return seen;
 }
 
-static void a_thousand_in_a_row_compile_nothing(void **state)
+TEST(a_thousand_in_a_row_compile_nothing)
 {
     test_random random = test_random_for(71);
     uint64_t builds = statistics().programs_built;
     const uint64_t begins = builds;
     int calls = 0, quiet = 0;
-    (void)state;
     for (; quiet < IN_A_ROW && calls < MOST; calls++) {
         tn_case c;
         char why[512];
@@ -34,12 +33,4 @@ static void a_thousand_in_a_row_compile_nothing(void **state)
     printf("%" PRIu64 " programs in %d calls\n", builds - begins, calls - quiet);
     assert_int_equal(quiet, IN_A_ROW);
     assert_in_range(builds - begins, 1, MOST_PROGRAMS);
-}
-
-int main(void)
-{
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thousand_in_a_row_compile_nothing),
-    };
-    return TEST_MAIN(tests);
 }

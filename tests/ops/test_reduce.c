@@ -96,12 +96,11 @@ static void check(const reduce_case *p, test_random *random)
         check_kinds(*p, *type, random);
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 7, 8, 9, 16, 17, 33, 63, 64, 65, 129};
     static const int64_t others[] = {1, 3, 8, 17};
     test_random random = test_random_for(1501);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint32_t axis = 0; axis < 2; axis++) {
             reduce_case p = {.rank = 2, .axes = 1u << axis, .offset = (int64_t)i % 5};
@@ -115,11 +114,10 @@ static void sizes_around_vectors(void **state)
 }
 
 /* One side and the other of the blocks that sums are made in, and of the pieces of rows. */
-static void sizes_around_blocks(void **state)
+TEST(sizes_around_blocks)
 {
     static const int64_t sizes[] = {127, 128, 511, 513, 2047, 2048, 2049, 4097, 16385};
     test_random random = test_random_for(1502);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint32_t axis = 0; axis < 2; axis++) {
             reduce_case p = {.rank = 2, .axes = 1u << axis};
@@ -130,10 +128,9 @@ static void sizes_around_blocks(void **state)
         }
 }
 
-static void every_set_of_axes(void **state)
+TEST(every_set_of_axes)
 {
     test_random random = test_random_for(1503);
-    (void)state;
     for (uint32_t axes = 0; axes < 16; axes++) {
         reduce_case p = {.rank = 4, .axes = axes, .shape = {3, 5, 4, 19}, .keeps = axes % 2 == 1};
         p.y_layout = (test_layout)(axes % TEST_LAYOUTS);
@@ -143,10 +140,9 @@ static void every_set_of_axes(void **state)
 }
 
 /* Up to eight dimensions, every second one of which is reduced: none of them merge. */
-static void every_rank(void **state)
+TEST(every_rank)
 {
     test_random random = test_random_for(1504);
-    (void)state;
     for (uint32_t rank = 0; rank <= TENON_MAX_RANK; rank++)
         for (int n = 0; n < 2; n++) {
             reduce_case p = {.rank = rank, .axes = n == 0 ? 0x55 : 0xaa, .wide = true};
@@ -160,10 +156,9 @@ static void every_rank(void **state)
         }
 }
 
-static void broadcast_inputs(void **state)
+TEST(broadcast_inputs)
 {
     test_random random = test_random_for(1505);
-    (void)state;
     for (int mask = 1; mask < 8; mask++)
         for (uint32_t axes = 1; axes < 8; axes += 2) {
             reduce_case p = {.rank = 3, .axes = axes, .shape = {3, 9, 20}};
@@ -176,12 +171,11 @@ static void broadcast_inputs(void **state)
 }
 
 /* Each of the special values in every place of a row, also beside another of them. */
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 6e4, -0.0, 0x1p-120, 1e-30, -3e4};
     const int64_t values = sizeof specials / sizeof *specials;
     test_random random = test_random_for(1506);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
             for (uint32_t axis = 0; axis < 2; axis++) {
@@ -209,11 +203,10 @@ static void special_values(void **state)
 }
 
 /* Rows of one value, so that the first of equals counts; of -inf and of NaN, too. */
-static void equal_elements(void **state)
+TEST(equal_elements)
 {
     static const double values[] = {2, -INFINITY, INFINITY, NAN, 0};
     test_random random = test_random_for(1507);
-    (void)state;
     for (uint32_t kind = TENON_REDUCE_MAX; kind <= TENON_REDUCE_ARGMIN; kind++)
         for (uint32_t axis = 0; axis < 2; axis++)
             for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
@@ -228,10 +221,9 @@ static void equal_elements(void **state)
 }
 
 /* A mean that is large beside the deviation, where the mean of the squares would keep nothing. */
-static void large_means(void **state)
+TEST(large_means)
 {
     test_random random = test_random_for(1508);
-    (void)state;
     for (uint32_t axis = 0; axis < 2; axis++) {
         reduce_case p = {.kind = TENON_REDUCE_VARIANCE,
                          .correction = 1,
@@ -248,13 +240,12 @@ static void large_means(void **state)
     }
 }
 
-static void large(void **state)
+TEST(large)
 {
     static const int64_t shapes[][3] = {
         {1, 1, 1000003}, {3, 7, 30011}, {50021, 3, 5}, {61, 1009, 17}, {2, 100003, 3}};
     static const uint32_t axes[] = {7, 4, 1, 5, 2};
     test_random random = test_random_for(1509);
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         reduce_case p = {.rank = 3, .axes = axes[i]};
         memcpy(p.shape, shapes[i], sizeof shapes[i]);
@@ -267,10 +258,9 @@ static void large(void **state)
     }
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(1510);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(20); n++) {
             reduce_case p = {.rank = (uint32_t)test_between(&random, 1, 5)};
@@ -291,21 +281,4 @@ static void random_problems(void **state)
             begin(&f, &p, *type);
             test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(sizes_around_blocks),
-        cmocka_unit_test(every_set_of_axes),
-        cmocka_unit_test(every_rank),
-        cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(equal_elements),
-        cmocka_unit_test(large_means),
-        cmocka_unit_test(large),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

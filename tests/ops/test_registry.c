@@ -6,7 +6,7 @@
 #include "support.h"
 
 #include "ops/registry.h"
-#include "runtime/kernel_sources.h"
+#include "runtime/program/kernel_sources.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -98,9 +98,8 @@ static void need_file(const tn_family *family, const char *format)
     need_mention(family, path, "");
 }
 
-static void every_family_is_whole(void **state)
+TEST(every_family_is_whole)
 {
-    (void)state;
     assert_non_null(tn_family_at(0));
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_family *family = tn_family_at(i);
@@ -114,9 +113,8 @@ static void every_family_is_whole(void **state)
     }
 }
 
-static void every_solver_is_whole(void **state)
+TEST(every_solver_is_whole)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_solver *solver = tn_family_at(i)->solvers[s];
@@ -130,9 +128,8 @@ static void every_solver_is_whole(void **state)
 }
 
 /* The grammar cannot be read if a name ends in a digit or has one of its separators. */
-static void every_name_fits_the_grammar(void **state)
+TEST(every_name_fits_the_grammar)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
         for (uint32_t s = 0; s < tn_family_at(i)->solver_count; s++) {
             const tn_solver *solver = tn_family_at(i)->solvers[s];
@@ -145,9 +142,8 @@ static void every_name_fits_the_grammar(void **state)
         }
 }
 
-static void every_family_has_its_places(void **state)
+TEST(every_family_has_its_places)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         need_file(tn_family_at(i), "include/tenon/%s.h");
         assert_non_null(tn_operation_of_family(tn_family_at(i))->reference);
@@ -155,9 +151,8 @@ static void every_family_has_its_places(void **state)
     }
 }
 
-static void every_family_has_a_kernel(void **state)
+TEST(every_family_has_a_kernel)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const char *home = home_of(tn_family_at(i));
         bool found = false;
@@ -176,9 +171,8 @@ static const char *call_of(const tn_family *family)
     return strcmp(family->name, "gemm_int8") == 0 ? "gemm" : family->name;
 }
 
-static void every_family_is_documented(void **state)
+TEST(every_family_is_documented)
 {
-    (void)state;
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         char function[64], path[256];
         snprintf(function, sizeof function, "tenon_%s", call_of(tn_family_at(i)));
@@ -186,17 +180,4 @@ static void every_family_is_documented(void **state)
         need_mention(tn_family_at(i), path, function);
         need_mention(tn_family_at(i), "CHANGELOG.md", tn_family_at(i)->name);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_family_is_whole),
-        cmocka_unit_test(every_solver_is_whole),
-        cmocka_unit_test(every_name_fits_the_grammar),
-        cmocka_unit_test(every_family_has_its_places),
-        cmocka_unit_test(every_family_has_a_kernel),
-        cmocka_unit_test(every_family_is_documented),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL); /* needs no device */
 }

@@ -105,9 +105,8 @@ static void try_example(const char *example, tenon_dtype type)
     tenon_context_release(context);
 }
 
-static void mutants_are_barred(void **state)
+TEST(mutants_are_barred)
 {
-    (void)state;
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const char *const *examples = tn_operations[i]->examples;
         uint32_t count = 0;
@@ -122,7 +121,7 @@ static void mutants_are_barred(void **state)
 /* The order in which paths come does not matter: what was right without one is looked at again with
  * it. The gradient of an average over the taps within the image differs from that over all taps by
  * one flag of one build. */
-static void later_paths_are_checked(void **state)
+TEST(later_paths_are_checked)
 {
     static const char *const lines[] = {
         "pool_backward dx=f32:1x2x5x5 dy=f32:1x2x5x5 kind=average window=3,3 pad_begin=1,1 "
@@ -132,7 +131,6 @@ static void later_paths_are_checked(void **state)
     const tenon_plan *plans[2];
     tenon_context *context;
     tenon_stream *stream;
-    (void)state;
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
     for (int i = 0; i < 2; i++)
@@ -148,11 +146,4 @@ static void later_paths_are_checked(void **state)
     tenon_context_release(fresh);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(later_paths_are_checked),
-                                       cmocka_unit_test(mutants_are_barred)};
-    return TEST_MAIN(tests);
 }

@@ -82,12 +82,11 @@ static void lay_out(softmax_case *p, test_layout layout, bool gap)
         test_strides(layout, gap, p->rank, p->shape, p->stride[i]);
 }
 
-static void sizes_around_vectors(void **state)
+TEST(sizes_around_vectors)
 {
     static const int64_t sizes[] = {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64};
     static const int64_t others[] = {1, 3, 8, 17};
     test_random random = test_random_for(501);
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int axis = -2; axis < 0; axis++) {
             int64_t other = others[(i + (size_t)(axis + 2)) % 4];
@@ -100,10 +99,9 @@ static void sizes_around_vectors(void **state)
         }
 }
 
-static void every_rank_and_axis(void **state)
+TEST(every_rank_and_axis)
 {
     test_random random = test_random_for(502);
-    (void)state;
     for (uint32_t rank = 1; rank <= TENON_MAX_RANK; rank++)
         for (int n = 0; n < 4; n++) {
             softmax_case p = {.rank = rank};
@@ -119,10 +117,9 @@ static void every_rank_and_axis(void **state)
         }
 }
 
-static void broadcast_inputs(void **state)
+TEST(broadcast_inputs)
 {
     test_random random = test_random_for(503);
-    (void)state;
     for (int mask = 1; mask < 8; mask++) {
         softmax_case p = {.rank = 3, .shape = {3, 9, 10}, .axis = mask % 3};
         lay_out(&p, mask % 2 == 0 ? TEST_COL : TEST_ROW, false);
@@ -155,10 +152,9 @@ static softmax_case random_case(test_random *random)
     return p;
 }
 
-static void random_problems(void **state)
+TEST(random_problems)
 {
     test_random random = test_random_for(505);
-    (void)state;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int n = 0; n < test_problems(40); n++) {
             softmax_case p = random_case(&random);
@@ -169,12 +165,11 @@ static void random_problems(void **state)
         }
 }
 
-static void large(void **state)
+TEST(large)
 {
     static const int64_t shapes[][3] = {
         {2, 3, 30011}, {2, 1000, 61}, {1, 3, 70001}, {1, 40, 1531}, {3001, 2, 7}};
     test_random random = test_random_for(504);
-    (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
         for (int way = 0; way < 4; way++) {
             softmax_case p = {.rank = 3, .axis = i % 2 == 0 ? 1 : 2, .log = way % 2 != 0};
@@ -189,11 +184,10 @@ static void large(void **state)
 }
 
 /* Rows of special values, each in every place that a row of 11 has. */
-static void special_values(void **state)
+TEST(special_values)
 {
     static const double specials[] = {NAN,  INFINITY, -INFINITY, 6e4,       -6e4, 0,
                                       -0.0, 1e-30,    -103,      -0x1p-126, 3e38, -3e38};
-    (void)state;
     const int64_t values = sizeof specials / sizeof *specials, size = 11;
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int way = 0; way < 4; way++) {
@@ -215,10 +209,9 @@ static void special_values(void **state)
         }
 }
 
-static void nan_in_a_gradient(void **state)
+TEST(nan_in_a_gradient)
 {
     test_random random = test_random_for(505);
-    (void)state;
     for (int way = 0; way < 8; way++) {
         softmax_case p = {.backward = true, .log = way % 2 != 0, .rank = 2, .shape = {9, 11}};
         test_fixture f;
@@ -229,15 +222,4 @@ static void nan_in_a_gradient(void **state)
         test_set(&f.operands[way / 4], 25, NAN);
         test_finish(&f, TEST_ALL);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(special_values),      cmocka_unit_test(sizes_around_vectors),
-        cmocka_unit_test(every_rank_and_axis), cmocka_unit_test(broadcast_inputs),
-        cmocka_unit_test(nan_in_a_gradient),   cmocka_unit_test(large),
-        cmocka_unit_test(random_problems),
-    };
-    return TEST_MAIN(tests);
 }

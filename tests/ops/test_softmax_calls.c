@@ -8,11 +8,10 @@
 
 /* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow.
  */
-static void known_values(void **state)
+TEST(known_values)
 {
     static const double shifts[] = {0, 1000, -1000, 60000};
     const int64_t shape[] = {3};
-    (void)state;
     for (size_t s = 0; s < sizeof shifts / sizeof *shifts; s++)
         for (int log_too = 0; log_too < 2; log_too++) {
             tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
@@ -39,7 +38,7 @@ static void known_values(void **state)
 
 /* A row that has a NaN or +inf, or is masked whole by -inf, is NaN throughout, and so is its
  * gradient: by the header and not by the reference. */
-static void poisoned_rows(void **state)
+TEST(poisoned_rows)
 {
     static const float x[4][3] = {
         {1, NAN, 2}, {1, INFINITY, 2}, {-INFINITY, -INFINITY, -INFINITY}, {0, -INFINITY, 0}};
@@ -47,7 +46,6 @@ static void poisoned_rows(void **state)
     float y[4][3];
     tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
     tenon_tensor tensor;
-    (void)state;
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
     for (params.flags = 0; params.flags <= TENON_SOFTMAX_LOG; params.flags++) {
         const bool is_log = params.flags == TENON_SOFTMAX_LOG;
@@ -66,10 +64,9 @@ static void poisoned_rows(void **state)
     tenon_memory_destroy(&tensor.memory);
 }
 
-static void gradients(void **state)
+TEST(gradients)
 {
     test_random random = test_random_for(506);
-    (void)state;
     for (int way = 0; way < 4; way++) {
         test_fixture y, dx;
         test_begin_line(&y, "softmax x=T:3x5 y=T:3x5", TENON_DTYPE_F64);
@@ -91,9 +88,8 @@ static void gradients(void **state)
     }
 }
 
-static void empty(void **state)
+TEST(empty)
 {
-    (void)state;
     for (int i = 0; i < 3; i++) {
         int64_t shape[] = {2, 3, 4};
         shape[i] = 0;
@@ -107,38 +103,33 @@ static void empty(void **state)
     }
 }
 
-static void wrong_parameters(void **state)
+TEST(wrong_parameters)
 {
     static const test_refusal refusals[] = {
-        {"softmax x=T:4x5 y=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", TENON_ERROR_INVALID_ARGUMENT,
-         "axis"},
-        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648",
-         TENON_ERROR_INVALID_ARGUMENT, "axis"},
-        {"softmax x=T:4x5 y=T:5x4", TENON_ERROR_INVALID_ARGUMENT, "shape is 5x4"},
-        {"softmax x=T: y=T:", TENON_ERROR_INVALID_ARGUMENT, "rank 0"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-3", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-3", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=2147483647", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=2147483647", "axis"},
+        {"softmax x=T:4x5 y=T:4x5 axis=-2147483648", "axis"},
+        {"softmax_backward y=T:4x5 dy=T:4x5 dx=T:4x5 axis=-2147483648", "axis"},
+        {"softmax x=T:4x5 y=T:5x4", "shape is 5x4"},
+        {"softmax x=T: y=T:", "rank 0"},
     };
     test_fixture f;
-    (void)state;
     TEST_REFUSE(refusals);
     test_begin_line(&f, "softmax x=T:4x5 y=T:4x5", TENON_DTYPE_F32);
     test_params(&f, tenon_softmax_params)->reserved = 3;
     test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
-static void plans(void **state)
+TEST(plans)
 {
     const int64_t shape[] = {4, 5};
     float x[20], y[20], again[20];
     tenon_tensor tx, ty;
     tenon_plan *plan;
-    (void)state;
     for (int i = 0; i < 20; i++)
         x[i] = (float)(i * 7 % 11);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
@@ -154,14 +145,4 @@ static void plans(void **state)
     tenon_plan_release(plan);
     tenon_memory_destroy(&tx.memory);
     tenon_memory_destroy(&ty.memory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_values),     cmocka_unit_test(poisoned_rows),
-        cmocka_unit_test(gradients),        cmocka_unit_test(empty),
-        cmocka_unit_test(wrong_parameters), cmocka_unit_test(plans),
-    };
-    return TEST_MAIN(tests);
 }

@@ -3,19 +3,18 @@
 #include "kept.h"
 
 #include "common/processor.h"
-#include "runtime/constants.h"
-#include "runtime/context.h"
-#include "runtime/program.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/context.h"
+#include "runtime/program/program.h"
 
 #include <inttypes.h>
 #include <unistd.h>
 
-static void a_second_context_makes_nothing_anew(void **state)
+TEST(a_second_context_makes_nothing_anew)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session first, second;
-    (void)state;
     const uint64_t bits = kept_run(&first, &store);
     assert_true(first.seen.programs_built > 0);
     assert_true(first.seen.trials > 0);
@@ -35,13 +34,12 @@ static void a_second_context_makes_nothing_anew(void **state)
 }
 
 /* Nor does one for which the driver has forgotten all that it has built. */
-static void a_second_process_makes_nothing_anew(void **state)
+TEST(a_second_process_makes_nothing_anew)
 {
     char *folder = temporary_make(), *drivers = temporary_make();
     const tenon_store store = kept_folder(folder);
     char line[256], expected[256], variables[1024];
     kept_session first;
-    (void)state;
     const uint64_t bits = kept_run(&first, &store);
     snprintf(expected, sizeof expected,
              "built 0 trials 0 checks 0 warnings 0 bits %016" PRIx64 "\n", bits);
@@ -55,12 +53,11 @@ static void a_second_process_makes_nothing_anew(void **state)
 }
 
 /* Each step is told when it begins and when it has ended, and once in the log. */
-static void steps_are_told_and_found_ones_are_not(void **state)
+TEST(steps_are_told_and_found_ones_are_not)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    (void)state;
     kept_run(&s, &store);
     const uint64_t counts[3] = {s.seen.programs_built, s.seen.trials, s.seen.checks};
     for (int i = 0; i < 3; i++) {
@@ -75,12 +72,11 @@ static void steps_are_told_and_found_ones_are_not(void **state)
 }
 
 /* A build that fails begins and ends, too. */
-static void builds_that_fail_are_told_to_have_ended(void **state)
+TEST(builds_that_fail_are_told_to_have_ended)
 {
     const tenon_store none = {.kind = TENON_STORE_NONE};
     kept_session s;
     uint32_t kernel;
-    (void)state;
     kept_open(&s, &none);
     assert_int_equal(tn_program_kernel(s.context, "tensor/fill",
                                        "-cl-std=CL1.2 -DELEMENT_SIZE=oops(", "fill", 0, &kernel),
@@ -92,12 +88,11 @@ static void builds_that_fail_are_told_to_have_ended(void **state)
     kept_close(&s);
 }
 
-static void it_can_be_turned_off(void **state)
+TEST(it_can_be_turned_off)
 {
     char *folder = temporary_make();
     const tenon_store none = {.kind = TENON_STORE_NONE}, usual = {.kind = TENON_STORE_USUAL};
     kept_session s;
-    (void)state;
     setenv("TENON_CACHE_DIR", folder, 1);
     for (int i = 0; i < 2; i++) {
         kept_run(&s, &none);
@@ -180,10 +175,9 @@ static void forget_own(void)
     own.count = own.delay = 0;
 }
 
-static void an_application_keeps_entries_itself(void **state)
+TEST(an_application_keeps_entries_itself)
 {
     kept_session s;
-    (void)state;
     const uint64_t bits = kept_run(&s, &own_store);
     assert_true(s.seen.programs_built > 0);
     assert_true(own.count > 0);
@@ -196,10 +190,9 @@ static void an_application_keeps_entries_itself(void **state)
 #define PROGRAMS 10
 
 /* What has been used, and takes half a second each to keep, keeps nobody waiting at the end. */
-static void the_end_of_a_context_does_not_wait_for_all(void **state)
+TEST(the_end_of_a_context_does_not_wait_for_all)
 {
     kept_session s;
-    (void)state;
     kept_open(&s, &own_store);
     if (!s.context->device.keeps_builds) {
         kept_close(&s);
@@ -225,12 +218,11 @@ static void the_end_of_a_context_does_not_wait_for_all(void **state)
     forget_own();
 }
 
-static void every_count_counts(void **state)
+TEST(every_count_counts)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    (void)state;
     kept_open(&s, &store);
     kept_see(&s);
     assert_int_equal(s.seen.plans + s.seen.plans_found + s.seen.workspace_bytes, 0);
@@ -261,13 +253,12 @@ static void every_count_counts(void **state)
 }
 
 /* Once for a machine, and again where what was kept is damaged. */
-static void the_processors_numbers_are_kept(void **state)
+TEST(the_processors_numbers_are_kept)
 {
     char *folder = temporary_make(), name[256];
     const tenon_store store = kept_folder(folder);
     kept_session s;
     tn_host_speed speed;
-    (void)state;
     for (int run = 0; run < 4; run++) {
         kept_open(&s, &store);
         if (!s.context->device.is_cpu) {
@@ -295,12 +286,11 @@ static void the_processors_numbers_are_kept(void **state)
     temporary_remove(folder);
 }
 
-static void without_measurements_there_is_the_table_alone(void **state)
+TEST(without_measurements_there_is_the_table_alone)
 {
     char *folder = temporary_make();
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     kept_session s = {0};
-    (void)state;
     params.store = kept_folder(folder);
     params.measurements = TENON_MEASUREMENTS_NONE;
     assert_ok(tenon_context_create(&params, &s.context));
@@ -312,57 +302,35 @@ static void without_measurements_there_is_the_table_alone(void **state)
     temporary_remove(folder);
 }
 
-static void statistics_are_refused_what_is_wrong(void **state)
+TEST(statistics_are_refused_what_is_wrong)
 {
     const tenon_store none = {.kind = TENON_STORE_NONE};
     tenon_statistics seen = TENON_STATISTICS_INIT;
     kept_session s;
-    (void)state;
     kept_open(&s, &none);
-    assert_refused(tenon_context_statistics(NULL, &seen), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_context_statistics", "context is NULL");
-    assert_refused(tenon_context_statistics(s.context, NULL), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_context_statistics", "out is NULL");
+    assert_invalid(tenon_context_statistics(NULL, &seen), "context is NULL");
+    assert_invalid(tenon_context_statistics(s.context, NULL), "out is NULL");
     seen.struct_size = 8;
-    assert_refused(tenon_context_statistics(s.context, &seen), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_context_statistics", "out: struct_size is 8, must be");
-    assert_refused(tenon_context_keep(NULL), TENON_ERROR_INVALID_ARGUMENT, "tenon_context_keep",
-                   "context is NULL");
+    assert_invalid(tenon_context_statistics(s.context, &seen), "out: struct_size is 8, must be");
+    assert_invalid(tenon_context_keep(NULL), "context is NULL");
     assert_ok(tenon_context_keep(s.context)); /* with its stream: there is nothing to keep */
     kept_close(&s);
 }
 
-static void what_is_no_store_makes_no_context(void **state)
+TEST(what_is_no_store_makes_no_context)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    (void)state;
     params.store.kind = 9;
-    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_context_create", "params: store.kind is 9");
+    assert_invalid(tenon_context_create(&params, &context), "params: store.kind is 9");
     assert_null(context);
     params.store = kept_folder("");
-    assert_refused(tenon_context_create(&params, &context), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_context_create", "params: store.folder is empty");
+    assert_invalid(tenon_context_create(&params, &context), "params: store.folder is empty");
 }
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_context_makes_nothing_anew),
-        cmocka_unit_test(a_second_process_makes_nothing_anew),
-        cmocka_unit_test(steps_are_told_and_found_ones_are_not),
-        cmocka_unit_test(builds_that_fail_are_told_to_have_ended),
-        cmocka_unit_test(it_can_be_turned_off),
-        cmocka_unit_test(an_application_keeps_entries_itself),
-        cmocka_unit_test(the_end_of_a_context_does_not_wait_for_all),
-        cmocka_unit_test(every_count_counts),
-        cmocka_unit_test(the_processors_numbers_are_kept),
-        cmocka_unit_test(without_measurements_there_is_the_table_alone),
-        cmocka_unit_test(statistics_are_refused_what_is_wrong),
-        cmocka_unit_test(what_is_no_store_makes_no_context),
-    };
     if (argc == 3 && strcmp(argv[1], "run") == 0)
         return kept_run_and_print(argv[2]);
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

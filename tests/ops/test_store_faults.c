@@ -3,8 +3,8 @@
 #include "fake_solvers.h"
 #include "kept.h"
 
-#include "runtime/launch.h"
-#include "runtime/stream.h"
+#include "runtime/queue/launch.h"
+#include "runtime/queue/stream.h"
 
 typedef enum damage { CUT, EMPTIED, ALTERED, EXTENDED, RENAMED, SENSELESS, DAMAGES } damage;
 
@@ -35,12 +35,11 @@ static void do_damage(const char *folder, tn_store_kind kind, damage how)
 }
 
 /* One line, the right result, and what was lost is made anew and kept. */
-static void entries_that_were_damaged_are_made_anew(void **state)
+TEST(entries_that_were_damaged_are_made_anew)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    (void)state;
     const uint64_t bits = kept_run(&s, &store);
     for (int kind = 0; kind < TN_STORE_RUNNING; kind++)
         for (int how = 0; how < DAMAGES; how++) {
@@ -68,11 +67,10 @@ static void entries_that_were_damaged_are_made_anew(void **state)
     temporary_remove(folder);
 }
 
-static void wrong_solvers_are_barred_at_once_in_the_next_context(void **state)
+TEST(wrong_solvers_are_barred_at_once_in_the_next_context)
 {
     char *folder = temporary_make();
     kept_session s;
-    (void)state;
     fake_behaviour = FAKE_WRONG;
     fake_assert_chosen(&s, folder, "good", 2);
     assert_int_equal(s.seen.checks, 2);
@@ -139,12 +137,11 @@ static const tenon_plan *plan_relu(kept_session *s)
     return tn_dispatch_of(s->context)->plans.newest;
 }
 
-static void a_solver_that_does_nothing_is_found_out_once(void **state)
+TEST(a_solver_that_does_nothing_is_found_out_once)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     const tn_solver *solvers[32] = {&spoilt};
-    (void)state;
     for (int run = 0; run < 2; run++) {
         kept_session s;
         tenon_plan *plan;
@@ -184,10 +181,5 @@ static void a_solver_that_does_nothing_is_found_out_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_that_were_damaged_are_made_anew),
-        cmocka_unit_test(wrong_solvers_are_barred_at_once_in_the_next_context),
-        cmocka_unit_test(a_solver_that_does_nothing_is_found_out_once),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

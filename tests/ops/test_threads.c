@@ -5,7 +5,7 @@
 
 #include "common/temporary.h"
 #include "dispatch/call.h"
-#include "runtime/gate.h"
+#include "runtime/opencl/gate.h"
 
 #include <tenon/statistics.h>
 
@@ -83,13 +83,12 @@ static void run_all(tenon_context *context, const tenon_store *store, uint64_t s
         assert_string_equal(workers[t].why, "");
 }
 
-static void threads_share_a_context(void **state)
+TEST(threads_share_a_context)
 {
     char *folder = temporary_make();
     const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    (void)state;
     params.store = store;
     assert_ok(tenon_context_create(&params, &context));
     run_all(context, &store, 72);
@@ -99,11 +98,10 @@ static void threads_share_a_context(void **state)
 }
 
 /* And a folder. */
-static void threads_have_a_context_each(void **state)
+TEST(threads_have_a_context_each)
 {
     char *folder = temporary_make();
     const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
-    (void)state;
     for (int run = 0; run < 2; run++)
         run_all(NULL, &store, 73);
     temporary_remove(folder);
@@ -118,11 +116,10 @@ static void *settle(void *returned)
 
 /* The gate is closed while a program is read from the driver: kernels that start would end the
  * process (docs/drivers.md). tenon_settle waits for whoever has closed it. */
-static void settling_leaves_a_closed_gate_closed(void **state)
+TEST(settling_leaves_a_closed_gate_closed)
 {
     pthread_t thread;
     atomic_bool returned = false;
-    (void)state;
     assert_true(tn_gate_close(UINT64_MAX));
     assert_int_equal(pthread_create(&thread, NULL, settle, &returned), 0);
     for (int i = 0; i < 100; i++) {
@@ -138,10 +135,5 @@ static void settling_leaves_a_closed_gate_closed(void **state)
 
 int main(void)
 {
-    static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settling_leaves_a_closed_gate_closed),
-        cmocka_unit_test(threads_share_a_context),
-        cmocka_unit_test(threads_have_a_context_each),
-    };
-    return TEST_MAIN_ALONE(tests);
+    return test_main_alone();
 }

@@ -77,9 +77,8 @@ static const tn_family family = {.name = "fake", TN_SOLVERS(all), .self_check = 
 static const tn_problem open = {.size = sizeof open, .forced = -1};
 
 /* By estimate the first is the best, by the clock the second; the third is hopeless. */
-static int reset(void **state)
+static void reset(void)
 {
-    (void)state;
     for (int i = 0; i < SOLVERS; i++) {
         estimates[i] = i == THIRD ? 10 : 1 + 0.2 * i;
         naps[i] = i == FIRST ? 3000 : 100;
@@ -87,7 +86,6 @@ static int reset(void **state)
         runs[i] = 0;
     }
     check_status = TENON_OK;
-    return 0;
 }
 
 static void hear_choice(void *user, const tn_request *request, const tn_choice *choice)
@@ -157,11 +155,10 @@ static int total_runs(void)
     return runs[FIRST] + runs[SECOND] + runs[THIRD];
 }
 
-static void a_stored_outcome_comes_before_estimates(void **state)
+TEST_WITH(a_stored_outcome_comes_before_estimates, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
-    (void)state;
     assert_plan(context, "fake/first");
     assert_false(was_measured);
     keep(context, "fake/third");
@@ -176,12 +173,11 @@ static void a_stored_outcome_comes_before_estimates(void **state)
 }
 
 /* A product that is measured must not change the bits of the convolution that asks for it. */
-static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
+TEST_WITH(what_an_operation_asks_of_another_goes_by_estimates, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
     tn_choice choice;
-    (void)state;
     keep(context, "fake/third");
     assert_ok(tn_select(&(tn_request){"tenon_fake", context, &family, &open, NULL}, &choice));
     assert_ptr_equal(choice.solver, &first);
@@ -192,11 +188,10 @@ static void what_an_operation_asks_of_another_goes_by_estimates(void **state)
 }
 
 /* An outcome may have come from a file. */
-static void what_is_never_chosen_is_not_by_an_outcome(void **state)
+TEST_WITH(what_is_never_chosen_is_not_by_an_outcome, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
-    (void)state;
     is_never_chosen[THIRD] = true;
     keep(context, "fake/third");
     assert_plan(context, "fake/first");
@@ -205,12 +200,11 @@ static void what_is_never_chosen_is_not_by_an_outcome(void **state)
     temporary_remove(folder);
 }
 
-static void what_cannot_serve_leaves_estimates(void **state)
+TEST_WITH(what_cannot_serve_leaves_estimates, reset, NULL)
 {
     static const char *const names[] = {"fake/none", "other/first", "fake/second:mr4",
                                         "fake",      "fake/second", "fake/third"};
     char *folder = temporary_make();
-    (void)state;
     is_unable[SECOND] = is_wrong[THIRD] = true;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
@@ -225,11 +219,10 @@ static void what_cannot_serve_leaves_estimates(void **state)
 }
 
 /* What fails once fails the call: the outcome is not decided anew for it. */
-static void a_failure_that_passes_decides_nothing_anew(void **state)
+TEST_WITH(a_failure_that_passes_decides_nothing_anew, reset, NULL)
 {
     char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
-    (void)state;
     keep(context, "fake/third");
     check_status = TENON_ERROR_OUT_OF_MEMORY;
     assert_int_equal(plan_for(context, &tn_operation_copy, name), TENON_ERROR_OUT_OF_MEMORY);
@@ -240,10 +233,9 @@ static void a_failure_that_passes_decides_nothing_anew(void **state)
     temporary_remove(folder);
 }
 
-static void the_faster_one_is_found_once(void **state)
+TEST_WITH(the_faster_one_is_found_once, reset, NULL)
 {
     char *folder = temporary_make();
-    (void)state;
     assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_true(was_measured);
     assert_true(runs[FIRST] > 0 && runs[SECOND] > 0);
@@ -259,10 +251,9 @@ static void the_faster_one_is_found_once(void **state)
     temporary_remove(folder);
 }
 
-static void what_is_far_apart_is_believed(void **state)
+TEST_WITH(what_is_far_apart_is_believed, reset, NULL)
 {
     char *folder = temporary_make();
-    (void)state;
     estimates[SECOND] = 1.6;
     assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/first");
     assert_false(was_measured);
@@ -274,12 +265,11 @@ static void what_is_far_apart_is_believed(void **state)
     temporary_remove(folder);
 }
 
-static void what_values_decide_is_not_measured(void **state)
+TEST_WITH(what_values_decide_is_not_measured, reset, NULL)
 {
     tn_operation operation = tn_operation_copy;
     char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
-    (void)state;
     operation.fill_valid = tn_operation_cross_entropy.fill_valid;
     assert_non_null(operation.fill_valid);
     assert_ok(plan_for(context, &operation, name));
@@ -289,10 +279,9 @@ static void what_values_decide_is_not_measured(void **state)
     temporary_remove(folder);
 }
 
-static void what_is_barred_is_not_timed(void **state)
+TEST_WITH(what_is_barred_is_not_timed, reset, NULL)
 {
     char *folder = temporary_make();
-    (void)state;
     estimates[THIRD] = 1.1;
     naps[THIRD] = 0;
     is_wrong[THIRD] = true;
@@ -301,10 +290,9 @@ static void what_is_barred_is_not_timed(void **state)
     temporary_remove(folder);
 }
 
-static void a_call_goes_on_where_measuring_fails(void **state)
+TEST_WITH(a_call_goes_on_where_measuring_fails, reset, NULL)
 {
     static const char *const functions[] = {"clCreateBuffer", "clEnqueueFillBuffer"};
-    (void)state;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         char *folder = temporary_make();
         tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
@@ -334,7 +322,7 @@ static void keep_like(tenon_context *context, int elements, const char *solver, 
 }
 
 /* The plans are of 16 elements. */
-static void the_nearest_outcome_comes_before_estimates(void **state)
+TEST_WITH(the_nearest_outcome_comes_before_estimates, reset, NULL)
 {
     static const struct {
         int elements;
@@ -344,7 +332,6 @@ static void the_nearest_outcome_comes_before_estimates(void **state)
                     {20, "fake/third", false, false}, {23, "fake/third", true, false},
                     {12, "fake/second", true, true},  {17, "other/third", true, false},
                     {17, "fake/none", true, false}};
-    (void)state;
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
         char *folder = temporary_make();
         tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
@@ -358,11 +345,10 @@ static void the_nearest_outcome_comes_before_estimates(void **state)
     assert_int_equal(total_runs(), 0);
 }
 
-static void of_several_the_nearest_and_never_before_its_own(void **state)
+TEST_WITH(of_several_the_nearest_and_never_before_its_own, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
-    (void)state;
     keep_like(context, 20, "fake/second", true);
     keep_like(context, 18, "fake/third", true);
     assert_plan(context, "fake/third");
@@ -393,12 +379,11 @@ static void probe_lock(void *user, tenon_log_level level, const char *message)
 }
 
 /* The first look at a store whose folder others may write into is told. */
-static void no_lock_is_held_where_outcomes_are_listed(void **state)
+TEST_WITH(no_lock_is_held_where_outcomes_are_listed, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     lock_probe probe = {NULL, 0, 0};
-    (void)state;
     assert_int_equal(chmod(folder, 0777), 0);
     params.store = kept_folder(folder);
     params.log = probe_lock;
@@ -412,11 +397,10 @@ static void no_lock_is_held_where_outcomes_are_listed(void **state)
     temporary_remove(folder);
 }
 
-static void a_call_to_be_measured_is_not_taken_for_another(void **state)
+TEST_WITH(a_call_to_be_measured_is_not_taken_for_another, reset, NULL)
 {
     char *folder = temporary_make();
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
-    (void)state;
     keep_like(context, 20, "fake/third", true);
     tenon_context_release(context);
     assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
@@ -424,7 +408,7 @@ static void a_call_to_be_measured_is_not_taken_for_another(void **state)
     temporary_remove(folder);
 }
 
-static void calls_are_written_down_once(void **state)
+TEST_WITH(calls_are_written_down_once, reset, NULL)
 {
     char *folder = temporary_make();
     const char *path = temporary_path(folder, "calls");
@@ -432,7 +416,6 @@ static void calls_are_written_down_once(void **state)
     tenon_stream *stream;
     size_t size;
     tn_case c;
-    (void)state;
     setenv("TENON_RECORD", path, 1);
     assert_ok(tenon_context_create(NULL, &context));
     unsetenv("TENON_RECORD");
@@ -457,26 +440,4 @@ static void calls_are_written_down_once(void **state)
     tenon_stream_destroy(stream);
     tenon_context_release(context);
     temporary_remove(folder);
-}
-
-#define TEST(function) cmocka_unit_test_setup(function, reset)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {TEST(a_stored_outcome_comes_before_estimates),
-                                       TEST(what_an_operation_asks_of_another_goes_by_estimates),
-                                       TEST(what_is_never_chosen_is_not_by_an_outcome),
-                                       TEST(what_cannot_serve_leaves_estimates),
-                                       TEST(a_failure_that_passes_decides_nothing_anew),
-                                       TEST(the_faster_one_is_found_once),
-                                       TEST(what_is_far_apart_is_believed),
-                                       TEST(what_values_decide_is_not_measured),
-                                       TEST(what_is_barred_is_not_timed),
-                                       TEST(a_call_goes_on_where_measuring_fails),
-                                       TEST(the_nearest_outcome_comes_before_estimates),
-                                       TEST(of_several_the_nearest_and_never_before_its_own),
-                                       TEST(no_lock_is_held_where_outcomes_are_listed),
-                                       TEST(a_call_to_be_measured_is_not_taken_for_another),
-                                       TEST(calls_are_written_down_once)};
-    return TEST_MAIN(tests);
 }

@@ -80,9 +80,8 @@ static const line lines[] = {
     {"cvt.rn.f64.s64 %d0, %d1;", 3, 0, 0, 0x4008000000000000},
 };
 
-static void instructions(void **state)
+TEST(instructions)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char body[512];
         uint64_t in[3] = {lines[i].a, lines[i].b, lines[i].c}, out = 0;
@@ -106,7 +105,7 @@ static void instructions(void **state)
 
 /* Every lane goes round as often as its number says, and adds up what it has seen; all meet at the
  * barrier behind. */
-static void lanes_that_part_meet_again(void **state)
+TEST(lanes_that_part_meet_again)
 {
     uint32_t out[64] = {0};
     test_kernel t = {.body = "mov.u32 %r1, 0; mov.u32 %r2, 0;\n"
@@ -117,13 +116,12 @@ static void lanes_that_part_meet_again(void **state)
                      .items = 64,
                      .out = out,
                      .out_size = sizeof out};
-    (void)state;
     assert_true(run_text(&t));
     for (uint32_t i = 0; i < 64; i++)
         assert_int_equal(out[i], i * (i + 1) / 2);
 }
 
-static void a_table_of_branches(void **state)
+TEST(a_table_of_branches)
 {
     uint32_t out[4] = {0};
     test_kernel t = {.body =
@@ -135,13 +133,12 @@ static void a_table_of_branches(void **state)
                      .items = 4,
                      .out = out,
                      .out_size = sizeof out};
-    (void)state;
     assert_true(run_text(&t));
     for (uint32_t i = 0; i < 4; i++)
         assert_int_equal(out[i], 10 * (i + 1));
 }
 
-static void exchanges_between_lanes(void **state)
+TEST(exchanges_between_lanes)
 {
     uint32_t out[96] = {0};
     test_kernel t = {.body = "shfl.sync.bfly.b32 %r1, %tid, 1, 31, -1;\n"
@@ -153,7 +150,6 @@ static void exchanges_between_lanes(void **state)
                      .items = 32,
                      .out = out,
                      .out_size = sizeof out};
-    (void)state;
     assert_true(run_text(&t));
     for (uint32_t l = 0; l < 32; l++) {
         assert_int_equal(out[3 * l], l ^ 1);
@@ -163,7 +159,7 @@ static void exchanges_between_lanes(void **state)
 }
 
 /* A function with parameters, called by a part of the lanes. */
-static void calls(void **state)
+TEST(calls)
 {
     static const char text[] =
         ".version 8.0\n.target sm_80\n.address_size 64\n"
@@ -180,7 +176,6 @@ static void calls(void **state)
     char message[512] = "";
     ptx_counts counts = {0};
     const ptx_buffer buffer = {params[0], sizeof out, (unsigned char *)out};
-    (void)state;
     ptx_program *program = ptx_parse(text, message);
     assert_non_null(program);
     const ptx_launch launch = {.program = program,
@@ -197,14 +192,13 @@ static void calls(void **state)
     ptx_destroy(program);
 }
 
-static void what_is_not_known_is_refused(void **state)
+TEST(what_is_not_known_is_refused)
 {
     static const char *const bodies[] = {
         "frobnicate.b32 %r1, %r2;",    "add.sideways.s32 %r1, %r2, %r3;",
         "add.s32 %r1, %r2, %nothing;", "bra NOWHERE;",
         "cp.async.bulk.commit_group;", "add.s32 %r1, %r500, 1;"};
     char message[256];
-    (void)state;
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         message[0] = '\0';
         if (parses(bodies[i], NULL, message))
@@ -213,7 +207,7 @@ static void what_is_not_known_is_refused(void **state)
     }
 }
 
-static void targets_have_their_instructions(void **state)
+TEST(targets_have_their_instructions)
 {
     static const struct {
         const char *target, *body;
@@ -231,24 +225,9 @@ static void targets_have_their_instructions(void **state)
                  {"sm_90", "wgmma.fence.sync.aligned;", false},
                  {"sm_90a", "wgmma.fence.sync.aligned;", true},
                  {"sm_80", "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char message[256] = "";
         if (parses(cases[i].body, cases[i].target, message) != cases[i].is_known)
             fail_msg("%s on %s: %s", cases[i].body, cases[i].target, message);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(instructions),
-        cmocka_unit_test(lanes_that_part_meet_again),
-        cmocka_unit_test(a_table_of_branches),
-        cmocka_unit_test(exchanges_between_lanes),
-        cmocka_unit_test(calls),
-        cmocka_unit_test(what_is_not_known_is_refused),
-        cmocka_unit_test(targets_have_their_instructions),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -146,9 +146,8 @@ static void check_mma(const char *sums, const element_type *a_type, const elemen
         }
 }
 
-static void products_of_every_shape(void **state)
+TEST(products_of_every_shape)
 {
-    (void)state;
     check_mma("f32", &f16, &f16, 16, 16);
     check_mma("f32", &f16, &f16, 16, 8);
     check_mma("f16", &f16, &f16, 16, 16);
@@ -201,28 +200,26 @@ static void check_ldmatrix(int count, bool turned)
             }
 }
 
-static void ldmatrix_loads_squares(void **state)
+TEST(ldmatrix_loads_squares)
 {
-    (void)state;
     for (int count = 1; count <= 4; count *= 2) {
         check_ldmatrix(count, false);
         check_ldmatrix(count, true);
     }
 }
 
-static void ldmatrix_wants_rows_that_are_aligned(void **state)
+TEST(ldmatrix_wants_rows_that_are_aligned)
 {
     test_kernel t = {
         .body = "mov.b64 %d2, shared; cvt.u32.u64 %r0, %d2; mad.lo.u32 %r5, %tid, 24, %r0;\n"
                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
         .items = 32,
         .shared = 2048};
-    (void)state;
     expect_failure(&t, "no multiple of 16");
 }
 
 /* What stmatrix has put down, ldmatrix brings back, and shared memory has it in rows. */
-static void stmatrix_is_the_inverse(void **state)
+TEST(stmatrix_is_the_inverse)
 {
     uint32_t out[64];
     test_kernel t = {
@@ -237,21 +234,9 @@ static void stmatrix_is_the_inverse(void **state)
         .shared = 512,
         .out = out,
         .out_size = sizeof out};
-    (void)state;
     if (!run_text(&t))
         fail_msg("%s", t.message);
     for (uint32_t l = 0; l < 32; l++)
         assert_int_equal(out[2 * l], l + 100);
     assert_int_equal(out[1], 100 | 104 << 16); /* column 0 of rows 0 and 1 before: lanes 0 and 4 */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_every_shape),
-        cmocka_unit_test(ldmatrix_loads_squares),
-        cmocka_unit_test(ldmatrix_wants_rows_that_are_aligned),
-        cmocka_unit_test(stmatrix_is_the_inverse),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

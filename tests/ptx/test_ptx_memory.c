@@ -40,9 +40,8 @@ static void run_wrong(const char *body, const char *said)
     expect_failure(&t, said);
 }
 
-static void accesses_outside(void **state)
+TEST(accesses_outside)
 {
-    (void)state;
     run_right(ADDRESS "st.global.u32 [%d1], %tid;");
     run_wrong(ADDRESS "st.global.u32 [%d1+4], %tid;", "where no buffer is");
     run_wrong(ADDRESS "ld.global.u32 %r1, [%d1+-4];", "where no buffer is");
@@ -53,9 +52,8 @@ static void accesses_outside(void **state)
     run_wrong(".local .align 4 .b8 own[16];\nst.local.u32 [own+16], %tid;", "at local address");
 }
 
-static void barriers_order_accesses(void **state)
+TEST(barriers_order_accesses)
 {
-    (void)state;
     run_right(PLACES "st.shared.u32 [%r1], %tid; bar.sync 0; ld.shared.u32 %r3, [%r2];" ADDRESS
                      "st.global.u32 [%d1], %r3;");
     for (uint32_t i = 0; i < 64; i++)
@@ -78,20 +76,18 @@ static void barriers_order_accesses(void **state)
 }
 
 /* Lanes of a warp are threads like others. */
-static void lanes_of_a_warp_must_meet(void **state)
+TEST(lanes_of_a_warp_must_meet)
 {
     static const char next[] = PLACES "xor.b32 %r2, %r1, 4; st.shared.u32 [%r1], %tid;";
     char body[512];
-    (void)state;
     snprintf(body, sizeof body, "%s ld.shared.u32 %%r3, [%%r2];", next);
     run_wrong(body, "without a barrier between");
     snprintf(body, sizeof body, "%s bar.warp.sync -1; ld.shared.u32 %%r3, [%%r2];", next);
     run_right(body);
 }
 
-static void barriers_that_not_all_reach(void **state)
+TEST(barriers_that_not_all_reach)
 {
-    (void)state;
     run_wrong("setp.lt.u32 %p1, %tid, 32; @%p1 bar.sync 0;", "warps that never come");
     run_wrong("setp.lt.u32 %p1, %tid, 5; @%p1 bar.sync 0;", "of the warp execute it");
     run_wrong("setp.lt.u32 %p1, %tid, 5; @%p1 bra A;\nbar.sync 0; bra B;\nA: bar.sync 0;\nB:",
@@ -102,7 +98,7 @@ static void barriers_that_not_all_reach(void **state)
 #define COPY "mad.wide.u32 %d3, %tid, 16, %in; mad.lo.u32 %r1, %tid, 16, %r0;\n"
 
 /* 64 copies of 16 bytes; each reads the words of the work-item 32 further. */
-static void copies_arrive_when_they_are_waited_for(void **state)
+TEST(copies_arrive_when_they_are_waited_for)
 {
     static const char read[] = "xor.b32 %r2, %tid, 32; mad.lo.u32 %r2, %r2, 16, %r0;"
                                "ld.shared.u32 %r3, [%r2+4];" ADDRESS "st.global.u32 [%d1], %r3;";
@@ -119,7 +115,6 @@ static void copies_arrive_when_they_are_waited_for(void **state)
          ""}, /* another's has not been waited for, or no barrier */
     };
     char body[1024];
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(body, sizeof body, "%s%s %s",
                  PLACES COPY "cp.async.cg.shared.global [%r1], [%d3], 16;", cases[i].wait, read);
@@ -133,9 +128,8 @@ static void copies_arrive_when_they_are_waited_for(void **state)
     }
 }
 
-static void copies_of_less_write_zeros(void **state)
+TEST(copies_of_less_write_zeros)
 {
-    (void)state;
     run_right(PLACES COPY "and.b32 %r4, %tid, 3; shl.b32 %r4, %r4, 2;" /* 0, 4, 8 or 12 bytes */
                           "cp.async.cg.shared.global [%r1], [%d3], 16, %r4; cp.async.wait_all;"
                           "ld.shared.u32 %r3, [%r1+4];" ADDRESS "st.global.u32 [%d1], %r3;");
@@ -155,9 +149,8 @@ static void copies_of_less_write_zeros(void **state)
 }
 
 /* A copy may arrive before it is waited for: what it writes over must have been read. */
-static void copies_may_come_early(void **state)
+TEST(copies_may_come_early)
 {
-    (void)state;
     run_wrong(PLACES COPY "st.shared.u32 [%r1], %tid; bar.sync 0;"
                           "cp.async.cg.shared.global [%r1], [%d3], 16; ld.shared.u32 %r3, [%r1];",
               "has not been waited for");
@@ -168,28 +161,12 @@ static void copies_may_come_early(void **state)
 }
 
 /* Shared memory and registers begin as NaN. */
-static void what_was_not_written_is_nan(void **state)
+TEST(what_was_not_written_is_nan)
 {
-    (void)state;
     run_right(PLACES
               "ld.shared.f32 %r3, [%r1]; setp.nan.f32 %p1, %r3, %r3; setp.nan.f32 %p2, %r4, %r4;"
               "and.pred %p1, %p1, %p2; selp.u32 %r5, 1, 0, %p1;" ADDRESS
               "st.global.u32 [%d1], %r5;");
     for (uint32_t l = 0; l < 64; l++)
         assert_int_equal(memory[l], 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accesses_outside),
-        cmocka_unit_test(barriers_order_accesses),
-        cmocka_unit_test(lanes_of_a_warp_must_meet),
-        cmocka_unit_test(barriers_that_not_all_reach),
-        cmocka_unit_test(copies_arrive_when_they_are_waited_for),
-        cmocka_unit_test(copies_of_less_write_zeros),
-        cmocka_unit_test(copies_may_come_early),
-        cmocka_unit_test(what_was_not_written_is_nan),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,10 +196,9 @@ static void check_product(factor *a, factor *b, const char *type)
         }
 }
 
-static void factors_of_every_layout(void **state)
+TEST(factors_of_every_layout)
 {
     static const int widths[] = {8, 64, 128, 256};
-    (void)state;
     for (size_t w = 0; w < 4; w++)
         for (size_t i = 0; i < 16; i++)
             for (int across = 0; across < 4; across++) {
@@ -215,9 +214,8 @@ static void factors_of_every_layout(void **state)
             }
 }
 
-static void bytes_and_tf32(void **state)
+TEST(bytes_and_tf32)
 {
-    (void)state;
     for (size_t i = 0; i < 16; i++) {
         factor a = {.layout = &layouts[i % 4], .mn = 64, .k = 32, .size = 1};
         factor b = {.layout = &layouts[i / 4], .mn = 96, .k = 32, .size = 1};
@@ -238,10 +236,9 @@ static void wrong(const steps *s, const char *said)
     expect_failure(&t, said);
 }
 
-static void every_step_is_needed(void **state)
+TEST(every_step_is_needed)
 {
     steps s = all_steps;
-    (void)state;
     s.publish = "";
     wrong(&s, "without a fence.proxy.async between");
     s = all_steps;
@@ -274,14 +271,4 @@ static void every_step_is_needed(void **state)
     test_kernel t = kernel(64);
     if (!run_text(&t))
         fail_msg("%s", t.message);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_of_every_layout),
-        cmocka_unit_test(bytes_and_tf32),
-        cmocka_unit_test(every_step_is_needed),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

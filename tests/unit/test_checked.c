@@ -3,20 +3,18 @@
 
 #include "base/checked.h"
 
-static void signed_addition(void **state)
+TEST(signed_addition)
 {
     int64_t r;
-    (void)state;
     assert_true(tn_add_i64(INT64_MAX - 1, 1, &r) && r == INT64_MAX);
     assert_true(tn_add_i64(INT64_MIN, INT64_MAX, &r) && r == -1);
     assert_false(tn_add_i64(INT64_MAX, 1, &r));
     assert_false(tn_add_i64(INT64_MIN, -1, &r));
 }
 
-static void signed_product(void **state)
+TEST(signed_product)
 {
     int64_t r;
-    (void)state;
     assert_true(tn_mul_i64(INT64_C(3037000499), INT64_C(3037000499), &r) &&
                 r == INT64_C(9223372030926249001));
     assert_true(tn_mul_i64(INT64_MIN, 1, &r) && r == INT64_MIN);
@@ -25,10 +23,9 @@ static void signed_product(void **state)
     assert_false(tn_mul_i64(INT64_C(3037000500), INT64_C(3037000500), &r));
 }
 
-static void unsigned_arithmetic(void **state)
+TEST(unsigned_arithmetic)
 {
     uint64_t r;
-    (void)state;
     assert_true(tn_add_u64(UINT64_MAX - 1, 1, &r) && r == UINT64_MAX);
     assert_false(tn_add_u64(UINT64_MAX, 1, &r));
     assert_true(tn_mul_u64(UINT64_MAX, 1, &r) && r == UINT64_MAX);
@@ -36,9 +33,8 @@ static void unsigned_arithmetic(void **state)
     assert_false(tn_mul_u64(UINT64_C(1) << 32, UINT64_C(1) << 32, &r));
 }
 
-static void rounding(void **state)
+TEST(rounding)
 {
-    (void)state;
     for (int64_t unit = 1; unit <= 9; unit++)
         for (int64_t value = 0; value <= 40; value++) {
             int64_t up = tn_round_up(value, unit);
@@ -47,20 +43,9 @@ static void rounding(void **state)
         }
 }
 
-static void least_and_greatest(void **state)
+TEST(least_and_greatest)
 {
-    (void)state;
     assert_int_equal(tn_min_i64(INT64_MIN, INT64_MAX), INT64_MIN);
     assert_int_equal(tn_max_i64(INT64_MIN, INT64_MAX), INT64_MAX);
     assert_int_equal(tn_min_i64(3, 3), 3);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signed_addition),     cmocka_unit_test(signed_product),
-        cmocka_unit_test(unsigned_arithmetic), cmocka_unit_test(rounding),
-        cmocka_unit_test(least_and_greatest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

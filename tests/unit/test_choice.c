@@ -7,7 +7,7 @@
 #include "matrix/layout.h"
 #include "ops/gemm/tiled.h"
 #include "ops/registry.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -90,9 +90,8 @@ static void check_choices(const tn_device_kind *kind, const char *const (*lines)
     tenon_context_release(context);
 }
 
-static void rows_by_their_number_and_length(void **state)
+TEST(rows_by_their_number_and_length)
 {
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (!tn_device_kind_is_cpu(&tn_device_kinds[k])) {
             check_choices(&tn_device_kinds[k], choices, sizeof choices / sizeof *choices);
@@ -102,9 +101,8 @@ static void rows_by_their_number_and_length(void **state)
         }
 }
 
-static void cpus_of_every_width(void **state)
+TEST(cpus_of_every_width)
 {
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
             check_choices(&tn_device_kinds[k], cpu_choices,
@@ -162,9 +160,8 @@ static void check_blocks(const tn_device_kind *kind, const char *square, const c
     tenon_context_release(context);
 }
 
-static void blocks_that_fill_matrix_units(void **state)
+TEST(blocks_that_fill_matrix_units)
 {
-    (void)state;
     for (size_t i = 0; i < MATRIX_KINDS; i++) {
         const tn_device_kind *kind = tn_device_kind_named(matrix_choices[i].kind);
         assert_non_null(kind);
@@ -174,11 +171,10 @@ static void blocks_that_fill_matrix_units(void **state)
 }
 
 /* Of every kind, also of those that the table above does not list. */
-static void large_products_run_on_matrix_units(void **state)
+TEST(large_products_run_on_matrix_units)
 {
     static const char *const units[] = {"mma:", "wgmma:", "mfma:", "wmma:", "xmx:"};
     static const char line[] = "gemm a=T:4096x4096 b=T:4096x4096 d=T:4096x4096";
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         tenon_context *context;
         char text[1024];
@@ -268,12 +264,11 @@ static void check_layer(tenon_context *context, const char *target, size_t l, te
 }
 
 /* A unit serves the types whose trials came out right, and the others go elsewhere. */
-static void types_of_a_unit_each_for_itself(void **state)
+TEST(types_of_a_unit_each_for_itself)
 {
     static const char line[] = "gemm a=T:1536x4096 b=T:4096x1536 d=T:1536x1536";
     char text[1024];
     tenon_context *context;
-    (void)state;
     assert_int_equal(tn_target_context(tn_device_kind_named("gfx942"), NULL, NULL, &context),
                      TENON_OK);
     tn_capability_result *mfma = &context->capabilities.results[TENON_CAPABILITY_AMD_MFMA];
@@ -286,10 +281,9 @@ static void types_of_a_unit_each_for_itself(void **state)
     tenon_context_release(context);
 }
 
-static void columns_for_a_reason(void **state)
+TEST(columns_for_a_reason)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         const tn_device_kind *kind = &tn_device_kinds[k];
         tenon_context *context;
@@ -300,15 +294,4 @@ static void columns_for_a_reason(void **state)
             check_layer(context, kind->name, i / 3, types[i % 3]);
         tenon_context_release(context);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cpus_of_every_width),
-                                       cmocka_unit_test(rows_by_their_number_and_length),
-                                       cmocka_unit_test(blocks_that_fill_matrix_units),
-                                       cmocka_unit_test(large_products_run_on_matrix_units),
-                                       cmocka_unit_test(types_of_a_unit_each_for_itself),
-                                       cmocka_unit_test(columns_for_a_reason)};
-    return cmocka_run_group_tests_name("choice", tests, NULL, NULL);
 }

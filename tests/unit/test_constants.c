@@ -1,7 +1,7 @@
 /* The device model's numbers of the processor at hand. */
 #include "common/testing.h"
 #include "device/host_speed.h"
-#include "runtime/constants.h"
+#include "runtime/probe/constants.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,9 +29,8 @@ static void assert_near(double value, double wanted)
         fail_msg("%g, must be %g", value, wanted);
 }
 
-static void near_the_table_it_stays_the_table(void **state)
+TEST(near_the_table_it_stays_the_table)
 {
-    (void)state;
     for (int percent = 78; percent < 129; percent += 5) {
         const double factor = percent / 100.0;
         tn_host_speed speed = usual();
@@ -46,12 +45,11 @@ static void near_the_table_it_stays_the_table(void **state)
     }
 }
 
-static void further_off_it_goes_by_steps(void **state)
+TEST(further_off_it_goes_by_steps)
 {
     const tn_device_kind *kind = table();
     tn_host_speed speed = usual();
     tn_device_kind own;
-    (void)state;
     speed.rate *= 0.51;
     speed.memory *= 8.3;
     speed.cache *= 1e9;
@@ -65,11 +63,10 @@ static void further_off_it_goes_by_steps(void **state)
     assert_string_equal(own.name, kind->name);
 }
 
-static void shares_are_rounded_to_eighths(void **state)
+TEST(shares_are_rounded_to_eighths)
 {
     static const double shares[][2] = {{0.01, 0.125}, {0.55, 0.5}, {0.57, 0.625},
                                        {0.9, 0.875},  {0.94, 1},   {1, 1}};
-    (void)state;
     for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
         tn_host_speed speed = usual();
         tn_device_kind own;
@@ -82,12 +79,11 @@ static void shares_are_rounded_to_eighths(void **state)
     }
 }
 
-static void what_is_kept_is_read(void **state)
+TEST(what_is_kept_is_read)
 {
     const tn_host_speed speed = {57.25, 31.5, 21, 32 << 20, 0.625, 0.75};
     tn_host_speed read;
     char text[TN_CONSTANTS_TEXT];
-    (void)state;
     tn_constants_text(&speed, text, sizeof text);
     assert_true(tn_constants_parse(text, &read));
     assert_true(read.rate == 57.25 && read.memory == 31.5 && read.cache == 21);
@@ -98,7 +94,7 @@ static void what_is_kept_is_read(void **state)
     "rate " rate " memory " memory " cache " cache " cache_size " size " pages " pages             \
     " unaligned " unaligned
 
-static void arbitrary_text_is_refused(void **state)
+TEST(arbitrary_text_is_refused)
 {
     static const char *const texts[] = {"",
                                         "rate",
@@ -118,7 +114,6 @@ static void arbitrary_text_is_refused(void **state)
                                         TEXT("1", "2", "3", "4", "1", "1.5")};
     test_random random = test_random_for(74);
     tn_host_speed read;
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (tn_constants_parse(texts[i], &read))
             fail_msg("\"%s\" is taken", texts[i]);
@@ -145,11 +140,10 @@ static tn_host_times least_times(void)
                            .panels = {{2e4}, {4e4}, {1e4}}};
 }
 
-static void the_least_table_is_enough(void **state)
+TEST(the_least_table_is_enough)
 {
     const tn_host_times times = least_times();
     tn_host_speed speed;
-    (void)state;
     assert_true(tn_host_speed_of(&times, &speed));
     assert_near(speed.rate, 50);
     assert_near(speed.memory, 32);
@@ -159,12 +153,11 @@ static void the_least_table_is_enough(void **state)
     assert_near(speed.unaligned, 1); /* never faster */
 }
 
-static void tables_without_times_are_refused(void **state)
+TEST(tables_without_times_are_refused)
 {
     static const double none[] = {0, -1, NAN, INFINITY};
     tn_host_times times = least_times();
     tn_host_speed speed;
-    (void)state;
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         times = least_times();
         times.reads[0].nanoseconds[0] = none[i];
@@ -190,10 +183,9 @@ static void tables_without_times_are_refused(void **state)
     assert_false(tn_host_speed_of(&times, &speed));
 }
 
-static void interrupted_pieces_do_not_count(void **state)
+TEST(interrupted_pieces_do_not_count)
 {
     double one[] = {7}, even[] = {10, 11, 9, 10}, most[] = {10, 500, 12, 8, 1e9, 10, 37};
-    (void)state;
     assert_near(tn_host_undisturbed(one, 1), 7);
     assert_near(tn_host_undisturbed(even, 4), 10);
     assert_near(tn_host_undisturbed(most, 7), 10);
@@ -201,10 +193,9 @@ static void interrupted_pieces_do_not_count(void **state)
 
 /* What every processor that this can run on keeps to: its numbers depend on the processor and on
  * what else runs there, so no more can be said of them. */
-static void the_processor_at_hand_is_measured(void **state)
+TEST(the_processor_at_hand_is_measured)
 {
     static const uint32_t lanes[] = {4, 7, 8, 16, 64};
-    (void)state;
     for (uint32_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
         const uint64_t most = (uint64_t)8 << 20;
         tn_host_times times;
@@ -223,27 +214,9 @@ static void the_processor_at_hand_is_measured(void **state)
     }
 }
 
-static void without_memory_nothing_is_measured(void **state)
+TEST(without_memory_nothing_is_measured)
 {
     tn_host_times times;
-    (void)state;
     assert_false(tn_host_times_take(2, 4, 0, &times));
     assert_false(tn_host_times_take(2, 4, ((uint64_t)4 << 20) - 1, &times));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(near_the_table_it_stays_the_table),
-        cmocka_unit_test(further_off_it_goes_by_steps),
-        cmocka_unit_test(shares_are_rounded_to_eighths),
-        cmocka_unit_test(what_is_kept_is_read),
-        cmocka_unit_test(arbitrary_text_is_refused),
-        cmocka_unit_test(the_least_table_is_enough),
-        cmocka_unit_test(tables_without_times_are_refused),
-        cmocka_unit_test(interrupted_pieces_do_not_count),
-        cmocka_unit_test(the_processor_at_hand_is_measured),
-        cmocka_unit_test(without_memory_nothing_is_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

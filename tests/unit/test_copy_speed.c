@@ -2,7 +2,7 @@
  */
 #include "common/testing.h"
 #include "device/copy_speed.h"
-#include "runtime/copy_bandwidth.h"
+#include "runtime/probe/copy_bandwidth.h"
 
 #include <math.h>
 
@@ -35,9 +35,8 @@ static bool measured(gpu *g, double units, double *speed)
 }
 
 /* From a phone's memory to twice the fastest of today, with noise of 5 %. */
-static void speeds_come_out_right(void **state)
+TEST(speeds_come_out_right)
 {
-    (void)state;
     for (int step = 0; step < 25; step++) {
         const double true_speed = 8 * pow(1.37, step);
         gpu g = {.speed = true_speed, .noise = 0.05};
@@ -47,11 +46,10 @@ static void speeds_come_out_right(void **state)
     }
 }
 
-static void failures_and_absurd_times_are_refused(void **state)
+TEST(failures_and_absurd_times_are_refused)
 {
     static const double absurd[] = {-1, -1e9, 1e-3, 1, 1e3, 1e30, INFINITY, NAN};
     double speed = 7;
-    (void)state;
     for (unsigned n = 1; n <= 2 + TN_COPY_REPEATS; n++) {
         gpu g = {.speed = 1000, .fails_at = n};
         assert_false(measured(&g, 132, &speed));
@@ -70,17 +68,16 @@ static void failures_and_absurd_times_are_refused(void **state)
 }
 
 /* Some repeats that are late, as where others use the device, change nothing. */
-static void late_repeats_do_not_count(void **state)
+TEST(late_repeats_do_not_count)
 {
     const double times[TN_COPY_REPEATS] = {1e6, 1.01e6, 9e7, 1e6, 1.02e6, 1e6, 5e6, 1.01e6, 1e6};
     double speed;
-    (void)state;
     assert_true(tn_copy_speed_of(times, TN_COPY_REPEATS, 1e9, 132, &speed));
     assert_true(fabs(speed - 1000) < 11);
 }
 
 /* GB/s of the data sheets, of which copies reach the table's share. */
-static void cards_of_one_kind_get_their_own_bandwidth(void **state)
+TEST(cards_of_one_kind_get_their_own_bandwidth)
 {
     static const struct {
         const char *card, *kind;
@@ -89,7 +86,6 @@ static void cards_of_one_kind_get_their_own_bandwidth(void **state)
                  {"H100 PCIe", "sm_90", 2000}, {"MI300X", "gfx942", 5300},
                  {"MI325X", "gfx942", 6000},   {"A100 80", "sm_80", 2039},
                  {"RTX 4060", "sm_89", 272},   {"GB10", "sm_120", 273}};
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const tn_device_kind *kind = tn_device_kind_named(cards[i].kind);
         tn_device_kind own;
@@ -102,26 +98,13 @@ static void cards_of_one_kind_get_their_own_bandwidth(void **state)
     }
 }
 
-static void arbitrary_text_is_refused(void **state)
+TEST(arbitrary_text_is_refused)
 {
     static const char *const texts[] = {"",         "copy",     "copy x",
                                         "copy 0",   "copy -3",  "copy nan",
                                         "copy inf", "copy 1e9", "rate 1 memory 2 cache 3"};
     double speed;
-    (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         assert_false(tn_copy_bandwidth_parse(texts[i], &speed));
     assert_true(tn_copy_bandwidth_parse("copy 4321\n", &speed) && speed == 4321);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(speeds_come_out_right),
-        cmocka_unit_test(failures_and_absurd_times_are_refused),
-        cmocka_unit_test(late_repeats_do_not_count),
-        cmocka_unit_test(cards_of_one_kind_get_their_own_bandwidth),
-        cmocka_unit_test(arbitrary_text_is_refused),
-    };
-    return cmocka_run_group_tests_name("copy_speed", tests, NULL, NULL);
 }

@@ -20,9 +20,8 @@ static void assert_around(int64_t quotient, int64_t b)
         assert_divides(whole + off, b);
 }
 
-static void powers_of_two_and_their_neighbours(void **state)
+TEST(powers_of_two_and_their_neighbours)
 {
-    (void)state;
     for (int q = 0; q < 62; q++)
         for (int d = 0; d < 62; d++)
             for (int64_t off = -1; off <= 1; off++) {
@@ -32,20 +31,12 @@ static void powers_of_two_and_their_neighbours(void **state)
             }
 }
 
-static void numbers_of_all_lengths(void **state)
+TEST(numbers_of_all_lengths)
 {
     test_random random = {test_seed()};
-    (void)state;
     for (int i = 0; i < 2000000; i++) {
         const int64_t quotient = (int64_t)(test_next(&random) >> (2 + i % 62));
         const int64_t b = (int64_t)(test_next(&random) >> (2 + i / 62 % 62));
         assert_around(quotient, b > 0 ? b : 1);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(powers_of_two_and_their_neighbours),
-                                       cmocka_unit_test(numbers_of_all_lengths)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,9 +32,8 @@ static double magnitude_of(const format *f, uint16_t bits)
     return units * pow(2, 1 - f->bias - f->mantissa);
 }
 
-static void decodes_every_pattern(void **state)
+TEST(decodes_every_pattern)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const format *f = &formats[i];
         for (uint32_t bits = 0; bits < 65536; bits++) {
@@ -51,9 +50,8 @@ static void decodes_every_pattern(void **state)
     }
 }
 
-static void bf16_is_the_upper_half_of_a_float(void **state)
+TEST(bf16_is_the_upper_half_of_a_float)
 {
-    (void)state;
     for (uint32_t bits = 0; bits < 65536; bits++) {
         uint32_t wide = bits << 16;
         float value;
@@ -63,9 +61,8 @@ static void bf16_is_the_upper_half_of_a_float(void **state)
     }
 }
 
-static void every_pattern_comes_back(void **state)
+TEST(every_pattern_comes_back)
 {
-    (void)state;
     for (int i = 0; i < 2; i++)
         for (uint32_t bits = 0; bits < 65536; bits++) {
             double value = formats[i].decode((uint16_t)bits);
@@ -88,9 +85,8 @@ static void check_encode(const format *f, double value, uint16_t expected)
 
 /* Between every two neighbours: the midpoint goes to the even one, what is next to it to the nearer
  * one. */
-static void rounds_to_nearest_even(void **state)
+TEST(rounds_to_nearest_even)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const format *f = &formats[i];
         for (uint16_t low = 0; low < infinity_of(f); low++) {
@@ -103,10 +99,9 @@ static void rounds_to_nearest_even(void **state)
     }
 }
 
-static void rounds_random_values_to_the_nearer_neighbour(void **state)
+TEST(rounds_random_values_to_the_nearer_neighbour)
 {
     test_random random = test_random_for(1);
-    (void)state;
     for (int n = 0; n < 200000; n++) {
         const format *f = &formats[n % 2];
         double value = test_real(&random, 1, 2) * pow(2, (double)test_between(&random, -160, 130));
@@ -125,9 +120,8 @@ static void rounds_random_values_to_the_nearer_neighbour(void **state)
     }
 }
 
-static void special_values(void **state)
+TEST(special_values)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         const format *f = &formats[i];
         check_encode(f, 0.0, 0);
@@ -157,7 +151,7 @@ static double stored(tenon_dtype dtype, double value)
     return tn_dtype_load(dtype, bytes);
 }
 
-static void integers_saturate_and_round_to_even(void **state)
+TEST(integers_saturate_and_round_to_even)
 {
     static const struct {
         tenon_dtype dtype;
@@ -165,7 +159,6 @@ static void integers_saturate_and_round_to_even(void **state)
     } types[] = {{TENON_DTYPE_I8, INT8_MIN, INT8_MAX},
                  {TENON_DTYPE_U8, 0, UINT8_MAX},
                  {TENON_DTYPE_I32, INT32_MIN, INT32_MAX}};
-    (void)state;
     for (int i = 0; i < 3; i++) {
         tenon_dtype t = types[i].dtype;
         assert_true(stored(t, types[i].high) == types[i].high);
@@ -181,9 +174,8 @@ static void integers_saturate_and_round_to_even(void **state)
     assert_true(stored(TENON_DTYPE_I8, -2.5) == -2 && stored(TENON_DTYPE_I32, -3.5) == -4);
 }
 
-static void floats_are_stored(void **state)
+TEST(floats_are_stored)
 {
-    (void)state;
     assert_true(stored(TENON_DTYPE_F64, 0.1) == 0.1);
     assert_true(stored(TENON_DTYPE_F32, 0.1) == (double)0.1f);
     assert_true(stored(TENON_DTYPE_F32, 1e300) == INFINITY);
@@ -192,7 +184,7 @@ static void floats_are_stored(void **state)
     assert_true(isnan(stored(TENON_DTYPE_F32, NAN)) && isnan(stored(TENON_DTYPE_F64, NAN)));
 }
 
-static void names_and_sizes(void **state)
+TEST(names_and_sizes)
 {
     static const struct {
         tenon_dtype dtype;
@@ -213,26 +205,9 @@ static void names_and_sizes(void **state)
         {(tenon_dtype)-1, "invalid", 0},
         {(tenon_dtype)INT32_MAX, "invalid", 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         assert_string_equal(tenon_dtype_string(types[i].dtype), types[i].name);
         assert_int_equal(tenon_dtype_size(types[i].dtype), types[i].size);
         assert_int_equal(tn_dtype_valid(types[i].dtype), types[i].size > 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_and_sizes),
-        cmocka_unit_test(decodes_every_pattern),
-        cmocka_unit_test(bf16_is_the_upper_half_of_a_float),
-        cmocka_unit_test(every_pattern_comes_back),
-        cmocka_unit_test(rounds_to_nearest_even),
-        cmocka_unit_test(rounds_random_values_to_the_nearer_neighbour),
-        cmocka_unit_test(special_values),
-        cmocka_unit_test(integers_saturate_and_round_to_even),
-        cmocka_unit_test(floats_are_stored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,22 +6,20 @@
 
 #include "base/checked.h"
 #include "check/host.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
-static void a_size_is_the_whole_number_or_none(void **state)
+TEST(a_size_is_the_whole_number_or_none)
 {
     size_t size;
-    (void)state;
     assert_true(tn_to_size(0, &size) && size == 0);
     assert_true(tn_to_size(SIZE_MAX, &size) && size == SIZE_MAX);
     assert_int_equal(tn_to_size(UINT64_C(1) << 32, &size), sizeof size > 4);
     assert_int_equal(tn_to_size(UINT64_MAX, &size), sizeof size > 4);
 }
 
-static void an_array_has_room_for_all_or_is_none(void **state)
+TEST(an_array_has_room_for_all_or_is_none)
 {
     volatile int64_t many = INT64_C(1) << 61; /* unknown to a compiler that would warn */
-    (void)state;
     unsigned char *bytes = tn_array(3, 2), *least = tn_array(0, 1);
     assert_non_null(bytes);
     for (int i = 0; i < 6; i++)
@@ -38,30 +36,27 @@ static void an_array_has_room_for_all_or_is_none(void **state)
 }
 
 /* Few bytes, which a reference would read as many numbers. */
-static void a_view_too_large_to_read_is_not_read(void **state)
+TEST(a_view_too_large_to_read_is_not_read)
 {
     float one = 1;
     const int64_t shape[] = {INT64_C(1) << 30, INT64_C(1) << 30};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
-    (void)state;
     view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = &one};
     assert_null(tn_host_read(&view, 2, shape));
 }
 
-static void a_mirror_too_large_is_out_of_memory(void **state)
+TEST(a_mirror_too_large_is_out_of_memory)
 {
     const int64_t elements = INT64_C(1) << 60;
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, &elements);
     uint64_t seed = 1;
     tn_mirror mirror;
-    (void)state;
     assert_int_equal(tn_mirror_create(NULL, &view, &seed, &mirror), TENON_ERROR_OUT_OF_MEMORY);
 }
 
 /* A device may have more memory than a program of 32 bits can ask it for. */
-static void a_buffer_too_large_for_a_size_is_out_of_memory(void **state)
+TEST(a_buffer_too_large_for_a_size_is_out_of_memory)
 {
-    (void)state;
     if (sizeof(size_t) > 4)
         skip();
     tenon_context *context = calloc(1, sizeof *context);
@@ -71,16 +66,4 @@ static void a_buffer_too_large_for_a_size_is_out_of_memory(void **state)
     assert_int_equal(tenon_memory_create(context, (UINT64_C(1) << 32) + 64, &memory),
                      TENON_ERROR_OUT_OF_MEMORY);
     free(context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_size_is_the_whole_number_or_none),
-        cmocka_unit_test(an_array_has_room_for_all_or_is_none),
-        cmocka_unit_test(a_view_too_large_to_read_is_not_read),
-        cmocka_unit_test(a_mirror_too_large_is_out_of_memory),
-        cmocka_unit_test(a_buffer_too_large_for_a_size_is_out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,11 +20,10 @@ static void receive(void *user, tenon_log_level level, const char *message)
     assert_non_null(r->text);
 }
 
-static void only_wanted_levels_are_sent(void **state)
+TEST(only_wanted_levels_are_sent)
 {
     received r = {0};
     const tn_log log = {receive, &r, TENON_LOG_WARNING};
-    (void)state;
     tn_log_send(&log, TENON_LOG_INFO, "no");
     tn_log_send(&log, TENON_LOG_DEBUG, "no");
     assert_int_equal(r.count, 0);
@@ -36,17 +35,15 @@ static void only_wanted_levels_are_sent(void **state)
     free(r.text);
 }
 
-static void without_a_callback_nothing_happens(void **state)
+TEST(without_a_callback_nothing_happens)
 {
     const tn_log log = {NULL, NULL, TENON_LOG_DEBUG};
-    (void)state;
     tn_log_send(&log, TENON_LOG_ERROR, "nobody hears %d", 1);
 }
 
-static void messages_of_any_length_arrive_whole(void **state)
+TEST(messages_of_any_length_arrive_whole)
 {
     static const size_t lengths[] = {0, 1, 1022, 1023, 1024, 1025, 100000};
-    (void)state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         received r = {0};
         const tn_log log = {receive, &r, TENON_LOG_ERROR};
@@ -71,23 +68,11 @@ static void fail_within(void *user, tenon_log_level level, const char *message)
 }
 
 /* Who logs has a failure of its own to report. */
-static void callbacks_that_fail_leave_the_message(void **state)
+TEST(callbacks_that_fail_leave_the_message)
 {
     const tn_log log = {fail_within, NULL, TENON_LOG_ERROR};
-    (void)state;
     tn_fail_cl(TENON_ERROR_BUILD_FAILED, CL_BUILD_PROGRAM_FAILURE, "mine");
     tn_log_send(&log, TENON_LOG_ERROR, "said");
     assert_string_equal(tenon_last_error(), "mine");
     assert_int_equal(tenon_last_cl_error(), CL_BUILD_PROGRAM_FAILURE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_wanted_levels_are_sent),
-        cmocka_unit_test(without_a_callback_nothing_happens),
-        cmocka_unit_test(messages_of_any_length_arrive_whole),
-        cmocka_unit_test(callbacks_that_fail_leave_the_message),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

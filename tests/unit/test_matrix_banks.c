@@ -93,9 +93,8 @@ static int of_copies(const banks *b)
 
 /* Swizzled, 8 lanes never want the same bank. Without it, blocks of such lines have conflicts: in
  * loads where there is no padding, in copies of lines of 64 bytes where there is. */
-static void blocks_without_bank_conflicts(void **state)
+TEST(blocks_without_bank_conflicts)
 {
-    (void)state;
     for (int pack = 1; pack <= 4; pack *= 2)
         for (int vectors = 2; vectors <= 32; vectors *= 2) {
             const int length = 4 * pack * vectors;
@@ -116,9 +115,8 @@ static void blocks_without_bank_conflicts(void **state)
 
 /* Each element of a swizzled block has its own place in its line, and those of a vector stay
  * together. */
-static void swizzled_lines_keep_their_vectors(void **state)
+TEST(swizzled_lines_keep_their_vectors)
 {
-    (void)state;
     for (int pack = 1; pack <= 4; pack *= 2)
         for (int length = 4 * pack; length <= 128; length *= 2) {
             bool held[16 * MOST] = {false};
@@ -181,9 +179,8 @@ static int of_sums_read(int width, int pitch, int count)
 }
 
 /* Sums of NVIDIA's units on their way to d; rows 4 banks apart would have conflicts. */
-static void sums_without_bank_conflicts(void **state)
+TEST(sums_without_bank_conflicts)
 {
-    (void)state;
     for (int width = 32; width <= 64; width *= 2) {
         bool held[16 * MOST] = {false};
         assert_int_equal(of_sums_written(width, width + 8), 1);
@@ -218,23 +215,11 @@ static int of_columns_written(int unit, int rows, int pitch)
 
 /* Sums that pass as columns. wgmma's are 64 rows, whose vectors are read without conflicts; those
  * of mma.sync are 16, of which two lanes may want the same bank. */
-static void columns_without_bank_conflicts(void **state)
+TEST(columns_without_bank_conflicts)
 {
-    (void)state;
     assert_int_equal(of_columns_written(MATRIX_WGMMA, 64, 68), 1);
     assert_int_equal(of_columns_written(MATRIX_WGMMA, 64, 64), 4);
     assert_int_equal(of_columns_written(MATRIX_NVIDIA, 16, 20), 1);
     assert_int_equal(of_sums_read(64, 68, 8), 1);
     assert_int_equal(of_sums_read(16, 20, 8), 2);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_without_bank_conflicts),
-        cmocka_unit_test(swizzled_lines_keep_their_vectors),
-        cmocka_unit_test(sums_without_bank_conflicts),
-        cmocka_unit_test(columns_without_bank_conflicts),
-    };
-    return cmocka_run_group_tests_name("matrix banks", tests, NULL, NULL);
 }

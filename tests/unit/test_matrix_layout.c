@@ -8,9 +8,8 @@
 /* Sides are 128 at most (wgmma). */
 enum { MOST = 128 };
 
-static void shapes(void **state)
+TEST(shapes)
 {
-    (void)state;
     for (int t = 0; t < matrix_text_count; t++) {
         const matrix_text *x = &matrix_texts[t];
         assert_true(MATRIX_HAS(x->unit, x->type));
@@ -26,10 +25,9 @@ static void shapes(void **state)
 }
 
 /* Every unit and type that there is has a text. */
-static void none_is_left_out(void **state)
+TEST(none_is_left_out)
 {
     int there = 0;
-    (void)state;
     for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++)
         for (int type = MATRIX_F16; type <= MATRIX_F32; type++)
             there += MATRIX_HAS(unit, type);
@@ -53,9 +51,8 @@ static void same_step(const matrix_text *x, int order[MOST], int ours, int their
                  order[theirs]);
 }
 
-static void every_lane_of_a_and_b(void **state)
+TEST(every_lane_of_a_and_b)
 {
-    (void)state;
     for (int t = 0; t < matrix_text_count; t++) {
         const matrix_text *x = &matrix_texts[t];
         int order[MOST];
@@ -81,9 +78,8 @@ static void every_lane_of_a_and_b(void **state)
     }
 }
 
-static void every_lane_of_d(void **state)
+TEST(every_lane_of_d)
 {
-    (void)state;
     for (int t = 0; t < matrix_text_count; t++)
         for (int lane = 0; lane < matrix_texts[t].lanes; lane++)
             for (int i = 0; i < matrix_texts[t].d_items; i++) {
@@ -116,9 +112,8 @@ static bool covers(const tally *held, int rows, int columns, int copies)
     return true;
 }
 
-static void lanes_share_a_matrix(void **state)
+TEST(lanes_share_a_matrix)
 {
-    (void)state;
     for (int t = 0; t < matrix_text_count; t++) {
         const matrix_text *x = &matrix_texts[t];
         tally a = {{{0}}}, b = {{{0}}}, d = {{{0}}};
@@ -146,10 +141,9 @@ static int giver_of(int matrix, int row)
 }
 
 /* All types: what 32 bits of a row hold goes as two elements of 16 bits. */
-static void ldmatrix_gives_a(void **state)
+TEST(ldmatrix_gives_a)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
-    (void)state;
     for (int t = 0; t < 4; t++)
         for (int lane = 0; lane < 32; lane++)
             for (int w = 0; w < 4; w++) {
@@ -161,10 +155,9 @@ static void ldmatrix_gives_a(void **state)
             }
 }
 
-static void ldmatrix_gives_b(void **state)
+TEST(ldmatrix_gives_b)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
-    (void)state;
     for (int t = 0; t < 4; t++)
         for (int lane = 0; lane < 32; lane++)
             for (int w = 0; w < 4; w++) { /* two words of one B, and two of its neighbour */
@@ -177,9 +170,8 @@ static void ldmatrix_gives_b(void **state)
             }
 }
 
-static void ldmatrix_turns(void **state)
+TEST(ldmatrix_turns)
 {
-    (void)state;
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 8; i++) {
             const int matrix = i / 2, row = 2 * (lane % 4) + i % 2, column = lane / 4;
@@ -197,10 +189,9 @@ static void ldmatrix_turns(void **state)
 
 /* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.m64nNk16, D: row = 16 w +
  * lane / 4 + 8 ((i % 4) / 2) of warp w, col = 8 (i / 4) + 2 (lane % 4) + i % 2. */
-static void wgmma_shares_d(void **state)
+TEST(wgmma_shares_d)
 {
     tally d = {{{0}}};
-    (void)state;
     for (int thread = 0; thread < 128; thread++)
         for (int i = 0; i < MATRIX_D_COUNT(MATRIX_WGMMA); i++) {
             const int warp = thread / 32, lane = thread % 32;
@@ -271,9 +262,8 @@ static void find_parts(const wgmma_block *b)
 }
 
 /* Of 16 bits, along K and across it; bytes lie along K. */
-static void wgmma_finds_its_factors(void **state)
+TEST(wgmma_finds_its_factors)
 {
-    (void)state;
     for (int width = 64; width <= 256; width *= 2)
         for (int depth = 16; depth <= 64; depth *= 2) {
             const wgmma_block along = block_of(1, width, depth, 16),
@@ -286,9 +276,8 @@ static void wgmma_finds_its_factors(void **state)
 }
 
 /* Every element of a block has its own place in it, and every vector its own 16 bytes. */
-static void blocks_of_wgmma_have_no_gaps(void **state)
+TEST(blocks_of_wgmma_have_no_gaps)
 {
-    (void)state;
     for (int along_k = 0; along_k < 2; along_k++)
         for (int depth = 16; depth <= 64; depth *= 2) {
             const wgmma_block b = block_of(along_k, 128, depth, 16);
@@ -309,9 +298,8 @@ static void blocks_of_wgmma_have_no_gaps(void **state)
 
 /* 8 work-items write the vectors of 8 neighbouring numbers together, and a product reads the same
  * vector of 8 rows: each is 128 bytes of different banks. */
-static void wgmma_has_no_bank_conflicts(void **state)
+TEST(wgmma_has_no_bank_conflicts)
 {
-    (void)state;
     for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)
         for (int v = 0; v < 1024; v += 8) {
             unsigned written = 0, read = 0;
@@ -325,9 +313,8 @@ static void wgmma_has_no_bank_conflicts(void **state)
         }
 }
 
-static void wgmma_is_told_where(void **state)
+TEST(wgmma_is_told_where)
 {
-    (void)state;
     for (unsigned start = 0; start < 232448; start += 1040)
         for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)
             for (int lines = 16; lines <= 256; lines *= 2)
@@ -339,24 +326,4 @@ static void wgmma_is_told_where(void **state)
                     assert_int_equal(matrix_wgmma_low(start, leading), expected & 0xffffffff);
                     assert_int_equal(matrix_wgmma_high(stride, row_bytes), expected >> 32);
                 }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(none_is_left_out),
-        cmocka_unit_test(every_lane_of_a_and_b),
-        cmocka_unit_test(every_lane_of_d),
-        cmocka_unit_test(lanes_share_a_matrix),
-        cmocka_unit_test(ldmatrix_gives_a),
-        cmocka_unit_test(ldmatrix_gives_b),
-        cmocka_unit_test(ldmatrix_turns),
-        cmocka_unit_test(wgmma_shares_d),
-        cmocka_unit_test(wgmma_finds_its_factors),
-        cmocka_unit_test(blocks_of_wgmma_have_no_gaps),
-        cmocka_unit_test(wgmma_has_no_bank_conflicts),
-        cmocka_unit_test(wgmma_is_told_where),
-    };
-    return cmocka_run_group_tests_name("matrix layouts", tests, NULL, NULL);
 }

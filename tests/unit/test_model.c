@@ -3,7 +3,7 @@
 
 #include "device/model.h"
 #include "gemm/args.h"
-#include "runtime/capability_trials.h"
+#include "runtime/probe/capability_trials.h"
 
 #include <string.h>
 
@@ -47,9 +47,8 @@ static void check_assumed(const tn_kind_assumed *assumed)
 }
 
 /* A file that leaves something out, and says of no other that has it, is not one. */
-static void every_kind_is_whole(void **state)
+TEST(every_kind_is_whole)
 {
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         const tn_device_kind *kind = &tn_device_kinds[k];
         const tn_kind_memory *memory = &kind->memory;
@@ -78,14 +77,13 @@ static void every_kind_is_whole(void **state)
     }
 }
 
-static void gpus_by_their_extensions(void **state)
+TEST(gpus_by_their_extensions)
 {
     static const char *const kinds[][2] = {
         {"cl_khr_fp16 cl_arm_core_id cl_khr_icd", "mali"},
         {"cl_qcom_perf_hint", "adreno"},
         {"cl_khr_icd cl_img_yuv_image ", "powervr"},
     };
-    (void)state;
     for (size_t i = 0; i < COUNT(kinds); i++)
         assert_string_equal(tn_device_kind_of_extensions(kinds[i][0])->name, kinds[i][1]);
     assert_null(tn_device_kind_of_extensions(""));
@@ -106,10 +104,9 @@ static void check_fits(const tn_device_kind *kind, const tn_kind_tile *tiles, si
 }
 
 /* Little local memory, few registers, small work-groups. */
-static void tiles_of_embedded_gpus_are_safe(void **state)
+TEST(tiles_of_embedded_gpus_are_safe)
 {
     static const char *const names[] = {"adreno", "mali", "powervr"};
-    (void)state;
     for (size_t i = 0; i < COUNT(names); i++) {
         const tn_device_kind *kind = tn_device_kind_named(names[i]);
         assert_non_null(kind);
@@ -120,19 +117,18 @@ static void tiles_of_embedded_gpus_are_safe(void **state)
     }
 }
 
-static void cpus_by_their_lanes(void **state)
+TEST(cpus_by_their_lanes)
 {
     static const struct {
         uint32_t lanes;
         const char *kind;
     } cpus[] = {{0, "cpu_4"}, {1, "cpu_4"},   {4, "cpu_4"},   {7, "cpu_4"},
                 {8, "cpu_8"}, {16, "cpu_16"}, {32, "cpu_16"}, {64, "cpu_16"}};
-    (void)state;
     for (size_t i = 0; i < COUNT(cpus); i++)
         assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes, 1 << 20)->name, cpus[i].kind);
 }
 
-static void cpus_of_equal_lanes_by_their_caches(void **state)
+TEST(cpus_of_equal_lanes_by_their_caches)
 {
     static const tn_device_kind kinds[] = {
         {.name = "8, large", .match = {.cpu_lanes = 8, .cpu_cache = 64 << 20}},
@@ -153,7 +149,6 @@ static void cpus_of_equal_lanes_by_their_caches(void **state)
                 {16, (uint64_t)1 << 40, "16, large"},
                 {8, 64 << 20, "8, large"},
                 {8, 32 << 20, "4"}};
-    (void)state;
     for (size_t i = 0; i < COUNT(cpus); i++)
         assert_string_equal(
             tn_device_kind_of_cpu_among(kinds, COUNT(kinds), cpus[i].lanes, cpus[i].cache)->name,
@@ -171,11 +166,10 @@ static void assert_near(double time, double expected)
         fail_msg("%g ns, not %g", time, expected);
 }
 
-static void launches_and_bytes(void **state)
+TEST(launches_and_bytes)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_16", 2);
     const tn_kind_memory *memory = &gpu.kind->memory;
-    (void)state;
     assert_near(tn_work_time(&gpu, &(tn_work){.launches = 1}), gpu.kind->launch.first);
     assert_near(tn_work_time(&gpu, &(tn_work){.launches = 3}),
                 gpu.kind->launch.first + 2 * gpu.kind->launch.next);
@@ -196,11 +190,10 @@ static void launches_and_bytes(void **state)
                 cpu.kind->launch.first + cpu.kind->launch.blocks);
 }
 
-static void rates_by_unit_and_type(void **state)
+TEST(rates_by_unit_and_type)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_8", 4);
     const tn_kind_rates *rates = &gpu.kind->rates;
-    (void)state;
     assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = 1e12}), 1e12 / 132 / rates->f32);
     assert_near(
         tn_work_time(&gpu,
@@ -221,14 +214,13 @@ static void rates_by_unit_and_type(void **state)
 
 /* Local memory and the way from the last cache are at work while others multiply: the slowest
  * counts. */
-static void blocks_move_while_others_multiply(void **state)
+TEST(blocks_move_while_others_multiply)
 {
     const tn_model gpu = model_of("sm_90", 132), other = model_of("gfx942", 304);
     const tn_work products = {.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = 16};
     const double alone = tn_work_time(&gpu, &products);
     const tn_kind_memory *memory = &gpu.kind->memory;
     tn_work work = products;
-    (void)state;
     work.local_bytes = alone * 132 * memory->local;
     work.fetched_bytes = alone * memory->bandwidth * gpu.kind->assumed.fetching / 2;
     assert_near(tn_work_time(&gpu, &work), alone);
@@ -242,11 +234,10 @@ static void blocks_move_while_others_multiply(void **state)
 }
 
 /* Three work-groups take two rounds of two cores, and one leaves a core idle. */
-static void rounds_of_work_groups(void **state)
+TEST(rounds_of_work_groups)
 {
     const tn_model cpu = model_of("cpu_16", 2);
     const double all = 1e9 / 2 / cpu.kind->rates.f32;
-    (void)state;
     assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1}), 2 * all);
     assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 2}), all);
     assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 3}), all * 4 / 3);
@@ -255,12 +246,11 @@ static void rounds_of_work_groups(void **state)
 
 /* Few rounds of a GPU are whole, so that 144 work-groups for 132 units take as long as 264; of many
  * the last one hardly counts. */
-static void rounds_of_a_gpu(void **state)
+TEST(rounds_of_a_gpu)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const double one = tn_work_time(&gpu, &(tn_work){.multiply_adds = 132e6, .groups = 132});
     const double rounds[][2] = {{1, 1}, {132, 1}, {144, 2}, {264, 2}, {265, 3}, {528, 4}};
-    (void)state;
     for (size_t i = 0; i < COUNT(rounds); i++)
         assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = rounds[i][0] * 1e6,
                                                   .groups = rounds[i][0]}),
@@ -274,24 +264,22 @@ static void rounds_of_a_gpu(void **state)
 }
 
 /* A few units do not reach all of the memory's speed. */
-static void few_units_read_slower(void **state)
+TEST(few_units_read_slower)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const double all = tn_work_time(&gpu, &(tn_work){.bytes = 1e9});
-    (void)state;
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 132}), all);
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 33}), 2 * all);
 }
 
 /* What a time is made of. */
-static void parts_of_a_time(void **state)
+TEST(parts_of_a_time)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const tn_work few = {.launches = 1, .groups = 144, .multiply_adds = 1e9, .bytes = 1e6},
                   many = {.launches = 2, .follows = true, .groups = 1000, .bytes = 1e9};
     tn_work_parts sum = tn_work_parts_of(&gpu, &few);
     const tn_work_parts more = tn_work_parts_of(&gpu, &many);
-    (void)state;
     assert_near(sum.total, tn_work_time(&gpu, &few));
     assert_near(sum.total, sum.launching + sum.computing);
     assert_true(sum.groups == 144 && sum.rounds == 2 && sum.launches == 1);
@@ -302,32 +290,13 @@ static void parts_of_a_time(void **state)
 }
 
 /* Blocks of K that are smaller than memory is slow wait for it, one after the other. */
-static void steps_wait_for_memory(void **state)
+TEST(steps_wait_for_memory)
 {
     const tn_model gpu = model_of("sm_80", 108);
     tn_work loop = {.groups = 108, .steps = 100, .multiply_adds = 1};
     const double latency = gpu.kind->memory.latency;
-    (void)state;
     assert_near(tn_work_time(&gpu, &loop), 101 * latency);
     loop.multiply_adds = 1e12;
     assert_true(tn_work_time(&gpu, &loop) > 1e12 / 108 / gpu.kind->rates.f32);
     assert_true(tn_work_time(&gpu, &loop) < 1.01 * 1e12 / 108 / gpu.kind->rates.f32);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_kind_is_whole),
-                                       cmocka_unit_test(gpus_by_their_extensions),
-                                       cmocka_unit_test(tiles_of_embedded_gpus_are_safe),
-                                       cmocka_unit_test(cpus_by_their_lanes),
-                                       cmocka_unit_test(cpus_of_equal_lanes_by_their_caches),
-                                       cmocka_unit_test(launches_and_bytes),
-                                       cmocka_unit_test(rates_by_unit_and_type),
-                                       cmocka_unit_test(blocks_move_while_others_multiply),
-                                       cmocka_unit_test(rounds_of_work_groups),
-                                       cmocka_unit_test(steps_wait_for_memory),
-                                       cmocka_unit_test(rounds_of_a_gpu),
-                                       cmocka_unit_test(few_units_read_slower),
-                                       cmocka_unit_test(parts_of_a_time)};
-    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
 }

@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void outcomes_are_read_as_they_were_written(void **state)
+TEST(outcomes_are_read_as_they_were_written)
 {
     const tn_tuned tuned = {"gemm/tiled:mb64", 1234, 17, true, "tenon check gemm a=f32:3x5"};
     tn_tuned read;
     char text[512];
-    (void)state;
     tn_tuned_text(&tuned, text, sizeof text);
     assert_true(tn_tuned_parse(text, &read));
     assert_string_equal(read.solver, tuned.solver);
@@ -25,11 +24,10 @@ static void outcomes_are_read_as_they_were_written(void **state)
     }
 }
 
-static void arbitrary_bytes_do_no_harm(void **state)
+TEST(arbitrary_bytes_do_no_harm)
 {
     static const char begins[] = "solver gemm/tiled nanoseconds 12 candidates 3 searched 1 call x";
     test_random random = test_random_for(1);
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         char text[4097] = "";
         tn_tuned tuned;
@@ -54,7 +52,7 @@ static void assert_distance(const char *a, const char *b, double distance)
         fail_msg("%s and %s: %g and %g, must be %g", a, b, there, back, distance);
 }
 
-static void distances_are_of_sizes_alone(void **state)
+TEST(distances_are_of_sizes_alone)
 {
     static const char call[] = "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1";
     static const char *const others[] = {
@@ -72,7 +70,6 @@ static void distances_are_of_sizes_alone(void **state)
         "tenon check gemm a=f32:64x32 b=f32:32x7 d=f32:64x9/16,1+2 --seed 1",
         "",
     };
-    (void)state;
     assert_distance(call, call, 0);
     assert_distance(call, "tenon check gemm a=f32:96x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1",
                     log2(1.5));
@@ -80,14 +77,4 @@ static void distances_are_of_sizes_alone(void **state)
                     log2(1.25) + log2(1.125));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         assert_distance(call, others[i], (double)INFINITY);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(outcomes_are_read_as_they_were_written),
-        cmocka_unit_test(arbitrary_bytes_do_no_harm),
-        cmocka_unit_test(distances_are_of_sizes_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

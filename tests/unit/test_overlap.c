@@ -35,11 +35,10 @@ static tenon_tensor nested_view(test_random *random)
     return view;
 }
 
-static void self_overlap_is_never_missed(void **state)
+TEST(self_overlap_is_never_missed)
 {
     test_random random = test_random_for(7);
     static int64_t at[MAX_ELEMENTS];
-    (void)state;
     for (int n = 0; n < 10000; n++) {
         tenon_tensor view = random_view(&random, 3, 12);
         if (has_duplicates(at, addresses(&view, at)) && !tn_tensor_self_overlaps(&view))
@@ -51,11 +50,10 @@ static void self_overlap_is_never_missed(void **state)
     }
 }
 
-static void outputs_that_overlap_are_refused(void **state)
+TEST(outputs_that_overlap_are_refused)
 {
     const int64_t shape[] = {2, 3}, bad[] = {1, 1}, good[] = {3, 1};
     tenon_tensor view = strided_view(TENON_DTYPE_F32, 0, 2, shape, good);
-    (void)state;
     assert_int_equal(tn_output_check("tenon_op", "y", &view), TENON_OK);
     view = strided_view(TENON_DTYPE_F32, 0, 2, shape, bad);
     assert_int_equal(tn_output_check("tenon_op", "y", &view), TENON_ERROR_INVALID_ARGUMENT);
@@ -63,12 +61,11 @@ static void outputs_that_overlap_are_refused(void **state)
     assert_contains(tenon_last_error(), "1x1");
 }
 
-static void overlap_of_two_is_never_missed(void **state)
+TEST(overlap_of_two_is_never_missed)
 {
     test_random random = test_random_for(8);
     static int64_t a[MAX_ELEMENTS], b[MAX_ELEMENTS];
     int apart = 0, told_apart = 0;
-    (void)state;
     for (int n = 0; n < 20000; n++) {
         tenon_tensor va = random_view(&random, 3, 20), vb = random_view(&random, 3, 20);
         int64_t shift = test_between(&random, -100, 100);
@@ -90,10 +87,9 @@ static void overlap_of_two_is_never_missed(void **state)
 }
 
 /* Blocks of one matrix, which is what real programs cut: here the answer is exact. */
-static void blocks_of_a_matrix_are_told_apart(void **state)
+TEST(blocks_of_a_matrix_are_told_apart)
 {
     test_random random = test_random_for(9);
-    (void)state;
     for (int n = 0; n < 20000; n++) {
         int64_t shape[3] = {test_between(&random, 1, 3), test_between(&random, 1, 6),
                             test_between(&random, 1, 6)};
@@ -112,15 +108,4 @@ static void blocks_of_a_matrix_are_told_apart(void **state)
         if (tn_tensor_overlaps(&block[0], &block[1], 0) != shared)
             fail_msg("%s and %s of a matrix", view_text(&block[0]), view_text(&block[1]));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(self_overlap_is_never_missed),
-        cmocka_unit_test(outputs_that_overlap_are_refused),
-        cmocka_unit_test(overlap_of_two_is_never_missed),
-        cmocka_unit_test(blocks_of_a_matrix_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,34 +39,26 @@ static const tn_solver *const solvers[] = {&solver};
 static const tn_family family = {.name = "fake", .solvers = solvers, .solver_count = 1};
 static const tn_family other_family = {.name = "other", .solvers = solvers, .solver_count = 1};
 
-static tenon_context *context_of(void **state)
-{
-    return *state;
-}
+static tenon_context *context;
 
-static int set_up(void **state)
+static void set_up(void)
 {
-    tenon_context *context = calloc(1, sizeof *context);
-    if (context == NULL || !tn_mutex_init(&context->slot_lock))
-        return -1;
+    context = calloc(1, sizeof *context);
+    assert_true(context != NULL && tn_mutex_init(&context->slot_lock));
     context->owner = context;
     atomic_store(&made, 0);
     next_status = TENON_OK;
-    *state = context;
-    return 0;
 }
 
-static int tear_down(void **state)
+static void tear_down(void)
 {
-    tenon_context *context = context_of(state);
     if (context->slots[TN_SLOT_DISPATCH].data != NULL)
         context->slots[TN_SLOT_DISPATCH].destroy(context->slots[TN_SLOT_DISPATCH].data);
     tn_mutex_destroy(&context->slot_lock);
     free(context);
-    return 0;
 }
 
-static tenon_plan *get_from(tenon_context *context, const tn_family *of, uint64_t number)
+static tenon_plan *get_from(const tn_family *of, uint64_t number)
 {
     const fake_problem problem = {{.size = sizeof problem, .forced = -1}, number};
     tenon_plan *plan = NULL;
@@ -77,21 +69,21 @@ static tenon_plan *get_from(tenon_context *context, const tn_family *of, uint64_
     return plan;
 }
 
-static void use(tenon_context *context, uint64_t number)
+static void use(uint64_t number)
 {
-    tenon_plan_release(get_from(context, &family, number));
+    tenon_plan_release(get_from(&family, number));
 }
 
-static uint32_t count_of(tenon_context *context)
+static uint32_t count_of(void)
 {
     return tn_dispatch_of(context)->plans.count;
 }
 
-static void the_same_problem_gets_the_same_plan(void **state)
+TEST_WITH(the_same_problem_gets_the_same_plan, set_up, tear_down)
 {
-    tenon_plan *first = get_from(context_of(state), &family, 1);
-    tenon_plan *again = get_from(context_of(state), &family, 1);
-    tenon_plan *next = get_from(context_of(state), &family, 2);
+    tenon_plan *first = get_from(&family, 1);
+    tenon_plan *again = get_from(&family, 1);
+    tenon_plan *next = get_from(&family, 2);
     assert_ptr_equal(first, again);
     assert_ptr_not_equal(first, next);
     assert_int_equal(atomic_load(&made), 2);
@@ -101,35 +93,34 @@ static void the_same_problem_gets_the_same_plan(void **state)
     tenon_plan_release(next);
 }
 
-static void families_do_not_share_plans(void **state)
+TEST_WITH(families_do_not_share_plans, set_up, tear_down)
 {
-    tenon_plan *first = get_from(context_of(state), &family, 1);
-    tenon_plan *other = get_from(context_of(state), &other_family, 1);
+    tenon_plan *first = get_from(&family, 1);
+    tenon_plan *other = get_from(&other_family, 1);
     assert_ptr_not_equal(first, other);
     assert_string_equal(other->name, "other/only");
     tenon_plan_release(first);
     tenon_plan_release(other);
 }
 
-static void the_least_recently_used_goes(void **state)
+TEST_WITH(the_least_recently_used_goes, set_up, tear_down)
 {
-    tenon_context *context = context_of(state);
     for (uint64_t i = 0; i < TN_PLAN_TABLE_CAPACITY; i++)
-        use(context, i);
-    use(context, 0); /* so that 1 is the oldest now */
+        use(i);
+    use(0); /* so that 1 is the oldest now */
     assert_int_equal(atomic_load(&made), TN_PLAN_TABLE_CAPACITY);
-    use(context, TN_PLAN_TABLE_CAPACITY);
-    assert_int_equal(count_of(context), TN_PLAN_TABLE_CAPACITY);
+    use(TN_PLAN_TABLE_CAPACITY);
+    assert_int_equal(count_of(), TN_PLAN_TABLE_CAPACITY);
     int before = atomic_load(&made);
-    use(context, 0);
-    use(context, 2);
+    use(0);
+    use(2);
     assert_int_equal(atomic_load(&made), before);
-    use(context, 1);
+    use(1);
     assert_int_equal(atomic_load(&made), before + 1);
 }
 
 /* Against the simplest table there is: a list of the last numbers. */
-static void random_use_agrees_with_a_plain_list(void **state)
+TEST_WITH(random_use_agrees_with_a_plain_list, set_up, tear_down)
 {
     enum { CAPACITY = TN_PLAN_TABLE_CAPACITY, NUMBERS = CAPACITY + 200 };
     static uint64_t last_use[NUMBERS];
@@ -140,7 +131,7 @@ static void random_use_agrees_with_a_plain_list(void **state)
         uint64_t number =
             now <= NUMBERS ? now - 1 : (uint64_t)test_between(&random, 0, NUMBERS - 1);
         int before = atomic_load(&made);
-        use(context_of(state), number);
+        use(number);
         assert_int_equal(atomic_load(&made) - before, last_use[number] == 0);
         held += last_use[number] == 0;
         last_use[number] = now;
@@ -152,65 +143,49 @@ static void random_use_agrees_with_a_plain_list(void **state)
             last_use[oldest] = 0;
             held--;
         }
-        assert_int_equal(count_of(context_of(state)), held);
+        assert_int_equal(count_of(), held);
     }
 }
 
-static void a_plan_in_use_outlives_its_eviction(void **state)
+TEST_WITH(a_plan_in_use_outlives_its_eviction, set_up, tear_down)
 {
-    tenon_plan *plan = get_from(context_of(state), &family, 0);
+    tenon_plan *plan = get_from(&family, 0);
     for (uint64_t i = 1; i <= TN_PLAN_TABLE_CAPACITY; i++)
-        use(context_of(state), i);
+        use(i);
     assert_string_equal(plan->name, "fake/only");
     assert_int_equal(atomic_load(&plan->references), 1);
     tenon_plan_release(plan);
 }
 
-static void a_failure_leaves_nothing_behind(void **state)
+TEST_WITH(a_failure_leaves_nothing_behind, set_up, tear_down)
 {
     const fake_problem problem = {{.size = sizeof problem, .forced = -1}, 7};
     tenon_plan *plan = NULL;
     next_status = TENON_ERROR_BUILD_FAILED;
-    assert_int_equal(
-        tn_plan_table_get(
-            &(tn_request){"tenon_fake", context_of(state), &family, &problem.head, NULL}, &plan),
-        TENON_ERROR_BUILD_FAILED);
+    assert_int_equal(tn_plan_table_get(
+                         &(tn_request){"tenon_fake", context, &family, &problem.head, NULL}, &plan),
+                     TENON_ERROR_BUILD_FAILED);
     assert_string_equal(tenon_last_error(), "tenon_fake: as told");
-    assert_int_equal(count_of(context_of(state)), 0);
+    assert_int_equal(count_of(), 0);
     next_status = TENON_OK;
-    use(context_of(state), 7);
-    assert_int_equal(count_of(context_of(state)), 1);
+    use(7);
+    assert_int_equal(count_of(), 1);
 }
 
-static void *use_many(void *context)
+static void *use_many(void *unused)
 {
+    (void)unused;
     for (uint64_t i = 0; i < 20000; i++)
-        use(context, i * 7919 % 5000);
+        use(i * 7919 % 5000);
     return NULL;
 }
 
-static void threads_share_the_table(void **state)
+TEST_WITH(threads_share_the_table, set_up, tear_down)
 {
     tn_thread threads[4];
     for (int i = 0; i < 4; i++)
-        assert_true(tn_thread_create(&threads[i], use_many, context_of(state)));
+        assert_true(tn_thread_create(&threads[i], use_many, NULL));
     for (int i = 0; i < 4; i++)
         tn_thread_join(threads[i]);
-    assert_int_equal(count_of(context_of(state)), TN_PLAN_TABLE_CAPACITY);
-}
-
-#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_same_problem_gets_the_same_plan),
-        TEST(families_do_not_share_plans),
-        TEST(the_least_recently_used_goes),
-        TEST(random_use_agrees_with_a_plain_list),
-        TEST(a_plan_in_use_outlives_its_eviction),
-        TEST(a_failure_leaves_nothing_behind),
-        TEST(threads_share_the_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    assert_int_equal(count_of(), TN_PLAN_TABLE_CAPACITY);
 }

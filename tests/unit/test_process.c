@@ -28,10 +28,9 @@ static pid_t start(char name[TN_PROCESS_SIZE])
     return child;
 }
 
-static void one_that_lives_is_alive(void **state)
+TEST(one_that_lives_is_alive)
 {
     char name[TN_PROCESS_SIZE], other[TN_PROCESS_SIZE];
-    (void)state;
     tn_process_name(name);
     assert_int_equal(tn_process_look(name), TN_PROCESS_ALIVE);
     assert_int_equal(strspn(name, "0123456789abcdef."), strlen(name));
@@ -43,11 +42,10 @@ static void one_that_lives_is_alive(void **state)
 }
 
 /* Before its parent has asked after it, too: some parents never do. */
-static void one_that_was_killed_has_ended(void **state)
+TEST(one_that_was_killed_has_ended)
 {
     char name[TN_PROCESS_SIZE];
     siginfo_t info;
-    (void)state;
     const pid_t child = start(name);
     kill(child, SIGKILL);
     assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -72,13 +70,12 @@ static tn_process_state look(unsigned host, const char *id, unsigned long long s
     return tn_process_look(name);
 }
 
-static void numbers_that_come_again_are_told_apart(void **state)
+TEST(numbers_that_come_again_are_told_apart)
 {
     unsigned host;
     long number;
     unsigned long long started;
     char id[32];
-    (void)state;
     split(&host, &number, &started);
     snprintf(id, sizeof id, "%ld", number);
     assert_int_equal(look(host, id, started, ""), TN_PROCESS_ALIVE);
@@ -93,11 +90,10 @@ static void numbers_that_come_again_are_told_apart(void **state)
     assert_int_equal(look(host, "99999999999999999999", 0, ""), TN_PROCESS_ELSEWHERE);
 }
 
-static void any_text_is_taken(void **state)
+TEST(any_text_is_taken)
 {
     test_random random = test_random_for(1);
     char real[TN_PROCESS_SIZE], text[TN_PROCESS_SIZE];
-    (void)state;
     tn_process_name(real);
     assert_int_equal(tn_process_look(""), TN_PROCESS_ELSEWHERE);
     assert_int_equal(tn_process_look("-"), TN_PROCESS_ELSEWHERE);
@@ -111,15 +107,4 @@ static void any_text_is_taken(void **state)
         const tn_process_state is = tn_process_look(text);
         assert_true(is == TN_PROCESS_ALIVE || is == TN_PROCESS_ENDED || is == TN_PROCESS_ELSEWHERE);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_that_lives_is_alive),
-        cmocka_unit_test(one_that_was_killed_has_ended),
-        cmocka_unit_test(numbers_that_come_again_are_told_apart),
-        cmocka_unit_test(any_text_is_taken),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

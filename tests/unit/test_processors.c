@@ -9,8 +9,8 @@
 #include "dispatch/solver.h"
 #include "dispatch/state.h"
 #include "ops/registry.h"
-#include "runtime/constants.h"
-#include "runtime/target.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/target.h"
 
 #include <math.h>
 
@@ -96,10 +96,9 @@ static void check_cache_size(const processor *p, const tn_host_speed *speed, uin
         assert_between(p, "cache", 0.9 * p->cache_speed, speed->cache, 1.01 * p->cache_speed);
 }
 
-static void each_is_measured(void **state)
+TEST(each_is_measured)
 {
     static const uint64_t bounds[] = {256 * MIB, 64 * MIB};
-    (void)state;
     for (size_t i = 0; i < PROCESSORS; i++)
         for (size_t b = 0; b < COUNT(bounds); b++) {
             const processor p = processor_of(i);
@@ -125,7 +124,7 @@ static tenon_context *context_of(const processor *p, tenon_measurements measurem
     context->device.model.units = p->units;
     context->device.model.cache_size = context->device.driver_cache = p->driver_cache;
     context->constants.take = processor_take;
-    context->measurements = measurements;
+    context->policy.measurements = measurements;
     return context;
 }
 
@@ -237,10 +236,9 @@ static tenon_context *context_of_truth(const processor *p, tn_device_kind *own)
 /* What was measured leads to choices that are nearly as good as those by the truth. */
 #define NEARLY 2
 
-static void each_chooses_well(void **state)
+TEST(each_chooses_well)
 {
     double worst = 1;
-    (void)state;
     for (size_t i = 0; i < PROCESSORS; i++) {
         const processor p = processor_of(i);
         choice found[COUNT(calls)];
@@ -263,10 +261,9 @@ static void each_chooses_well(void **state)
 }
 
 /* Other guests have the rest of the cache: what the driver says of it decides nothing. */
-static void what_the_driver_says_of_the_cache_does_not_count(void **state)
+TEST(what_the_driver_says_of_the_cache_does_not_count)
 {
     static const uint64_t said[] = {0, 2 * MIB, 32 * MIB, 480 * MIB, 1024 * MIB};
-    (void)state;
     for (size_t i = 0; i < PROCESSORS; i += 7) {
         processor p = processor_of(i);
         choice first[COUNT(calls)], found[COUNT(calls)];
@@ -284,9 +281,8 @@ static void what_the_driver_says_of_the_cache_does_not_count(void **state)
 }
 
 /* Ten times the speed of everything takes no call longer. */
-static void faster_processors_take_no_longer(void **state)
+TEST(faster_processors_take_no_longer)
 {
-    (void)state;
     for (size_t i = 0; i < PROCESSORS; i += 5) {
         processor p = processor_of(i);
         choice slow[COUNT(calls)], fast[COUNT(calls)];
@@ -311,9 +307,8 @@ static const char *solver_of_square(const processor *p)
 
 /* A b whose rows are pages apart is packed where reading it in place halves the rate, and not where
  * that costs nothing: what a server with a large cache has chosen wrongly. */
-static void rows_that_are_pages_apart_are_packed_where_that_pays(void **state)
+TEST(rows_that_are_pages_apart_are_packed_where_that_pays)
 {
-    (void)state;
     for (size_t i = 0; i < PROCESSORS; i++) {
         processor p = processor_of(i);
         p.pages = 1;
@@ -344,9 +339,8 @@ static void hear_values(void *user, const tn_request *request, const tn_choice *
     }
 }
 
-static void values_are_allowed_with_any_local_memory(void **state)
+TEST(values_are_allowed_with_any_local_memory)
 {
-    (void)state;
     for (size_t l = 0; l < COUNT(lanes); l++)
         for (uint64_t local = 4096; local <= MIB; local *= 2)
             for (size_t c = 0; c < COUNT(calls); c++) {
@@ -367,10 +361,9 @@ static void values_are_allowed_with_any_local_memory(void **state)
 }
 
 /* Without measurements nothing is measured, and choices go by the table and the driver's cache. */
-static void without_measurements_the_table_decides(void **state)
+TEST(without_measurements_the_table_decides)
 {
     const processor p = processor_usual();
-    (void)state;
     processor_put(&p, test_random_for(1));
     tenon_context *context = context_of(&p, TENON_MEASUREMENTS_NONE);
     const tn_device_kind *table = context->device.model.kind;
@@ -379,18 +372,4 @@ static void without_measurements_the_table_decides(void **state)
     assert_ptr_equal(context->device.model.kind, table);
     assert_int_equal(context->device.model.cache_size, p.driver_cache);
     tenon_context_release(context);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_is_measured),
-        cmocka_unit_test(each_chooses_well),
-        cmocka_unit_test(what_the_driver_says_of_the_cache_does_not_count),
-        cmocka_unit_test(faster_processors_take_no_longer),
-        cmocka_unit_test(rows_that_are_pages_apart_are_packed_where_that_pays),
-        cmocka_unit_test(without_measurements_the_table_decides),
-        cmocka_unit_test(values_are_allowed_with_any_local_memory),
-    };
-    return cmocka_run_group_tests_name("processors", tests, NULL, NULL);
 }

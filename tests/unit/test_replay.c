@@ -4,8 +4,8 @@
 
 #include "check/case.h"
 #include "ops/registry.h"
-#include "runtime/constants.h"
-#include "runtime/target.h"
+#include "runtime/probe/constants.h"
+#include "runtime/context/target.h"
 
 #include <jansson.h>
 
@@ -260,9 +260,8 @@ static void replay(const char *name, const char *suite, const tn_host_speed *spe
 #define INTEL_GEMM "2026-11-23-intel-480MiB-gemm-cpu-regret.json"
 #define INTEL_CONV "2026-11-23-intel-480MiB-conv-cpu-regret.json"
 
-static void by_the_table(void **state)
+TEST(by_the_table)
 {
-    (void)state;
     replay(EPYC, "gemm-cpu", NULL, false);
     replay(EPYC, "conv-cpu", NULL, false);
     replay(INTEL_GEMM, "gemm-cpu", NULL, true);
@@ -275,9 +274,8 @@ static const tn_host_speed intel[] = {{90.3, 21.2, 54.4, 2 << 20, 0.48, 0.68},
                                       {81.6, 17.8, 16.9, 16 << 20, 0.71, 0.84},
                                       {57.8, 16.2, 45.3, 2 << 20, 0.65, 0.81}};
 
-static void by_what_is_measured_there(void **state)
+TEST(by_what_is_measured_there)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof intel / sizeof *intel; i++)
         replay(INTEL_GEMM, "gemm-cpu", &intel[i], true);
 }
@@ -285,9 +283,8 @@ static void by_what_is_measured_there(void **state)
 /* Speeds of that processor without other programs, as tenon-bench measured them: 31 bytes a
  * nanosecond from memory, of each core 170 from up to 8 MiB and 67 from 32 MiB. Whatever part of
  * the cache other guests leave, choices of products are better. */
-static void by_any_part_of_the_cache(void **state)
+TEST(by_any_part_of_the_cache)
 {
-    (void)state;
     for (uint64_t size = 1; size <= 128; size *= 2) {
         const tn_host_speed speed = {.rate = 90.3,
                                      .memory = 31,
@@ -301,11 +298,6 @@ static void by_any_part_of_the_cache(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_the_table),
-        cmocka_unit_test(by_what_is_measured_there),
-        cmocka_unit_test(by_any_part_of_the_cache),
-    };
     folder = argc > 1 ? argv[1] : "bench/results";
-    return cmocka_run_group_tests_name("replay", tests, NULL, NULL);
+    return test_run_group();
 }

@@ -8,12 +8,11 @@ static void refuse(const tenon_tensor *view, const char *value)
     assert_contains(tenon_last_error(), value);
 }
 
-static void malformed_views_are_refused(void **state)
+TEST(malformed_views_are_refused)
 {
     const int64_t shape[] = {2, 3};
     const tenon_tensor good = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_tensor view;
-    (void)state;
     assert_int_equal(tn_tensor_check("tenon_op", "arg", &good), TENON_OK);
     refuse(NULL, "NULL");
     view = good;
@@ -42,7 +41,7 @@ static void malformed_views_are_refused(void **state)
     refuse(&view, "6");
 }
 
-static void sizes_that_overflow_are_refused(void **state)
+TEST(sizes_that_overflow_are_refused)
 {
     const int64_t big = INT64_C(1) << 32;
     const struct {
@@ -62,7 +61,6 @@ static void sizes_that_overflow_are_refused(void **state)
         {0, {INT64_MAX, 0, INT64_MAX}, {1, 1, INT64_MAX}, true},  /* empty: none of it counts */
         {0, {INT64_MAX, 1, 1}, {0, INT64_MAX, INT64_MAX}, false}, /* 2^65 bytes */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_tensor view =
             strided_view(TENON_DTYPE_F32, cases[i].offset, 3, cases[i].shape, cases[i].stride);
@@ -74,12 +72,11 @@ static void sizes_that_overflow_are_refused(void **state)
     }
 }
 
-static void views_are_row_major(void **state)
+TEST(views_are_row_major)
 {
     const int64_t shape[] = {2, 0, 5, 1, 3}, stride[] = {15, 15, 3, 3, 1};
     const int64_t negative[] = {2, -1}, large[] = {INT64_MAX, INT64_MAX, 2};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F16, 5, shape);
-    (void)state;
     assert_int_equal(view.dtype, TENON_DTYPE_F16);
     assert_int_equal(view.rank, 5);
     assert_int_equal(view.offset, 0);
@@ -93,13 +90,12 @@ static void views_are_row_major(void **state)
     assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 3, large).dtype, TENON_DTYPE_INVALID);
 }
 
-static void transposes_exchange_two_dimensions(void **state)
+TEST(transposes_exchange_two_dimensions)
 {
     const int64_t shape[] = {2, 3, 4};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
     tenon_tensor turned = tenon_tensor_transpose(view, 0, 2);
     tenon_tensor back = tenon_tensor_transpose(turned, 2, 0);
-    (void)state;
     assert_true(turned.shape[0] == 4 && turned.shape[1] == 3 && turned.shape[2] == 2);
     assert_true(turned.stride[0] == 1 && turned.stride[1] == 4 && turned.stride[2] == 12);
     assert_memory_equal(&back, &view, sizeof view);
@@ -107,11 +103,10 @@ static void transposes_exchange_two_dimensions(void **state)
     assert_int_equal(tenon_tensor_transpose(view, 3, 0).dtype, TENON_DTYPE_INVALID);
 }
 
-static void slices_pick_elements(void **state)
+TEST(slices_pick_elements)
 {
     test_random random = test_random_for(4);
     static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
-    (void)state;
     for (int n = 0; n < 3000; n++) {
         tenon_tensor view = random_view(&random, 3, 9);
         if (view.rank == 0)
@@ -136,25 +131,23 @@ static void slices_pick_elements(void **state)
     }
 }
 
-static void slices_outside_are_invalid(void **state)
+TEST(slices_outside_are_invalid)
 {
     const int64_t shape[] = {4, 5};
     static const int64_t bad[][3] = {{2, 0, 1}, {0, -1, 1},        {0, 0, 5},        {0, 4, 1},
                                      {1, 5, 1}, {1, 0, -1},        {0, 5, 0},        {1, 1, 5},
                                      {8, 0, 0}, {0, INT64_MAX, 1}, {0, 1, INT64_MAX}};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
-    (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(tenon_tensor_slice(view, (uint32_t)bad[i][0], bad[i][1], bad[i][2]).dtype,
                          TENON_DTYPE_INVALID);
     assert_int_equal(tenon_tensor_slice(view, 0, 4, 0).offset, 0);
 }
 
-static void counts(void **state)
+TEST(counts)
 {
     const int64_t shape[] = {2, 3, 4}, huge[] = {INT64_MAX, 3, 1};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
-    (void)state;
     assert_int_equal(tenon_tensor_elements(&view), 24);
     view.shape[1] = 0;
     assert_int_equal(tenon_tensor_elements(&view), 0);
@@ -170,11 +163,10 @@ static void counts(void **state)
 }
 
 /* Extent, density, emptiness and element count of random views. */
-static void derived_properties_agree_with_brute_force(void **state)
+TEST(derived_properties_agree_with_brute_force)
 {
     test_random random = test_random_for(5);
     static int64_t at[MAX_ELEMENTS];
-    (void)state;
     for (int n = 0; n < 5000; n++) {
         tenon_tensor view = random_view(&random, 4, 12);
         if (test_one_in(&random, 3)) /* dense ones do not come about by chance */
@@ -197,11 +189,10 @@ static void derived_properties_agree_with_brute_force(void **state)
     }
 }
 
-static void same_views_have_the_same_elements(void **state)
+TEST(same_views_have_the_same_elements)
 {
     test_random random = test_random_for(6);
     static int64_t at[2][MAX_ELEMENTS];
-    (void)state;
     for (int n = 0; n < 5000; n++) {
         tenon_tensor a = random_view(&random, 3, 6), b = a;
         if (a.rank > 0) {
@@ -222,7 +213,7 @@ static void same_views_have_the_same_elements(void **state)
     assert_false(tn_tensor_same_view(&a, &b));
 }
 
-static void broadcasts_are_numpys(void **state)
+TEST(broadcasts_are_numpys)
 {
     const int64_t to[] = {2, 3, 4};
     const struct {
@@ -237,7 +228,6 @@ static void broadcasts_are_numpys(void **state)
         {2, {2, 4}, {0}, false},         {1, {0}, {0}, false},
         {4, {1, 2, 3, 4}, {0}, false},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, cases[i].rank, cases[i].shape);
         int64_t stride[TENON_MAX_RANK] = {-1, -1, -1};
@@ -250,13 +240,12 @@ static void broadcasts_are_numpys(void **state)
     }
 }
 
-static void shapes_are_written(void **state)
+TEST(shapes_are_written)
 {
     const int64_t shape[] = {2, 3, 4};
     const int64_t longest[] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
                                INT64_MAX, INT64_MAX, INT64_MAX, INT64_MIN};
     char text[160];
-    (void)state;
     assert_string_equal(tn_shape_text(3, shape, text), "2x3x4");
     assert_string_equal(tn_shape_text(1, shape, text), "2");
     assert_string_equal(tn_shape_text(0, shape, text), "scalar");
@@ -304,10 +293,9 @@ static void check_collapsed(const tn_space *before, const tn_space *after)
     }
 }
 
-static void collapsing_keeps_every_element_in_order(void **state)
+TEST(collapsing_keeps_every_element_in_order)
 {
     test_random random = test_random_for(10);
-    (void)state;
     for (int n = 0; n < 20000; n++) {
         tn_space before = random_space(&random), after = before;
         tn_space_collapse(&after);
@@ -322,23 +310,4 @@ static void collapsing_keeps_every_element_in_order(void **state)
         tn_space_collapse(&again);
         assert_memory_equal(&again, &after, sizeof after);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(malformed_views_are_refused),
-        cmocka_unit_test(sizes_that_overflow_are_refused),
-        cmocka_unit_test(views_are_row_major),
-        cmocka_unit_test(transposes_exchange_two_dimensions),
-        cmocka_unit_test(slices_pick_elements),
-        cmocka_unit_test(slices_outside_are_invalid),
-        cmocka_unit_test(counts),
-        cmocka_unit_test(derived_properties_agree_with_brute_force),
-        cmocka_unit_test(same_views_have_the_same_elements),
-        cmocka_unit_test(broadcasts_are_numpys),
-        cmocka_unit_test(shapes_are_written),
-        cmocka_unit_test(collapsing_keeps_every_element_in_order),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,23 +36,21 @@ static tenon_status take(const void *given, known *room, const known **taken)
     return status;
 }
 
-static void ones_own_are_taken_as_they_are(void **state)
+TEST(ones_own_are_taken_as_they_are)
 {
     known room, own = {sizeof own, 1, "a", 2, 3};
     const known *taken;
-    (void)state;
     assert_int_equal(take(&own, &room, &taken), TENON_OK);
     assert_ptr_equal(taken, &own);
     assert_int_equal(take(NULL, &room, &taken), TENON_OK);
     assert_ptr_equal(taken, &defaults);
 }
 
-static void what_an_older_caller_lacks_has_its_default(void **state)
+TEST(what_an_older_caller_lacks_has_its_default)
 {
     const older own = {sizeof own, 1, "a", 2};
     const known *taken;
     known room;
-    (void)state;
     assert_int_equal(take(&own, &room, &taken), TENON_OK);
     assert_int_equal(taken->struct_size, sizeof *taken);
     assert_int_equal(taken->flags, 1);
@@ -61,13 +59,12 @@ static void what_an_older_caller_lacks_has_its_default(void **state)
     assert_int_equal(taken->count, 7);
 }
 
-static void a_newer_caller_may_ask_for_nothing_new(void **state)
+TEST(a_newer_caller_may_ask_for_nothing_new)
 {
     newer own = {{sizeof own, 1, "a", 2, 3}, {0, 0}};
     const known *taken;
     char expected[96];
     known room;
-    (void)state;
     assert_int_equal(take(&own, &room, &taken), TENON_OK);
     assert_int_equal(taken->struct_size, sizeof *taken);
     assert_int_equal(taken->count, 3);
@@ -78,12 +75,11 @@ static void a_newer_caller_may_ask_for_nothing_new(void **state)
     assert_non_null(strstr(tenon_last_error(), expected));
 }
 
-static void sizes_that_cannot_be(void **state)
+TEST(sizes_that_cannot_be)
 {
     static const uint32_t sizes[] = {0, 4, 15, 17, TN_SIZED_MOST + 4, UINT32_MAX};
     known room, own = defaults;
     const known *taken;
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         own.struct_size = sizes[i];
         assert_int_equal(take(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
@@ -114,7 +110,7 @@ static tenon_status take_whole(const void *given, whole *room, const whole **tak
     return status;
 }
 
-static void a_last_member_may_be_older(void **state)
+TEST(a_last_member_may_be_older)
 {
     const struct {
         uint32_t struct_size, flags;
@@ -127,7 +123,6 @@ static void a_last_member_may_be_older(void **state)
     } before = {offsetof(whole, last), 1, "a"}; /* there was such a member */
     const whole *taken;
     whole room;
-    (void)state;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
     assert_int_equal(taken->struct_size, sizeof *taken);
     assert_int_equal(taken->last.struct_size, sizeof taken->last);
@@ -138,7 +133,7 @@ static void a_last_member_may_be_older(void **state)
     assert_int_equal(taken->last.struct_size, sizeof taken->last);
 }
 
-static void a_last_member_may_be_newer(void **state)
+TEST(a_last_member_may_be_newer)
 {
     struct {
         uint32_t struct_size, flags;
@@ -147,7 +142,6 @@ static void a_last_member_may_be_newer(void **state)
     } own = {sizeof own, 1, "a", {{sizeof own.last, 3, "b", 2, 4}, {0, 0}}};
     const whole *taken;
     whole room;
-    (void)state;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
     assert_true(taken->struct_size == sizeof room && taken->last.struct_size == sizeof(known));
     assert_int_equal(taken->last.count, 4);
@@ -160,12 +154,11 @@ static void a_last_member_may_be_newer(void **state)
     assert_non_null(strstr(tenon_last_error(), "is not 0"));
 }
 
-static void a_last_member_fits_its_struct(void **state)
+TEST(a_last_member_fits_its_struct)
 {
     static const uint32_t sizes[] = {0, 4, 17, sizeof(known) + 8, TN_SIZED_MOST + 4};
     whole room, own = whole_defaults;
     const whole *taken;
-    (void)state;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
     assert_ptr_equal(taken, &own);
     assert_int_equal(take_whole(NULL, &room, &taken), TENON_OK);
@@ -186,7 +179,7 @@ static void a_last_member_fits_its_struct(void **state)
     assert_non_null(strstr(tenon_last_error(), "; start from WHOLE_INIT"));
 }
 
-static void what_is_filled_in_ends_where_the_callers_does(void **state)
+TEST(what_is_filled_in_ends_where_the_callers_does)
 {
     const known made = {0, 1, "a", 2, 3};
     struct {
@@ -194,7 +187,6 @@ static void what_is_filled_in_ends_where_the_callers_does(void **state)
         char beyond[8];
     } small = {.out = {.struct_size = sizeof small.out}, .beyond = "beyond"};
     newer large;
-    (void)state;
     assert_int_equal(tn_sized_check("op", "out", &small), TENON_OK);
     tn_sized_fill(&small, &made, sizeof made);
     assert_int_equal(small.out.struct_size, sizeof small.out);
@@ -208,7 +200,7 @@ static void what_is_filled_in_ends_where_the_callers_does(void **state)
     assert_true(large.more[0] == 0 && large.more[1] == 0);
 }
 
-static void defaults_by_function(void **state)
+TEST(defaults_by_function)
 {
     const tenon_conv_params init = TENON_CONV_PARAMS_INIT;
     tenon_conv_params params;
@@ -216,7 +208,6 @@ static void defaults_by_function(void **state)
         tenon_conv_params params;
         uint64_t more;
     } larger = {.more = 1};
-    (void)state;
     memset(&params, 0xff, sizeof params);
     tenon_conv_params_default(&params, sizeof params);
     assert_memory_equal(&params, &init, sizeof params);
@@ -238,10 +229,9 @@ static const tenon_conv_params *same(const tenon_conv_params *params)
     return params;
 }
 
-static void literals_name_what_differs(void **state)
+TEST(literals_name_what_differs)
 {
     const tenon_conv_params init = TENON_CONV_PARAMS_INIT;
-    (void)state;
     assert_memory_equal(same(&tenon_conv_params()), &init, sizeof init);
     const tenon_conv_params *params =
         &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}, .epilogue.beta = 1);
@@ -260,9 +250,8 @@ static void literals_name_what_differs(void **state)
 }
 
 /* The epilogue can grow in every struct that has one: nothing of the struct follows it. */
-static void epilogues_are_the_last_members(void **state)
+TEST(epilogues_are_the_last_members)
 {
-    (void)state;
 #define IS_LAST(type)                                                                              \
     assert_int_equal(offsetof(type, epilogue) + sizeof(tenon_epilogue), sizeof(type))
     IS_LAST(tenon_gemm_params);
@@ -271,28 +260,8 @@ static void epilogues_are_the_last_members(void **state)
     IS_LAST(tenon_conv_transpose_params);
 }
 
-static void versions_are_numbers(void **state)
+TEST(versions_are_numbers)
 {
-    (void)state;
     assert_int_equal(TENON_VERSION_OF(1, 2, 3), 10203);
     assert_int_equal(tenon_version_number(), TENON_VERSION_NUMBER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ones_own_are_taken_as_they_are),
-        cmocka_unit_test(what_an_older_caller_lacks_has_its_default),
-        cmocka_unit_test(a_newer_caller_may_ask_for_nothing_new),
-        cmocka_unit_test(sizes_that_cannot_be),
-        cmocka_unit_test(a_last_member_may_be_older),
-        cmocka_unit_test(a_last_member_may_be_newer),
-        cmocka_unit_test(a_last_member_fits_its_struct),
-        cmocka_unit_test(what_is_filled_in_ends_where_the_callers_does),
-        cmocka_unit_test(defaults_by_function),
-        cmocka_unit_test(literals_name_what_differs),
-        cmocka_unit_test(epilogues_are_the_last_members),
-        cmocka_unit_test(versions_are_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

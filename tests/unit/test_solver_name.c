@@ -19,18 +19,16 @@ static tenon_status force(const char *name, tn_problem *problem)
     return tn_solver_force("tenon_fake", &family, name, problem);
 }
 
-static void null_leaves_the_choice_open(void **state)
+TEST(null_leaves_the_choice_open)
 {
     tn_problem problem;
-    (void)state;
     assert_int_equal(force(NULL, &problem), TENON_OK);
     assert_int_equal(problem.forced, -1);
 }
 
-static void names_are_read(void **state)
+TEST(names_are_read)
 {
     tn_problem problem;
-    (void)state;
     assert_int_equal(force("fake/plain", &problem), TENON_OK);
     assert_int_equal(problem.forced, 0);
     assert_int_equal(force("fake/tiled", &problem), TENON_OK);
@@ -46,10 +44,9 @@ static void names_are_read(void **state)
     assert_int_equal(problem.forced_values[2], 8);
 }
 
-static void what_is_printed_can_be_read(void **state)
+TEST(what_is_printed_can_be_read)
 {
     test_random random = test_random_for(2);
-    (void)state;
     for (int n = 0; n < 1000; n++) {
         char name[TN_SOLVER_NAME_SIZE], again[TN_SOLVER_NAME_SIZE];
         int32_t which = (int32_t)test_between(&random, 0, 2);
@@ -65,26 +62,24 @@ static void what_is_printed_can_be_read(void **state)
     }
 }
 
-static void the_printed_form(void **state)
+TEST(the_printed_form)
 {
     char name[TN_SOLVER_NAME_SIZE];
     const tn_choice simple = {.solver = &plain}, full = {.solver = &tiled, .values = {2, 6, 384}};
-    (void)state;
     assert_string_equal(tn_solver_name(&family, &simple, name), "fake/plain");
     assert_string_equal(tn_solver_name(&family, &full, name), "fake/tiled:m2,mr6,kc384");
 }
 
-static void an_unknown_solver_is_told_those_there_are(void **state)
+TEST(an_unknown_solver_is_told_those_there_are)
 {
     tn_problem problem;
-    (void)state;
     assert_int_equal(force("fake/none", &problem), TENON_ERROR_INVALID_ARGUMENT);
     assert_string_equal(tenon_last_error(),
                         "tenon_fake: solver: \"fake/none\" names a solver that there is not; those "
                         "of fake are plain, tiled, tiled_fast");
 }
 
-static void malformed_names_are_refused(void **state)
+TEST(malformed_names_are_refused)
 {
     static const char *const names[] = {
         "",
@@ -132,7 +127,6 @@ static void malformed_names_are_refused(void **state)
         "fake/tiled:mr4294967302",
         "fake/tiled:mr6:kc8",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         tn_problem problem;
         tenon_status status = force(names[i], &problem);
@@ -141,17 +135,4 @@ static void malformed_names_are_refused(void **state)
         assert_contains(tenon_last_error(), "tenon_fake: solver");
         assert_contains(tenon_last_error(), names[i]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_leaves_the_choice_open),
-        cmocka_unit_test(names_are_read),
-        cmocka_unit_test(what_is_printed_can_be_read),
-        cmocka_unit_test(the_printed_form),
-        cmocka_unit_test(an_unknown_solver_is_told_those_there_are),
-        cmocka_unit_test(malformed_names_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,9 +5,8 @@
 
 #include <pthread.h>
 
-static void every_status_has_its_name(void **state)
+TEST(every_status_has_its_name)
 {
-    (void)state;
     for (int a = TENON_OK; a <= TENON_ERROR_PROCESS; a++) {
         const char *name = tenon_status_string((tenon_status)a);
         assert_int_equal(strncmp(name, a == 0 ? "TENON_OK" : "TENON_ERROR_", 8), 0);
@@ -22,16 +21,14 @@ static void every_status_has_its_name(void **state)
 }
 
 /* Runs first: nothing has failed on this thread yet. */
-static void no_message_at_first(void **state)
+TEST(no_message_at_first)
 {
-    (void)state;
     assert_string_equal(tenon_last_error(), "");
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
-static void a_failure_is_kept(void **state)
+TEST(a_failure_is_kept)
 {
-    (void)state;
     assert_int_equal(tn_fail(TENON_ERROR_UNSUPPORTED, "op: %s is %d", "x", 7),
                      TENON_ERROR_UNSUPPORTED);
     assert_string_equal(tenon_last_error(), "op: x is 7");
@@ -43,18 +40,16 @@ static void a_failure_is_kept(void **state)
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
-static void the_old_message_may_be_part_of_the_new(void **state)
+TEST(the_old_message_may_be_part_of_the_new)
 {
-    (void)state;
     tn_fail(TENON_ERROR_OPENCL, "inner");
     tn_fail(TENON_ERROR_INCOMPLETE, "outer: %s", tenon_last_error());
     assert_string_equal(tenon_last_error(), "outer: inner");
 }
 
-static void a_long_message_is_cut(void **state)
+TEST(a_long_message_is_cut)
 {
     char text[5000];
-    (void)state;
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     tn_fail(TENON_ERROR_INVALID_ARGUMENT, "op: %s", text);
@@ -69,11 +64,10 @@ static void *fail_elsewhere(void *result)
     return NULL;
 }
 
-static void threads_have_messages_of_their_own(void **state)
+TEST(threads_have_messages_of_their_own)
 {
     pthread_t thread;
     bool clean = false;
-    (void)state;
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "here");
     assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, &clean), 0);
     pthread_join(thread, NULL);
@@ -117,10 +111,9 @@ static void append_and_check(size_t length, bool whole)
     free(text);
 }
 
-static void append_cuts_the_middle(void **state)
+TEST(append_cuts_the_middle)
 {
     const size_t room = TN_MESSAGE_SIZE - 1 - strlen("head: ");
-    (void)state;
     append_and_check(0, true);
     append_and_check(100, true);
     append_and_check(room, true);
@@ -128,10 +121,9 @@ static void append_cuts_the_middle(void **state)
     append_and_check(10 * TN_MESSAGE_SIZE, false);
 }
 
-static void append_to_a_full_message_changes_nothing(void **state)
+TEST(append_to_a_full_message_changes_nothing)
 {
     char *text = numbered_text(TN_MESSAGE_SIZE * 2), *before;
-    (void)state;
     tn_fail(TENON_ERROR_BUILD_FAILED, "head");
     tn_fail_append(text);
     before = strdup(tenon_last_error());
@@ -142,9 +134,8 @@ static void append_to_a_full_message_changes_nothing(void **state)
     free(text);
 }
 
-static void keeping_restores(void **state)
+TEST(keeping_restores)
 {
-    (void)state;
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
     tn_kept_message kept;
     assert_true(tn_message_keep(&kept));
@@ -154,10 +145,9 @@ static void keeping_restores(void **state)
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
 }
 
-static void only_success_restores(void **state)
+TEST(only_success_restores)
 {
     tn_kept_message kept;
-    (void)state;
     for (int failed = 0; failed < 2; failed++) {
         const tenon_status status = failed ? TENON_ERROR_UNSUPPORTED : TENON_OK;
         tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
@@ -169,10 +159,9 @@ static void only_success_restores(void **state)
     }
 }
 
-static void a_cause_is_kept_with_its_error(void **state)
+TEST(a_cause_is_kept_with_its_error)
 {
     char *text = numbered_text(TN_MESSAGE_SIZE - 10);
-    (void)state;
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "cause");
     assert_int_equal(tn_fail_because(TENON_ERROR_INCOMPLETE, "op: part %d", 2),
                      TENON_ERROR_INCOMPLETE);
@@ -187,22 +176,4 @@ static void a_cause_is_kept_with_its_error(void **state)
     const char *cause = strstr(tenon_last_error(), ": ") + 2;
     assert_int_equal(strncmp(cause, text, strlen(cause)), 0);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_message_at_first),
-        cmocka_unit_test(every_status_has_its_name),
-        cmocka_unit_test(a_failure_is_kept),
-        cmocka_unit_test(the_old_message_may_be_part_of_the_new),
-        cmocka_unit_test(a_long_message_is_cut),
-        cmocka_unit_test(threads_have_messages_of_their_own),
-        cmocka_unit_test(append_cuts_the_middle),
-        cmocka_unit_test(append_to_a_full_message_changes_nothing),
-        cmocka_unit_test(keeping_restores),
-        cmocka_unit_test(only_success_restores),
-        cmocka_unit_test(a_cause_is_kept_with_its_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

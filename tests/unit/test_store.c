@@ -67,11 +67,10 @@ static void assert_lines(int count, const char *part)
     atomic_store(&lines, 0);
 }
 
-static void what_is_put_is_got_until_it_is_removed(void **state)
+TEST(what_is_put_is_got_until_it_is_removed)
 {
     char *folder = temporary_make();
     tn_store *store = open_folder(temporary_path(folder, "new/one"), 0);
-    (void)state;
     assert_string_equal(tn_store_folder(store), temporary_path(folder, "new/one"));
     assert_has(store, "a", NULL);
     put(store, "a", "1");
@@ -92,10 +91,9 @@ static void what_is_put_is_got_until_it_is_removed(void **state)
     temporary_remove(folder);
 }
 
-static void nothing_is_kept_where_there_is_no_store(void **state)
+TEST(nothing_is_kept_where_there_is_no_store)
 {
     size_t size;
-    (void)state;
     assert_null(open_store(&(tenon_store){.kind = TENON_STORE_NONE}));
     setenv("TENON_CACHE", "0", 1);
     assert_null(open_store(&(tenon_store){.kind = TENON_STORE_USUAL}));
@@ -133,9 +131,8 @@ static void assert_refusal(const tenon_store *where, const char *message)
     assert_null(store);
 }
 
-static void what_is_no_store_is_refused(void **state)
+TEST(what_is_no_store_is_refused)
 {
-    (void)state;
     assert_refusal(&(tenon_store){.kind = 4},
                    "tenon_test: params: store.kind is 4, which is no tenon_store_kind");
     assert_refusal(&(tenon_store){.reserved = 7},
@@ -160,10 +157,9 @@ static void use_in_vain(tn_store *store)
     }
 }
 
-static void a_folder_that_cannot_be_used_is_told_once(void **state)
+TEST(a_folder_that_cannot_be_used_is_told_once)
 {
     char *folder = temporary_make();
-    (void)state;
     assert_int_equal(chmod(folder, 0770), 0);
     tn_store *store = open_folder(folder, 0);
     use_in_vain(store);
@@ -178,12 +174,11 @@ static void a_folder_that_cannot_be_used_is_told_once(void **state)
     temporary_remove(folder);
 }
 
-static void a_folder_that_goes_is_told_once(void **state)
+TEST(a_folder_that_goes_is_told_once)
 {
     char *parent = temporary_make(), *folder = strdup(temporary_path(parent, "store"));
     tn_store *store = open_folder(folder, 0);
     char name[256];
-    (void)state;
     put(store, "a", "1");
     assert_has(store, "a", "1");
     assert_true(temporary_find(folder, ".trial", name));
@@ -197,11 +192,10 @@ static void a_folder_that_goes_is_told_once(void **state)
 }
 
 /* One entry cannot be written, and all others can. */
-static void a_directory_in_place_of_an_entry_is_told_once(void **state)
+TEST(a_directory_in_place_of_an_entry_is_told_once)
 {
     char *folder = temporary_make(), name[256];
     tn_store *store = open_folder(folder, 0);
-    (void)state;
     put(store, "a", "1");
     assert_true(temporary_find(folder, ".trial", name));
     char *path = strdup(temporary_path(folder, name)), *inside = strdup(temporary_path(path, "x"));
@@ -228,12 +222,11 @@ static void a_directory_in_place_of_an_entry_is_told_once(void **state)
     temporary_remove(folder);
 }
 
-static void a_full_disk_is_told_once_and_what_is_there_still_read(void **state)
+TEST(a_full_disk_is_told_once_and_what_is_there_still_read)
 {
     char *folder = temporary_make(), *large = calloc(1, 100000);
     struct rlimit usual, small;
     tn_store *store = open_folder(folder, 0);
-    (void)state;
     put(store, "small", "1");
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
     signal(SIGXFSZ, SIG_IGN);
@@ -253,13 +246,12 @@ static void a_full_disk_is_told_once_and_what_is_there_still_read(void **state)
 }
 
 /* What was altered goes, and is written again. */
-static void altered_entries_are_told_and_made_anew(void **state)
+TEST(altered_entries_are_told_and_made_anew)
 {
     char *folder = temporary_make(), name[256];
     unsigned char *bytes;
     size_t size;
     tn_store *store = open_folder(folder, 0);
-    (void)state;
     put(store, "a", "1");
     assert_true(temporary_find(folder, ".trial", name));
     const char *path = temporary_path(folder, name);
@@ -283,12 +275,11 @@ static void altered_entries_are_told_and_made_anew(void **state)
 }
 
 /* As a whole entry that somebody has given another's name: it would stand in its way for good. */
-static void entries_of_another_key_are_told_and_made_anew(void **state)
+TEST(entries_of_another_key_are_told_and_made_anew)
 {
     char *folder = temporary_make(), a[TN_STORE_NAME_SIZE], b[TN_STORE_NAME_SIZE];
     tn_store *store = open_folder(folder, 0);
     size_t size;
-    (void)state;
     put(store, "b", "2");
     tn_store_name(TN_STORE_TRIAL, "a", a);
     tn_store_name(TN_STORE_TRIAL, "b", b);
@@ -306,10 +297,9 @@ static void entries_of_another_key_are_told_and_made_anew(void **state)
 }
 
 /* Through the store, whose first write looks at what is there. */
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
     char *folder = temporary_make(), key[32], text[1001];
-    (void)state;
     memset(text, 'x', sizeof text);
     text[1000] = '\0';
     tn_store *store = open_folder(folder, 0);
@@ -374,11 +364,10 @@ static tn_store *open_own(void)
         .kind = TENON_STORE_FUNCTIONS, .get = get_own, .set = set_own, .user = &own});
 }
 
-static void the_applications_functions_are_used(void **state)
+TEST(the_applications_functions_are_used)
 {
     tn_store *store = open_own();
     size_t size;
-    (void)state;
     assert_null(tn_store_folder(store));
     assert_has(store, "a", NULL);
     put(store, "a", "one");
@@ -397,7 +386,7 @@ static void the_applications_functions_are_used(void **state)
     tn_store_destroy(store);
 }
 
-static void sizes_that_make_no_sense_do_no_harm(void **state)
+TEST(sizes_that_make_no_sense_do_no_harm)
 {
     static const size_t sizes[] = {
         0,       1, 47, 48, 100, (size_t)1 << 29, ((size_t)1 << 30) + 1, SIZE_MAX / 2, SIZE_MAX - 1,
@@ -405,7 +394,6 @@ static void sizes_that_make_no_sense_do_no_harm(void **state)
     const size_t count = sizeof sizes / sizeof *sizes;
     tn_store *store = open_own();
     size_t size;
-    (void)state;
     own.is_lying = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
@@ -447,11 +435,10 @@ static void *use_at_once(void *data)
     return NULL;
 }
 
-static void several_threads_at_once(void **state)
+TEST(several_threads_at_once)
 {
     char *folder = temporary_make();
     pthread_t threads[THREADS];
-    (void)state;
     test_seed(); /* which is not for threads to find first */
     tn_store *store = open_folder(folder, 30000);
     for (int i = 0; i < THREADS; i++)
@@ -462,24 +449,4 @@ static void several_threads_at_once(void **state)
     assert_int_equal(temporary_count(folder, ".writing-"), 0);
     tn_store_destroy(store);
     temporary_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_put_is_got_until_it_is_removed),
-        cmocka_unit_test(nothing_is_kept_where_there_is_no_store),
-        cmocka_unit_test(what_is_no_store_is_refused),
-        cmocka_unit_test(a_folder_that_cannot_be_used_is_told_once),
-        cmocka_unit_test(a_folder_that_goes_is_told_once),
-        cmocka_unit_test(a_directory_in_place_of_an_entry_is_told_once),
-        cmocka_unit_test(a_full_disk_is_told_once_and_what_is_there_still_read),
-        cmocka_unit_test(altered_entries_are_told_and_made_anew),
-        cmocka_unit_test(entries_of_another_key_are_told_and_made_anew),
-        cmocka_unit_test(the_limit_is_kept),
-        cmocka_unit_test(the_applications_functions_are_used),
-        cmocka_unit_test(sizes_that_make_no_sense_do_no_harm),
-        cmocka_unit_test(several_threads_at_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,10 +41,9 @@ static bool reads(const unsigned char *bytes, size_t size)
     return right;
 }
 
-static void entries_come_back_as_they_were(void **state)
+TEST(entries_come_back_as_they_were)
 {
     test_random random = test_random_for(1);
-    (void)state;
     for (int i = 0; i < 500; i++) {
         char key[MOST_KEY + 1];
         unsigned char data[MOST_DATA];
@@ -70,11 +69,10 @@ static unsigned char *make_small(size_t *size)
                          16, size);
 }
 
-static void no_byte_can_be_altered(void **state)
+TEST(no_byte_can_be_altered)
 {
     size_t size;
     unsigned char *bytes = make_small(&size);
-    (void)state;
     assert_true(reads(bytes, size));
     for (size_t at = 0; at < size; at++)
         for (int bits = 1; bits < 256; bits++) {
@@ -87,11 +85,10 @@ static void no_byte_can_be_altered(void **state)
     free(bytes);
 }
 
-static void no_byte_can_be_missing_or_too_many(void **state)
+TEST(no_byte_can_be_missing_or_too_many)
 {
     size_t size;
     unsigned char *bytes = make_small(&size), *longer;
-    (void)state;
     for (size_t left = 0; left < size; left++) {
         assert_false(reads(bytes, left));
         assert_false(reads(bytes + size - left, left));
@@ -108,12 +105,11 @@ static void no_byte_can_be_missing_or_too_many(void **state)
 }
 
 /* Sizes that add up to the right one only where they overflow, and keys without an end. */
-static void sizes_that_overflow_are_refused(void **state)
+TEST(sizes_that_overflow_are_refused)
 {
     size_t size;
     unsigned char *bytes = make_small(&size);
     uint64_t sizes[2];
-    (void)state;
     memcpy(sizes, bytes + 16, sizeof sizes);
     for (int bit = 20; bit < 64; bit++) {
         const uint64_t wrong[2] = {sizes[0] + (UINT64_C(1) << bit),
@@ -126,13 +122,12 @@ static void sizes_that_overflow_are_refused(void **state)
     assert_null(tn_entry_make(TN_STORE_TRIAL, "key", "", SIZE_MAX, &size));
 }
 
-static void arbitrary_bytes_are_no_entries(void **state)
+TEST(arbitrary_bytes_are_no_entries)
 {
     test_random random = test_random_for(2);
     unsigned char noise[400];
     size_t size;
     unsigned char *bytes = make_small(&size);
-    (void)state;
     for (int i = 0; i < 5000; i++) {
         const size_t length = (size_t)test_between(&random, 0, sizeof noise);
         for (size_t k = 0; k < length; k++)
@@ -145,12 +140,11 @@ static void arbitrary_bytes_are_no_entries(void **state)
     free(bytes);
 }
 
-static void real_ones_that_were_mutated_are_refused(void **state)
+TEST(real_ones_that_were_mutated_are_refused)
 {
     test_random random = test_random_for(3);
     size_t size;
     unsigned char *bytes = make_small(&size), *copy = malloc(size);
-    (void)state;
     assert_non_null(copy);
     for (int i = 0; i < 5000; i++) {
         memcpy(copy, bytes, size);
@@ -162,10 +156,9 @@ static void real_ones_that_were_mutated_are_refused(void **state)
     free(bytes);
 }
 
-static void names_are_of_key_and_kind(void **state)
+TEST(names_are_of_key_and_kind)
 {
     char first[TN_STORE_NAME_SIZE], again[TN_STORE_NAME_SIZE], other[TN_STORE_NAME_SIZE];
-    (void)state;
     for (int kind = 0; kind < TN_STORE_KINDS; kind++) {
         tn_store_name((tn_store_kind)kind, "key", first);
         tn_store_name((tn_store_kind)kind, "key", again);
@@ -179,18 +172,4 @@ static void names_are_of_key_and_kind(void **state)
         assert_memory_equal(first, other, 33);
         assert_string_not_equal(first, other);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_come_back_as_they_were),
-        cmocka_unit_test(no_byte_can_be_altered),
-        cmocka_unit_test(no_byte_can_be_missing_or_too_many),
-        cmocka_unit_test(sizes_that_overflow_are_refused),
-        cmocka_unit_test(arbitrary_bytes_are_no_entries),
-        cmocka_unit_test(real_ones_that_were_mutated_are_refused),
-        cmocka_unit_test(names_are_of_key_and_kind),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

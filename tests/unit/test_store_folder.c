@@ -32,9 +32,8 @@ static void assert_usual(const char *off, const char *own, const char *cache, co
     free(folder);
 }
 
-static void the_environment_names_the_folder(void **state)
+TEST(the_environment_names_the_folder)
 {
-    (void)state;
     assert_usual(NULL, "/own", "/cache", "/home/me", "/own");
     assert_usual("1", "/own", "/cache", "/home/me", "/own");
     assert_usual("0", "/own", "/cache", "/home/me", NULL);
@@ -55,11 +54,10 @@ static int mode_of(const char *path)
     return (int)(is.st_mode & 0777);
 }
 
-static void it_is_made_with_those_above_for_its_owner_alone(void **state)
+TEST(it_is_made_with_those_above_for_its_owner_alone)
 {
     char *parent = temporary_make();
     const char *folder = temporary_path(parent, "a//b/c/");
-    (void)state;
     const mode_t mask = umask(0);
     assert_null(tn_folder_make(folder, why));
     assert_null(tn_folder_make(folder, why));
@@ -77,10 +75,9 @@ static void assert_unusable(const char *folder, const char *reason)
     assert_contains(why, reason);
 }
 
-static void what_others_may_write_is_refused(void **state)
+TEST(what_others_may_write_is_refused)
 {
     char *folder = temporary_make();
-    (void)state;
     static const mode_t wrong[] = {0720, 0702, 0770, 0777, 01777}, right[] = {0700, 0755, 0500};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(chmod(folder, wrong[i]), 0);
@@ -99,10 +96,9 @@ static void what_others_may_write_is_refused(void **state)
     temporary_remove(folder);
 }
 
-static void what_cannot_be_a_folder_is_refused(void **state)
+TEST(what_cannot_be_a_folder_is_refused)
 {
     char *parent = temporary_make(), *path = malloc(5000);
-    (void)state;
     temporary_write(temporary_path(parent, "file"), "x", 1);
     assert_unusable(temporary_path(parent, "file"), "it is no folder");
     assert_unusable(temporary_path(parent, "file/below"), "it cannot be made");
@@ -150,10 +146,9 @@ static bool is_there(const char *folder, int number)
     return tn_folder_has(folder, name);
 }
 
-static void what_was_used_longest_ago_goes_first(void **state)
+TEST(what_was_used_longest_ago_goes_first)
 {
     char *folder = temporary_make();
-    (void)state;
     fill(folder);
     temporary_write(temporary_path(folder, "README"), "not the store's", 15);
     tn_folder_trim(folder, 20000);
@@ -167,12 +162,11 @@ static void what_was_used_longest_ago_goes_first(void **state)
     temporary_remove(folder);
 }
 
-static void a_use_is_noted_and_a_look_is_not(void **state)
+TEST(a_use_is_noted_and_a_look_is_not)
 {
     char *folder = temporary_make();
     char used[TN_STORE_NAME_SIZE], seen[TN_STORE_NAME_SIZE];
     size_t size;
-    (void)state;
     fill(folder);
     name_of(19, used);
     name_of(18, seen);
@@ -211,11 +205,10 @@ static void name_ended(char name[TN_PROCESS_SIZE])
     close(ends[1]);
 }
 
-static void what_writers_have_left_that_are_no_more_goes(void **state)
+TEST(what_writers_have_left_that_are_no_more_goes)
 {
     char *folder = temporary_make();
     char ended[TN_PROCESS_SIZE], own[TN_PROCESS_SIZE];
-    (void)state;
     name_ended(ended);
     tn_process_name(own);
     make_temporary(folder, ended, 0);
@@ -236,12 +229,11 @@ static void what_writers_have_left_that_are_no_more_goes(void **state)
 }
 
 /* Neither links, which could lead out of the folder, nor pipes, which would be waited for. */
-static void only_files_are_read(void **state)
+TEST(only_files_are_read)
 {
     char *folder = temporary_make();
     char name[TN_STORE_NAME_SIZE];
     size_t size;
-    (void)state;
     name_of(0, name);
     const char *path = temporary_path(folder, name);
     assert_null(tn_folder_read(folder, name, &size));
@@ -257,19 +249,4 @@ static void only_files_are_read(void **state)
     assert_contains(why, "it cannot be written");
     assert_int_equal(temporary_count(folder, ".writing-"), 0);
     temporary_remove(folder);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_environment_names_the_folder),
-        cmocka_unit_test(it_is_made_with_those_above_for_its_owner_alone),
-        cmocka_unit_test(what_others_may_write_is_refused),
-        cmocka_unit_test(what_cannot_be_a_folder_is_refused),
-        cmocka_unit_test(what_was_used_longest_ago_goes_first),
-        cmocka_unit_test(a_use_is_noted_and_a_look_is_not),
-        cmocka_unit_test(what_writers_have_left_that_are_no_more_goes),
-        cmocka_unit_test(only_files_are_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

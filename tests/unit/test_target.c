@@ -1,17 +1,17 @@
 /* Kinds of GPU, and plans for those that are not there. */
 #include "common/testing.h"
 
-#include "runtime/capability.h"
-#include "runtime/context.h"
-#include "runtime/ptx_edit.h"
-#include "runtime/target.h"
+#include "runtime/probe/capability.h"
+#include "runtime/context/context.h"
+#include "runtime/program/ptx_edit.h"
+#include "runtime/context/target.h"
 
 #include <tenon/conv.h>
 #include <tenon/gemm.h>
 
 #include <string.h>
 
-static void nvidia_by_its_compute_capability(void **state)
+TEST(nvidia_by_its_compute_capability)
 {
     static const struct {
         const char *card;
@@ -39,7 +39,6 @@ static void nvidia_by_its_compute_capability(void **state)
         {"DGX Spark (GB10)", 12, 1, "sm_120"},
         {"a driver that does not say", 0, 0, "other"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const char *kind = tn_device_kind_of_nvidia(cards[i].major, cards[i].minor)->name;
         if (strcmp(kind, cards[i].kind) != 0)
@@ -47,7 +46,7 @@ static void nvidia_by_its_compute_capability(void **state)
     }
 }
 
-static void amd_by_its_name(void **state)
+TEST(amd_by_its_name)
 {
     static const char *const cards[][3] = {
         {"Radeon RX 580", "gfx803", "other"},
@@ -68,7 +67,6 @@ static void amd_by_its_name(void **state)
         {"Radeon RX 9070", "gfx1201", "gfx1201"},
         {"no GPU of AMD's", "some other device", "other"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const char *kind = tn_device_kind_of_amd(cards[i][1])->name;
         if (strcmp(kind, cards[i][2]) != 0)
@@ -81,7 +79,7 @@ static uint32_t ip_version(uint32_t architecture, uint32_t release)
     return architecture << 22 | release << 14 | 3;
 }
 
-static void intel_by_its_ip_version(void **state)
+TEST(intel_by_its_ip_version)
 {
     static const struct {
         const char *card;
@@ -94,7 +92,6 @@ static void intel_by_its_ip_version(void **state)
         {"Arc 8", 12, 71, "xe_lp"},     {"Arc B580", 20, 1, "xe_hpg"},
         {"Arc 140V", 20, 4, "xe_hpg"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const uint32_t version = ip_version(cards[i].architecture, cards[i].release);
         const char *kind = tn_device_kind_of_intel(version)->name;
@@ -122,12 +119,11 @@ static void listen(void *user, const char *source, const char *options, const ch
     h->work_group = work_group;
 }
 
-static void plans_for_what_is_not_there(void **state)
+TEST(plans_for_what_is_not_there)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
             continue;
@@ -179,7 +175,7 @@ static void chosen(const char *kind, tenon_dtype dtype, uint32_t flags, char nam
     chosen_with(false, kind, dtype, flags, name, h);
 }
 
-static void large_products_run_on_matrix_units(void **state)
+TEST(large_products_run_on_matrix_units)
 {
     static const struct {
         const char *kind;
@@ -191,7 +187,6 @@ static void large_products_run_on_matrix_units(void **state)
         {"xe_hpg", "gemm/xmx"},  {"xe_hpc", "gemm/xmx"},
     };
     char name[64];
-    (void)state;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
             heard h = {0};
@@ -202,10 +197,9 @@ static void large_products_run_on_matrix_units(void **state)
         }
 }
 
-static void hopper_prefers_wgmma_where_it_can(void **state)
+TEST(hopper_prefers_wgmma_where_it_can)
 {
     char name[64];
-    (void)state;
     for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
         heard h = {0};
         chosen("sm_90a", (tenon_dtype)dtype, 0, name, &h);
@@ -247,11 +241,10 @@ static void chosen_for_images(const char *kind, char name[64], heard *h)
 
 /* Which writes vectors of the result along its channels; in PTX that is edited the blocks' array
  * alone grows, and not what the kernel has beside it. */
-static void hopper_prefers_wgmma_for_images(void **state)
+TEST(hopper_prefers_wgmma_for_images)
 {
     char name[64];
     heard native = {0}, edited = {0}, without = {0};
-    (void)state;
     chosen_for_images("sm_90a", name, &native);
     assert_string_equal(name, "conv/implicit_wgmma");
     assert_string_equal(native.source, "conv/forward/implicit_matrix");
@@ -269,11 +262,10 @@ static void hopper_prefers_wgmma_for_images(void **state)
 
 /* By an array where the driver compiles for sm_90a; in PTX that is edited where it does not. With
  * no more than the driver says there are no such blocks. */
-static void hopper_has_its_local_memory(void **state)
+TEST(hopper_has_its_local_memory)
 {
     char name[64];
     heard native = {0}, edited = {0}, little = {0};
-    (void)state;
     chosen("sm_90a", TENON_DTYPE_F16, 0, name, &native);
     chosen("sm_90_edited", TENON_DTYPE_F16, 0, name, &edited);
     chosen_with(true, "sm_90", TENON_DTYPE_F16, 0, name, &little);
@@ -289,12 +281,11 @@ static void hopper_has_its_local_memory(void **state)
     assert_null(strstr(little.options, "TENON_LOCAL_WAY"));
 }
 
-static void others_do_not(void **state)
+TEST(others_do_not)
 {
     static const char *const without[] = {"other",  "sm_60",   "sm_61", "sm_70",
                                           "gfx906", "gfx1030", "xe_lp"};
     char name[64];
-    (void)state;
     for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
         heard h = {0};
         chosen(without[i], TENON_DTYPE_F16, 0, name, &h);
@@ -303,11 +294,10 @@ static void others_do_not(void **state)
 }
 
 /* f32 loses nothing unless the caller lets it. */
-static void tf32_is_asked_for(void **state)
+TEST(tf32_is_asked_for)
 {
     char name[64];
     heard h = {0};
-    (void)state;
     chosen("sm_80", TENON_DTYPE_F32, 0, name, &h);
     assert_string_not_equal(h.source, "gemm/matrix");
     chosen("sm_80", TENON_DTYPE_F32, TENON_GEMM_ALLOW_TF32, name, &h);
@@ -317,7 +307,7 @@ static void tf32_is_asked_for(void **state)
 }
 
 /* A solver that would never be chosen there is no answer to what would be built. */
-static void a_solver_made_for_others_is_refused(void **state)
+TEST(a_solver_made_for_others_is_refused)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -325,7 +315,6 @@ static void a_solver_made_for_others_is_refused(void **state)
     heard h = {0};
     tenon_context *context;
     tenon_plan *plan;
-    (void)state;
     assert_int_equal(tn_target_context(tn_device_kind_named("sm_90"), listen, &h, &context),
                      TENON_OK);
     params.solver = "gemm/cpu_packed";
@@ -336,13 +325,12 @@ static void a_solver_made_for_others_is_refused(void **state)
     tenon_context_release(context);
 }
 
-static void trials_by_what_a_target_has(void **state)
+TEST(trials_by_what_a_target_has)
 {
     heard h = {0};
     tenon_context *context;
     tn_trial_build build;
     uint32_t types = 0;
-    (void)state;
     assert_int_equal(tn_target_context(tn_device_kind_named("gfx1201"), listen, &h, &context),
                      TENON_OK);
     assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
@@ -357,10 +345,9 @@ static void trials_by_what_a_target_has(void **state)
 }
 
 /* Which matrix units a kind has, and in which form. */
-static void cpus_have_the_vectors_of_their_kind(void **state)
+TEST(cpus_have_the_vectors_of_their_kind)
 {
     static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
-    (void)state;
     for (uint32_t i = 0; i < 3; i++) {
         tenon_context *context;
         assert_int_equal(tn_target_context(tn_device_kind_named(kinds[i]), NULL, NULL, &context),
@@ -372,7 +359,7 @@ static void cpus_have_the_vectors_of_their_kind(void **state)
     }
 }
 
-static void units_of_each_kind(void **state)
+TEST(units_of_each_kind)
 {
     static const struct {
         const char *kind;
@@ -404,7 +391,6 @@ static void units_of_each_kind(void **state)
         {"xe_hpg", TENON_CAPABILITY_INTEL_MATRIX, 1},
         {"xe_hpc", TENON_CAPABILITY_INTEL_MATRIX, 0},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         tenon_context *context;
         assert_int_equal(
@@ -417,44 +403,21 @@ static void units_of_each_kind(void **state)
 }
 
 /* A device taken for another kind keeps what it can do, and chooses by the other's tables. */
-static void a_device_like_another_kind(void **state)
+TEST(a_device_like_another_kind)
 {
     tenon_context *device, *like;
     heard h = {0};
-    (void)state;
     assert_int_equal(tn_target_context(tn_device_kind_named("sm_90a"), listen, &h, &device),
                      TENON_OK);
-    device->workspace_limit = 12345;
+    device->memory.workspace_limit = 12345;
     assert_int_equal(tn_target_like(device, tn_device_kind_named("xe_hpc"), listen, &h, &like),
                      TENON_OK);
     assert_string_equal(like->device.model.kind->name, "xe_hpc");
     assert_string_equal(like->device.info.name, "sm_90a");
-    assert_int_equal(like->workspace_limit, 12345);
+    assert_int_equal(like->memory.workspace_limit, 12345);
     for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
         assert_int_equal(tn_context_has(like, (tenon_capability)i),
                          tn_context_has(device, (tenon_capability)i));
     tenon_context_release(like);
     tenon_context_release(device);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cpus_have_the_vectors_of_their_kind),
-        cmocka_unit_test(nvidia_by_its_compute_capability),
-        cmocka_unit_test(amd_by_its_name),
-        cmocka_unit_test(intel_by_its_ip_version),
-        cmocka_unit_test(plans_for_what_is_not_there),
-        cmocka_unit_test(large_products_run_on_matrix_units),
-        cmocka_unit_test(hopper_prefers_wgmma_where_it_can),
-        cmocka_unit_test(hopper_prefers_wgmma_for_images),
-        cmocka_unit_test(hopper_has_its_local_memory),
-        cmocka_unit_test(others_do_not),
-        cmocka_unit_test(tf32_is_asked_for),
-        cmocka_unit_test(a_solver_made_for_others_is_refused),
-        cmocka_unit_test(trials_by_what_a_target_has),
-        cmocka_unit_test(units_of_each_kind),
-        cmocka_unit_test(a_device_like_another_kind),
-    };
-    return cmocka_run_group_tests_name("target", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #include "common/testing.h"
 
 #include "dispatch/plan.h"
-#include "runtime/target.h"
+#include "runtime/context/target.h"
 
 #include <tenon/conv.h>
 #include <tenon/conv_backward.h>
@@ -117,9 +117,8 @@ static void check_pool(const char *kind, layout how)
     close(context, plan, &h, "pool/groups", "pool_forward_groups");
 }
 
-static void depthwise_and_pooling(void **state)
+TEST(depthwise_and_pooling)
 {
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++)
         for (int how = 0; how < LAYOUTS && !tn_device_kind_is_cpu(&tn_device_kinds[k]); how++) {
             check_depthwise(tn_device_kinds[k].name, (layout)how);
@@ -128,10 +127,9 @@ static void depthwise_and_pooling(void **state)
 }
 
 /* Each transform is one launch, and the products between them another solver's. */
-static void winograd(void **state)
+TEST(winograd)
 {
     static const char *const solvers[] = {"conv/winograd2_gemm", "conv/winograd4_gemm"};
-    (void)state;
     for (size_t k = 0; k < tn_device_kind_count; k++)
         for (int i = 0; i < 2 * LAYOUTS && !tn_device_kind_is_cpu(&tn_device_kinds[k]); i++) {
             const layout how = (layout)(i / 2);
@@ -148,13 +146,4 @@ static void winograd(void **state)
                                               "conv_winograd_tile_points gemm_"));
             close(context, plan, &h, solvers[i % 2], " conv_winograd_outputs ");
         }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(depthwise_and_pooling),
-        cmocka_unit_test(winograd),
-    };
-    return cmocka_run_group_tests_name("target_images", tests, NULL, NULL);
 }

@@ -19,10 +19,9 @@ static int64_t address(const tenon_tensor *view, const int64_t *index)
     return (int64_t)view->offset + at * (int64_t)tenon_dtype_size(view->dtype);
 }
 
-static void slices_with_steps(void **state)
+TEST(slices_with_steps)
 {
     test_random random = test_random_for(21);
-    (void)state;
     for (int n = 0; n < 3000; n++) {
         tenon_tensor view = random_view(&random, 3, 9);
         if (view.rank == 0)
@@ -46,10 +45,9 @@ static void slices_with_steps(void **state)
     }
 }
 
-static void permutations(void **state)
+TEST(permutations)
 {
     test_random random = test_random_for(22);
-    (void)state;
     for (int n = 0; n < 1000; n++) {
         tenon_tensor view = random_view(&random, 4, 9);
         uint32_t order[] = {0, 1, 2, 3};
@@ -70,11 +68,10 @@ static void permutations(void **state)
     }
 }
 
-static void reshapes_keep_the_elements(void **state)
+TEST(reshapes_keep_the_elements)
 {
     test_random random = test_random_for(23);
     int allowed = 0, refused = 0;
-    (void)state;
     for (int n = 0; n < 20000; n++) {
         static const int64_t factors[] = {1, 2, 3, 4, 6, 12, -1, 0};
         tenon_tensor view = random_view(&random, 4, 12), shaped = {.rank = 77};
@@ -102,13 +99,12 @@ static void reshapes_keep_the_elements(void **state)
 }
 
 /* Whatever is dense can be reshaped to any shape of as many elements. */
-static void dense_tensors_reshape(void **state)
+TEST(dense_tensors_reshape)
 {
     const int64_t from[] = {4, 1, 6, 5}, to[] = {2, 10, -1, 2, 1}, flat[] = {-1}, one[] = {1, 1};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 4, from),
                        scalar = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
     tenon_tensor shaped;
-    (void)state;
     assert_int_equal(tenon_tensor_reshape(&view, 5, to, &shaped), TENON_OK);
     assert_int_equal(shaped.shape[2], 3);
     assert_true(tn_tensor_dense(&shaped));
@@ -128,14 +124,13 @@ static void refuse_reshape(const tenon_tensor *view, uint32_t rank, const int64_
     assert_contains(tenon_last_error(), word);
 }
 
-static void reshapes_that_are_refused(void **state)
+TEST(reshapes_that_are_refused)
 {
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t shape[] = {4, 6}, flat[] = {24}, fewer[] = {23}, two[] = {-1, -1},
                   odd[] = {5, -1}, large[] = {INT64_MAX, 3}, negative[] = {-2, -12};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape),
                        turned = tenon_tensor_transpose(view, 0, 1);
-    (void)state;
     refuse_reshape(NULL, 1, flat, invalid, "tensor");
     refuse_reshape(&view, 1, NULL, invalid, "shape");
     refuse_reshape(&view, 9, flat, invalid, "rank is 9");
@@ -148,11 +143,10 @@ static void reshapes_that_are_refused(void **state)
     assert_int_equal(tenon_tensor_reshape(&view, 1, flat, NULL), invalid);
 }
 
-static void dimensions_come_and_go(void **state)
+TEST(dimensions_come_and_go)
 {
     const int64_t shape[] = {4, 6};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
-    (void)state;
     for (uint32_t dim = 0; dim <= 2; dim++) {
         tenon_tensor more = tenon_tensor_unsqueeze(view, dim);
         assert_true(more.rank == 3 && more.shape[dim] == 1);
@@ -168,12 +162,11 @@ static void dimensions_come_and_go(void **state)
     assert_invalid(tenon_tensor_unsqueeze(full, 0));
 }
 
-static void broadcasts(void **state)
+TEST(broadcasts)
 {
     const int64_t shape[] = {4, 1}, wide[] = {3, 4, 5}, other[] = {3, 2, 5}, negative[] = {4, -1};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_tensor read = tenon_tensor_broadcast(view, 3, wide);
-    (void)state;
     assert_int_equal(read.rank, 3);
     assert_memory_equal(read.shape, wide, sizeof wide);
     assert_true(read.stride[0] == 0 && read.stride[1] == 1 && read.stride[2] == 0);
@@ -184,12 +177,11 @@ static void broadcasts(void **state)
     assert_invalid(tenon_tensor_broadcast(view, 3, NULL));
 }
 
-static void orders_and_steps_that_are_none(void **state)
+TEST(orders_and_steps_that_are_none)
 {
     const int64_t shape[] = {4, 6};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     const uint32_t twice[] = {1, 1}, far[] = {0, 2};
-    (void)state;
     assert_invalid(tenon_tensor_permute(view, twice));
     assert_invalid(tenon_tensor_permute(view, far));
     assert_invalid(tenon_tensor_permute(view, NULL));
@@ -202,12 +194,11 @@ static void orders_and_steps_that_are_none(void **state)
 }
 
 /* Strides that a program may have computed wrongly: the places they lead to do not fit 63 bits. */
-static void strides_that_overflow(void **state)
+TEST(strides_that_overflow)
 {
     const int64_t far = INT64_C(1) << 62, shape[] = {8, 2}, longest[] = {INT64_MAX},
                   split[] = {1, 2};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_I8, 2, shape), read;
-    (void)state;
     view.stride[0] = far;
     assert_invalid(tenon_tensor_slice(view, 0, 2, 1)); /* 2^63 */
     assert_invalid(tenon_tensor_slice(view, 0, 4, 1)); /* 2^64, which is 0 in 64 bits */
@@ -241,12 +232,11 @@ static void refused_with(tenon_tensor view, const char *text)
 }
 
 /* The call that is given an invalid view says what was asked for when it was made. */
-static void invalid_views_say_why(void **state)
+TEST(invalid_views_say_why)
 {
     const int64_t shape[] = {4, 6}, negative[] = {4, -1}, wide[] = {3, 2, 5};
     const uint32_t twice[] = {1, 1};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
-    (void)state;
     view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = &view};
 #define A "gemm: a is an invalid view: "
     refused_with(tenon_tensor_view(TENON_DTYPE_F32, 2, negative),
@@ -297,12 +287,11 @@ static void invalid_views_say_why(void **state)
 }
 
 /* What each maker says of what it refuses. */
-static void refusals_have_reasons(void **state)
+TEST(refusals_have_reasons)
 {
     const int64_t shape[] = {4, 1}, longest[] = {INT64_MAX, 3}, negative[] = {4, -1}, less[] = {4};
     const uint32_t far[] = {0, 2};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape), odd = view, full = view;
-    (void)state;
     odd.rank = 9;
     odd.stride[0] = INT64_MAX;
     while (full.rank < TENON_MAX_RANK)
@@ -337,13 +326,12 @@ static void refusals_have_reasons(void **state)
 
 /* The maker's message is there at once, replaces an older one, and stays when later views are
  * made. */
-static void refusals_are_told_where_they_happen(void **state)
+TEST(refusals_are_told_where_they_happen)
 {
     const int64_t shape[] = {4, 6};
     const char told[] = "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3: dimension 1 has "
                         "6 entries";
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
-    (void)state;
     assert_invalid(tenon_tensor_squeeze(view, 0));
     const tenon_tensor bad = tenon_tensor_slice(view, 1, 5, 3);
     assert_string_equal(tenon_last_error(), told);
@@ -360,11 +348,10 @@ static void refusals_are_told_where_they_happen(void **state)
 }
 
 /* Element (n, c, h, w) of the view is element (n, h, w, c) of what it was made of. */
-static void channels_from_the_end(void **state)
+TEST(channels_from_the_end)
 {
     test_random random = test_random_for(24);
     int made = 0;
-    (void)state;
     for (int n = 0; n < 1000; n++) {
         const tenon_tensor view = random_view(&random, 5, 5), read = tenon_tensor_nhwc(view);
         assert_int_equal(read.dtype, view.rank < 3 ? TENON_DTYPE_INVALID : view.dtype);
@@ -382,24 +369,4 @@ static void channels_from_the_end(void **state)
     assert_true(made > 100);
     const int64_t longer[] = {1, 2, 3, 4, 5, 6};
     assert_invalid(tenon_tensor_nhwc(tenon_tensor_view(TENON_DTYPE_F32, 6, longer)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slices_with_steps),
-        cmocka_unit_test(permutations),
-        cmocka_unit_test(reshapes_keep_the_elements),
-        cmocka_unit_test(dense_tensors_reshape),
-        cmocka_unit_test(reshapes_that_are_refused),
-        cmocka_unit_test(dimensions_come_and_go),
-        cmocka_unit_test(broadcasts),
-        cmocka_unit_test(orders_and_steps_that_are_none),
-        cmocka_unit_test(strides_that_overflow),
-        cmocka_unit_test(invalid_views_say_why),
-        cmocka_unit_test(refusals_have_reasons),
-        cmocka_unit_test(refusals_are_told_where_they_happen),
-        cmocka_unit_test(channels_from_the_end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

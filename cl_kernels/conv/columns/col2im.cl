@@ -1,20 +1,19 @@
 /*
- * Folds columns into images: each element of x sums the elements of col whose taps meet it, in the
- * order of the taps. Any strides on both sides.
+ * Folds columns into images (col2im): each element of x is the sum of the elements of col whose
+ * taps read it, in the order of the taps. Any strides on both sides.
  *
- *   x = act(alpha * sum + beta * res + bias)
+ *     x = act(alpha * sum + beta * res + bias)
  *
- * col2im_elements: a work-item does one element; neighbours lie along the channels where args.run
- * is not 0, otherwise along w. Global size: {pixels * channels, 1, images}.
+ * col2im_elements: a work-item computes one element. Neighbouring work-items lie along the channels
+ *   if args.run is not 0, otherwise along w. Global size: {pixels * channels, 1, images}.
+ * col2im_rows: a work-item computes args.run rows of one plane of x. Its vectors lie along w and
+ *   contain elements with the same taps, which are args.window.stride[2] apart. Global size:
+ *   {ceil(h / run), d * c, images}.
+ * col2im_channels: a work-item computes the channels of args.run pixels of one row, in vectors
+ *   along c. Global size: {ceil(w / run), d * h, images}.
  *
- * col2im_rows: a work-item does rows of x, in vectors along w of elements that the same taps meet,
- * which are args.window.stride[2] apart, for args.run rows of one plane. Global size: {ceil(h /
- * run), d * c, images}.
+ * TENON_COL_ACC: 1 if col holds acc_t; otherwise it holds data_t.
  *
- * col2im_channels: a work-item does the channels of args.run pixels of one row, in vectors along c.
- * Global size: {ceil(w / run), d * h, images}.
- *
- * TENON_COL_ACC: 1 where col holds acc_t; otherwise it holds data_t.
  * TENON_VW, TENON_DTYPE, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #ifndef TENON_VW
@@ -52,7 +51,7 @@ typedef data_t col_t;
 #define load_col_lanes load_lanes
 #endif
 
-/* Integers as wide as acc_t, which vector conditions are made of. */
+/* Integers as wide as acc_t, for vector conditions. */
 #if TENON_DTYPE == TENON_DTYPE_F64
 typedef long lane_t;
 typedef TENON_CAT(long, TENON_VW) lane_v;
@@ -61,7 +60,7 @@ typedef int lane_t;
 typedef TENON_CAT(int, TENON_VW) lane_v;
 #endif
 
-/* Where an element lies. */
+/* Position of an element. */
 typedef struct pixel {
     long n, c, at[3];
 } pixel;
@@ -96,7 +95,8 @@ TENON_INLINE void finish(__global const data_t *res, __global const data_t *bias
     store_data(x, args->x_offset + place(args->x_stride, to), activate(result, &activation));
 }
 
-/* The same for `lanes` elements along dimension d of x (1: its channels), `stride` apart. */
+/* Applies the epilogue to `lanes` elements along dimension d of x (1: its channels), `stride`
+ * apart. */
 TENON_INLINE void finish_v(__global const data_t *res, __global const data_t *bias,
                            __global data_t *x, const col2im_args *args, const pixel *to, int d,
                            long stride, int lanes, acc_v sum)
@@ -117,7 +117,8 @@ TENON_INLINE void finish_v(__global const data_t *res, __global const data_t *bi
                 activate_v(result, &activation));
 }
 
-/* Where tap t of output o lies in col, beside its image's and channel's first element. */
+/* Returns the offset in col of tap (t, r, s) of output (o, p, q), relative to the first element
+ * of the image and channel. */
 TENON_INLINE long column(const col2im_args *args, long t, long r, long s, long o, long p, long q)
 {
     const tenon_i64 *stride = args->col_stride;
@@ -153,8 +154,8 @@ TENON_KERNEL void col2im_elements(__global const col_t *col, __global const data
     finish(res, bias, x, &args, &to, sum);
 }
 
-/* Outputs q .. q + TENON_VW of a row of col that begins at `row`, 0 for those that do not exist.
- * A vector that leaves the row may be read as long as it stays within col. */
+/* Loads outputs q .. q + TENON_VW of a row of col that begins at `row`; those that do not exist
+ * are 0. A vector may be read past the row if it stays within col. */
 TENON_INLINE acc_v load_outputs(__global const col_t *col, const col2im_args *args, long row,
                                 long q)
 {
@@ -181,8 +182,8 @@ TENON_INLINE acc_v load_outputs(__global const col_t *col, const col2im_args *ar
     return TENON_VLOAD(0, x);
 }
 
-/* The sums of a vector of elements whose first taps `lines` has, the first of them element `from`
- * of those along w; `begin` is the image's and channel's first element of col. */
+/* Returns the sums of a vector of elements whose first taps are `lines`; its first element has
+ * index `from` along w. `begin` is the first element of the image and channel in col. */
 TENON_INLINE acc_v sum_row(__global const col_t *col, const col2im_args *args, long begin,
                            const tap_line *lines, long from)
 {

@@ -1,19 +1,18 @@
 /*
- * Unfolds images into columns, any strides on both sides.
+ * Unfolds images into columns (im2col); any strides on both sides.
  *
  * im2col_rows: a work-item writes args.run elements along q of args.lines lines (o, p), for one
- * channel, tap and image; the one to use where q is contiguous. Global size:
- * {ceil(q / run) * ceil(o * p / lines), c * t * r * s, images}.
- *
+ *   channel, tap and image. For columns that are contiguous along q. Global size: {ceil(q / run) *
+ *   ceil(o * p / lines), c * t * r * s, images}.
  * im2col_channels: a work-item writes args.run elements along c of args.lines pixels (o, p, q), for
- * one tap and image; the one to use where c is contiguous. Global size:
- * {ceil(c / run) * t * r * s, ceil(o * p * q / lines), images}.
+ *   one tap and image. For columns that are contiguous along c. Global size: {ceil(c / run) * t * r
+ *   * s, ceil(o * p * q / lines), images}.
  *
  * TENON_DTYPE: see common/types.clh.
  */
 #include "conv/window.clh"
 
-/* Elements [q0, q1) of a line; element w of the image's row, x, is under q = 0. */
+/* Writes elements [q0, q1) of a line. x is the image's row, and its element w is under q = 0. */
 TENON_INLINE void unfold_line(__global const data_t *x, __global data_t *col, int in_image,
                               const im2col_args *args, long w, long q0, long q1)
 {
@@ -26,7 +25,7 @@ TENON_INLINE void unfold_line(__global const data_t *x, __global data_t *col, in
         return;
     }
     if (v->stride[2] == 1 && x_stride == 1 && col_stride == 1) {
-        /* The common case, with no multiplication and no test in its middle. */
+        /* The common case, without multiplications or tests in the inner loop. */
         long low = clamp(-w, q0, q1), high = clamp(v->size[2] - w, low, q1);
         for (long q = q0; q < low; q++) {
             store_data(col, q, 0);
@@ -75,7 +74,7 @@ TENON_KERNEL void im2col_rows(__global const data_t *x, __global data_t *col,
     }
 }
 
-/* Channels [c0, c1) of a pixel. */
+/* Writes channels [c0, c1) of a pixel. */
 TENON_INLINE void unfold_pixel(__global const data_t *x, __global data_t *col, int in_image,
                                const im2col_args *args, long c0, long c1)
 {

@@ -1,13 +1,13 @@
 /*
- * A convolution run backwards, with one work-item for each element of x: any strides, any device,
- * no workspace.
+ * Gradient of a convolution's image (backward data), with one work-item per element of x: any
+ * strides, any device, no workspace.
  *
- *   x[n, c, at] = act(alpha * (sum of y[n, k, o] * w[k, c, t]) + beta * c + bias)
+ *     x[n, c, at] = act(alpha * (sum of y[n, k, o] * w[k, c, t]) + beta * c + bias)
  *
- * over the filters of c's group and the taps that meet `at`; only outputs that exist are summed.
+ * over the filters of c's group and the taps that read `at`; only outputs that exist are summed.
  *
- * Global size: {pixels of x, channels, images}, the first rounded up as the local size requires.
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * Global size: {pixels of x, channels, images}, the first rounded up to a multiple of the local
+ * size. TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "common/activation.clh"
 #include "conv/reverse.clh"

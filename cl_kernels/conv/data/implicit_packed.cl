@@ -1,22 +1,24 @@
 /*
- * A convolution run backwards, for CPUs: columns, as the product of the transposed filters and y,
- * are folded into the image while they are in registers' reach, and so need no workspace.
+ * Gradient of a convolution's image (backward data) for CPUs. The columns, which are the product of
+ * the transposed filters and y, are folded into the image directly from a register tile, and need
+ * no workspace.
  *
- *   x[n, c, at] = act(alpha * (sum of y[n, k, o] * w[k, c, t]) + beta * c + bias)
+ *     x[n, c, at] = act(alpha * (sum of y[n, k, o] * w[k, c, t]) + beta * c + bias)
  *
- * A work-group has some channels of a group, a band of lines of x along h in one plane, and some
- * images. A row of its product is a tap of a channel, a column a pixel of y. Sums of x wait in
- * local memory, in acc_t: for each phase of the stride they are a plane of their own, in which the
- * pixels under a tap are neighbours. Only outputs that exist are summed.
+ * A work-group computes some channels of a group, a band of lines of x along h in one plane, and
+ * some images. A row of its product is a tap of a channel, a column a pixel of y. Sums of x are
+ * accumulated in local memory, in acc_t, with a separate plane for each phase of the stride, in
+ * which the pixels under a tap are contiguous. Only outputs that exist are summed.
  *
- * Global size: {blocks of channels * groups, bands * planes of x, blocks of images}, local size
- * {1, 1, 1}.
+ * Global size: {blocks of channels * groups, bands * planes of x, blocks of images}, local size {1,
+ * 1, 1}.
  *
- * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD   see common/types.clh,
- * common/activation.clh TENON_MR, TENON_NV   rows, and vectors of columns, of the register tile
- * TENON_KC             the longest block of the sum over filters
- * TENON_ROWS           the most rows that are packed at once
- * TENON_SUMS           elements of local memory for the sums
+ * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and
+ *   common/activation.clh.
+ * TENON_MR, TENON_NV: rows, and vectors of columns, of the register tile.
+ * TENON_KC: the maximum length of a block of the sum over filters.
+ * TENON_ROWS: the maximum number of rows that are packed at once.
+ * TENON_SUMS: elements of local memory for the sums.
  */
 #ifndef TENON_VW
 #define TENON_VW 16
@@ -49,14 +51,15 @@
 #endif
 #define W_TILE (W_PITCH * TENON_KC)
 
-/* Pixels of a panel that are neighbours in a line of y, and where the first tap puts them. */
+/* Segments of a panel, whose pixels are contiguous in a line of y, and their positions in the
+ * sums for the first tap. */
 typedef struct segment_table {
     int count;
     int column[TENON_NR], length[TENON_NR], sums[TENON_NR];
-    long y[TENON_NR]; /* of each pixel; the last one's beyond them */
+    long y[TENON_NR]; /* of each pixel; unused pixels repeat the last one */
 } segment_table;
 
-/* How much further in a channel's sums a tap lies than the first. */
+/* Returns the distance in a channel's sums of a tap from the first one. */
 TENON_INLINE int tap_offset(const conv_data_packed_args *args, const data_block *b, int r, int s)
 {
     const conv_window *v = &args->conv.window;
@@ -65,7 +68,7 @@ TENON_INLINE int tap_offset(const conv_data_packed_args *args, const data_block 
            (int)(s * v->dilation[2] / v->stride[2]);
 }
 
-/* Where the sums of rows [row, row + rows) begin, each a tap of a channel. */
+/* Computes the start of the sums of rows [row, row + rows), each of which is a tap of a channel. */
 TENON_INLINE void find_rows(__local int *table, const conv_data_packed_args *args,
                             const data_block *b, int row, int rows)
 {
@@ -77,7 +80,8 @@ TENON_INLINE void find_rows(__local int *table, const conv_data_packed_args *arg
     }
 }
 
-/* Pixels [first, first + count) of the work-group's lines and images; `o` is y's plane. */
+/* Computes the segments of pixels [first, first + count) of the work-group's lines and images;
+ * `o` is the plane of y. */
 TENON_INLINE void find_segments(__local segment_table *table, const conv_data_packed_args *args,
                                 const data_block *b, long o, int first, int count)
 {
@@ -108,8 +112,8 @@ TENON_INLINE void find_segments(__local segment_table *table, const conv_data_pa
     table->count = segment + 1;
 }
 
-/* kc filters of y from element `first` on, under a vector of pixels of which so many are there;
- * transposed where the filters are what is contiguous. Lanes beyond the pixels are never stored. */
+/* Packs kc filters of y, from element `first` on, for a vector of pixels, `lanes` of which
+ * exist. Transposes them if the filters are contiguous. Lanes past the pixels are never stored. */
 TENON_INLINE void pack_vector(__local acc_v *to, __global const data_t *y,
                               const conv_data_packed_args *args, __local const long *at, int lanes,
                               long first, int kc)
@@ -150,7 +154,7 @@ TENON_INLINE void copy_rows(__local acc_t *to, __global const data_t *w)
 }
 #endif
 
-/* Rows [row, row + rows) of the transposed filters, k by k: as tiles of [k][W_PITCH]. */
+/* Packs rows [row, row + rows) of the transposed filters, k by k, as tiles of [k][W_PITCH]. */
 TENON_INLINE void pack_filters(__local acc_t *to, __global const data_t *w,
                                const conv_data_packed_args *args, const data_block *b, long t,
                                int row, int rows, long k0, int kc)
@@ -162,7 +166,7 @@ TENON_INLINE void pack_filters(__local acc_t *to, __global const data_t *w,
     int i = 0;
 #if TENON_STORES_ACC
     if (args->rows_join) {
-        /* Lanes past the tile's rows nobody reads, but they must be there to be loaded. */
+        /* Lanes past the rows of a tile are not used, but must be readable. */
         const long end = from + (kc - 1) * a->w_stride[0] + row;
         for (; i + TENON_MR <= rows && end + i + W_PITCH <= args->w_span; i += TENON_MR) {
         }
@@ -225,8 +229,8 @@ TENON_INLINE void multiply_tile(__local const acc_t *w, __local const acc_v *y, 
     }
 }
 
-/* Adds a row of a tile, a tap, to the sums under its pixels. What a vector has beyond its segment
- * is left as it was; whole vectors go the same way, since PoCL makes pieces of a plain sum here. */
+/* Adds a row of a tile, which is a tap, to the sums of its pixels. Lanes past the segment store
+ * the old value. Full vectors use the same code, since PoCL splits a plain vector sum here. */
 TENON_INLINE void fold_row(__local acc_t *sums, const acc_t *row,
                            __local const segment_table *table, acc_v numbers)
 {
@@ -242,12 +246,12 @@ TENON_INLINE void fold_row(__local acc_t *sums, const acc_t *row,
     }
 }
 
-/* The rows that are packed times a panel. */
+/* Multiplies the packed rows by a panel. */
 TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
                                  __local const acc_v *y, __local const segment_table *table,
                                  __local const int *row_sums, int rows, int kc)
 {
-    acc_v tile[TENON_MR * TENON_NV + 1]; /* the last vector may reach beyond */
+    acc_v tile[TENON_MR * TENON_NV + 1]; /* the last vector may reach past the tile */
     tile[TENON_MR * TENON_NV] = splat(0);
     acc_v numbers;
     for (int l = 0; l < TENON_VW; l++) {
@@ -261,7 +265,7 @@ TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
     }
 }
 
-/* Adds all that tap t along the first dimension gives; o is the plane of y that it meets. */
+/* Adds the contribution of tap t along the first dimension; o is the plane of y that it reads. */
 TENON_INLINE void add_plane(__local acc_t *sums, __local acc_t *packed_w, __local acc_v *packed_y,
                             __local segment_table *table, __local int *row_sums,
                             __global const data_t *w, __global const data_t *y,
@@ -296,7 +300,7 @@ conv_data_packed(__global data_t *x, __global const data_t *w, __global const da
                  __global const data_t *bias, __global const data_t *y,
                  const conv_data_packed_args args)
 {
-    __local acc_v sums[TENON_SUMS / TENON_VW + 2]; /* the last vector may reach beyond */
+    __local acc_v sums[TENON_SUMS / TENON_VW + 2]; /* the last vector may reach past the sums */
     __local acc_t packed_w[(TENON_ROWS + TENON_MR - 1) / TENON_MR * W_TILE];
     __local acc_v packed_y[TENON_KC * TENON_NV];
     __local segment_table table;

@@ -1,30 +1,31 @@
 /*
- * The gradient of a depthwise convolution's filters, dw[k] = sum of dy[n, k] times what each tap
- * meets in x[n, k / share], cut into args.parts parts. Sums are added in an order that follows from
- * the sizes, the macros and the parts alone.
+ * Gradient of a depthwise convolution's filters: dw[k] is the sum of dy[n, k] times the elements of
+ * x[n, k / share] under each tap, split into args.parts parts. The order of additions depends only
+ * on the sizes, the macros and the number of parts.
  *
- * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is brought into local memory as
- *   in conv/depthwise_tile.clh. A work-item does one filter of one part.
- *   Global size: {filters, parts}; units are tiles.
- * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous, with
- *   share 1. A work-item does TENON_VW filters of one part.
- *   Global size: {ceil(filters / TENON_VW), parts}; units are rows of dy.
- * conv_depthwise_filter_items: for GPUs: a work-group of TENON_ITEMS does args.lanes filters of one
- *   part. Global size: {ceil(filters / lanes) * TENON_ITEMS, parts}, local size: {TENON_ITEMS, 1};
- *   units are columns of TENON_ROWS elements of dy, or elements without TENON_STEP.
- * conv_depthwise_filter_finish: adds up the parts of an element. Global size: {elements of dw}.
+ * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is loaded to local memory as in
+ *   conv/depthwise_tile.clh. A work-item computes one filter of one part. Global size: {filters,
+ *   parts}; units are tiles.
+ * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous; share is
+ *   1. A work-item computes TENON_VW filters of one part. Global size: {ceil(filters / TENON_VW),
+ *   parts}; units are rows of dy.
+ * conv_depthwise_filter_items: for GPUs. A work-group of TENON_ITEMS computes args.lanes filters of
+ *   one part. Global size: {ceil(filters / lanes) * TENON_ITEMS, parts}, local size: {TENON_ITEMS,
+ *   1}; units are columns of TENON_ROWS elements of dy, or single elements without TENON_STEP.
+ * conv_depthwise_filter_finish: adds the parts of an element. Global size: {elements of dw}.
  *
- * Where there is one part, the first three write dw and there is no second launch.
+ * With a single part, the first three kernels write dw and there is no second launch.
  *
- * TENON_TAPS:     3 or 5: the window is a square of that size; 0: any, of TENON_MOST_TAPS at most
- *                 for the kernels with vectors.
- * TENON_CHANNELS: 1 builds the kernel along channels instead of that along rows.
- * TENON_ROWS:     rows of dy that are taken at once.
- * TENON_STEP:     1 or 2, with TENON_TAPS and without vectors: the window's stride, without
- *                 dilation; 0: any window.
- * TENON_ITEMS:    work-items of a work-group without vectors, a power of two.
- * TENON_TILE:     elements of a tile in local memory.
- * TENON_VW:       lanes of a vector; 1 builds the kernel without vectors.
+ * TENON_TAPS: 3 or 5: the window is a square of that size. 0: any window; for the kernels with
+ *   vectors with at most TENON_MOST_TAPS taps.
+ * TENON_CHANNELS: 1 builds the kernel along channels instead of the one along rows.
+ * TENON_ROWS: rows of dy that are processed at once.
+ * TENON_STEP: 1 or 2, with TENON_TAPS and without vectors: the stride of a window without dilation.
+ *   0: any window.
+ * TENON_ITEMS: work-items per work-group without vectors, a power of two.
+ * TENON_TILE: elements of a tile in local memory.
+ * TENON_VW: lanes of a vector; 1 builds the kernel without vectors.
+ *
  * TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
  */
 #ifndef TENON_TAPS
@@ -83,7 +84,7 @@ TENON_INLINE void write_element(__global data_t *dw, const depthwise_filter_args
     store_data(dw, 0, sum);
 }
 
-/* The sum of a part. */
+/* Stores the sum of a part. */
 TENON_INLINE void write_sum(__global acc_t *sums, __global data_t *dw,
                             const depthwise_filter_args *args, long part, long k, long tap,
                             acc_t sum)
@@ -110,7 +111,8 @@ TENON_KERNEL void conv_depthwise_filter_finish(__global const acc_t *sums, __glo
 #include "conv/filter/depthwise_items.clh"
 #else
 
-/* Sums of a tap in the lanes of a vector; private where the window's size is a constant. */
+/* Sums of each tap, in the lanes of a vector; in private memory if the window's size is a
+ * constant. */
 #if TENON_TAPS
 #define DECLARE_SUMS(name) acc_v name[TENON_TAPS * TENON_TAPS]
 #define TAP_SUMS           acc_v *
@@ -127,13 +129,13 @@ TENON_INLINE void clear_sums(TAP_SUMS sum, const depthwise_filter_args *args)
     }
 }
 
-/* A row or a tile of dy: where it is. */
+/* Position of a row or a tile of dy. */
 typedef struct span {
     long n, at[3];
 } span;
 
 #if TENON_CHANNELS
-/* TENON_VW channels of one row of dy; x and y begin with them, and with the image. */
+/* Adds TENON_VW channels of one row of dy; x and y point to these channels of the image. */
 TENON_INLINE void add_channels(__global const data_t *x, __global const data_t *y,
                                const depthwise_filter_args *args, const span *at, int lanes,
                                TAP_SUMS sum)

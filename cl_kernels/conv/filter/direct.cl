@@ -1,13 +1,13 @@
 /*
- * The gradient of a convolution's filters, with one work-item for each element of dw: any strides,
- * any device, no workspace.
+ * Gradient of a convolution's filters, with one work-item per element of dw: any strides, any
+ * device, no workspace.
  *
- * Vectors lie along the outputs' last dimension; each lane is summed on its own over all rows, and
- * the lanes are added at the end, so that the order follows from TENON_VW and the sizes alone.
+ * Vectors lie along the last dimension of the outputs. Each lane is summed separately over all
+ * rows, and the lanes are added at the end: the order of additions depends only on TENON_VW and the
+ * sizes.
  *
- * Global size: {channels of a group * taps, filters}, the first rounded up as the local size
- * requires.
- * TENON_VW, TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
+ * Global size: {channels of a group * taps, filters}, the first rounded up to a multiple of the
+ * local size. TENON_VW, TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
@@ -16,7 +16,7 @@
 #include "conv/gradient_args.h"
 #include "conv/window.clh"
 
-/* dy times the zeros of the padding, which an infinity turns into NaN. */
+/* Adds dy times the zeros of the padding: NaN for an infinity. */
 TENON_INLINE acc_t sum_padding(__global const data_t *y, long stride, long first, long last,
                                acc_t sum)
 {
@@ -26,7 +26,8 @@ TENON_INLINE acc_t sum_padding(__global const data_t *y, long stride, long first
     return sum;
 }
 
-/* The outputs along the last dimension whose tap s lies in the image: low and high. */
+/* Computes the range [low, high) of outputs along the last dimension whose tap s is in the
+ * image. */
 TENON_INLINE void inner_outputs(const conv_window *v, long s, long *low, long *high)
 {
     long begin = under_tap(v, 2, 0, s), room = v->size[2] - begin;
@@ -55,7 +56,7 @@ TENON_INLINE void add_row(__global const data_t *x, __global const data_t *y,
     }
 }
 
-/* All outputs of image n; x and y are those of the channel and the filter. */
+/* Adds all outputs of an image; x and y point to the channel and the filter. */
 TENON_INLINE void add_image(__global const data_t *x, __global const data_t *y,
                             const conv_filter_args *args, const long *tap, filter_sum *sum)
 {

@@ -1,22 +1,25 @@
 /*
- * The gradient of a convolution's filters for CPUs: dy times the image's columns, which are never
- * made. A work-group has some channels and some filters of a group, and a slice of the outputs,
- * which it goes through in bands. Of each band it packs its channels of the image, padded, with the
- * channels of a position as neighbours: so a vector of columns lies at one offset from where the
- * filter is laid, whichever its tap, and is loaded where it is multiplied.
+ * Gradient of a convolution's filters for CPUs: dy times the image's columns, which are not
+ * materialized.
  *
- * A "run" is the taps whose channels are neighbours in a packed row: those along w, if there is no
- * dilation, otherwise one. Each run is cut into vectors, the last of which may pick up what comes
- * next in lanes that are never stored. Sums of a work-group stay in local memory until its last
- * band, in acc_t, and are then written to dw, or where the slices' sums are added up.
+ * A work-group handles some channels and some filters of a group, and a slice of the outputs, which
+ * it processes in bands. For each band it packs its channels of the image, padded, with the
+ * channels of a position contiguous. A vector of columns then has a constant offset from the
+ * filter's position, whichever its tap, and is loaded where it is multiplied.
+ *
+ * A run is a sequence of taps whose channels are contiguous in a packed row: all taps along w if
+ * there is no dilation, otherwise one. Each run is divided into vectors. The last vector may read
+ * past the run, in lanes that are never stored. The sums of a work-group stay in local memory, in
+ * acc_t, until its last band. They are then written to dw, or to the workspace in which the slices
+ * are added.
  *
  * Global size: {blocks of channels * groups, blocks of filters, slices}, local size {1, 1, 1}.
  *
- * TENON_VW, TENON_DTYPE, TENON_HW_FMA   see common/types.clh
- * TENON_MR, TENON_NV   filters, and vectors of columns, of the register tile
- * TENON_Y_IN_PLACE     1: dy is broadcast from where it lies; 0: it is converted first
- * TENON_BLOCK          elements of local memory for the packed image, and for the sums
- * TENON_PIXELS         the most pixels of a band
+ * TENON_VW, TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
+ * TENON_MR, TENON_NV: filters, and vectors of columns, of the register tile.
+ * TENON_Y_IN_PLACE: 1: dy is broadcast directly from memory; 0: it is converted first.
+ * TENON_BLOCK: elements of local memory for the packed image, and for the sums.
+ * TENON_PIXELS: the maximum number of pixels of a band.
  */
 #ifndef TENON_VW
 #define TENON_VW 16
@@ -48,7 +51,7 @@ typedef __local const acc_t *tile_y;
 #define PACKED_Y_SIZE             (TENON_PIXELS * TENON_MR)
 #endif
 
-/* Where each pixel of a band lies, in the packed image and in what dy is read from. */
+/* Offsets of each pixel of a band, in the packed image and in dy or its converted copy. */
 typedef struct pixel_table {
     long y[TENON_PIXELS];
     int x[TENON_PIXELS];
@@ -75,7 +78,7 @@ TENON_INLINE int find_pixels(__local pixel_table *table, const conv_filter_packe
 }
 
 #if !TENON_Y_IN_PLACE
-/* `rows` filters of dy in a band, pixel by pixel. */
+/* Packs `rows` filters of dy in a band, pixel by pixel. */
 TENON_INLINE void pack_y(__local acc_t *to, __global const data_t *y,
                          const conv_filter_packed_args *args, const band *of, int rows)
 {
@@ -111,9 +114,9 @@ TENON_INLINE void sum_pixel(const int rows, acc_v sum[TENON_MR][TENON_NV], tile_
     }
 }
 
-/* to[i * pitch + v] (+)= the band's sum for filter i and vector v. `rows` is a constant wherever
- * this is inlined. A single loop, whose pixels are looked up: with one for each dimension the
- * compiler keeps the sums in memory. */
+/* to[i * pitch + v] (+)= the band's sum for filter i and vector v. `rows` is a constant in every
+ * inlined copy. A single loop with a table of pixels: with one loop per dimension the compiler
+ * keeps the sums in memory. */
 TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row, __local const acc_t *x,
                            __local const pixel_table *table, int pixels, const long *at,
                            __local acc_v *to, int pitch, int adds)
@@ -140,8 +143,8 @@ TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row, __l
     }
 }
 
-/* All filters and columns of a band that has been packed: whole tiles of filters, then pairs, of
- * which the last may be the same filter twice. */
+/* Multiplies all filters and columns of a packed band: full tiles of filters, then pairs; the
+ * last pair may consist of the same filter twice. */
 TENON_INLINE void multiply_band(__global const data_t *y, __local acc_t *packed_y,
                                 __local const acc_t *x, const conv_filter_packed_args *args,
                                 const filter_block *b, const band *of,
@@ -181,7 +184,7 @@ TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_filter_packed(__global const data_t *x, __global const data_t *y, __global data_t *dw,
                    __global acc_t *slices, const conv_filter_packed_args args)
 {
-    __local acc_v packed_x[TENON_BLOCK / TENON_VW + 1]; /* the last vector may reach beyond */
+    __local acc_v packed_x[TENON_BLOCK / TENON_VW + 1]; /* room for the last vector */
     __local acc_v sums[TENON_BLOCK / TENON_VW + 1];
     __local acc_t packed_y[PACKED_Y_SIZE];
     __local pixel_table table;

@@ -1,23 +1,23 @@
 /*
- * Direct convolution for CPUs: vectors lie along the filters, and elements of the image are
- * broadcast. Any strides and geometry.
+ * Direct convolution for CPUs: vectors lie along the filters, and image elements are broadcast. Any
+ * strides and geometry.
  *
- * A work-group does a box of pixels for some filters of a group, a few channels at a time. It
- * copies what the box sees of the image into local memory, zeros for the padding, and then, panel
- * by panel of 2 * VW filters, lays the panel's taps as [tap][filter] and multiplies. A register
- * tile is TENON_RUNS runs of TENON_RUN pixels by one panel; the pixels of a run are neighbours in
- * the copy, whatever the stride (see conv/forward/cpu_direct_args.h), so that one table of offsets
- * serves every geometry. Sums wait in local memory as [panel][run][pixel][filter], and are
- * transposed where y is not contiguous along its channels. An element is one chain of multiply-adds
- * in the order of the taps.
+ * A work-group computes a box of pixels for some filters of a group, a few channels at a time. It
+ * copies the image part under the box to local memory, with zeros for the padding. Then, for each
+ * panel of 2 * VW filters, it packs the panel's taps as [tap][filter] and multiplies. A register
+ * tile is TENON_RUNS runs of TENON_RUN pixels by one panel. The pixels of a run are contiguous in
+ * the copy, whatever the stride (see conv/forward/cpu_direct_args.h), so one table of offsets
+ * serves every geometry. Sums are kept in local memory as [panel][run][pixel][filter], and are
+ * transposed if y is not contiguous along its channels. An element is one chain of multiply-adds in
+ * the order of the taps.
  *
  * Global size: {boxes, ceil(filters of a group / args.filters), groups}, local size {1, 1, 1}. The
- * box of a work-group may reach past y, its last filters past the group's.
+ * box of a work-group may extend past y, and its last filters past the group's.
  *
- *   TENON_RUN      pixels of a run
- *   TENON_RUNS     runs of a tile; 2 * RUN * RUNS sums and 3 vectors must fit the registers
- *   TENON_SCRATCH  vectors of local memory
- *   TENON_TAP_ROOM taps that are done at a time, at most
+ * TENON_RUN: pixels per run.
+ * TENON_RUNS: runs per tile; 2 * RUN * RUNS sums and 3 vectors must fit into the registers.
+ * TENON_SCRATCH: vectors of local memory.
+ * TENON_TAP_ROOM: the maximum number of taps at a time.
  *
  * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and
  * common/activation.clh.
@@ -44,7 +44,7 @@
 
 #include "conv/forward/cpu_direct_store.clh"
 
-/* VW filters, of which `filters` are there, by so many taps: to[tap * PANEL_VECTORS]. */
+/* Packs VW filters, `filters` of which exist, by `taps` taps: to[tap * PANEL_VECTORS]. */
 TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long w_filter,
                               __local const long *tap_w, int taps, long filters, int taps_join)
 {
@@ -57,7 +57,7 @@ TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long 
     int t = 0;
     for (int next; taps_join && t < taps && taps >= TENON_VW; t = next) {
         acc_v x[TENON_VW];
-        const int first = min(t, taps - TENON_VW); /* the last square begins earlier */
+        const int first = min(t, taps - TENON_VW); /* the last square overlaps its predecessor */
         const long at = tap_w[first];
         next = first + TENON_VW;
         if (tap_w[next - 1] - at != TENON_VW - 1) {
@@ -88,7 +88,7 @@ TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long 
 }
 
 /* sums[run][pixel][filter] (+)= the copy times a panel's taps, for `runs` runs. `runs` is a
- * constant wherever this is inlined, so that the loops unroll and the sums live in registers. */
+ * constant in every inlined copy, so the loops are unrolled and the sums stay in registers. */
 TENON_INLINE void multiply_runs(const int runs, __local acc_v *sums, __local const acc_t *copy,
                                 __local const int *run_x, __local const int *tap_x,
                                 __local const acc_v *filters, int taps, int is_first)

@@ -1,15 +1,15 @@
 /*
- * Convolution with one work-item for each element of y: any strides, any device, no workspace.
+ * Convolution with one work-item per element of y: any strides, any device, no workspace.
  *
- * Global size: {o * p * q, filters, images}, the first rounded up as the local size requires.
+ * Global size: {o * p * q, filters, images}, the first rounded up to a multiple of the local size.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
  */
 #include "common/activation.clh"
 #include "conv/window.clh"
 
-/* The taps of one output along a row of the filter; `x` and `w` are the rows' first elements. Those
- * in the padding are multiplied like the others, as the zeros that they are: an infinite filter
- * element gives NaN there whichever solver runs. */
+/* Adds the taps of one output along a row of the filter; `x` and `w` point to the first elements
+ * of the rows. Taps in the padding are multiplied as zeros: an infinite filter element gives NaN
+ * there in every solver. */
 TENON_INLINE acc_t add_row(__global const data_t *x, __global const data_t *w, int in_image,
                            const conv_args *args, long q, acc_t sum)
 {
@@ -25,7 +25,7 @@ TENON_INLINE acc_t add_row(__global const data_t *x, __global const data_t *w, i
     return sum;
 }
 
-/* The same over one channel; out is {o, p, q}. */
+/* Adds the taps of one channel; out is {o, p, q}. */
 TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *w,
                                const conv_args *args, const long *out, acc_t sum)
 {
@@ -42,7 +42,7 @@ TENON_INLINE acc_t add_channel(__global const data_t *x, __global const data_t *
     return sum;
 }
 
-/* Where y[n, k, o, p, q], or the residual's, lies. */
+/* Returns the offset of y[n, k, o, p, q], or of the residual's element. */
 TENON_INLINE long place(const tenon_i64 *stride, long n, long k, const long *out)
 {
     return n * stride[0] + k * stride[1] + out[0] * stride[2] + out[1] * stride[3] +

@@ -1,2 +1,2 @@
-/* Convolution on matrix units, forward: see conv/implicit_matrix.clh. */
+/* Forward convolution on matrix units: see conv/implicit_matrix.clh. */
 #include "conv/implicit_matrix.clh"

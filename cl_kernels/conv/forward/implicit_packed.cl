@@ -1,10 +1,11 @@
-/* Convolution for CPUs as the product of gemm/cpu_packed.cl, whose blocks of b are packed straight
- * from the image: columns without a workspace. For each image and group, d is filters by pixels, a
- * is filters by taps.
+/*
+ * Convolution for CPUs as the product of gemm/cpu_packed.cl with blocks of b packed directly from
+ * the image (implicit GEMM: columns without a workspace). For each image and group, d is filters by
+ * pixels, and a is filters by taps.
  *
  * Global size: {ceil(pixels / (NTP * NR)), ceil(filters / tile_rows), images * groups}, local size
- * {1, 1, 1}. Macros: those of gemm/cpu_packed.cl. Positions of taps in the padded image fit 30
- * bits.
+ * {1, 1, 1}. Macros: those of gemm/cpu_packed.cl. Positions of taps in the padded image must fit
+ * into 30 bits.
  */
 #include "gemm/cpu_defaults.clh"
 

@@ -1,2 +1,2 @@
-/* Convolution for GPUs, forward: see conv/implicit_tiled.clh. */
+/* Forward convolution for GPUs: see conv/implicit_tiled.clh. */
 #include "conv/implicit_tiled.clh"

@@ -1,7 +1,5 @@
-/*
- * Gathers filters of any strides into a dense k × (c, t, r, s) matrix. One work-item an element;
- * the global size may be larger. TENON_DTYPE: see common/types.clh.
- */
+/* Copies filters with any strides to a dense k × (c, t, r, s) matrix. One work-item per element;
+ * the global size may be larger. TENON_DTYPE: see common/types.clh. */
 #include "conv/window.clh"
 
 TENON_KERNEL void pack_filter(__global const data_t *w, __global data_t *packed,

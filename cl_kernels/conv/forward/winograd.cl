@@ -1,22 +1,24 @@
 /*
  * Winograd convolution for CPUs: 3 x 3 filters, stride and dilation 1 (conv/forward/winograd.clh).
  *
- * A work-group takes sets of tiles. It transforms what the tiles of a set read of the image, for
- * all channels, then multiplies each point's matrix, tiles by channels, with that point's channels
- * by filters, panel by panel, and transforms the products of a panel back. The transformed image
- * and the products lie in a slice of the workspace that the work-group uses for every set, so that
- * they stay in its cache. The filters are transformed before, by a launch of the same kernel that
- * does nothing else, so that one kernel is compiled; or on the way, some channels at a time, where
- * no other work-group needs the same ones.
+ * A work-group processes sets of tiles. It transforms the image part under the tiles of a set, for
+ * all channels. Then, panel by panel, it multiplies each point's matrix, tiles by channels, by that
+ * point's channels by filters, and transforms the products of the panel back. The transformed image
+ * and the products are in a slice of the workspace that the work-group reuses for every set, to
+ * keep them in its cache. The filters are transformed before, by a separate launch of the same
+ * kernel (one kernel to compile). If no other work-group needs the same filters, they are
+ * transformed on the fly instead, some channels at a time.
  *
  * Vectors lie along channels, and along filters. Images that are contiguous along w are transposed
- * on their way, square by square: there and back through `patch`, what a run of tiles of one row
- * reads or writes, with a vector for each pixel.
+ * square by square, on load and on store, through `patch`: the pixels that a run of tiles of one
+ * row reads or writes, with a vector per pixel.
  *
- * Global size: {slices, parts of the panels, groups}, or for filters alone {panels, blocks of
+ * Global size: {slices, parts of the panels, groups}, or for filters only {panels, blocks of
  * channels, groups}; local size {1, 1, 1}.
- *   TENON_MR   tiles that are multiplied at once: MR * NV accumulators
- * and those of conv/forward/winograd.clh, common/types.clh and common/activation.clh.
+ *
+ * TENON_MR: tiles that are multiplied at once: MR * NV accumulators.
+ *
+ * Other macros: see conv/forward/winograd.clh, common/types.clh and common/activation.clh.
  */
 #ifndef TENON_MR
 #define TENON_MR 6
@@ -26,9 +28,9 @@
 #include "common/activation.clh"
 #include "conv/forward/winograd_tiles.clh"
 
-#define PAIR 2 /* rows of the tiles that are left */
+#define PAIR 2 /* rows of the remaining tiles */
 
-/* One channel's contribution to `rows` tiles by a panel of filters. */
+/* Adds the products of one channel of `rows` tiles and a panel of filters. */
 TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
                                 __global const acc_t *v, long v_row, __global const acc_t *u)
 {
@@ -47,8 +49,8 @@ TENON_INLINE void multiply_step(const int rows, acc_v sum[TENON_MR][TENON_NV],
     }
 }
 
-/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], and of what m holds where
- * it `adds`. `rows` is a constant wherever this is inlined. */
+/* m[tile][lane] = the sum over the channels of v[tile][c] * u[c][lane], plus the previous m if
+ * `adds`. `rows` is a constant in every inlined copy. */
 TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_row,
                                 __global const acc_t *u, long channels, int adds, __global acc_t *m)
 {
@@ -64,7 +66,7 @@ TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_
         }
     }
     long c = 0;
-    for (; c + 2 <= channels; c += 2) { /* by hand: see gemm/cpu_tile.clh */
+    for (; c + 2 <= channels; c += 2) { /* unrolled by hand: see gemm/cpu_tile.clh */
         multiply_step(rows, sum, v + c, v_row, u + c * PANEL);
         multiply_step(rows, sum, v + c + 1, v_row, u + (c + 1) * PANEL);
     }
@@ -80,8 +82,8 @@ TENON_INLINE void multiply_rows(const int rows, __global const acc_t *v, long v_
     }
 }
 
-/* The products of one point: whole tiles of registers, then pairs; a single row is a pair of the
- * same row twice, and m has room for the second. */
+/* Computes the products of one point: full register tiles, then pairs. A single row is computed
+ * as a pair of the same row; m has room for the second. */
 TENON_FUNCTION void multiply_point(__global const acc_t *v, long v_row, __global const acc_t *u,
                                    long channels, int tiles, int adds, __global acc_t *m)
 {
@@ -95,7 +97,7 @@ TENON_FUNCTION void multiply_point(__global const acc_t *v, long v_row, __global
     }
 }
 
-/* A tile's outputs from its products. */
+/* Transforms a tile's products to its outputs. */
 TENON_INLINE void transform_back(__global const acc_t *m, long point, __local acc_v *patch)
 {
     acc_v half_way[TENON_TILE * SIDE], column[SIDE], row[TENON_TILE];
@@ -117,12 +119,13 @@ TENON_INLINE void transform_back(__global const acc_t *m, long point, __local ac
     }
 }
 
-/* Where y, c and the bias of a vector's first lane lie, and from lane to lane. */
+/* Offsets of a vector's first lane in y, c and the bias, and their steps from lane to lane. */
 typedef struct output_place {
     long y, c, bias, y_stride, c_step, bias_step;
 } output_place;
 
-/* The first lanes of a vector to consecutive elements, in as few pieces as there are. */
+/* Stores the first lanes of a vector to consecutive elements, in as few vector stores as
+ * possible. */
 TENON_INLINE void store_leading(__global data_t *y, long at, int lanes, acc_v x)
 {
 #if TENON_STORES_ACC
@@ -174,7 +177,8 @@ TENON_INLINE void store_output(__global const data_t *c, __global const data_t *
     }
 }
 
-/* Columns of a row of the patch, filter by filter, to an output that is contiguous along w. */
+/* Stores columns of a row of the patch, filter by filter, to an output that is contiguous along
+ * w. */
 TENON_INLINE void transpose_out(__local const acc_v *row, __global const data_t *c,
                                 __global const data_t *bias, __global data_t *y,
                                 const conv_args *args, output_place place, int columns, int filters)
@@ -198,7 +202,7 @@ TENON_INLINE void transpose_out(__local const acc_v *row, __global const data_t 
     }
 }
 
-/* The same pixel by pixel, to any output. */
+/* Stores the same pixel by pixel, to any output. */
 TENON_INLINE void gather_out(__local const acc_v *row, __global const data_t *c,
                              __global const data_t *bias, __global data_t *y, const conv_args *args,
                              output_place place, int columns, int filters)
@@ -213,7 +217,7 @@ TENON_INLINE void gather_out(__local const acc_v *row, __global const data_t *c,
     }
 }
 
-/* What a run of tiles has in the filters from `k` of all on. */
+/* Stores a run of tiles, for the filters from `k` on, counted over all groups. */
 TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global const data_t *c,
                               __global const data_t *bias, __global data_t *y,
                               const conv_args *args, const tile_run *run, long k, int filters)
@@ -239,7 +243,7 @@ TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global co
     }
 }
 
-/* A panel's products back to the outputs. */
+/* Transforms a panel's products and stores the outputs. */
 TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
                              __global const data_t *bias, __global data_t *y,
                              const winograd_args *args, long first, int tiles, long group,
@@ -263,7 +267,8 @@ TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
     }
 }
 
-/* The products of a set with one panel; of filters alone, their transforms in channels [c0, c1). */
+/* Computes the products of a set with one panel; for filters only, transforms the panel in
+ * channels [c0, c1). */
 TENON_INLINE void multiply_set(__global const data_t *w, __global acc_t *u,
                                const winograd_args *args, __global acc_t *slice, int tiles,
                                long group, long panel, long c0, long c1)

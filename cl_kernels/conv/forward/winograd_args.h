@@ -1,46 +1,48 @@
-/* Arguments of the Winograd kernels. Sizes and strides are in elements: of the tensors', or in the
- * workspace of what sums are kept in. */
+/* Arguments of the Winograd kernels for CPUs. Sizes and strides are in elements: of the tensor's
+ * type, or, in the workspace, of the accumulator type. */
 #ifndef TENON_CONV_FORWARD_WINOGRAD_ARGS_H
 #define TENON_CONV_FORWARD_WINOGRAD_ARGS_H
 
 #include "conv/args.h"
 
-/* The filters as they lie in w. */
+/* Layout of the filters in w. */
 typedef struct winograd_filters {
     tenon_i64 filter, channel; /* strides of w */
-    tenon_i64 span;            /* from the first element to the last */
+    tenon_i64 span;            /* elements from the first to the last */
     tenon_i64 tap[9];          /* what is added for tap r * 3 + s */
-    tenon_i64 c, k;            /* channels and filters of a group */
-    tenon_i64 layout;          /* WINOGRAD_TAPS ... */
+    tenon_i64 c, k;            /* channels and filters per group */
+    tenon_i64 layout;          /* WINOGRAD_TAPS … */
 } winograd_filters;
 
-/* What is contiguous in the filters. */
-#define WINOGRAD_STRIDED  0 /* nothing */
+/* The contiguous dimensions of the filters. */
+#define WINOGRAD_STRIDED  0 /* none */
 #define WINOGRAD_TAPS     1 /* the nine taps of a channel */
-#define WINOGRAD_ALL_TAPS 2 /* and these follow those of the channel before */
+#define WINOGRAD_ALL_TAPS 2 /* and the taps of all channels */
 #define WINOGRAD_CHANNELS 3
 
-/* The convolution: each work-group does every so manieth set of tiles, with some panels of filters,
- * in a slice of the workspace of its own.
+/*
+ * The convolution. Each work-group computes every N-th set of tiles, where N is the number of
+ * slices, with some panels of filters, in its own slice of the workspace.
  *
- * Transformed filters are u[group][panel][point][channel][lane], the lanes being a panel's filters.
- * A point's channels are followed by a vector that is not used: powers of two apart, the points
- * would share one set of a cache. */
+ * Transformed filters are u[group][panel][point][channel][lane], where the lanes are a panel's
+ * filters. The channels of a point are followed by an unused vector: points that are a power of two
+ * apart would share one cache set.
+ */
 typedef struct winograd_args {
     conv_args conv;
     winograd_filters filters;
     tenon_i64 work_offset;
     tenon_i64 u_point, u_panel, u_group; /* strides of u */
-    tenon_i64 slices, slice;             /* where the slices begin, and the size of one */
+    tenon_i64 slices, slice;             /* start of the slices, and size of a slice */
     tenon_i64 v_row, v_point;            /* transformed image v[point][tile][channel] */
-    tenon_i64 m, m_point;                /* products m[point][tile][lane]: where in a slice */
-    tenon_i64 own_u;    /* where in a slice the filters are transformed, or 0: they are already */
-    tenon_i64 block;    /* channels that are multiplied before the next are looked at */
-    tenon_i64 tiles[2]; /* of an image, along h and w */
-    tenon_i64 all_tiles, set_tiles; /* of all images, and of a set */
-    tenon_i64 panels, part;         /* of a group, and of a work-group */
-    tenon_i64 x_span;               /* elements from the first of x to its last */
-    tenon_i64 filters_only; /* 1: the launch before, which does no more than transform filters */
+    tenon_i64 m, m_point;                /* products m[point][tile][lane]: offset in a slice */
+    tenon_i64 own_u;    /* offset of a slice's own filters; 0: transformed by a prior launch */
+    tenon_i64 block;    /* channels that are multiplied at a time */
+    tenon_i64 tiles[2]; /* per image, along h and w */
+    tenon_i64 all_tiles, set_tiles; /* of all images, and per set */
+    tenon_i64 panels, part;         /* per group, and per work-group */
+    tenon_i64 x_span;               /* elements from the first to the last of x */
+    tenon_i64 filters_only;         /* 1: the preceding launch, which only transforms filters */
 } winograd_args;
 
 #endif

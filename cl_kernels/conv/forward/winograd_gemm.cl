@@ -1,18 +1,17 @@
 /*
- * The transforms of Winograd's convolution (conv/forward/winograd_transforms.clh) where a matrix
- * product for each point comes between them: for GPUs. 3 x 3 filters, stride and dilation 1.
+ * Transforms of the Winograd convolution (conv/forward/winograd_transforms.clh) around a matrix
+ * product for each point, for GPUs. 3 x 3 filters, stride and dilation 1.
  *
- * conv_winograd_filter_points: u from w. A work-item does a filter of one channel; neighbours have
- *   neighbouring channels.
- * conv_winograd_tile_points: v from x. A work-item does a tile of one channel; neighbours have what
- *   lies side by side in v, tiles or channels.
- * conv_winograd_outputs: y from m, with the epilogue. A work-item does a tile of one filter;
- *   neighbours have what lies side by side in m.
+ * conv_winograd_filter_points: u from w. A work-item transforms one filter of one channel;
+ *   neighbouring work-items have neighbouring channels.
+ * conv_winograd_tile_points: v from x. A work-item transforms one tile of one channel; neighbouring
+ *   work-items have tiles or channels, whichever are contiguous in v.
+ * conv_winograd_outputs: y from m, with the epilogue. A work-item computes one tile of one filter;
+ *   neighbouring work-items have tiles or filters, whichever are contiguous in m.
  *
- * Global size: one dimension, as many work-items as there are such pairs, and no more than 31 bits
- * number. Local size: any.
- *   TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_TILE: see common/types.clh,
- *   common/activation.clh and conv/forward/winograd_transforms.clh.
+ * Global size: one dimension, one work-item per such pair, at most 2^31 - 1. Local size: any.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_TILE: see common/types.clh,
+ * common/activation.clh and conv/forward/winograd_transforms.clh.
  */
 #include "common/activation.clh"
 #include "conv/forward/winograd_gemm_args.h"
@@ -50,10 +49,10 @@ TENON_KERNEL void conv_winograd_filter_points(__global const data_t *w, __global
     }
 }
 
-/* A row and a tile of one of the matrices: a work-item's, of `rows` rows. */
+/* A work-item's row and tile of one of the matrices. */
 typedef struct tile_place {
-    uint row, tile, n, y, x; /* where the tile is: image, and number along h and w */
-    long at;                 /* of the matrix's element of the first point */
+    uint row, tile, n, y, x; /* position of the tile: image, and index along h and w */
+    long at;                 /* offset of the element in the first point's matrix */
 } tile_place;
 
 TENON_INLINE tile_place find_tile(const winograd_gemm_args *args, const winograd_matrix *matrix)
@@ -114,7 +113,7 @@ TENON_KERNEL void conv_winograd_tile_points(__global const data_t *x, __global a
     }
 }
 
-/* act(alpha * product + beta * c + bias), of element `at` of c. */
+/* Returns act(alpha * product + beta * c + bias), for element `at` of c. */
 TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data_t *c, long at,
                           acc_t bias, const activation_args *activation)
 {
@@ -125,8 +124,8 @@ TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data
     return activate(result + bias, activation);
 }
 
-/* The first `count` of a tile's row, `stride` elements apart: in one piece where that is how they
- * lie. */
+/* Stores the first `count` elements of a tile's row, `stride` elements apart, as a vector if
+ * they are contiguous and aligned. */
 TENON_INLINE void store_row(__global data_t *y, long stride, int count, const acc_t *row)
 {
 #if TENON_STORES_ACC

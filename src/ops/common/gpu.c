@@ -1,7 +1,7 @@
 #include "ops/common/gpu.h"
 
 #include "base/checked.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <stdio.h>
 

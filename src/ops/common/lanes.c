@@ -1,6 +1,6 @@
 #include "ops/common/lanes.h"
 
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 int32_t tn_gpu_lanes(uint32_t dtype)
 {

@@ -120,7 +120,7 @@ tn_work tn_pointwise_work(const tn_pointwise_problem *p, bool vectors)
                      .vector_elements = vectors ? 2 * elements : 0,
                      .single_elements = vectors ? 0 : elements,
                      .bytes = elements * p->operands * (double)tenon_dtype_size((tenon_dtype)p->to),
-                     .reads = vectors ? TN_SIDE_BY_SIDE : TN_SHORT_ROWS};
+                     .reads = vectors ? TN_COALESCED : TN_SHORT_ROWS};
 }
 
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *p, const char *more,

@@ -40,9 +40,9 @@ static tn_work common_reduction_group_work_of(const tenon_context *context,
                      .items = rows * team,
                      .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
                      .bytes = elements * size * inputs * (p->kind == REDUCTION_VARIANCE ? 1.5 : 1),
-                     .reads = step > 1 ? TN_APART
+                     .reads = step > 1 ? TN_SCATTERED
                               : alone  ? tn_reads_of_row((double)p->size * size)
-                                       : TN_SIDE_BY_SIDE,
+                                       : TN_COALESCED,
                      .reach = step > 1 || alone || length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5};
 }
 

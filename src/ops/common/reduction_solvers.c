@@ -102,10 +102,10 @@ static tn_work reading(tenon_context *context, const tn_reduction_problem *p, co
                      .single_elements = stride == 1 ? 0 : 0.75 * vectors,
                      .rows = rows * (s->along ? 4 : 1),
                      .bytes = elements * size * inputs * (p->kind == REDUCTION_VARIANCE ? 2 : 1),
-                     .reads = apart        ? TN_APART
+                     .reads = apart        ? TN_SCATTERED
                               : stride > 1 ? TN_LONG_ROWS
                               : !s->along
-                                  ? (length < TN_GPU_LEAST_COLUMNS ? TN_LONG_ROWS : TN_SIDE_BY_SIDE)
+                                  ? (length < TN_GPU_LEAST_COLUMNS ? TN_LONG_ROWS : TN_COALESCED)
                               : s->pieces > 1 ? TN_SHORT_ROWS
                                               : tn_reads_of_row((double)p->size * size)};
 }

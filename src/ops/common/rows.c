@@ -146,7 +146,8 @@ static tn_work rows_work(tenon_context *context, const tn_rows_problem *p)
     work.single_elements +=
         (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
     work.items = (double)tn_rows_count(p);
-    work.reads = lies_apart(p) ? TN_APART : tn_reads_of_row((double)p->size * p->element_size[0]);
+    work.reads =
+        lies_apart(p) ? TN_SCATTERED : tn_reads_of_row((double)p->size * p->element_size[0]);
     return work;
 }
 
@@ -159,9 +160,9 @@ static tn_work columns_work(tenon_context *context, const tn_rows_problem *p)
     tn_work work = common_rows_work_of(p, contiguous, filled(context, p, inner));
     work.items = (double)tn_rows_count(p) / (double)inner *
                  (double)tn_ceil_div(inner, (int64_t)tn_lanes(context, p->dtype));
-    work.reads = !contiguous && lies_apart(p)    ? TN_APART
+    work.reads = !contiguous && lies_apart(p)    ? TN_SCATTERED
                  : !contiguous                   ? TN_LONG_ROWS
-                 : inner >= TN_GPU_LEAST_COLUMNS ? TN_SIDE_BY_SIDE
+                 : inner >= TN_GPU_LEAST_COLUMNS ? TN_COALESCED
                                                  : TN_LONG_ROWS;
     return work;
 }

@@ -25,9 +25,9 @@ static tn_work common_rows_group_work_of(const tenon_context *context, const tn_
                      .items = (double)tn_rows_count(p) * team,
                      .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
                      .bytes = tn_rows_bytes(p, (double)p->size <= kept ? 1 : 2),
-                     .reads = step > 1 ? TN_APART
+                     .reads = step > 1 ? TN_SCATTERED
                               : alone  ? tn_reads_of_row((double)p->size * p->element_size[0])
-                                       : TN_SIDE_BY_SIDE,
+                                       : TN_COALESCED,
                      .reach = step > 1 || alone || length >= tn_gpu_lanes(p->dtype) ? 1 : 0.5};
 }
 

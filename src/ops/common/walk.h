@@ -4,7 +4,7 @@
 
 #include "common/walk_args.h"
 #include "ops/common/gpu.h"
-#include "runtime/launch.h"
+#include "runtime/queue/launch.h"
 
 /* Cuts the space of args->rank, args->shape and args->stride; `share` is a GPU's work-item's. Sets
  * the launch's global and local sizes. */

@@ -210,6 +210,6 @@ tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_
     TN_TRY(canonicalise(caller, params, dy, db, (conv_bias_problem *)problem));
     *empty = tn_tensor_empty(db);
     epilogue.beta = params->beta;
-    tn_conv_scalars(&epilogue, call->scalars);
+    tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;
 }

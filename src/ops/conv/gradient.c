@@ -41,15 +41,6 @@ const conv_gradient tn_conv_transpose_gradient_of_x = {
 const conv_gradient tn_conv_transpose_gradient_of_filter = {
     {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
 
-void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS])
-{
-    tn_epilogue_scalars(epilogue, scalars);
-    scalars[CONV_SCALAR_ONES + TN_SCALAR_ALPHA] = 1;
-    scalars[CONV_SCALAR_ONES + TN_SCALAR_BETA] = 1;
-    scalars[CONV_SCALAR_ONES + TN_SCALAR_ACT_ALPHA] = 0;
-    scalars[CONV_SCALAR_ONES + TN_SCALAR_ACT_BETA] = 0;
-}
-
 tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
@@ -91,7 +82,7 @@ static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_back
     TN_TRY(tn_conv_gradient_canonicalise(caller, gradient, params, views, (conv_problem *)problem));
     *empty = tn_tensor_empty(views[2]);
     epilogue.beta = params->beta;
-    tn_conv_scalars(&epilogue, call->scalars);
+    tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;
 }
 

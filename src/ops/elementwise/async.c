@@ -3,7 +3,7 @@
 #include "base/shape.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
-#include "runtime/transfer.h"
+#include "runtime/memory/transfer.h"
 
 #include <string.h>
 

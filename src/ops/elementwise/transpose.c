@@ -65,7 +65,7 @@ static tn_work elementwise_transpose_work_of(tenon_context *context, const tn_po
     return (tn_work){.launches = 1,
                      .single_elements = good ? 0.6 * whole + 1.2 * (all - whole) : 2.0 * all,
                      .bytes = all * 2 * (double)tenon_dtype_size((tenon_dtype)p->to),
-                     .reads = good ? TN_SIDE_BY_SIDE : TN_LONG_ROWS};
+                     .reads = good ? TN_COALESCED : TN_LONG_ROWS};
 }
 
 /* Fills in all but the offsets; returns how many blocks there are. */

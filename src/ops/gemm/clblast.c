@@ -5,7 +5,7 @@
  */
 #include "ops/gemm/internal.h"
 
-#include "runtime/cl_error.h"
+#include "runtime/opencl/cl_error.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -174,8 +174,8 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, a_offset), size},
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, b_offset), size},
         {TN_PATCH_OFFSET, 0, offsetof(clblast_args, d_offset), size},
-        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
-         (uint8_t)(p->first_scalar + TN_SCALAR_ALPHA), offsetof(clblast_args, alpha), 1}};
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_ALPHA,
+         offsetof(clblast_args, alpha), 1}};
     bool single = p->dtype == TENON_DTYPE_F32;
     tn_launch launch = {.foreign = single ? run_f32 : run_f64,
                         .kernel = single ? "CLBlastSgemm" : "CLBlastDgemm",
@@ -189,7 +189,7 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
     do {
         for (int x = 0; x < CLBLAST_OPERANDS; x++) {
             const gemm_matrix *matrix = &p->matrix[matrices[x]];
-            *offsets[x] = matrix->shift;
+            *offsets[x] = 0;
             for (uint32_t i = 0; i < outer; i++)
                 *offsets[x] += index[i] * matrix->batch[i];
         }

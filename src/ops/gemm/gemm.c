@@ -45,7 +45,7 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
     return TENON_OK;
 }
 
-tenon_status tn_gemm_record(const char *caller, tn_recording *recording,
+tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_frame *frame,
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
@@ -54,7 +54,7 @@ tenon_status tn_gemm_record(const char *caller, tn_recording *recording,
      */
     if (recording->context->owner != NULL)
         TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));
-    return tn_problem_record(caller, recording, &tn_gemm_family, &own.head);
+    return tn_child_record(caller, recording, frame, &tn_gemm_family, &own.head);
 }
 
 double tn_gemm_estimate(tenon_context *context, const gemm_problem *problem)

@@ -130,7 +130,6 @@ static tenon_status launch_split(const char *caller, tn_recording *recording,
     /* The workspace takes the place of the output in the first launch, and of the matrix in the
      * second. */
     partial.matrix[GEMM_D].operand = reduce.matrix[GEMM_A].operand = TN_WORKSPACE;
-    partial.matrix[GEMM_D].shift = reduce.matrix[GEMM_A].shift = 0;
     partial.sums = 1U << GEMM_D;
     reduce.sums = 1U << GEMM_A;
     TN_TRY(

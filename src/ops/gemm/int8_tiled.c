@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/tiled.h"
-#include "runtime/local_memory.h"
+#include "runtime/probe/local_memory.h"
 
 #include <math.h>
 #include <string.h>

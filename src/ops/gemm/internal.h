@@ -15,8 +15,7 @@ enum { GEMM_A, GEMM_B, GEMM_C, GEMM_BIAS, GEMM_D, GEMM_OPERANDS };
 typedef struct gemm_matrix {
     int64_t row, col;
     int64_t batch[GEMM_MAX_BATCH];
-    int64_t shift;    /* elements, added to the operand's offset at each run */
-    uint64_t operand; /* which operand of the run, or TN_WORKSPACE */
+    uint64_t operand; /* which operand of the call, or TN_WORKSPACE */
 } gemm_matrix;
 
 /*
@@ -31,7 +30,6 @@ typedef struct gemm_problem {
     uint32_t activation;      /* tenon_activation_kind */
     uint32_t flags;           /* GEMM_HAS_C, GEMM_HAS_BIAS, GEMM_SKIP_AB … of gemm/args.h */
     uint32_t batch_invariant; /* 0 or 1 */
-    uint64_t first_scalar;    /* the number of alpha among the run's scalars; the others follow */
     int64_t m, n, k;
     int64_t k_last; /* where the innermost batch is slices of K: the last one's; otherwise 0 */
     uint64_t sums;  /* bit x: matrix x is sums in a workspace, of the accumulator's type */
@@ -59,10 +57,8 @@ tenon_status tn_gemm_canonicalise_packed(const char *caller, const tenon_gemm_pa
 /* d^T = b^T · a^T. */
 void tn_gemm_exchange(gemm_problem *problem);
 
-/* Chooses a solver and records its launches into another operation's plan. The problem's limit is
- * how much of the workspace, from its beginning, the other operation leaves to the product; the
- * plan is given as much as the solver takes. */
-tenon_status tn_gemm_record(const char *caller, tn_recording *recording,
+/* Records a product as a child of another operation (tn_child_record). */
+tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_frame *frame,
                             const gemm_problem *problem);
 
 /* Nanoseconds, by the estimate of the fastest solver within the problem's limit. */

@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "ops/gemm/tiled.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <math.h>
 #include <string.h>

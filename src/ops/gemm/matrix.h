@@ -5,7 +5,7 @@
 
 #include "matrix/layout.h"
 #include "ops/gemm/internal.h"
-#include "runtime/local_memory.h"
+#include "runtime/probe/local_memory.h"
 
 /* Tuning parameters, in this order; the last two are not for bytes, the last for gemm alone. */
 enum {

@@ -40,15 +40,26 @@ static const char *gemm_matrix_solvers_refuses(tenon_context *context, const gem
     return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
 }
 
-/* So many rows of a product, from `first` on. */
-static gemm_problem rows_of(const gemm_problem *p, int64_t first, int64_t count)
+static gemm_problem with_rows(const gemm_problem *p, int64_t count)
 {
-    static const int of_rows[] = {GEMM_A, GEMM_C, GEMM_BIAS, GEMM_D};
     gemm_problem part = *p;
     part.m = count;
-    for (int i = 0; i < 4; i++)
-        part.matrix[of_rows[i]].shift += first * part.matrix[of_rows[i]].row;
     return part;
+}
+
+/* Returns the frame of a product that begins at row `first` of p's. */
+static tn_frame rows_from(const gemm_problem *p, int64_t first)
+{
+    static const int of_rows[] = {GEMM_A, GEMM_C, GEMM_BIAS, GEMM_D};
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_frame frame = tn_frame_after(0);
+    for (int i = 0; i < 4; i++) {
+        const gemm_matrix *matrix = &p->matrix[of_rows[i]];
+        if (matrix->row != 0) /* not absent, whose number is another operand's */
+            tn_frame_operand(&frame, (uint32_t)matrix->operand, (uint8_t)matrix->operand,
+                             first * matrix->row * size);
+    }
+    return frame;
 }
 
 /* The rows before those whose K is cut. */
@@ -71,7 +82,7 @@ static void try_slices(tenon_context *context, const gemm_problem *p, const matr
     if (choice->misfit != NULL)
         return;
     const int64_t first = whole_rows(p, choice->values);
-    const gemm_problem whole = rows_of(p, 0, first), cut = rows_of(p, first, p->m - first);
+    const gemm_problem whole = with_rows(p, first), cut = with_rows(p, p->m - first);
     const gemm_problem partial = tn_gemm_split_partial(&cut, slices);
     const tn_work sum = tn_gemm_split_sum_work(context, &cut, slices);
     if (first > 0)
@@ -173,20 +184,31 @@ static tenon_status launch_product(const char *caller, tn_recording *recording,
     return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }
 
+/* The last rows, whose K is cut into slices. */
+static tenon_status launch_cut(const char *caller, tn_recording *recording, const gemm_problem *p,
+                               const tn_choice *choice, int64_t rows)
+{
+    const int32_t slices = choice->values[MATRIX_SLICES];
+    const gemm_problem cut = with_rows(p, rows), partial = tn_gemm_split_partial(&cut, slices);
+    TN_TRY(launch_product(caller, recording, &partial, choice));
+    return tn_gemm_split_record_sum(caller, recording, &cut, slices, false);
+}
+
 static tenon_status gemm_matrix_solvers_launch(const char *caller, tn_recording *recording,
                                                const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    const int32_t slices = choice->values[MATRIX_SLICES];
-    if (slices <= 1)
+    if (choice->values[MATRIX_SLICES] <= 1)
         return launch_product(caller, recording, p, choice);
     const int64_t first = whole_rows(p, choice->values);
-    const gemm_problem whole = rows_of(p, 0, first), cut = rows_of(p, first, p->m - first);
-    const gemm_problem partial = tn_gemm_split_partial(&cut, slices);
+    const gemm_problem whole = with_rows(p, first);
     if (first > 0)
         TN_TRY(launch_product(caller, recording, &whole, choice));
-    TN_TRY(launch_product(caller, recording, &partial, choice));
-    return tn_gemm_split_record_sum(caller, recording, &cut, slices, false);
+    tn_frame frame = rows_from(p, first);
+    tn_frame_enter(recording, &frame);
+    const tenon_status status = launch_cut(caller, recording, p, choice, p->m - first);
+    tn_frame_leave(recording);
+    return status;
 }
 
 bool tn_gemm_is_matrix(const tn_solver *solver)

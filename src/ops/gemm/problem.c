@@ -100,12 +100,7 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *c = &p->matrix[GEMM_C];
     const gemm_matrix *bias = &p->matrix[GEMM_BIAS], *d = &p->matrix[GEMM_D];
     memset(arguments, 0, sizeof *arguments);
-    gemm_args args = {.a_offset = a->shift,
-                      .b_offset = b->shift,
-                      .c_offset = c->shift,
-                      .bias_offset = bias->shift,
-                      .d_offset = d->shift,
-                      .m = p->m,
+    gemm_args args = {.m = p->m,
                       .n = p->n,
                       .k = p->k,
                       .k_last = p->k_last,
@@ -138,8 +133,7 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
         return; /* the scalars are for whoever adds the sums up */
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
         if (s != TN_SCALAR_ALPHA || (p->flags & GEMM_UNSCALED) == 0)
-            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), p->first_scalar + s,
-                      scalar_at[s], 1);
+            add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
 }
 
 /* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
@@ -147,7 +141,7 @@ static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t ou
                         gemm_args *args)
 {
     for (int x = 0; x < GEMM_OPERANDS; x++) {
-        int64_t offset = p->matrix[x].shift;
+        int64_t offset = 0;
         for (uint64_t i = 0; i < outer_rank; i++)
             offset += index[i] * p->matrix[x].batch[i];
         memcpy((char *)args + offset_at[x], &offset, sizeof offset);

@@ -107,7 +107,7 @@ static const char *configure_tiled(tenon_context *context, const tn_problem *pro
     const int32_t mb = choice->values[TILED_MB];
     p.m = row_blocks(product_of(problem), mb) * mb;
     const tn_work work = tn_gemm_tiled_work(&p, choice->values);
-    tn_choice_add_anew(choice);
+    tn_choice_reset_time(choice);
     tn_choice_add(context, choice, &work);
     return NULL;
 }
@@ -145,7 +145,7 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         (double)p.k * (double)p.n * ((double)group_count(product_of(problem)) + row_groups - 1);
     tn_work work = tn_gemm_cpu_work(context, &p, choice->values);
     work.vector_elements += PACK_MOVES * packed;
-    tn_choice_add_anew(choice);
+    tn_choice_reset_time(choice);
     tn_choice_add(context, choice, &work);
     return NULL;
 }

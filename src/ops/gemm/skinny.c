@@ -4,7 +4,7 @@
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/tiled.h"
-#include "runtime/local_memory.h"
+#include "runtime/probe/local_memory.h"
 
 /* Rows or columns of the thin factor up to which this is worth choosing. */
 #define MOST_THIN 16

@@ -154,7 +154,7 @@ static const char *configure_slices(tenon_context *context, const gemm_problem *
 {
     const int32_t slices = choice->values[inner->parameter_count];
     const gemm_problem partial = tn_gemm_split_partial(p, slices);
-    tn_choice_add_anew(choice);
+    tn_choice_reset_time(choice);
     const char *why = inner->configure(context, &partial.head, choice);
     if (why != NULL || choice->misfit != NULL)
         return why;

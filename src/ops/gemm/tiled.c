@@ -2,7 +2,7 @@
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/tiled.h"
-#include "runtime/local_memory.h"
+#include "runtime/probe/local_memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -34,7 +34,7 @@ static tn_work loss_mse_solvers_work_of(const tn_rows_problem *p, bool rows)
                      .vector_elements = 4 * elements,
                      .rows = lines * (rows ? 2 : 20),
                      .bytes = 2 * elements * size,
-                     .reads = rows ? tn_reads_of_row(length * size) : TN_SIDE_BY_SIDE};
+                     .reads = rows ? tn_reads_of_row(length * size) : TN_COALESCED};
 }
 
 static const char *loss_mse_solvers_configure(tenon_context *context, const tn_problem *problem,
@@ -47,7 +47,7 @@ static const char *loss_mse_solvers_configure(tenon_context *context, const tn_p
     else
         tn_columns_configure(context, problem, choice);
     const tn_work work = loss_mse_solvers_work_of((const tn_rows_problem *)problem, rows);
-    tn_choice_add_anew(choice);
+    tn_choice_reset_time(choice);
     tn_choice_add(context, choice, &work);
     return NULL;
 }

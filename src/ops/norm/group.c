@@ -26,9 +26,9 @@ static tn_work norm_group_work_of(const tenon_context *context, const norm_probl
                      .items = (double)args->sets * team,
                      .single_elements = context->device.is_cpu ? 1e6 + 25 * elements : 0,
                      .bytes = elements * size * (inputs * times + 1),
-                     .reads = args->stride[NORM_X][across] > 1 ? TN_APART
+                     .reads = args->stride[NORM_X][across] > 1 ? TN_SCATTERED
                               : alone ? tn_reads_of_row((double)args->count * size)
-                                      : TN_SIDE_BY_SIDE};
+                                      : TN_COALESCED};
 }
 
 static const char *configure_sets(tenon_context *context, const norm_problem *p, tn_choice *choice)

@@ -158,9 +158,9 @@ static tn_work reading(const tenon_context *context, const norm_problem *p, cons
                                                                        : 0),
                      .rows = args->columns ? 0 : lines * cost,
                      .bytes = cost * elements * size * (split ? 1.5 * inputs : 2 * inputs + 1),
-                     .reads = apart ? TN_APART
+                     .reads = apart ? TN_SCATTERED
                               : args->columns || split
-                                  ? TN_SIDE_BY_SIDE
+                                  ? TN_COALESCED
                                   : tn_reads_of_row((double)args->count * size)};
 }
 

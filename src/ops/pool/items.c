@@ -67,7 +67,7 @@ static tn_work work_of_items(const pool_problem *p)
                      .items = outputs,
                      .bytes = outputs * tn_pool_taps(p) *
                               (double)tenon_dtype_size((tenon_dtype)p->dtype),
-                     .reads = near ? TN_SIDE_BY_SIDE : TN_SHORT_ROWS};
+                     .reads = near ? TN_COALESCED : TN_SHORT_ROWS};
 }
 
 /* Instructions of a work-item that shares taps and brings its part to the others; a guess. */
@@ -79,7 +79,7 @@ static tn_work work_of_groups(const pool_problem *p)
     tn_work work = work_of_items(p);
     work.items = groups * ITEMS;
     work.instructions = groups * ITEMS * SHARING;
-    work.reads = TN_SIDE_BY_SIDE;
+    work.reads = TN_COALESCED;
     return work;
 }
 

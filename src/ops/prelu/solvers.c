@@ -163,7 +163,7 @@ static tn_work prelu_solvers_work_of(tenon_context *context, const prelu_backwar
                                         : hops   ? 2.5 * elements
                                                  : 0,
                      .bytes = elements * 3 * (double)tenon_dtype_size((tenon_dtype)p->dtype),
-                     .reads = vectors && !hops ? TN_SIDE_BY_SIDE : TN_APART};
+                     .reads = vectors && !hops ? TN_COALESCED : TN_SCATTERED};
 }
 
 static const char *prelu_solvers_configure(tenon_context *context, const tn_problem *problem,

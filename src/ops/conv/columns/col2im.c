@@ -38,7 +38,7 @@ static tn_work conv_columns_col2im_work_of(tenon_context *context, const col2im_
              : 0.25 + (p->col[1] == 1 ? 0 : 2) + (p->x[1] == 1 ? 0 : 0.5) + (fills ? 0 : 2);
     tn_work work = tn_conv_fold_work(p->dtype, image, columns);
     work.single_elements *= elements ? 10 : 1 + apart;
-    work.reads = elements ? TN_SIDE_BY_SIDE : TN_LONG_ROWS;
+    work.reads = elements ? TN_COALESCED : TN_LONG_ROWS;
     work.reach = elements ? 1 : 1 / (1 + apart);
     return work;
 }
@@ -61,11 +61,7 @@ static col2im_args arguments(const col2im_problem *p)
     const conv_window *v = &p->window;
     const int64_t shape[8] = {p->n,         p->c,      v->filter[0], v->filter[1],
                               v->filter[2], v->out[0], v->out[1],    v->out[2]};
-    col2im_args args = {.col_offset = p->shift[COL2IM_COL],
-                        .res_offset = p->shift[COL2IM_RES],
-                        .bias_offset = p->shift[COL2IM_BIAS],
-                        .x_offset = p->shift[COL2IM_X],
-                        .bias_c = p->bias,
+    col2im_args args = {.bias_c = p->bias,
                         .col_span = 1,
                         .c = p->c,
                         .window = *v,
@@ -115,7 +111,7 @@ static tenon_status conv_columns_col2im_record(const char *caller, tn_recording 
     }
     for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
         patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
-                                                   (uint8_t)(p->first_scalar + i), scalar_at[i], 1};
+                                                   (uint8_t)i, scalar_at[i], 1};
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
     launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
     launch.source = "conv/columns/col2im";
@@ -208,7 +204,6 @@ tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_param
     p->head.size = sizeof *p;
     p->head.forced = -1;
     p->dtype = x->dtype;
-    p->first_scalar = CONV_SCALAR_ONES;
     p->n = unfolding.n;
     p->c = unfolding.c;
     p->window = unfolding.window;
@@ -231,7 +226,7 @@ tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *pro
     TN_TRY(tn_same_dtype_check(caller, "x", x, "col", col->dtype));
     TN_TRY(tn_col2im_canonicalise(caller, params, col, x, (col2im_problem *)problem));
     *empty = tn_tensor_empty(x);
-    tn_conv_scalars(&epilogue, call->scalars);
+    tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;
 }
 
@@ -246,13 +241,12 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     p->activation = params->epilogue.activation.kind;
     p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_RES].view, o[COL2IM_BIAS].view);
     p->col_acc = col->dtype != x->dtype;
-    p->first_scalar = 0;
     p->bias = 1;
     tn_conv_copy_strides(p->res, x);
     for (int i = 0; i < COL2IM_OPERANDS; i++)
         p->operand[i] = (uint8_t)i;
     *empty = false;
-    tn_conv_scalars(&params->epilogue, call->scalars);
+    tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
 

@@ -47,8 +47,7 @@ static const char *conv_columns_im2col_configure(tenon_context *context, const t
 
 static im2col_args arguments(const im2col_problem *p)
 {
-    im2col_args args = {
-        .x_offset = p->x_shift, .col_offset = p->col_shift, .c = p->c, .window = p->window};
+    im2col_args args = {.c = p->c, .window = p->window};
     memcpy(args.x_stride, p->x, sizeof args.x_stride);
     memcpy(args.col_stride, p->col, sizeof args.col_stride);
     return args;
@@ -59,9 +58,9 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
                                                im2col_args *args, int64_t width, int64_t height)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    uint8_t x = (uint8_t)p->x_operand, col = (uint8_t)p->col_operand;
-    const tn_patch patches[] = {{TN_PATCH_OFFSET, x, offsetof(im2col_args, x_offset), size},
-                                {TN_PATCH_OFFSET, col, offsetof(im2col_args, col_offset), size}};
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
+        {TN_PATCH_OFFSET, IM2COL_COL, offsetof(im2col_args, col_offset), size}};
     /* An empty image has no memory; nothing of it is read. */
     bool empty = tn_window_empty(&p->window);
     /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
@@ -73,7 +72,7 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
                         .dimensions = 3,
                         .global = {(size_t)width, (size_t)height, (size_t)p->n},
                         .local = {local, local, local},
-                        .operands = {empty ? col : x, col},
+                        .operands = {empty ? IM2COL_COL : IM2COL_X, IM2COL_COL},
                         .operand_count = IM2COL_OPERANDS,
                         .args = args,
                         .args_size = sizeof *args,

@@ -158,9 +158,16 @@ static tenon_tensor conv_data_col2im_gemm_make_view(const conv_problem *p, const
     return view;
 }
 
+/* Bytes of workspace: packed filters and images, and the columns of a block. */
+static uint64_t workspace_of(const conv_problem *p, const layout *l)
+{
+    const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
+    return (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+}
+
 /* Columns [image, group, o, p, taps, q] = filters transposed · y. */
 static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
-                                  const span *b, gemm_problem *product)
+                                  const span *b, conv_product *product)
 {
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     const int64_t *out = p->window.out, rows = b->channels * l->taps;
@@ -178,20 +185,17 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
     const tenon_tensor w_view = conv_data_col2im_gemm_make_view(p, w_shape, w_stride),
                        y_view = conv_data_col2im_gemm_make_view(p, y_shape, y_stride),
                        c_view = conv_data_col2im_gemm_make_view(p, c_shape, c_stride);
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &w_view, &y_view, NULL, NULL, &c_view, product,
-                                &empty));
-    const uint8_t operand[GEMM_OPERANDS] = {
-        [GEMM_A] = l->packs_w ? TN_WORKSPACE : p->operand[CONV_W],
-        [GEMM_B] = l->packs_y ? TN_WORKSPACE : p->operand[CONV_Y],
-        [GEMM_C] = TN_WORKSPACE,
-        [GEMM_BIAS] = TN_WORKSPACE,
-        [GEMM_D] = TN_WORKSPACE};
-    const int64_t shift[GEMM_OPERANDS] = {
-        [GEMM_A] = b->group * p->k * l->w_filter + b->channel * l->taps * l->w_tap,
-        [GEMM_B] = b->group * p->k * y[1] + (l->packs_y ? l->w_size : b->image * y[0]),
-        [GEMM_D] = columns_at(l)};
-    tn_conv_place(product, operand, shift);
-    product->first_scalar = CONV_SCALAR_ONES;
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &w_view, &y_view, NULL, NULL, &c_view,
+                                &product->gemm, &empty));
+    const int64_t size = (int64_t)tn_acc_size(p->dtype),
+                  w_at = b->group * p->k * l->w_filter + b->channel * l->taps * l->w_tap,
+                  y_at = b->group * p->k * y[1] + (l->packs_y ? l->w_size : b->image * y[0]);
+    tn_frame *frame = &product->frame;
+    tn_conv_product_after(p, workspace_of(p, l), product);
+    tn_frame_operand(frame, GEMM_A, l->packs_w ? TN_WORKSPACE : p->operand[CONV_W], w_at * size);
+    tn_frame_operand(frame, GEMM_B, l->packs_y ? TN_WORKSPACE : p->operand[CONV_Y], y_at * size);
+    tn_frame_operand(frame, GEMM_D, TN_WORKSPACE, columns_at(l) * size);
+    tn_conv_product_sums(product);
     return TENON_OK;
 }
 
@@ -202,23 +206,30 @@ static col2im_problem fold_problem(const conv_problem *p, const layout *l, const
                         .activation = p->activation,
                         .flags = p->flags,
                         .col_acc = tn_conv_is_converted(p->dtype),
-                        .operand = {[COL2IM_COL] = TN_WORKSPACE,
-                                    [COL2IM_RES] = p->operand[CONV_C],
-                                    [COL2IM_BIAS] = p->operand[CONV_BIAS],
-                                    [COL2IM_X] = p->operand[CONV_X]},
+                        .operand = {COL2IM_COL, COL2IM_RES, COL2IM_BIAS, COL2IM_X},
                         .n = b->images,
                         .c = b->groups * b->channels,
                         .bias = p->bias,
                         .window = p->window};
-    int64_t channel = b->group * p->c + b->channel;
     memcpy(f.res, p->res, sizeof f.res);
     memcpy(f.x, p->x, sizeof f.x);
     column_strides(p, l, b, f.col);
-    f.shift[COL2IM_COL] = columns_at(l);
-    f.shift[COL2IM_RES] = b->image * p->res[0] + channel * p->res[1];
-    f.shift[COL2IM_BIAS] = channel * p->bias;
-    f.shift[COL2IM_X] = b->image * p->x[0] + channel * p->x[1];
     return f;
+}
+
+static tn_frame fold_frame(const conv_problem *p, const layout *l, const span *b)
+{
+    const int64_t channel = b->group * p->c + b->channel,
+                  size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype),
+                  col_at = columns_at(l) * (int64_t)tn_acc_size(p->dtype),
+                  res_at = b->image * p->res[0] + channel * p->res[1],
+                  x_at = b->image * p->x[0] + channel * p->x[1];
+    tn_frame frame = tn_frame_after(workspace_of(p, l));
+    tn_frame_operand(&frame, COL2IM_COL, TN_WORKSPACE, col_at);
+    tn_frame_operand(&frame, COL2IM_RES, p->operand[CONV_C], res_at * size);
+    tn_frame_operand(&frame, COL2IM_BIAS, p->operand[CONV_BIAS], channel * p->bias * size);
+    tn_frame_operand(&frame, COL2IM_X, p->operand[CONV_X], x_at * size);
+    return frame;
 }
 
 static span first_span(const layout *l)
@@ -241,13 +252,13 @@ static void conv_data_col2im_gemm_add_time(tenon_context *context, const conv_pr
     const tn_work fold = tn_conv_fold_work((uint32_t)p->dtype, image / blocks, columns / blocks),
                   pack_w = tn_conv_pack_work((uint32_t)p->dtype, (double)l->w_size),
                   pack_y = tn_conv_pack_work((uint32_t)p->dtype, (double)p->n * (double)l->y_size);
-    gemm_problem product;
+    conv_product product;
     if (block_product("configure", p, l, &b, &product) != TENON_OK) {
         choice->time = INFINITY;
         return;
     }
     tn_choice_add(context, choice, &fold);
-    choice->time = blocks * (choice->time + tn_gemm_estimate(context, &product));
+    choice->time = blocks * (choice->time + tn_conv_product_time(context, &product));
     tn_choice_add(context, choice, &pack_w);
     tn_choice_add(context, choice, &pack_y);
     if (!context->device.is_cpu)
@@ -264,8 +275,7 @@ static const char *conv_data_col2im_gemm_configure(tenon_context *context,
     if (why != NULL)
         return why;
     conv_data_col2im_gemm_lay_out(context, p, l);
-    const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
-    choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+    choice->workspace = workspace_of(p, l);
     conv_data_col2im_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%u",
                       p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
@@ -305,11 +315,12 @@ static tenon_status record_pack_y(const char *caller, tn_recording *recording,
 static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
                                  const layout *l, const span *block)
 {
-    gemm_problem product;
-    col2im_problem fold = fold_problem(p, l, block);
+    conv_product product;
+    const col2im_problem fold = fold_problem(p, l, block);
+    tn_frame frame = fold_frame(p, l, block);
     TN_TRY(block_product(caller, p, l, block, &product));
-    TN_TRY(tn_gemm_record(caller, recording, &product));
-    return tn_problem_record(caller, recording, &tn_col2im_family, &fold.head);
+    TN_TRY(tn_conv_product_record(caller, recording, &product));
+    return tn_child_record(caller, recording, &frame, &tn_col2im_family, &fold.head);
 }
 
 static tenon_status conv_data_col2im_gemm_launch(const char *caller, tn_recording *recording,

@@ -29,7 +29,7 @@ static conv_problem exchanged(const conv_problem *p)
     return e;
 }
 
-static tenon_status product(const char *caller, const conv_problem *p, gemm_problem *product)
+static tenon_status product(const char *caller, const conv_problem *p, conv_product *product)
 {
     const conv_problem e = exchanged(p);
     const conv_window *v = &p->window;
@@ -44,7 +44,7 @@ static tenon_status product(const char *caller, const conv_problem *p, gemm_prob
                                   .w_operand = e.operand[CONV_W],
                                   .col_operand = e.operand[CONV_X],
                                   .taps = e.c};
-    return tn_conv_product(caller, &e, &all, &factors, product);
+    return tn_conv_product(caller, &e, &all, &factors, 0, product);
 }
 
 static const char *conv_data_pointwise_configure(tenon_context *context, const tn_problem *problem,

@@ -95,6 +95,6 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
-    tn_conv_scalars(&params->epilogue, call->scalars);
+    tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }

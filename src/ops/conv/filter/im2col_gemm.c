@@ -160,6 +160,13 @@ static void column_strides(const conv_problem *p, const layout *l, const conv_bl
     stride[0] = b->count[0] * stride[5];
 }
 
+/* Bytes of workspace: sums, packed images, packed dy, and the columns of a block. */
+static uint64_t workspace_of(const conv_problem *p, const layout *l)
+{
+    const int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
+    return (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+}
+
 static im2col_problem unfold_problem(const conv_problem *p, const layout *l, const conv_block *b)
 {
     const int64_t *size = p->window.size, channels = p->groups * p->c;
@@ -167,15 +174,9 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l, con
                         .dtype = tn_conv_sum_type(p->dtype),
                         .n = b->images,
                         .c = channels,
-                        .x_shift = b->image * p->x[0],
-                        .col_shift = columns_at(l),
-                        .x_operand = p->operand[CONV_X],
-                        .col_operand = TN_WORKSPACE,
                         .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
     if (l->packs_x) {
-        u.x_operand = TN_WORKSPACE;
-        u.x_shift = x_at(l);
         u.x[0] = l->x_size;
         u.x[1] = l->by_taps ? 1 : size[0] * size[1] * size[2];
         u.x[4] = l->by_taps ? channels : 1;
@@ -211,30 +212,36 @@ static void source_strides(const conv_problem *p, const layout *l, const conv_bl
     stride[0] = l->packs_y ? pixels * stride[3] : p->y[0];
 }
 
-static void place(gemm_problem *product, const conv_problem *p, const layout *l,
-                  const conv_block *b)
+static tn_frame unfold_frame(const conv_problem *p, const layout *l, const conv_block *b)
 {
-    const int64_t *y = p->y, *first = b->first;
-    uint8_t sums = l->sums ? TN_WORKSPACE : p->operand[CONV_W];
-    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] =
-                                                l->packs_y ? TN_WORKSPACE : p->operand[CONV_Y],
-                                            [GEMM_B] = TN_WORKSPACE,
-                                            [GEMM_C] = sums,
-                                            [GEMM_BIAS] = sums,
-                                            [GEMM_D] = sums};
-    const int64_t shift[GEMM_OPERANDS] = {[GEMM_A] = l->packs_y
-                                                         ? y_at(l)
-                                                         : b->image * y[0] + first[0] * y[2] +
-                                                               first[1] * y[3] + first[2] * y[4],
-                                          [GEMM_B] = columns_at(l)};
-    tn_conv_place(product, operand, shift);
+    const int64_t size = (int64_t)tn_acc_size(p->dtype);
+    tn_frame frame = tn_frame_after(workspace_of(p, l));
+    if (l->packs_x)
+        tn_frame_operand(&frame, IM2COL_X, TN_WORKSPACE, x_at(l) * size);
+    else
+        tn_frame_operand(&frame, IM2COL_X, p->operand[CONV_X], b->image * p->x[0] * size);
+    tn_frame_operand(&frame, IM2COL_COL, TN_WORKSPACE, columns_at(l) * size);
+    return frame;
+}
+
+static void place(const conv_problem *p, const layout *l, const conv_block *b, tn_frame *frame)
+{
+    const int64_t *y = p->y, *first = b->first, size = (int64_t)tn_acc_size(p->dtype);
+    const int64_t given_at = b->image * y[0] + first[0] * y[2] + first[1] * y[3] + first[2] * y[4];
+    if (l->packs_y)
+        tn_frame_operand(frame, GEMM_A, TN_WORKSPACE, y_at(l) * size);
+    else
+        tn_frame_operand(frame, GEMM_A, p->operand[CONV_Y], given_at * size);
+    tn_frame_operand(frame, GEMM_B, TN_WORKSPACE, columns_at(l) * size);
+    for (uint32_t operand = GEMM_C; operand < GEMM_OPERANDS; operand++)
+        tn_frame_operand(frame, operand, l->sums ? TN_WORKSPACE : p->operand[CONV_W], 0);
 }
 
 /* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is
  * there in all blocks but the first, which adds the caller's beta times dw where it is summed in
  * place. */
 static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
-                                  const conv_block *b, bool is_first, gemm_problem *product)
+                                  const conv_block *b, bool is_first, conv_product *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     int64_t pixels = b->images * tn_conv_block_pixels(b), slices = l->slices ? b->images : 1;
@@ -253,10 +260,12 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
                        cols = conv_filter_im2col_gemm_make_view(p, c_shape, c_stride),
                        w = conv_filter_im2col_gemm_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &cols, adds ? &w : NULL, NULL, &w, product,
-                                &empty));
-    place(product, p, l, b);
-    product->first_scalar = is_first ? 0 : CONV_SCALAR_ONES;
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &cols, adds ? &w : NULL, NULL, &w,
+                                &product->gemm, &empty));
+    tn_conv_product_after(p, workspace_of(p, l), product);
+    place(p, l, b, &product->frame);
+    if (!is_first)
+        tn_conv_product_sums(product);
     return TENON_OK;
 }
 
@@ -282,7 +291,7 @@ static void conv_filter_im2col_gemm_add_time(tenon_context *context, const conv_
                                          n * tn_conv_image_elements(p) / blocks, columns / blocks);
     const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, packed / blocks),
                   add = tn_conv_pack_work((uint32_t)p->dtype, sums);
-    gemm_problem product;
+    conv_product product;
     if (block_product("configure", p, l, &l->block, true, &product) != TENON_OK) {
         choice->time = INFINITY;
         return;
@@ -290,7 +299,7 @@ static void conv_filter_im2col_gemm_add_time(tenon_context *context, const conv_
     unfold.vector_elements *= GATHERED;
     tn_choice_add(context, choice, &unfold);
     tn_choice_add(context, choice, &pack);
-    choice->time = blocks * (choice->time + tn_gemm_estimate(context, &product));
+    choice->time = blocks * (choice->time + tn_conv_product_time(context, &product));
     tn_choice_add(context, choice, &add);
     if (!context->device.is_cpu)
         choice->time *= CONV_COLUMNS_DOUBT;
@@ -305,8 +314,7 @@ static const char *conv_filter_im2col_gemm_configure(tenon_context *context,
     if (why != NULL)
         return why;
     conv_filter_im2col_gemm_lay_out(context, p, l);
-    int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
-    choice->workspace = (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
+    choice->workspace = workspace_of(p, l);
     conv_filter_im2col_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u", p->dtype,
                       tn_lanes(context, p->dtype));
@@ -362,13 +370,14 @@ static tenon_status record_unpack(const char *caller, tn_recording *recording,
 static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
                                  const layout *l, const conv_block *b, bool is_first)
 {
-    gemm_problem product;
-    im2col_problem unfold = unfold_problem(p, l, b);
-    TN_TRY(tn_problem_record(caller, recording, &tn_im2col_family, &unfold.head));
+    conv_product product;
+    const im2col_problem unfold = unfold_problem(p, l, b);
+    tn_frame frame = unfold_frame(p, l, b);
+    TN_TRY(tn_child_record(caller, recording, &frame, &tn_im2col_family, &unfold.head));
     if (l->packs_y)
         TN_TRY(record_pack_y(caller, recording, p, l, b));
     TN_TRY(block_product(caller, p, l, b, is_first, &product));
-    return tn_gemm_record(caller, recording, &product);
+    return tn_conv_product_record(caller, recording, &product);
 }
 
 static tenon_status conv_filter_im2col_gemm_launch(const char *caller, tn_recording *recording,

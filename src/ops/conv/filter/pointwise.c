@@ -56,7 +56,7 @@ static tenon_tensor conv_filter_pointwise_make_view(const conv_problem *p, const
 
 /* dw [group, filters, channels] = dy · x transposed, added to what is there but for the first. */
 static tenon_status product(const char *caller, const conv_problem *p, const layout *l,
-                            int64_t image, gemm_problem *product)
+                            int64_t image, conv_product *product)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     int64_t length = l->images * tn_window_pixels(&p->window);
@@ -70,16 +70,17 @@ static tenon_status product(const char *caller, const conv_problem *p, const lay
                        x = conv_filter_pointwise_make_view(p, x_shape, x_stride),
                        w = conv_filter_pointwise_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(
-        tn_gemm_canonicalise(caller, &params, &y, &x, adds ? &w : NULL, NULL, &w, product, &empty));
-    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = p->operand[CONV_Y],
-                                            [GEMM_B] = p->operand[CONV_X],
-                                            [GEMM_C] = p->operand[CONV_W],
-                                            [GEMM_BIAS] = p->operand[CONV_W],
-                                            [GEMM_D] = p->operand[CONV_W]};
-    const int64_t shift[GEMM_OPERANDS] = {[GEMM_A] = image * p->y[0], [GEMM_B] = image * p->x[0]};
-    tn_conv_place(product, operand, shift);
-    product->first_scalar = image > 0 ? CONV_SCALAR_ONES : 0;
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &x, adds ? &w : NULL, NULL, &w, &product->gemm,
+                                &empty));
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_frame *frame = &product->frame;
+    tn_conv_product_after(p, 0, product);
+    tn_frame_operand(frame, GEMM_A, p->operand[CONV_Y], image * p->y[0] * size);
+    tn_frame_operand(frame, GEMM_B, p->operand[CONV_X], image * p->x[0] * size);
+    for (uint32_t operand = GEMM_C; operand < GEMM_OPERANDS; operand++)
+        tn_frame_operand(frame, operand, p->operand[CONV_W], 0);
+    if (image > 0)
+        tn_conv_product_sums(product);
     return TENON_OK;
 }
 
@@ -89,7 +90,7 @@ static const char *conv_filter_pointwise_configure(tenon_context *context,
     const conv_problem *p = (const conv_problem *)problem;
     const double filters = (double)p->groups * (double)p->k * (double)p->c;
     layout *l = TN_LAYOUT(layout, choice);
-    gemm_problem g;
+    conv_product g;
     const char *why = conv_filter_pointwise_lay_out(p, l);
     if (why != NULL)
         return why;
@@ -97,7 +98,7 @@ static const char *conv_filter_pointwise_configure(tenon_context *context,
         return "there is no such product";
     const int64_t products = p->n / l->images;
     const tn_work adding = {.single_elements = (double)(products - 1) * filters};
-    choice->time = (double)products * tn_gemm_estimate(context, &g);
+    choice->time = (double)products * tn_conv_product_time(context, &g);
     tn_choice_add(context, choice, &adding);
     tn_conv_product_options(p, choice->options);
     return NULL;
@@ -108,10 +109,10 @@ static tenon_status conv_filter_pointwise_launch(const char *caller, tn_recordin
 {
     const conv_problem *p = (const conv_problem *)problem;
     const layout *l = TN_LAYOUT(const layout, choice);
-    gemm_problem g;
+    conv_product g;
     for (int64_t image = 0; image < p->n; image += l->images) {
         TN_TRY(product(caller, p, l, image, &g));
-        TN_TRY(tn_gemm_record(caller, recording, &g));
+        TN_TRY(tn_conv_product_record(caller, recording, &g));
     }
     return TENON_OK;
 }

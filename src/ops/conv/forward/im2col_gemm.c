@@ -114,10 +114,6 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
                         .window = p->window};
     memcpy(u.x, p->x, sizeof u.x);
     column_strides(p, l, block, u.col);
-    u.x_shift = block->image * p->x[0];
-    u.col_shift = l->packed;
-    u.x_operand = p->operand[CONV_X];
-    u.col_operand = TN_WORKSPACE;
     for (int d = 0; d < 3; d++) {
         u.window.out[d] = block->count[d];
         u.window.start[d] += block->first[d] * p->window.stride[d];
@@ -125,8 +121,15 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
     return u;
 }
 
+/* Bytes of workspace: packed filters, and the columns of a block. */
+static uint64_t workspace_of(const conv_problem *p, const layout *l)
+{
+    const int64_t columns = l->block.images * tn_conv_block_pixels(&l->block) * l->column;
+    return (uint64_t)(l->packed + columns) * tenon_dtype_size((tenon_dtype)p->dtype);
+}
+
 static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
-                                  const conv_block *block, gemm_problem *product)
+                                  const conv_block *block, conv_product *product)
 {
     int64_t stride[8], tap = l->by_taps ? 1 : tn_conv_block_pixels(block);
     column_strides(p, l, block, stride);
@@ -142,7 +145,7 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
                                   .w_operand = l->gathers ? TN_WORKSPACE : p->operand[CONV_W],
                                   .col_operand = TN_WORKSPACE,
                                   .taps = l->taps};
-    return tn_conv_product(caller, p, block, &factors, product);
+    return tn_conv_product(caller, p, block, &factors, workspace_of(p, l), product);
 }
 
 /* Writing the columns and reading them again, and the products. */
@@ -152,13 +155,13 @@ static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem
     const double blocks = tn_conv_block_count(p, &l->block);
     const im2col_problem unfold = unfold_problem(p, l, &l->block);
     const tn_work pack = tn_conv_pack_work((uint32_t)p->dtype, (double)l->packed);
-    gemm_problem product;
+    conv_product product;
     if (block_product("configure", p, l, &l->block, &product) != TENON_OK) {
         choice->time = INFINITY;
         return;
     }
     choice->time = blocks * (tn_problem_time(context, &tn_im2col_family, &unfold.head) +
-                             tn_gemm_estimate(context, &product));
+                             tn_conv_product_time(context, &product));
     tn_choice_add(context, choice, &pack);
     if (!context->device.is_cpu)
         choice->time *= CONV_COLUMNS_DOUBT;
@@ -173,9 +176,7 @@ static const char *conv_im2col_gemm_configure(tenon_context *context, const tn_p
     if (why != NULL)
         return why;
     conv_im2col_gemm_lay_out(context, p, l);
-    choice->workspace =
-        (uint64_t)(l->packed + l->block.images * tn_conv_block_pixels(&l->block) * l->column) *
-        tenon_dtype_size((tenon_dtype)p->dtype);
+    choice->workspace = workspace_of(p, l);
     conv_im2col_gemm_add_time(context, p, l, choice);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u", p->dtype);
     return NULL;
@@ -210,11 +211,15 @@ static tenon_status record_gather(const char *caller, tn_recording *recording,
 static tenon_status record_block(const char *caller, tn_recording *recording, const conv_problem *p,
                                  const layout *l, const conv_block *block)
 {
-    gemm_problem product;
+    conv_product product;
     im2col_problem unfold = unfold_problem(p, l, block);
-    TN_TRY(tn_problem_record(caller, recording, &tn_im2col_family, &unfold.head));
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_frame frame = tn_frame_after(workspace_of(p, l));
+    tn_frame_operand(&frame, IM2COL_X, p->operand[CONV_X], block->image * p->x[0] * size);
+    tn_frame_operand(&frame, IM2COL_COL, TN_WORKSPACE, l->packed * size);
+    TN_TRY(tn_child_record(caller, recording, &frame, &tn_im2col_family, &unfold.head));
     TN_TRY(block_product(caller, p, l, block, &product));
-    return tn_gemm_record(caller, recording, &product);
+    return tn_conv_product_record(caller, recording, &product);
 }
 
 static tenon_status conv_im2col_gemm_launch(const char *caller, tn_recording *recording,

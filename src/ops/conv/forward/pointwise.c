@@ -13,7 +13,7 @@ static const char *conv_pointwise_refuses(const conv_problem *p)
     return NULL;
 }
 
-static tenon_status product(const char *caller, const conv_problem *p, gemm_problem *product)
+static tenon_status product(const char *caller, const conv_problem *p, conv_product *product)
 {
     const conv_window *v = &p->window;
     const conv_block all = {.images = p->n, .count = {v->out[0], v->out[1], v->out[2]}};
@@ -28,9 +28,7 @@ static tenon_status product(const char *caller, const conv_problem *p, gemm_prob
         .w_operand = p->operand[CONV_W],
         .col_operand = p->operand[CONV_X],
         .taps = p->c};
-    TN_TRY(tn_conv_product(caller, p, &all, &factors, product));
-    product->head.workspace_limit = p->head.workspace_limit; /* all of it: nothing else needs any */
-    return TENON_OK;
+    return tn_conv_product(caller, p, &all, &factors, 0, product);
 }
 
 static const char *conv_pointwise_configure(tenon_context *context, const tn_problem *problem,

@@ -110,7 +110,7 @@ static tenon_tensor conv_winograd_gemm_make_view(const winograd *w, int64_t rows
 
 /* For each point and group, filters times channels by channels times tiles. */
 static tenon_status make_product(const char *caller, const winograd *w, const layout *l,
-                                 int64_t tiles, gemm_problem *product)
+                                 int64_t tiles, conv_product *product)
 {
     const conv_problem *p = w->conv;
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
@@ -120,13 +120,15 @@ static tenon_status make_product(const char *caller, const winograd *w, const la
     const tenon_tensor u = conv_winograd_gemm_make_view(w, p->k, p->c, u_stride),
                        v = conv_winograd_gemm_make_view(w, p->c, tiles, v_stride),
                        m = conv_winograd_gemm_make_view(w, p->k, tiles, m_stride);
-    const uint8_t operand[GEMM_OPERANDS] = {TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE, TN_WORKSPACE,
-                                            TN_WORKSPACE};
-    const int64_t shift[GEMM_OPERANDS] = {[GEMM_B] = l->v.at, [GEMM_D] = l->m.at};
+    const int64_t size = (int64_t)tn_acc_size(p->dtype);
+    tn_frame *frame = &product->frame;
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &u, &v, NULL, NULL, &m, product, &empty));
-    tn_conv_place(product, operand, shift);
-    product->first_scalar = CONV_SCALAR_ONES;
+    TN_TRY(tn_gemm_canonicalise(caller, &params, &u, &v, NULL, NULL, &m, &product->gemm, &empty));
+    tn_conv_product_after(p, (uint64_t)(l->elements * size), product);
+    tn_frame_operand(frame, GEMM_A, TN_WORKSPACE, 0);
+    tn_frame_operand(frame, GEMM_B, TN_WORKSPACE, l->v.at * size);
+    tn_frame_operand(frame, GEMM_D, TN_WORKSPACE, l->m.at * size);
+    tn_conv_product_sums(product);
     return TENON_OK;
 }
 
@@ -144,12 +146,12 @@ static void conv_winograd_gemm_add_time(tenon_context *context, const winograd *
                                     (double)l->u_point * (9 * element + point) +
                                     all * (double)(channels_of(p) + filters_of(p)) * (point + tile),
                                 .reach = REACH};
-    gemm_problem product;
+    conv_product product;
     if (make_product("configure", w, l, l->set_tiles, &product) != TENON_OK) {
         choice->time = INFINITY;
         return;
     }
-    choice->time = sets * tn_gemm_estimate(context, &product);
+    choice->time = sets * tn_conv_product_time(context, &product);
     tn_choice_add(context, choice, &transforms);
 }
 
@@ -213,10 +215,10 @@ static tenon_status record_set(const char *caller, tn_recording *recording, cons
                     outputs = {"conv_winograd_outputs",
                                {[CONV_C] = true, [CONV_BIAS] = true, [CONV_Y] = true},
                                args->count * filters_of(w->conv)};
-    gemm_problem product;
+    conv_product product;
     TN_TRY(make_product(caller, w, TN_LAYOUT(const layout, choice), args->count, &product));
     TN_TRY(record_transform(caller, recording, w->conv, choice, &tiles, *args));
-    TN_TRY(tn_gemm_record(caller, recording, &product));
+    TN_TRY(tn_conv_product_record(caller, recording, &product));
     return record_transform(caller, recording, w->conv, choice, &outputs, *args);
 }
 

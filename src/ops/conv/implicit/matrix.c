@@ -7,7 +7,7 @@
 #include "base/checked.h"
 #include "ops/conv/problem/gradient.h"
 #include "ops/conv/problem/product.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -239,9 +239,13 @@ static tenon_status conv_implicit_matrix_launch(const char *caller, tn_recording
                         .local = {warps * (size_t)MATRIX_LANES(l->unit.number)},
                         .local_argument = tn_matrix_local_argument(&l->unit, values)};
     TN_TRY(tn_conv_record_copies(caller, recording, p, &l->copies));
-    tn_conv_copies_take(&l->copies, &tiled.product);
     tn_conv_results_take(p, &tiled);
-    return tn_conv_tiled_launch(caller, recording, &read, &tiled, block, &launch);
+    tn_frame frame = tn_conv_copies_frame(p, &l->copies);
+    tn_frame_enter(recording, &frame);
+    const tenon_status status =
+        tn_conv_tiled_launch(caller, recording, &read, &tiled, block, &launch);
+    tn_frame_leave(recording);
+    return status;
 }
 
 /* Then whether factors without vectors of channels are copied (2), and the slices of the pixels, at

@@ -66,8 +66,8 @@ conv_problem tn_conv_copied(const conv_problem *problem, const conv_copies *copi
 uint64_t tn_conv_copies_place(const conv_problem *problem, const conv_tiled_layout *layout,
                               conv_copies *copies);
 
-/* Has a product read the copies. */
-void tn_conv_copies_take(const conv_copies *copies, gemm_problem *product);
+/* Returns the frame of a product that reads the copies instead of the tensors. */
+tn_frame tn_conv_copies_frame(const conv_problem *problem, const conv_copies *copies);
 
 tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *copy);
 tenon_status tn_conv_record_copies(const char *caller, tn_recording *recording,

@@ -3,7 +3,7 @@
 #include "base/checked.h"
 #include "ops/common/walk.h"
 #include "ops/conv/implicit/matrix.h"
-#include "runtime/context.h"
+#include "runtime/context/context.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -126,13 +126,15 @@ uint64_t tn_conv_copies_place(const conv_problem *p, const conv_tiled_layout *l,
     return (uint64_t)at * size;
 }
 
-void tn_conv_copies_take(const conv_copies *copies, gemm_problem *product)
+tn_frame tn_conv_copies_frame(const conv_problem *p, const conv_copies *copies)
 {
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_frame frame = tn_frame_after(0);
     for (int i = 0; i < copies->count; i++) {
-        gemm_matrix *matrix = &product->matrix[copies->copy[i].matrix];
-        matrix->operand = TN_WORKSPACE;
-        matrix->shift = copies->copy[i].at;
+        const conv_copy *c = &copies->copy[i];
+        tn_frame_operand(&frame, p->operand[c->operand], TN_WORKSPACE, c->at * size);
     }
+    return frame;
 }
 
 /* Elements of 16 bits turn one by one, in tiles of which the ragged ones do as much. */
@@ -143,7 +145,7 @@ tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *c)
     return (tn_work){.launches = 1,
                      .single_elements = 0.6 * tile * (double)c->blocks,
                      .bytes = 2 * bytes * (double)c->elements,
-                     .reads = TN_SIDE_BY_SIDE};
+                     .reads = TN_COALESCED};
 }
 
 static tenon_status record_copy(const char *caller, tn_recording *recording, const conv_problem *p,

@@ -5,7 +5,7 @@
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/conv/problem/gradient.h"
-#include "runtime/local_memory.h"
+#include "runtime/probe/local_memory.h"
 
 #include <math.h>
 #include <string.h>

@@ -327,7 +327,6 @@ tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_param
     p->dtype = x->dtype;
     p->n = x->shape[0];
     p->c = x->shape[1];
-    p->col_operand = IM2COL_COL;
     tn_conv_copy_strides(p->x, x);
     p->col[0] = col->stride[0];
     p->col[4] = col->stride[1];

@@ -20,10 +20,6 @@
 
 enum { COL2IM_COL, COL2IM_RES, COL2IM_BIAS, COL2IM_X, COL2IM_OPERANDS };
 
-/* The number of the first of GEMM's scalars where they are 1, 1, 0 and 0 whatever the caller's are:
- * products that are summed further. */
-#define CONV_SCALAR_ONES TN_EPILOGUE_SCALARS
-
 /* The canonical problem of col2im; strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h, w].
  * Within a convolution there is an epilogue, and col is in the workspace. */
 typedef struct col2im_problem {
@@ -32,11 +28,9 @@ typedef struct col2im_problem {
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_* of conv/args.h */
     uint32_t col_acc;    /* col holds what sums are kept in, not dtype */
-    uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: of the run, or TN_WORKSPACE */
-    uint64_t first_scalar;
+    uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: which operand of the call */
     int64_t n, c;
     int64_t col[8], res[CONV_RANK], x[CONV_RANK], bias;
-    int64_t shift[COL2IM_OPERANDS]; /* elements added to the operands' offsets */
     conv_window window;
 } col2im_problem;
 
@@ -85,9 +79,6 @@ tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradie
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem);
-
-/* The scalars of a run: an epilogue's, and the ones at CONV_SCALAR_ONES. */
-void tn_conv_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
 /* For solvers: */
 

@@ -40,9 +40,6 @@ typedef struct im2col_problem {
     uint64_t dtype;
     int64_t n, c;
     int64_t x[CONV_RANK], col[8];
-    /* Within a convolution: elements added to the operands' offsets, and where the columns go. */
-    int64_t x_shift, col_shift;
-    uint32_t x_operand, col_operand; /* of the run, or TN_WORKSPACE */
     conv_window window;
 } im2col_problem;
 

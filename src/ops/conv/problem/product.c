@@ -148,35 +148,42 @@ static tenon_gemm_params params_of(const conv_problem *p)
     return params;
 }
 
-/* GEMM may have exchanged its factors: each matrix says which it was. */
-void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
-                   const int64_t shift[GEMM_OPERANDS])
+void tn_conv_product_after(const conv_problem *p, uint64_t used, conv_product *product)
 {
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
-        gemm_matrix *matrix = &product->matrix[x];
-        matrix->shift = shift[matrix->operand];
-        matrix->operand = operand[matrix->operand];
-    }
+    product->gemm.head.workspace_limit = tn_frame_room(p->head.workspace_limit, used);
+    product->frame = tn_frame_after(used);
 }
 
-static void place(gemm_problem *product, const conv_problem *p, const conv_block *block,
-                  const conv_factors *factors)
+void tn_conv_product_sums(conv_product *product)
 {
-    const uint8_t operand[GEMM_OPERANDS] = {[GEMM_A] = factors->w_operand,
-                                            [GEMM_B] = factors->col_operand,
-                                            [GEMM_C] = p->operand[CONV_C],
-                                            [GEMM_BIAS] = p->operand[CONV_BIAS],
-                                            [GEMM_D] = p->operand[CONV_Y]};
-    const int64_t shift[GEMM_OPERANDS] = {
-        [GEMM_B] = factors->col_shift,
-        [GEMM_C] = first_of(block, p->res),
-        [GEMM_D] = first_of(block, p->y),
-    };
-    tn_conv_place(product, operand, shift);
+    static const double ones[TN_EPILOGUE_SCALARS] = {[TN_SCALAR_ALPHA] = 1, [TN_SCALAR_BETA] = 1};
+    tn_frame_constants(&product->frame, ones, TN_EPILOGUE_SCALARS);
+}
+
+double tn_conv_product_time(tenon_context *context, const conv_product *product)
+{
+    return tn_gemm_estimate(context, &product->gemm);
+}
+
+tenon_status tn_conv_product_record(const char *caller, tn_recording *recording,
+                                    conv_product *product)
+{
+    return tn_gemm_record(caller, recording, &product->frame, &product->gemm);
+}
+
+static void place(const conv_problem *p, const conv_block *block, const conv_factors *factors,
+                  tn_frame *frame)
+{
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    tn_frame_operand(frame, GEMM_A, factors->w_operand, 0);
+    tn_frame_operand(frame, GEMM_B, factors->col_operand, factors->col_shift * size);
+    tn_frame_operand(frame, GEMM_C, p->operand[CONV_C], first_of(block, p->res) * size);
+    tn_frame_operand(frame, GEMM_BIAS, p->operand[CONV_BIAS], 0);
+    tn_frame_operand(frame, GEMM_D, p->operand[CONV_Y], first_of(block, p->y) * size);
 }
 
 tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
-                             const conv_factors *f, gemm_problem *product)
+                             const conv_factors *f, uint64_t used, conv_product *product)
 {
     const int64_t *count = block->count, images = block->images, groups = p->groups;
     const int64_t w_shape[] = {1, groups, 1, 1, p->k, f->taps};
@@ -193,20 +200,21 @@ tenon_status tn_conv_product(const char *caller, const conv_problem *p, const co
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
     bool empty = false;
-    TN_TRY(
-        tn_gemm_canonicalise(caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
-                             (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, product, &empty));
-    place(product, p, block, f);
+    TN_TRY(tn_gemm_canonicalise(
+        caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
+        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, &product->gemm, &empty));
+    tn_conv_product_after(p, used, product);
+    place(p, block, f, &product->frame);
     return TENON_OK;
 }
 
 const char *tn_conv_product_configure(tenon_context *context, const conv_problem *p,
                                       conv_product_of of, tn_choice *choice)
 {
-    gemm_problem *product = TN_LAYOUT(gemm_problem, choice);
+    conv_product *product = TN_LAYOUT(conv_product, choice);
     if (of("configure", p, product) != TENON_OK)
         return "there is no such product";
-    choice->time = tn_gemm_estimate(context, product);
+    choice->time = tn_conv_product_time(context, product);
     tn_conv_product_options(p, choice->options);
     return NULL;
 }
@@ -219,6 +227,7 @@ void tn_conv_product_options(const conv_problem *p, char text[TN_OPTIONS_SIZE])
 tenon_status tn_conv_product_launch(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
+    conv_product product = *TN_LAYOUT(const conv_product, choice);
     (void)problem;
-    return tn_gemm_record(caller, recording, TN_LAYOUT(const gemm_problem, choice));
+    return tn_conv_product_record(caller, recording, &product);
 }

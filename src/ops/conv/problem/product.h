@@ -30,7 +30,7 @@ double tn_conv_block_count(const conv_problem *problem, const conv_block *larges
 typedef struct conv_factors {
     int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
-    int64_t col_shift;              /* elements */
+    int64_t col_shift;              /* in elements, of the workspace */
     uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */
     int64_t taps;                   /* of a group: c * t * r * s */
 } conv_factors;
@@ -52,13 +52,27 @@ bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may
 /* False where they lie in neither order. */
 bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
 
-/* Says where the matrices of a product are: by GEMM_A ... GEMM_D, the operand and the element. */
-void tn_conv_place(gemm_problem *product, const uint8_t operand[GEMM_OPERANDS],
-                   const int64_t shift[GEMM_OPERANDS]);
+/* A product as a child of a convolution: GEMM's problem, and the frame that maps its operands. */
+typedef struct conv_product {
+    gemm_problem gemm;
+    tn_frame frame;
+} conv_product;
 
-/* The problem that GEMM is given, with no workspace of its own. */
+/* Gives the product the part of the workspace after the first `used` bytes, which the convolution
+ * itself uses, and resets its frame. */
+void tn_conv_product_after(const conv_problem *p, uint64_t used, conv_product *product);
+
+/* Scalars of a product whose result is summed further: alpha and beta 1, whatever the caller's are.
+ */
+void tn_conv_product_sums(conv_product *product);
+
+/* Makes the product of a block's filters and columns, whose workspace follows `used` bytes. */
 tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
-                             const conv_factors *factors, gemm_problem *product);
+                             const conv_factors *factors, uint64_t used, conv_product *product);
+
+double tn_conv_product_time(tenon_context *context, const conv_product *product);
+tenon_status tn_conv_product_record(const char *caller, tn_recording *recording,
+                                    conv_product *product);
 
 /* How much faster columns must seem on a GPU than a kernel without them before they are taken: they
  * fill the workspace and the caches, and estimates are no better than that. */
@@ -73,7 +87,7 @@ tn_work tn_conv_pack_work(uint32_t dtype, double elements);
 /* Solvers that are a single product, which `of` makes, and which is the layout of their choice;
  * they have no kernel of their own: GEMM checks its variants by itself. */
 typedef tenon_status (*conv_product_of)(const char *caller, const conv_problem *problem,
-                                        gemm_problem *product);
+                                        conv_product *product);
 const char *tn_conv_product_configure(tenon_context *context, const conv_problem *problem,
                                       conv_product_of of, tn_choice *choice);
 void tn_conv_product_options(const conv_problem *problem, char text[TN_OPTIONS_SIZE]);

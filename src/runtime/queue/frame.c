@@ -1,0 +1,148 @@
+#include "runtime/queue/frame.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + TN_WORKSPACE_ALIGNMENT - 1) / TN_WORKSPACE_ALIGNMENT * TN_WORKSPACE_ALIGNMENT;
+}
+
+tn_frame tn_frame_after(uint64_t used)
+{
+    tn_frame frame = {.workspace = aligned(used)};
+    for (uint32_t i = 0; i < TN_FRAME_OPERANDS; i++)
+        frame.operands[i].operand = (uint8_t)i;
+    for (uint32_t i = 0; i < TN_FRAME_SCALARS; i++)
+        frame.scalars[i].number = (uint8_t)i;
+    return frame;
+}
+
+void tn_frame_operand(tn_frame *frame, uint32_t child, uint8_t operand, int64_t offset)
+{
+    frame->operands[child].operand = operand;
+    frame->operands[child].offset = offset;
+}
+
+void tn_frame_constants(tn_frame *frame, const double *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        frame->scalars[i].is_constant = true;
+        frame->scalars[i].value = values[i];
+    }
+}
+
+void tn_frame_enter(tn_recording *recording, tn_frame *frame)
+{
+    frame->outer = recording->frame;
+    recording->frame = frame;
+}
+
+void tn_frame_leave(tn_recording *recording)
+{
+    recording->frame = recording->frame->outer;
+}
+
+uint64_t tn_frame_room(uint64_t limit, uint64_t used)
+{
+    return aligned(used) < limit ? limit - aligned(used) : 0;
+}
+
+uint64_t tn_frame_workspace(const tn_frame *frame)
+{
+    uint64_t bytes = 0;
+    for (; frame != NULL; frame = frame->outer)
+        bytes += frame->workspace;
+    return bytes;
+}
+
+/* Maps an operand of the innermost child to one of the call, and adds its offset in bytes. */
+static uint8_t find_operand(const tn_frame *frame, uint8_t number, int64_t *offset)
+{
+    *offset = 0;
+    for (; frame != NULL; frame = frame->outer) {
+        const bool is_own = number == TN_WORKSPACE;
+        *offset += is_own ? (int64_t)frame->workspace : frame->operands[number].offset;
+        number = is_own ? TN_WORKSPACE : frame->operands[number].operand;
+    }
+    return number;
+}
+
+/* Maps a scalar of the innermost child to one of the call; NULL, or the constant that it is. */
+static const double *find_scalar(const tn_frame *frame, uint8_t *number)
+{
+    for (; frame != NULL; frame = frame->outer) {
+        if (frame->scalars[*number].is_constant)
+            return &frame->scalars[*number].value;
+        *number = frame->scalars[*number].number;
+    }
+    return NULL;
+}
+
+/* Applies a patch to the template as far as it is known now. Returns false if nothing is left for a
+ * run to fill in. */
+static bool resolve_patch(const tn_frame *frame, tn_patch *patch, unsigned char *args)
+{
+    int64_t value, offset;
+    if (patch->kind != TN_PATCH_OFFSET) {
+        const double *constant = find_scalar(frame, &patch->source);
+        if (constant != NULL) {
+            value = tn_patch_scalar(patch->kind, constant);
+            memcpy(args + patch->at, &value, sizeof value);
+        }
+        return constant == NULL;
+    }
+    patch->source = find_operand(frame, patch->source, &offset);
+    memcpy(&value, args + patch->at, sizeof value);
+    value += offset / (int64_t)patch->unit;
+    memcpy(args + patch->at, &value, sizeof value);
+    return true;
+}
+
+const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch,
+                                  tn_framed_launch *framed)
+{
+    int64_t offset;
+    uint32_t count = 0;
+    if (frame == NULL)
+        return launch;
+    framed->launch = *launch;
+    memcpy(framed->args, launch->args, launch->args_size);
+    for (uint32_t i = 0; i < launch->operand_count; i++)
+        framed->launch.operands[i] = find_operand(frame, launch->operands[i], &offset);
+    for (uint32_t i = 0; i < launch->patch_count; i++) {
+        framed->patches[count] = launch->patches[i];
+        count += resolve_patch(frame, &framed->patches[count], framed->args);
+    }
+    framed->launch.args = framed->args;
+    framed->launch.patches = framed->patches;
+    framed->launch.patch_count = count;
+    return &framed->launch;
+}
+
+/* Returns a piece that lives at the same time as [first, last] and shares bytes with
+ * [at, at + bytes); NULL if there is none. */
+static const tn_piece *conflict(const tn_pieces *pieces, const tn_piece *wanted)
+{
+    for (uint32_t i = 0; i < pieces->count; i++) {
+        const tn_piece *p = &pieces->piece[i];
+        if (p->first <= wanted->last && wanted->first <= p->last &&
+            p->at < wanted->at + wanted->bytes && wanted->at < p->at + p->bytes)
+            return p;
+    }
+    return NULL;
+}
+
+uint64_t tn_pieces_add(tn_pieces *pieces, uint64_t bytes, uint32_t first, uint32_t last)
+{
+    tn_piece wanted = {0, aligned(bytes), first, last};
+    const tn_piece *other;
+    /* The lowest free offset is 0 or the end of a piece; each conflict moves the offset up. */
+    while ((other = conflict(pieces, &wanted)) != NULL)
+        wanted.at = other->at + other->bytes;
+    pieces->piece[pieces->count++] = wanted;
+    if (wanted.at + wanted.bytes > pieces->bytes)
+        pieces->bytes = wanted.at + wanted.bytes;
+    return wanted.at;
+}

@@ -1,0 +1,93 @@
+/*
+ * Frames: how the launches of a child operation become part of its parent's recording.
+ *
+ * A compound operation (a convolution by matrix products, attention) records children, each a
+ * problem of another family. A child numbers its operands and scalars as in a call of its own, and
+ * its workspace begins at byte 0. While the child is recorded, a frame maps each of its operands to
+ * an operand of the parent or to the parent's workspace, plus an offset; each scalar to a scalar of
+ * the parent or to a constant; and its workspace to a part of the parent's. Frames nest: a child
+ * may have children.
+ */
+#ifndef TN_RUNTIME_QUEUE_FRAME_H
+#define TN_RUNTIME_QUEUE_FRAME_H
+
+#include "runtime/queue/launch.h"
+
+/* A workspace begins at a multiple of this many bytes, which suits every vector type. */
+#define TN_WORKSPACE_ALIGNMENT 128
+
+#define TN_FRAME_OPERANDS 16
+#define TN_FRAME_SCALARS  16
+
+typedef struct tn_frame {
+    const struct tn_frame *outer; /* the frame of the parent itself; NULL: the parent is a call */
+    uint64_t workspace;           /* where the child's workspace begins in the parent's, in bytes */
+    struct {
+        uint8_t operand; /* of the parent, or TN_WORKSPACE */
+        int64_t offset;  /* in bytes, a multiple of the size of the child's elements */
+    } operands[TN_FRAME_OPERANDS];
+    struct {
+        bool is_constant;
+        uint8_t number; /* of the parent's scalar */
+        double value;   /* of the constant */
+    } scalars[TN_FRAME_SCALARS];
+} tn_frame;
+
+/* Returns a frame in which every operand and scalar is the parent's of the same number, and the
+ * child's workspace follows the first `used` bytes of the parent's. */
+tn_frame tn_frame_after(uint64_t used);
+
+/* Maps the child's operand `child`; `offset` is in bytes. */
+void tn_frame_operand(tn_frame *frame, uint32_t child, uint8_t operand, int64_t offset);
+
+/* Maps the child's first scalars to constants. */
+void tn_frame_constants(tn_frame *frame, const double *values, uint32_t count);
+
+/* Between these two calls, launches that are recorded belong to a child. */
+void tn_frame_enter(tn_recording *recording, tn_frame *frame);
+void tn_frame_leave(tn_recording *recording);
+
+/* Returns how many bytes of workspace a child may use if the parent may use `limit` and itself
+ * needs the first `used`. */
+uint64_t tn_frame_room(uint64_t limit, uint64_t used);
+
+/* Returns where the workspace of the child that is being recorded begins in that of the call. */
+uint64_t tn_frame_workspace(const tn_frame *frame);
+
+/* Memory for a launch whose arguments and patches a frame changes. */
+#define TN_MAX_PATCHES 32
+typedef struct tn_framed_launch {
+    tn_launch launch;
+    tn_patch patches[TN_MAX_PATCHES];
+    _Alignas(int64_t) unsigned char args[TN_MAX_ARGS_SIZE];
+} tn_framed_launch;
+
+/* Returns the launch in terms of the call's own operands, scalars and workspace: `launch` itself
+ * without a frame. */
+const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch,
+                                  tn_framed_launch *framed);
+
+/*
+ * Allocation of a workspace among the pieces that the steps of a compound operation use.
+ *
+ * Steps are numbered in the order in which they are recorded. A piece lives from its first step to
+ * its last, and shares bytes with pieces whose lifetimes do not overlap its own. A child's
+ * workspace is a piece that lives during one step.
+ */
+#define TN_MOST_PIECES 32
+typedef struct tn_piece {
+    uint64_t at, bytes;
+    uint32_t first, last;
+} tn_piece;
+
+typedef struct tn_pieces {
+    tn_piece piece[TN_MOST_PIECES];
+    uint32_t count;
+    uint64_t bytes; /* of the whole workspace */
+} tn_pieces;
+
+/* Allocates a piece and returns where it begins: the lowest aligned offset that is free during its
+ * lifetime. At most TN_MOST_PIECES pieces. */
+uint64_t tn_pieces_add(tn_pieces *pieces, uint64_t bytes, uint32_t first, uint32_t last);
+
+#endif
