@@ -58,7 +58,7 @@ TEST(allocations_that_fail_spoil_nothing)
     const tenon_store store = kept_folder(folder);
     kept_session s;
     const uint64_t bits = kept_run(&s, &store);
-    for (int f = 0; f < 4; f++) {
+    for (int f = 0; f < 3; f++) {
         unsigned struck = 1;
         for (unsigned nth = 1; struck > 0; nth++) {
             uint32_t available;

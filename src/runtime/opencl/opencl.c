@@ -90,7 +90,7 @@ static void load(void)
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *found = opencl_find(program, loader, functions[i].name);
-        /* C has no cast from void * to a function. */
+        /* C has no cast from void * to a function pointer. */
         memcpy((char *)&tn_opencl + functions[i].place, &found, sizeof found);
         if (found == NULL && functions[i].is_needed && why_not[0] == '\0')
             snprintf(why_not, sizeof why_not, "its loader has no %s", functions[i].name);
