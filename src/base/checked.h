@@ -1,4 +1,4 @@
-/* Arithmetic that says when it overflows: true means that *result holds the exact value. */
+/* Overflow-checked arithmetic. A function returns true if *result holds the exact value. */
 #ifndef TN_BASE_CHECKED_H
 #define TN_BASE_CHECKED_H
 
@@ -26,15 +26,15 @@ static inline bool tn_mul_u64(uint64_t a, uint64_t b, uint64_t *result)
     return !__builtin_mul_overflow(a, b, result);
 }
 
-/* On 32 bits not every number of bytes is a size. */
+/* On 32-bit systems a number of bytes may exceed size_t. */
 static inline bool tn_to_size(uint64_t value, size_t *size)
 {
     *size = (size_t)value;
     return *size == value;
 }
 
-/* Zeroed memory for so many things, for one at least, that the caller frees; NULL without it, and
- * where a size does not hold their bytes. */
+/* Allocates zeroed memory for `count` elements, at least one. The caller frees it. Returns NULL if
+ * memory is short or the size overflows. */
 static inline void *tn_array(int64_t count, size_t size)
 {
     size_t things;
@@ -43,7 +43,8 @@ static inline void *tn_array(int64_t count, size_t size)
     return calloc(things > 0 ? things : 1, size);
 }
 
-/* The least multiple of `unit` that is not below `value`; both positive and far from overflow. */
+/* Returns the smallest multiple of `unit` that is at least `value`. Both are positive and far from
+ * overflow. */
 static inline int64_t tn_round_up(int64_t value, int64_t unit)
 {
     return (value + unit - 1) / unit * unit;

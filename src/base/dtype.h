@@ -8,14 +8,14 @@
 
 bool tn_dtype_valid(tenon_dtype dtype);
 
-/* Rounds to nearest, ties to even; overflow gives infinity. A NaN stays a NaN. */
+/* Rounds to nearest, ties to even; overflow gives infinity. NaN is preserved. */
 uint16_t tn_f16_from_double(double value);
 uint16_t tn_bf16_from_double(double value);
 double tn_f16_to_double(uint16_t bits);
 double tn_bf16_to_double(uint16_t bits);
 
-/* Writes `value` as an element of `dtype` (rounded as above; integers saturate and a NaN becomes 0)
- * to `element`. */
+/* Stores `value` to `element` as an element of `dtype`, rounded as above. Integers saturate, and
+ * NaN becomes 0. */
 void tn_dtype_store(tenon_dtype dtype, void *element, double value);
 double tn_dtype_load(tenon_dtype dtype, const void *element);
 

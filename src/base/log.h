@@ -7,12 +7,12 @@
 #include <tenon/status.h>
 
 typedef struct tn_log {
-    tenon_log_callback callback; /* or NULL: nothing is logged */
+    tenon_log_callback callback; /* NULL: nothing is logged */
     void *user;
     uint32_t level;
 } tn_log;
 
-/* Sends a message when its level is wanted. Must be called with no lock held. */
+/* Sends a message if its level is enabled. The caller must not hold a lock. */
 void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, ...) TN_PRINTF(3, 4);
 
 #endif

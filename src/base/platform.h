@@ -1,10 +1,10 @@
 /*
- * What C11 lacks and each system has in its own way: threads, a clock, files, libraries that are
- * opened, processes, the processor. platform_posix.c and platform_windows.c are the only files of
- * the library that may include what C11 does not have (tests/cli/check_platform.py).
+ * Platform layer: threads, clock, files, dynamic libraries, processes and processor information,
+ * which C11 lacks. platform_posix.c and platform_windows.c are the only files of the library that
+ * may include system headers (tests/cli/check_platform.py).
  *
- * Paths are in the system's own narrow encoding. A function that returns an int of errors returns 0
- * where all went well, and else a number of <errno.h>, whose text tn_error_text gives.
+ * Paths are in the system's narrow encoding. Functions that return an int error return 0 on
+ * success and otherwise an <errno.h> number, whose text tn_error_text gives.
  */
 #ifndef TN_BASE_PLATFORM_H
 #define TN_BASE_PLATFORM_H
@@ -20,7 +20,7 @@
 #include <pthread.h>
 #endif
 
-/* Arguments that a format of printf's kind tells of. */
+/* Lets the compiler check printf-style arguments. */
 #if defined(__MINGW32__)
 #define TN_PRINTF(format_at, first) __attribute__((format(gnu_printf, format_at, first)))
 #elif defined(__GNUC__)
@@ -37,7 +37,7 @@ typedef struct tn_mutex {
 } tn_mutex;
 typedef struct tn_recursive_mutex {
     tn_mutex lock;
-    _Atomic unsigned long owner; /* the number of a thread; 0: none */
+    _Atomic unsigned long owner; /* ID of the thread that holds it; 0: none */
     unsigned depth;
 } tn_recursive_mutex;
 typedef struct tn_condition {
@@ -73,17 +73,17 @@ typedef pthread_t tn_thread;
 #define TN_ONCE_INIT      PTHREAD_ONCE_INIT
 #endif
 
-/* False without memory for it, as the other ..._init. */
+/* Returns false if memory is short, like the other ..._init functions. */
 bool tn_mutex_init(tn_mutex *mutex);
 void tn_mutex_destroy(tn_mutex *mutex);
 void tn_mutex_lock(tn_mutex *mutex);
 void tn_mutex_unlock(tn_mutex *mutex);
 
-/* One that the thread which has it may lock again. */
+/* A mutex that its holder may lock again. */
 bool tn_recursive_mutex_init(tn_recursive_mutex *mutex);
 void tn_recursive_mutex_destroy(tn_recursive_mutex *mutex);
 void tn_recursive_mutex_lock(tn_recursive_mutex *mutex);
-bool tn_recursive_mutex_try(tn_recursive_mutex *mutex); /* false: another thread has it */
+bool tn_recursive_mutex_try(tn_recursive_mutex *mutex); /* false if another thread holds it */
 void tn_recursive_mutex_unlock(tn_recursive_mutex *mutex);
 
 bool tn_condition_init(tn_condition *condition);
@@ -94,7 +94,8 @@ void tn_condition_broadcast(tn_condition *condition);
 
 void tn_once_run(tn_once *once, void (*work)(void));
 
-/* With a stack that a driver's compiler has room in. False where there can be no more threads. */
+/* The thread's stack is large enough for a driver's compiler. Returns false if no thread can be
+ * created. */
 bool tn_thread_create(tn_thread *thread, void *(*work)(void *), void *data);
 void tn_thread_join(tn_thread thread);
 void tn_thread_detach(tn_thread thread);
@@ -102,13 +103,13 @@ bool tn_thread_is_this(tn_thread thread);
 
 /* Time. */
 
-/* Nanoseconds of a clock that runs evenly. */
+/* Returns the nanoseconds of a monotonic clock. */
 uint64_t tn_now(void);
 void tn_sleep(uint64_t nanoseconds);
 
 /* Text. */
 
-/* A copy that the caller frees; NULL without memory. */
+/* Returns a copy that the caller frees; NULL if memory is short. */
 static inline char *tn_text_copy(const char *text)
 {
     const size_t size = strlen(text) + 1;
@@ -116,7 +117,7 @@ static inline char *tn_text_copy(const char *text)
     return copy != NULL ? (char *)memcpy(copy, text, size) : NULL;
 }
 
-/* Cuts the next word off, as blanks part them; NULL where there is none. */
+/* Splits off and returns the next blank-separated word; NULL if there is none. */
 static inline char *tn_next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " "), *end = word + strcspn(word, " ");
@@ -136,9 +137,9 @@ void tn_error_text(int error, char *text, size_t size);
 #endif
 
 typedef struct tn_file_facts {
-    bool is_folder, is_file; /* neither: a pipe, a device; a link is what it leads to */
-    bool is_foreign;         /* another user's */
-    bool is_open_to_others;  /* who may write into it */
+    bool is_folder, is_file; /* neither for a pipe or a device; links are followed */
+    bool is_foreign;         /* owned by another user */
+    bool is_open_to_others;  /* other users may write to it */
     uint64_t size;
     int64_t modified; /* seconds since 1970 */
 } tn_file_facts;
@@ -146,46 +147,47 @@ typedef struct tn_file_facts {
 int tn_file_look(const char *path, tn_file_facts *facts);
 bool tn_file_is_readable(const char *path);
 
-/* To be read, with its facts; NULL where that cannot be. Waits for nobody, and follows no link. */
+/* Opens a file for reading and returns its facts. Returns NULL if that fails. Does not block and
+ * does not follow links. */
 FILE *tn_file_open(const char *path, tn_file_facts *facts);
 
-/* A regular file of at most so many bytes, which the caller frees, with room for a byte behind it;
- * NULL where it cannot be read. `modified` as in the facts. Opened as by tn_file_open. */
+/* Reads a regular file of at most `most` bytes into memory with one spare byte, which the caller
+ * frees. Returns NULL if that fails. `modified` as in the facts. Opens the file like tn_file_open.
+ */
 unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified);
 
-/* Makes its time that of now, where that may be done. */
+/* Sets the file's time to now, if permitted. */
 void tn_file_touch(const char *path);
 
-/* Adds the bytes to the end in one piece; the file is made where it is not there. */
+/* Appends the bytes in a single write. Creates the file if necessary. */
 int tn_file_append(const char *path, const void *bytes, size_t size);
 
-/* A file that is written under a temporary name and then given its own: who reads it sees all of
- * it or nothing. The name ends with XXXXXX, which is replaced. NULL, and errno, where it cannot be
- * made. Others may not read it, unless tn_file_keep says so. */
+/* Creates a file under a temporary name that tn_file_keep later replaces, so that readers see all
+ * of it or nothing. The name ends with XXXXXX, which is replaced. Returns NULL and sets errno on
+ * failure. The file is private unless tn_file_keep changes that. */
 FILE *tn_file_begin(char *temporary);
 
-/* Closes the file, and gives it the name, as `well` says; removes it where that fails or it is not
- * well, which is the error that errno has then. */
+/* Closes the file and renames it to `path` if `well` is true. Otherwise, or if that fails, removes
+ * it; if not `well`, the result is the value of errno at the call. */
 int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well, bool for_all);
 
-/* A folder for this user alone, or as the user's others are. An error where it is there. */
+/* Creates a folder, private or with the user's default permissions. Fails if it exists. */
 int tn_folder_create(const char *path, bool is_private);
 
-/* The regular files of a folder whose names `wants` takes (links are none), until one visit returns
- * false. False there, and where the folder cannot be read. */
+/* Visits the regular files of a folder (not links) whose names `wants` accepts, until a visit
+ * returns false. Returns false then, and if the folder cannot be read. */
 bool tn_folder_visit(const char *folder, bool (*wants)(const char *name),
                      bool (*visit)(void *user, const char *name, const tn_file_facts *facts),
                      void *user);
 
-/* The folder for what programs of this user may lose, and the variables of the environment that it
- * is taken from, for a message. The caller frees the path; NULL where the environment names
- * none. */
+/* Returns the user's cache folder, which the caller frees; NULL if the environment defines none.
+ * The second declaration names the environment variables, for messages. */
 char *tn_folder_of_caches(void);
 extern const char tn_folder_of_caches_variables[];
 
 /* Libraries that are opened. */
 
-/* The file of a library by the version of its interface. */
+/* File name of a library by its interface version. */
 #if defined(_WIN32)
 #define TN_LIBRARY_FILE(name, version) name ".dll"
 #elif defined(__APPLE__)
@@ -194,34 +196,36 @@ extern const char tn_folder_of_caches_variables[];
 #define TN_LIBRARY_FILE(name, version) "lib" name ".so." version
 #endif
 
-/* NULL, and why not, where it cannot be opened. NULL for a name: what the program has itself. */
+/* Returns NULL and the reason if the library cannot be opened. A NULL name means the program
+ * itself. */
 void *tn_library_open(const char *name, char *why, size_t size);
 void *tn_library_find(void *library, const char *name);
 void tn_library_close(void *library);
 
 /* Processes and the processor. */
 
-/* The name of this host in its network; "" where it has none. */
+/* Returns the host's network name; empty if it has none. */
 void tn_host_name(char *name, size_t size);
 int64_t tn_process_number(void);
 
-/* False where no process of this host has the number. `started` tells apart those that had it one
- * after the other; 0: not known. */
+/* Returns false if no process of this host has this number. `started` distinguishes processes that
+ * had the same number one after the other; 0: unknown. */
 bool tn_process_find(int64_t number, uint64_t *started);
 
-/* Where processes are forked: the thread that forks calls `before`, and then `after` in the parent
- * and `in_child` in the child. False without memory. */
+/* Registers fork handlers: the forking thread calls `before`, then `after` in the parent and
+ * `in_child` in the child. Returns false if memory is short. */
 bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void));
 
-/* Has `work` called when this thread ends, and when it ends the process, before all exit handlers.
- * False where the C library has no such thing. */
+/* Calls `work` when this thread ends, and before all exit handlers if this thread ends the
+ * process. Returns false if the C library does not support this. */
 bool tn_at_thread_end(void (*work)(void *));
 
-/* Whether the process ends and the system has ended all other threads already, as it does before a
- * DLL's exit handlers: there is nobody to wait for, and no thread can be made. */
+/* Returns true if the process is ending and the system has already ended all other threads, as
+ * Windows does before a DLL's exit handlers. Nothing can be waited for then, and no thread can be
+ * created. */
 bool tn_threads_have_ended(void);
 
-/* The processor's brand and the list of its features, "" where the system does not tell. */
+/* Returns the processor's brand and its feature list; empty if the system does not provide them. */
 void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t features_size);
 
 #endif

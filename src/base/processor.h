@@ -1,12 +1,11 @@
-/* The processor that this process runs on, as the system tells. */
+/* The processor that this process runs on, as reported by the system. */
 #ifndef TN_BASE_PROCESSOR_H
 #define TN_BASE_PROCESSOR_H
 
 #define TN_PROCESSOR_SIZE 192
 
-/* Its brand and a hash of its features, in one line; empty where the system tells nothing. Code
- * that was compiled for one processor may not run on another, and a home may be on several hosts.
- */
+/* Writes the brand and a hash of the features in one line; empty if unknown. Code compiled for one
+ * processor may not run on another, and a home directory may be shared by several hosts. */
 void tn_processor_name(char name[TN_PROCESSOR_SIZE]);
 
 #endif

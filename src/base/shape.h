@@ -9,58 +9,60 @@
 
 #include <stdbool.h>
 
-/* The bytes that a view's elements lie in: [first, end). Empty views have first == end. */
+/* The byte range of a view's elements: [first, end). For an empty view first == end. */
 typedef struct tn_extent {
     uint64_t first, end;
 } tn_extent;
 
-/* Refuses a handle to memory of no kind, or whose reserved member is set. */
+/* Fails for a memory handle of unknown kind or with its reserved member set. */
 tenon_status tn_handle_check(const char *caller, const char *argument, const tenon_memory *memory);
 
-/* Refuses a NULL or malformed view: type, rank, negative sizes and strides, an offset off the
- * element's grid, an element count or extent that overflows. `operation` and `argument` name it in
- * the message. */
+/* Fails for a NULL or malformed view: type, rank, negative sizes or strides, an offset that is not
+ * a multiple of the element size, or an element count or extent that overflows. The message names
+ * `caller` and `argument`. */
 tenon_status tn_tensor_check(const char *caller, const char *argument, const tenon_tensor *tensor);
 
-/* The remaining functions take views that tn_tensor_check accepted. */
+/* The functions below take views that tn_tensor_check has accepted. */
 
 bool tn_tensor_empty(const tenon_tensor *tensor);
 tn_extent tn_tensor_extent(const tenon_tensor *tensor);
 
-/* Whether the elements are dense in row-major order (dimensions of size 1 may have any stride). */
+/* Returns true if the elements are dense in row-major order. Dimensions of size 1 may have any
+ * stride. */
 bool tn_tensor_dense(const tenon_tensor *tensor);
 
 bool tn_tensor_same_shape(const tenon_tensor *a, const tenon_tensor *b);
 
-/* Refuses another shape than `shape`. */
+/* Fails unless the view has this shape. */
 tenon_status tn_shape_check(const char *caller, const char *argument, const tenon_tensor *tensor,
                             uint32_t rank, const int64_t *shape);
 
-/* Whether the view addresses the same elements in the same order: offset, type, and shape and
- * stride where they count. */
+/* Returns true if two views address the same elements in the same order: equal offset, type and
+ * shape, and equal strides where they matter. */
 bool tn_tensor_same_view(const tenon_tensor *a, const tenon_tensor *b);
 
-/* Whether two indices may give the same element. Strides that nest (each at least the span of all
- * smaller ones) never do; any other set of strides counts as overlapping. */
+/* Returns true if two indices may refer to the same element. Nested strides (each at least the
+ * span of all smaller ones) never do; any other set of strides is treated as overlapping. */
 bool tn_tensor_self_overlaps(const tenon_tensor *tensor);
 
-/* Whether two views of one memory may share a byte. `shift` is added to b's offset: where b's
- * memory begins within a's. Views that interleave on a common pitch (two column blocks of one
- * matrix) are told apart. */
+/* Returns true if two views of one memory may share a byte. `shift` is added to b's offset: the
+ * start of b's memory within a's. Views that interleave with a common pitch (two column blocks of
+ * a matrix) are recognized as disjoint. */
 bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t shift);
 
-/* Refuses an output whose elements overlap. */
+/* Fails for an output whose elements overlap. */
 tenon_status tn_output_check(const char *caller, const char *argument, const tenon_tensor *tensor);
 
-/* Writes to `stride` those with which `tensor` is read as one of `rank` and `shape`, aligned at the
- * right, 0 where it repeats. Refuses a shape that does not broadcast. */
+/* Writes the strides with which `tensor` is read as a view of `rank` and `shape`: aligned at the
+ * right, 0 in repeated dimensions. Fails if the shape does not broadcast. */
 tenon_status tn_broadcast(const char *caller, const char *argument, const tenon_tensor *tensor,
                           uint32_t rank, const int64_t *shape, int64_t *stride);
 
-/* Steps an index over a shape, the last dimension fastest; false, and all zeros, after the last. */
+/* Advances an index over a shape, the last dimension fastest. After the last index, returns false
+ * and resets it to zeros. */
 bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank);
 
-/* Several operands that run over one index space. */
+/* Several operands that are traversed with one index. */
 #define TN_MAX_VIEWS 8
 typedef struct tn_space {
     uint32_t rank, views;
@@ -68,8 +70,8 @@ typedef struct tn_space {
     int64_t stride[TN_MAX_VIEWS][TENON_MAX_RANK];
 } tn_space;
 
-/* Drops dimensions of size 1 and merges neighbours wherever every view steps evenly across them.
- * Keeps the order of the elements. A space of one element gets rank 0. */
+/* Removes dimensions of size 1 and merges adjacent dimensions if every view has a uniform stride
+ * across them. Keeps the order of the elements. A space of one element gets rank 0. */
 void tn_space_collapse(tn_space *space);
 
 #endif

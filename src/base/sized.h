@@ -1,7 +1,5 @@
-/*
- * Structs that begin with their size and grow at their end: callers may have been compiled with the
- * headers of another version. docs/abi.md has the rules.
- */
+/* Structs that begin with their size and may grow at the end. Callers may have been compiled with
+ * headers of another version. docs/abi.md has the rules. */
 #ifndef TN_BASE_SIZED_H
 #define TN_BASE_SIZED_H
 
@@ -9,43 +7,44 @@
 
 #include <stddef.h>
 
-/* No struct of any version is smaller or larger: what is beyond was never set. */
+/* Bounds of the size of any struct in any version. Other values mean that the size was never set.
+ */
 #define TN_SIZED_LEAST 16
 #define TN_SIZED_MOST  4096
 
-/* Parameters as this version has them, `size` bytes: `given` itself where its size is that, the
- * defaults where it is NULL, else made in `room`. What an older caller does not know has its
- * default; what this version does not know must be 0. `initialiser` is the name of the macro that
- * callers begin with, for the message of a size that cannot be; NULL where they have none. */
+/* Converts parameters to this version's struct of `size` bytes: returns `given` itself if its size
+ * matches, the defaults if it is NULL, or a copy made in `room`. Members unknown to an older
+ * caller get their defaults; members unknown to this version must be 0. `initialiser` is the
+ * initializer macro's name, for the message about an invalid size; NULL if there is none. */
 tenon_status tn_params_take(const char *caller, const void *given, const void *defaults,
                             size_t size, const char *initialiser, void *room, const void **params);
 
-/* A member that begins with a size of its own and is the last one of its struct. */
+/* The last member of a struct, which begins with a size of its own. */
 typedef struct tn_last_member {
     const char *name;
     size_t offset;           /* in its struct */
-    const char *initialiser; /* how callers make one, for the message of an impossible size */
+    const char *initialiser; /* its initializer macro, for the message about an invalid size */
 } tn_last_member;
 
-/* tn_params_take for parameters that end with such a member: the caller's version of the member may
- * be shorter or longer, too. It must lie within the caller's struct, and what follows it there must
- * be 0. */
+/* Like tn_params_take, for parameters that end with such a member, whose size in the caller's
+ * version may differ as well. The member must be inside the caller's struct, and all bytes after
+ * it must be 0. */
 tenon_status tn_params_take_with(const char *caller, const void *given, const void *defaults,
                                  size_t size, const char *initialiser, const tn_last_member *last,
                                  void *room, const void **params);
 
-/* The defaults for a caller whose struct has `given_size` bytes. */
+/* Writes the defaults to a caller's struct of `given_size` bytes. */
 void tn_params_give(void *params, uint32_t given_size, const void *defaults, size_t size);
 
-/* The same for parameters that end with a member at `last` that has a size of its own. */
+/* The same for parameters that end with a member of its own size at offset `last`. */
 void tn_params_give_with(void *params, uint32_t given_size, const void *defaults, size_t size,
                          size_t last);
 
-/* Refuses a struct that is to be filled in, where its size cannot be meant. */
+/* Fails for an output struct with an impossible size. */
 tenon_status tn_sized_check(const char *caller, const char *argument, const void *out);
 
-/* Fills it in with `made`, as far as the caller's goes, and zeros beyond what this version knows;
- * the size stays the caller's. */
+/* Copies `made` to the caller's struct as far as it fits, and zeros members unknown to this
+ * version. Keeps the caller's size. */
 void tn_sized_fill(void *out, const void *made, size_t size);
 
 #endif

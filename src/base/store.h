@@ -1,12 +1,12 @@
 /*
- * What is kept between processes: bytes under a key, in a folder or by the application's functions
- * (tenon/store.h). An entry is one file, or one value of the application's: a header with a
- * checksum, the whole key, the data. What does not fit its checksum or its key is as if it were not
- * there.
+ * The store: data kept between processes under a key, in a folder or through the application's
+ * functions (tenon/store.h). An entry is one file, or one value of the application: a header with
+ * a checksum, the whole key, and the data. An entry with a wrong checksum or key is treated as
+ * missing.
  *
- * Nothing here fails a call. Where the store does not work, one message in the log says so, and all
- * goes on without it. Every function is safe from any thread, and takes NULL for a store that keeps
- * nothing. None must be called with a lock held, since the log may be told.
+ * Failures of the store never fail a call. If it does not work, one message is logged and
+ * everything continues without it. All functions are thread-safe and accept NULL for a store that
+ * keeps nothing. The caller must not hold a lock, since the log callback may be called.
  */
 #ifndef TN_BASE_STORE_H
 #define TN_BASE_STORE_H
@@ -19,52 +19,54 @@
 
 typedef struct tn_store tn_store;
 
-/* What an entry is: a part of its name, so that equal keys of two kinds are two entries. */
+/* The kind of an entry. It is part of the entry's name, so equal keys of different kinds are
+ * different entries. */
 typedef enum tn_store_kind {
-    TN_STORE_PROGRAM,   /* a program as the driver gives it */
-    TN_STORE_CHECK,     /* the outcome of a self-check */
-    TN_STORE_TRIAL,     /* the outcome of a capability's trial */
-    TN_STORE_RUNNING,   /* a check or trial that has not ended */
-    TN_STORE_TUNING,    /* the fastest solver of a problem, as measured */
-    TN_STORE_CONSTANTS, /* the device model's numbers, as measured */
+    TN_STORE_PROGRAM,   /* the binary of a program */
+    TN_STORE_CHECK,     /* the verdict of a self-check */
+    TN_STORE_TRIAL,     /* the result of a capability's trial */
+    TN_STORE_RUNNING,   /* a check or trial that has not ended (the crash guard's record) */
+    TN_STORE_TUNING,    /* the measured fastest solver of a problem */
+    TN_STORE_CONSTANTS, /* measured constants of the device model */
     TN_STORE_KINDS
 } tn_store_kind;
 
-/* The word for a kind, which ends its entries' names. */
+/* Returns the name of a kind, which is the suffix of its entries' names. */
 const char *tn_store_kind_name(tn_store_kind kind);
 
-/* Makes a store from what the application says, NULL included where nothing is to be kept. Refuses
- * what is wrong with it; whether a folder works is found at the first use. */
+/* Creates a store from the application's settings; gives NULL if nothing is to be kept. Fails for
+ * invalid settings. Whether a folder is usable is found at the first use. */
 tenon_status tn_store_create(const char *caller, const tenon_store *where, const tn_log *log,
                              tn_store **out);
 void tn_store_destroy(tn_store *store);
 
-/* The data of an entry, which the caller frees, with a byte of 0 behind it; NULL where there is
+/* Returns the data of an entry with a terminating 0 byte, which the caller frees; NULL if there is
  * none. */
 void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t *size);
 
-/* Whether there is an entry; its data may still turn out to be useless. */
+/* Returns true if the entry exists; its data may still be invalid. */
 bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key);
 
 void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,
                   size_t size);
 void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key);
 
-/* The name of an entry: a hash of its key in 32 hexadecimal digits, and the word for its kind. */
+/* Writes the name of an entry: a hash of its key as 32 hexadecimal digits, and the name of its
+ * kind. */
 #define TN_STORE_NAME_SIZE 64
 void tn_store_name(tn_store_kind kind, const char *key, char name[TN_STORE_NAME_SIZE]);
 
-/* Calls for the name of every entry of a kind. False where they cannot all be listed: those of the
- * application's functions cannot. */
+/* Visits the name of every entry of a kind. Returns false if they cannot all be listed, as with
+ * the application's functions. */
 bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user, const char *name),
                    void *user);
 
-/* Calls for every entry of a kind that is whole, with its key and its data, which has a byte of 0
- * behind it. False where they cannot all be listed. */
+/* Visits every valid entry of a kind with its key and its data, which has a terminating 0 byte.
+ * Returns false if they cannot all be listed. */
 typedef void (*tn_store_visitor)(void *user, const char *key, const char *data, size_t size);
 bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor visit, void *user);
 
-/* Where it is; NULL where that is no folder. */
+/* Returns the store's folder; NULL if it does not use one. */
 const char *tn_store_folder(const tn_store *store);
 
 #endif

@@ -1,4 +1,4 @@
-/* Entries of a store as bytes. */
+/* Serialization of store entries. */
 #ifndef TN_BASE_STORE_ENTRY_H
 #define TN_BASE_STORE_ENTRY_H
 
@@ -8,7 +8,7 @@
 
 #define TN_ENTRY_MOST (UINT64_C(1) << 30) /* bytes of an entry that may be right */
 
-/* What an entry is made of; the pointers are into it. */
+/* The parts of an entry; the pointers refer to its bytes. */
 typedef struct tn_entry {
     tn_store_kind kind;
     const char *key; /* terminated */
@@ -16,11 +16,12 @@ typedef struct tn_entry {
     size_t data_size;
 } tn_entry;
 
-/* An entry as it is kept, which the caller frees; NULL without memory, or beyond TN_ENTRY_MOST. */
+/* Serializes an entry. The caller frees the result. Returns NULL if memory is short or the entry
+ * exceeds TN_ENTRY_MOST. */
 unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *data,
                              size_t data_size, size_t *size);
 
-/* Takes any bytes; false where they are no entry, or one that was cut or altered. */
+/* Parses any bytes. Returns false if they are not an entry, or a truncated or altered one. */
 bool tn_entry_read(const unsigned char *bytes, size_t size, tn_entry *entry);
 
 #endif

@@ -1,5 +1,5 @@
-/* A folder of entries: files that are written under a temporary name and renamed, so that a reader
- * sees all of one or nothing, on a network's file system too. No locks. */
+/* A store in a folder. Files are written under a temporary name and renamed, so that readers see a
+ * whole file or none, on network file systems too. No locks are used. */
 #ifndef TN_BASE_STORE_FOLDER_H
 #define TN_BASE_STORE_FOLDER_H
 
@@ -9,45 +9,44 @@
 
 #define TN_STORE_LIMIT (UINT64_C(256) << 20)
 
-/* The folder that the environment names; NULL where it names none, or without memory. The caller
- * frees it. */
+/* Returns the folder that the environment defines, which the caller frees; NULL if it defines none
+ * or memory is short. */
 char *tn_folder_usual(void);
 
-/* Why a folder cannot be used, NULL where it can: `why` holds the text. What is kept there is run
- * as code, so nobody else may put anything in. */
+/* Returns why a folder cannot be used, written to `why`, or NULL. Its content is run as code, so
+ * no other user may be able to write to it. */
 const char *tn_folder_refuse(const char *folder, char why[256]);
 
-/* Makes the folder and those above it where they are not there. Returns why it cannot be used, NULL
- * where it can: `why` holds the text. */
+/* Creates the folder and its parents if necessary. Returns why it cannot be used, written to
+ * `why`, or NULL. */
 const char *tn_folder_make(const char *folder, char why[256]);
 
-/* A whole file, which the caller frees, with room for a byte behind it; NULL where it cannot be
- * read. */
+/* Reads a whole file into memory with one spare byte, which the caller frees; NULL if that fails.
+ */
 unsigned char *tn_folder_read(const char *folder, const char *name, size_t *size);
 
-/* The same, and notes that it was used. */
+/* The same, and marks the file as used. */
 unsigned char *tn_folder_use(const char *folder, const char *name, size_t *size);
 
 bool tn_folder_has(const char *folder, const char *name);
 
-/* Keeps a file. Returns why it cannot, NULL where it can. */
+/* Writes a file. Returns why that failed, or NULL. */
 const char *tn_folder_write(const char *folder, const char *name, const void *bytes, size_t size,
                             char why[256]);
 
-/* Whether a directory has the file's name, so that the file cannot be written. */
+/* Returns true if a directory has the file's name, so that the file cannot be written. */
 bool tn_folder_is_blocked(const char *folder, const char *name);
 
 void tn_folder_remove(const char *folder, const char *name);
 
-/* Removes what writers have left that are no more. */
+/* Removes temporary files of writers that have ended. */
 void tn_folder_sweep(const char *folder);
 
-/* Removes files, those that were used longest ago first, until no more than `limit` bytes are
- * left. */
+/* Removes the least recently used files until at most `limit` bytes remain. */
 void tn_folder_trim(const char *folder, uint64_t limit);
 
-/* Calls for every entry's file; what is there besides is left out. False where the folder cannot be
- * read, or a call returned false. */
+/* Visits the file of every entry and ignores other files. Returns false if the folder cannot be
+ * read or a visit returned false. */
 typedef bool (*tn_folder_visitor)(void *user, const char *name, uint64_t size, int64_t used);
 bool tn_folder_each(const char *folder, tn_folder_visitor visit, void *user);
 

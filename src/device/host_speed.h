@@ -1,18 +1,15 @@
-/* How long the processor takes that this runs on, for a device that is that processor. */
+/* Benchmarks of the processor that runs this code, for a device that is that processor. */
 #ifndef TN_DEVICE_HOST_SPEED_H
 #define TN_DEVICE_HOST_SPEED_H
 
 #include "device/host_times.h"
 
-/*
- * Times reads of working sets up to 256 MiB, or the half of it and so on that is at most
- * `most_bytes`, and a product's inner loop with vectors of `lanes` f32, by so many threads (64 at
- * most) or those that the system gives.
+/* Times reads of working sets up to 256 MiB (halved until at most `most_bytes`), and the inner
+ * loop of a product with vectors of `lanes` f32, on `threads` threads (at most 64), or as many as
+ * the system provides.
  *
- * Takes some 300 milliseconds where memory gives 30 GB/s. Where memory is slow or the processor
- * busy, no larger set is begun after 0.2 seconds and no repeat after 0.6 seconds. False where there
- * is no memory for 4 MiB.
- */
+ * Takes about 300 ms if memory delivers 30 GB/s. On slow memory or a busy processor, no larger set
+ * is begun after 0.2 s and no repeat after 0.6 s. Returns false if there is no memory for 4 MiB. */
 tn_host_timer tn_host_times_take;
 
 #endif
