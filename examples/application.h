@@ -1,5 +1,5 @@
-/* An application that uses OpenCL itself: its device, context and queue, its buffers. Nothing in
- * here knows of Tenon or of CLBlast. */
+/* An application that uses OpenCL directly: its device, context, queue and buffers. This file
+ * uses neither Tenon nor CLBlast. */
 #ifndef EXAMPLES_APPLICATION_H
 #define EXAMPLES_APPLICATION_H
 
@@ -26,7 +26,7 @@ typedef struct application {
     cl_command_queue queue; /* in order */
 } application;
 
-/* The first GPU, or else the first device of any kind. */
+/* Returns the first GPU, or the first device of any kind if there is none. */
 static inline cl_device_id application_device(void)
 {
     const cl_device_type types[] = {CL_DEVICE_TYPE_GPU, CL_DEVICE_TYPE_ALL};
@@ -59,7 +59,7 @@ static inline void application_close(application *app)
     clReleaseContext(app->context);
 }
 
-/* A buffer of `count` floats, with those of `data` or, where that is NULL, with any. */
+/* Creates a buffer of `count` floats from `data`, or uninitialized if `data` is NULL. */
 static inline cl_mem application_buffer(const application *app, size_t count, const float *data)
 {
     cl_int error;

@@ -1,5 +1,5 @@
-/* A dense layer by CLBlast: y = w · x + y for each of a batch of vectors, then one vector by
- * itself. clblast_port.c is the same program with Tenon. */
+/* A dense layer with CLBlast: y = w · x + y for a batch of vectors, then for a single vector.
+ * clblast_port.c is the same program with Tenon. */
 #include "application.h"
 
 #include <clblast_c.h>

@@ -1,6 +1,6 @@
-/* clblast_before.c with Tenon in the place of CLBlast: the same context, queue and buffers, the
- * same arguments in the same order. A stream, made once, stands for the queue, a tenon_sync for the
- * event. */
+/* clblast_before.c with Tenon instead of CLBlast: the same context, queue and buffers, the same
+ * arguments in the same order. A stream, created once, replaces the queue, and a tenon_sync
+ * replaces the event. */
 #include "application.h"
 
 #include "try.h"

@@ -1,6 +1,6 @@
 /*
- * Several devices: a batch is split over all there are, each with its own context and stream. On a
- * machine with one device two contexts share it.
+ * Splits a batch over all devices, each with its own context and stream. If there is only one
+ * device, two contexts share it.
  */
 #include "try.h"
 
@@ -18,7 +18,7 @@ typedef struct part {
     int first, rows;
 } part;
 
-/* The devices that can be used, by their selectors; a platform may be there without any. */
+/* Lists the usable devices by their selectors; a platform may have no devices. */
 static int find(part *parts)
 {
     tenon_device_info infos[MOST] = {TENON_DEVICE_INFO_INIT};
@@ -38,7 +38,7 @@ static int find(part *parts)
     return count;
 }
 
-/* Uploads a device's rows and has them computed. Returns while the device still works. */
+/* Uploads a device's rows and enqueues the computation. Returns before the device has finished. */
 static void start(part *p, const float *x, const float *w)
 {
     const size_t row = INPUTS * sizeof *x;
@@ -54,7 +54,7 @@ static void start(part *p, const float *x, const float *w)
     TRY(tenon_stream_flush(p->stream));
 }
 
-/* Waits for a device, and puts its rows where they belong. */
+/* Waits for a device, and copies its rows to their place in the result. */
 static void finish(part *p, float *y)
 {
     const size_t row = OUTPUTS * sizeof *y;
@@ -68,7 +68,7 @@ static void finish(part *p, float *y)
     printf("rows %d to %d on %s, %s\n", p->first, p->first + p->rows - 1, p->selector, p->name);
 }
 
-/* Small integers: not a bit may differ from what the host computes. */
+/* Small integers: the result must match the host's bit for bit. */
 static int wrong(const float *x, const float *w, const float *y)
 {
     int count = 0;
@@ -95,7 +95,8 @@ int main(void)
         fprintf(stderr, "there is no OpenCL device\n");
         return 1;
     }
-    for (int i = 0; i < count; i++) { /* equal parts; uneven devices want uneven ones */
+    for (int i = 0; i < count;
+         i++) { /* equal parts; use unequal parts for devices of unequal speed */
         parts[i].first = ROWS * i / count;
         parts[i].rows = ROWS * (i + 1) / count - parts[i].first;
         start(&parts[i], x, w);

@@ -1,11 +1,11 @@
 /*
- * Learns to read handwritten digits on an OpenCL device, with a convolutional network that is
- * trained forward and backward:
+ * Trains a convolutional network to recognize handwritten digits on an OpenCL device, with forward
+ * and backward passes:
  *
  *     image 1×8×8 → block of 16 channels → block of 32 → maximum of 2×2 → dropout → dense → 10
  *
- * where a block is a 3×3 convolution, batch normalization and relu. The loss is the cross-entropy
- * of softmax, and Adam makes the steps. It is done in f32, and with f16 and bf16 storage.
+ * A block is a 3×3 convolution, batch normalization and relu. The loss is the cross-entropy of
+ * softmax, and the optimizer is Adam. The network is trained in f32, and with f16 and bf16 storage.
  */
 #include "digits_device.h"
 
@@ -22,7 +22,7 @@
 #define DROPPED       0.25  /* of the features, in training */
 #define ENOUGH(dtype) ((dtype) == TENON_DTYPE_F32 ? 0.97 : 0.965) /* or something is wrong */
 
-/* What Adam works on. A 16-bit value has a master copy in f32, from which it is rounded. */
+/* State of Adam for a parameter. A 16-bit value is rounded from a master copy in f32. */
 typedef struct parameter {
     tenon_tensor value, master, gradient, first, second;
 } parameter;
@@ -47,11 +47,11 @@ typedef struct network {
     tenon_tensor rows, d_rows;              /* BATCH FEATURES: the same memory as rows */
     tenon_tensor logits, d_logits, guesses; /* BATCH CLASSES; BATCH */
     uint64_t seed, step;
-    bool counts;            /* calls are counted, and not made */
-    int calls, first_calls; /* how many so far; and of them those that compile, 0 after these */
+    bool counts;            /* count calls without making them */
+    int calls, first_calls; /* calls so far; calls that compile, 0 once they are done */
 } network;
 
-/* An operation on the network's stream, without events to wait for or to give. */
+/* Runs an operation on the network's stream, without events. */
 #define RUN(operation, ...)                                                                        \
     do {                                                                                           \
         if (!net->counts)                                                                          \
@@ -66,7 +66,7 @@ static void count_call(network *net)
         progress_kernels(tenon_dtype_string(net->dtype), net->calls, net->first_calls);
 }
 
-/* What several calls have. */
+/* Parameters shared by several calls. */
 #define PADDED         .geometry.pad_begin = {1, 1}, .geometry.pad_end = {1, 1}
 #define BATCH_NORM     &tenon_norm_params(.kind = TENON_NORM_BATCH)
 #define RELU           &tenon_activation_params(.activation.kind = TENON_ACTIVATION_RELU)
@@ -88,7 +88,7 @@ static void make_block(network *net, block *b, parameter *parameters, int64_t fr
     const int64_t filters[] = {to, from, 3, 3}, maps[] = {BATCH, to, SIDE, SIDE};
     b->parameters = parameters;
     parameters[FILTERS] = new_parameter(net, net->dtype, 4, filters);
-    /* What normalization computes with is f32 whatever the data is. */
+    /* Normalization's parameters and statistics are f32 for every data type. */
     parameters[GAMMA] = new_parameter(net, TENON_DTYPE_F32, 1, &to);
     parameters[BETA] = new_parameter(net, TENON_DTYPE_F32, 1, &to);
     b->convolved = device_tensor(net->device, net->dtype, 4, maps);
@@ -133,7 +133,7 @@ static void forward_block(network *net, block *b, const tenon_tensor *x, bool tr
     RUN(tenon_activation_forward, RELU, &b->output, &b->output);
 }
 
-/* Drops the same elements forward and backward, and others in every step. */
+/* Drops the same elements forward and backward, and different ones in every step. */
 static void drop(network *net, const tenon_tensor *x)
 {
     RUN(tenon_dropout,
@@ -152,14 +152,14 @@ static void forward(network *net, const tenon_tensor *images, bool training)
         &net->parameters[BIAS].value, &net->logits);
 }
 
-/* From the gradient of a block's output to those of its parameters and, where it is asked for, of
- * its input x. */
+/* Computes the gradients of a block's parameters and, if requested, of its input x from the
+ * gradient of its output. */
 static void backward_block(network *net, block *b, const tenon_tensor *x, const tenon_tensor *dx)
 {
     const parameter *p = b->parameters;
     const tenon_tensor *s = b->statistics;
-    const tenon_tensor *dy = &b->gradient; /* each step replaces it by the gradient before it */
-    /* relu's output is positive where its input was, and serves in its place. */
+    const tenon_tensor *dy = &b->gradient; /* each step replaces it by the gradient of its input */
+    /* relu's output is positive exactly where its input is, so it can replace the input. */
     RUN(tenon_activation_backward, RELU, &b->output, dy, dy);
     RUN(tenon_norm_backward, BATCH_NORM, &b->convolved, dy, &p[GAMMA].value, &s[MEAN], &s[RSTD], dy,
         &p[GAMMA].gradient, &p[BETA].gradient);
@@ -174,7 +174,7 @@ static void backward(network *net, const tenon_tensor *images, const tenon_tenso
 {
     const tenon_tensor columns = tenon_tensor_transpose(net->rows, 0, 1),
                        transposed = tenon_tensor_transpose(net->parameters[WEIGHTS].value, 0, 1);
-    /* The scale makes the mean over the batch. */
+    /* The scale turns the sum into the mean over the batch. */
     RUN(tenon_cross_entropy_backward, &tenon_cross_entropy_params(.scale = 1.0 / BATCH),
         &net->logits, labels, NULL, &net->d_logits);
     RUN(tenon_gemm, NULL, &columns, &net->d_logits, NULL, NULL, &net->parameters[WEIGHTS].gradient);
@@ -198,8 +198,9 @@ static void update(network *net, double rate)
     }
 }
 
-/* Filters and weights get random values, of the size that keeps the signals' (He et al., "Delving
- * deep into rectifiers", 2015); gamma and the running variances are 1, the rest is 0. */
+/* Initializes filters and weights with random values of a size that preserves the signals' (He et
+ * al., "Delving deep into rectifiers", 2015); gamma and the running variances with 1, the rest with
+ * 0. */
 static void reset(network *net)
 {
     tenon_random_params normal =
@@ -224,7 +225,7 @@ static void reset(network *net)
     net->step = 0;
 }
 
-/* What the network takes the held-out digits for. The last batch overlaps the one before it. */
+/* Classifies the held-out digits. The last batch overlaps the previous one. */
 static void read_held_out(network *net, digits_data *d)
 {
     for (int first = d->train; first < d->count; first += BATCH) {
@@ -239,7 +240,7 @@ static void read_held_out(network *net, digits_data *d)
     }
 }
 
-/* A first reading, by filters at random: what it compiles is done soonest. */
+/* Classifies with random filters before training. Its kernels are compiled first. */
 static void read_untrained(network *net, digits_data *d)
 {
     reset(net);
@@ -247,7 +248,7 @@ static void read_untrained(network *net, digits_data *d)
     if (net->counts)
         return;
     progress_clear();
-    printf("%-5s untrained %.2f %% of the held-out digits read right\n",
+    printf("%-5s untrained %.2f %% of the held-out digits recognized\n",
            tenon_dtype_string(net->dtype), 100 * digits_right(d));
     fflush(stdout);
 }
@@ -264,8 +265,8 @@ static void make_first_calls(network *net, digits_data *d)
     update(net, RATE);
 }
 
-/* Each kernel is compiled, and compared with a reference, at its first call: here, so that it is
- * not taken for training. How many calls these are is counted before. Returns the seconds. */
+/* Compiles the kernels, and compares them with references, by making the first calls here, so that
+ * this time is not counted as training. The calls are counted in advance. Returns the seconds. */
 static double compile(network *net, digits_data *d)
 {
     const double start = seconds_now();
@@ -281,7 +282,7 @@ static double compile(network *net, digits_data *d)
     return seconds_now() - start;
 }
 
-/* Goes through the digits for training, a batch at a time; their order is another each time. */
+/* Trains on all training digits once, batch by batch, in a new order each time. */
 static void train(network *net, digits_data *d, uint64_t *seed)
 {
     const int batches = d->train / BATCH;
@@ -298,7 +299,7 @@ static void train(network *net, digits_data *d, uint64_t *seed)
     TRY(tenon_stream_finish(net->stream));
 }
 
-/* Trains with the network's seed; the share of the held-out digits that was read right. */
+/* Trains with the network's seed; returns the accuracy on the held-out digits. */
 static double learn(network *net, digits_data *d, const digit *digits, progress *p)
 {
     const int batches = d->train / BATCH;
@@ -317,8 +318,8 @@ static double learn(network *net, digits_data *d, const digit *digits, progress 
     return digits_report(d, net->seed);
 }
 
-/* Learns with each seed; false where too few of the held-out digits were read right with one. Types
- * to come, of which there are `later`, are expected to compile for as long. */
+/* Trains with each seed; returns false if the accuracy is too low with one of them. The `later`
+ * remaining types are expected to take as long to compile. */
 static bool run_type(const options *o, device *here, tenon_dtype dtype, const digit *digits,
                      int count, int later, progress *p)
 {
@@ -364,8 +365,8 @@ static void conclude(bool well, double seconds)
                "docs/\n",
                seconds);
     else
-        printf("wrong     too few were read right; build/tools/tenon selftest tells whether the "
-               "device\n          or its driver is to blame (%.1f s)\n",
+        printf("wrong     too few were recognized; run build/tools/tenon selftest to test the "
+               "device\n          and its driver (%.1f s)\n",
                seconds);
 }
 
@@ -378,8 +379,8 @@ int main(int argc, char **argv)
     progress p = {0};
     int count, begun = 0;
     bool well = true;
-    /* PoCL starts a thread for each core, which otherwise often share one. A library must not
-     * change the environment; a program may, before its first OpenCL call. */
+    /* Pins PoCL's worker threads, which otherwise often share a core. A library must not change
+     * the environment; a program may, before its first OpenCL call. */
     setenv("POCL_AFFINITY", "1", 0);
     digit *digits = digits_read(o.data, &count);
     if (digits == NULL)

@@ -107,7 +107,7 @@ double digits_right(const digits_data *data)
 double digits_report(const digits_data *data, uint64_t seed)
 {
     const double right = digits_right(data);
-    printf("%-5s seed %-4llu %.2f %% of the held-out digits read right\n",
+    printf("%-5s seed %-4llu %.2f %% of the held-out digits recognized\n",
            tenon_dtype_string(data->images.dtype), (unsigned long long)seed, 100 * right);
     return right;
 }

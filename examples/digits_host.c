@@ -19,8 +19,8 @@ static void usage(FILE *out)
     fprintf(out,
             "usage: digits [--device SELECTOR] [--data FILE] [--type TYPE] [--seed S] [--seeds N]\n"
             "\nTrains a convolutional network to read handwritten digits on an OpenCL device, in "
-            "TYPE\n(f32, f16 or bf16; all three unless given), with N seeds from S on (5 from 1). "
-            "Fails where it\nreads fewer than 97 %% of the held-out digits right with one of them "
+            "TYPE\n(f32, f16 or bf16; default: all three), with N seeds starting at S (5 from 1). "
+            "Fails if a\nnetwork recognizes fewer than 97 %% of the held-out digits "
             "(96.5 %% in f16 and bf16).\n");
 }
 
@@ -75,7 +75,7 @@ options options_parse(int argc, char **argv, const char *default_data)
     return o;
 }
 
-/* Reads one line of numbers; false where it is not what it should be. */
+/* Reads one line of numbers; returns false if it is malformed. */
 static bool read_digit(const char *line, digit *d)
 {
     for (int i = 0; i <= PIXELS; i++) {
@@ -93,8 +93,8 @@ static bool read_digit(const char *line, digit *d)
     return true;
 }
 
-/* Adds the lines of a file to *digits, which the caller frees; false, with a word on stderr, where
- * it cannot. */
+/* Adds the lines of a file to *digits, which the caller frees; on failure prints a message to
+ * stderr and returns false. */
 static bool read_lines(FILE *file, const char *path, digit **digits, int *count)
 {
     char line[512];
@@ -155,7 +155,7 @@ void digits_shuffle(digit *digits, int count, uint64_t *seed)
     }
 }
 
-/* Two columns for each pixel, which makes it about square. */
+/* Two columns per pixel, so that pixels are about square. */
 static const char *shade(float ink)
 {
     static const char *const ascii[] = {"  ", "..", "::", "++", "##"};
@@ -178,7 +178,7 @@ void digits_draw(const digit *digits, const int32_t *taken_for, int count)
 {
     const digit *shown[SHOWN];
     int places = count < SHOWN ? count : SHOWN, first_wrong = count - 1;
-    setlocale(LC_CTYPE, ""); /* to know whether the terminal takes UTF-8 */
+    setlocale(LC_CTYPE, ""); /* to detect if the terminal supports UTF-8 */
     for (int i = count - 1; i >= places - 1; i--)
         if (taken_for[i] != digits[i].label)
             first_wrong = i;
@@ -218,7 +218,7 @@ void progress_kernels(const char *type, int ready, int all)
 {
     if (!isatty(STDOUT_FILENO))
         return;
-    printf("\r%-5s kernels   %d of %d calls have theirs ", type, ready, all);
+    printf("\r%-5s kernels   %d of %d calls ready ", type, ready, all);
     fflush(stdout);
 }
 

@@ -1,4 +1,4 @@
-/* The parts of the digits example that need no device: its data and what it draws. */
+/* The parts of the digits example that need no device: its data and its output. */
 #ifndef DIGITS_HOST_H
 #define DIGITS_HOST_H
 
@@ -16,7 +16,7 @@ typedef struct options {
     int seeds;
 } options;
 
-/* Reads the command line; ends the process where it asks for help or is wrong. */
+/* Reads the command line; exits if it requests help or is invalid. */
 options options_parse(int argc, char **argv, const char *default_data);
 
 typedef struct digit {
@@ -25,35 +25,35 @@ typedef struct digit {
 } digit;
 
 /* Reads the digits of a file: 64 pixels from 0 to 16 and the label on each line, separated by
- * commas. The caller frees them. Says what is wrong on stderr and returns NULL on failure. */
+ * commas. The caller frees them. On failure prints a message to stderr and returns NULL. */
 digit *digits_read(const char *path, int *count);
 
-/* Puts the digits in an order that depends on the seed alone. */
+/* Shuffles the digits into an order determined by the seed. */
 void digits_shuffle(digit *digits, int count, uint64_t *seed);
 
-/* Draws the first five digits side by side with what each was taken for; the last place is for the
- * first that was misread, where there is one. */
+/* Draws five digits in a row with the network's answers: the first ones, and as the last one the
+ * first wrong answer, if there is one. */
 void digits_draw(const digit *digits, const int32_t *taken_for, int count);
 
-/* How far all of the work has come. */
+/* Progress of the whole training. */
 typedef struct progress {
     int done, all; /* steps of training */
-    double spent;  /* seconds, on these alone */
-    double ahead;  /* seconds that other work to come will take: compiling */
-    int shown;     /* fifths that have a line */
+    double spent;  /* seconds spent on them */
+    double ahead;  /* estimated seconds of remaining compilation */
+    int shown;     /* fifths that have been printed */
 } progress;
 
-/* Shows how much is done and how long the rest will take: on a terminal as a bar, which the next
- * line to be printed replaces, else as a line for each fifth. */
+/* Shows the progress and the remaining time: on a terminal as a bar, which the next printed line
+ * replaces, otherwise as a line for each fifth. */
 void progress_show(progress *p);
 
 /* Shows, on a terminal, how many of the first calls are ready. */
 void progress_kernels(const char *type, int ready, int all);
 
-/* Makes room for a line where a bar may be. */
+/* Clears the progress bar, if there is one, before a line is printed. */
 void progress_clear(void);
 
-/* Seconds of a clock that only goes forward. */
+/* Returns the seconds of a monotonic clock. */
 double seconds_now(void);
 
 #endif

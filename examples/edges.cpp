@@ -1,6 +1,6 @@
-/* Edges in C++: a disc is filtered on the device by Sobel's two operators, as a convolution with
- * two filters, and drawn before and after. The host computes it as well; edges.py is the same in
- * Python. */
+/* Edge detection in C++: filters a disc on the device with the two Sobel operators, as one
+ * convolution with two filters, and prints it before and after. The host verifies the result.
+ * edges.py is the same program in Python. */
 #include <tenon/tenon.hpp>
 
 #include <cmath>
@@ -27,7 +27,7 @@ std::vector<float> disc()
     return pixels;
 }
 
-/* What the device is to find: |difference along x| + |difference along y|, 0 around the picture. */
+/* The expected result: |difference along x| + |difference along y|, 0 outside the picture. */
 std::vector<float> edges_on_host(const std::vector<float> &pixels)
 {
     std::vector<float> edges(pixels.size());
@@ -65,7 +65,7 @@ std::vector<float> edges_on_device(const std::vector<float> &pixels)
     x.upload(stream, pixels);
     w.upload(stream, SOBEL);
 
-    /* A plan chooses and compiles once; run it for as many pictures as there are. */
+    /* A plan selects and compiles a kernel once; run it for any number of pictures. */
     tenon::conv_params params;
     for (int d = 0; d < 2; d++)
         params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
@@ -86,8 +86,8 @@ int main()
         const std::vector<float> pixels = disc(), edges = edges_on_device(pixels);
         draw(pixels);
         draw(edges);
-        if (edges != edges_on_host(pixels)) { /* small integers: not a bit may differ */
-            std::fprintf(stderr, "edges: the device's differ from the host's\n");
+        if (edges != edges_on_host(pixels)) { /* small integers: must match bit for bit */
+            std::fprintf(stderr, "edges: the device's result differs from the host's\n");
             return 1;
         }
         return 0;

@@ -19,7 +19,7 @@ def disc():
 
 def edges_on_device(pixels):
     x = tenon.tensor(pixels[np.newaxis, np.newaxis])
-    # A plan chooses and compiles once; run it for as many pictures as there are.
+    # A plan selects and compiles a kernel once; run it for any number of pictures.
     plan = tenon.conv_forward_plan(x, FILTERS, pad_begin=1, pad_end=1, activation="abs")
     y = plan.run(x, FILTERS)
     return (y[0, 0] + y[0, 1]).numpy()
@@ -41,7 +41,7 @@ def main():
     edges = edges_on_device(pixels)
     draw(pixels)
     draw(edges)
-    if not np.array_equal(edges, edges_on_host(pixels)):  # small integers: not a bit may differ
+    if not np.array_equal(edges, edges_on_host(pixels)):  # small integers: must match bit for bit
         raise SystemExit("edges: the device's differ from the host's")
 
 

@@ -1,6 +1,6 @@
 /*
- * A dense layer in 8 bits: weights as i8 with a scale for each output, packed once; inputs as u8
- * with a scale and a zero point; results in f32. It is compared with the same layer in f32.
+ * A dense layer in 8 bits: i8 weights with a scale for each output, packed once; u8 inputs with a
+ * scale and a zero point; f32 results. The results are compared with the same layer in f32.
  */
 #include "try.h"
 
@@ -10,15 +10,15 @@
 #define INPUTS  256
 #define OUTPUTS 64
 
-/* A number from -1 to 1, the same in every run. */
+/* Returns a pseudorandom number from -1 to 1, the same in every run. */
 static float some_number(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) / (1 << 23) - 1;
 }
 
-/* Weights, INPUTS × OUTPUTS: i8 = w / scale of the column, which has 127 for its largest. */
-static void quantise_weights(const float *w, int8_t *bytes, float *scale)
+/* Weights, INPUTS × OUTPUTS: i8 = w / scale of the column; the largest of a column is 127. */
+static void quantize_weights(const float *w, int8_t *bytes, float *scale)
 {
     for (int j = 0; j < OUTPUTS; j++) {
         float largest = 0;
@@ -31,7 +31,7 @@ static void quantise_weights(const float *w, int8_t *bytes, float *scale)
 }
 
 /* Inputs from low to high: u8 = x / scale + zero point. */
-static void quantise_inputs(const float *x, float low, float high, uint8_t *bytes, float *scale,
+static void quantize_inputs(const float *x, float low, float high, uint8_t *bytes, float *scale,
                             uint8_t *zero_point)
 {
     *scale = (high - low) / 255;
@@ -63,17 +63,17 @@ static void layer(const float *x, const float *w, float *y)
     tenon_context *context;
     tenon_stream *stream;
     tenon_packed *packed;
-    quantise_weights(w, w_bytes, w_scales);
-    quantise_inputs(x, -1, 2, x_bytes, &x_scale, &x_zero);
+    quantize_weights(w, w_bytes, w_scales);
+    quantize_inputs(x, -1, 2, x_bytes, &x_scale, &x_zero);
     TRY(tenon_context_create(NULL, &context));
     TRY(tenon_stream_create(context, NULL, &stream));
 
-    /* Once: the weights are laid out as the device wants them. Theirs are not needed after that. */
+    /* Once: packs the weights for the device. The original weights are not needed afterwards. */
     tenon_tensor weights = upload(context, stream, TENON_DTYPE_I8, INPUTS, OUTPUTS, w_bytes);
     TRY(tenon_gemm_pack(stream, NULL, &weights, &packed, NULL));
     tenon_tensor_destroy(&weights);
 
-    /* For each batch. The sum of products is exact, an i32; the scales make a float of it. */
+    /* For each batch: the sum of products is an exact i32, which the scales convert to float. */
     tenon_tensor a = upload(context, stream, TENON_DTYPE_U8, ROWS, INPUTS, x_bytes);
     tenon_tensor a_scale = upload(context, stream, TENON_DTYPE_F32, 1, 1, &x_scale);
     tenon_tensor a_zero = upload(context, stream, TENON_DTYPE_U8, 1, 1, &x_zero);

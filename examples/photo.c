@@ -1,10 +1,10 @@
 /*
- * A photograph becomes a pencil drawing: PNG in, PNG out.
+ * Turns a photograph into a pencil drawing; reads and writes PNG.
  *
  *     photo IN.png OUT.png
  *
- * One convolution does it. Its filter is a narrow Gaussian minus a wide one, over all three
- * colours: a pixel that is darker than its surroundings draws a line, the rest stays white paper.
+ * It uses one convolution, whose filter is a narrow Gaussian minus a wide one, over all three
+ * colors: pixels darker than their surroundings become lines, all others stay white.
  */
 #include "try.h"
 
@@ -13,7 +13,7 @@
 
 #define RADIUS   4
 #define SIDE     (2 * RADIUS + 1)
-#define NARROW   0.8 /* pixels: the deviation of the Gaussian that a line is as wide as */
+#define NARROW   0.8 /* pixels: deviation of the narrow Gaussian, which sets the line width */
 #define WIDE     2.4
 #define PRESSURE 9.0 /* of the pencil */
 #define WHITE    255.0f
@@ -29,7 +29,7 @@ static void end(const char *what, const char *why)
     exit(1);
 }
 
-/* Rows of red, green and blue bytes, whatever the file has. */
+/* Reads a PNG file of any format as rows of red, green and blue bytes. */
 static image read_png(const char *name)
 {
     image in = {.png = {.version = PNG_IMAGE_VERSION}};
@@ -44,11 +44,11 @@ static image read_png(const char *name)
     return in;
 }
 
-/* Weights 1 × 3 × SIDE × SIDE. Each Gaussian sums up to 1, so that an even area gives 0. */
+/* Weights 1 × 3 × SIDE × SIDE. Each Gaussian sums to 1, so a uniform area gives 0. */
 static void make_filter(float *filter)
 {
     static const double grey[] = {0.299, 0.587,
-                                  0.114}; /* how bright the eye sees red, green, blue */
+                                  0.114}; /* perceived brightness of red, green, blue */
     double narrow[SIDE * SIDE], wide[SIDE * SIDE], narrow_sum = 0, wide_sum = 0;
     for (int i = 0; i < SIDE * SIDE; i++) {
         const int y = i / SIDE - RADIUS, x = i % SIDE - RADIUS;
@@ -60,7 +60,7 @@ static void make_filter(float *filter)
             *filter++ = (float)(grey[colour] * (narrow[i] / narrow_sum - wide[i] / wide_sum));
 }
 
-/* `pixels`, H × W × 3 bytes, are read; `drawing`, H × W bytes, is written. */
+/* Reads `pixels`, H × W × 3 bytes; writes `drawing`, H × W bytes. */
 static void draw(int64_t height, int64_t width, const uint8_t *pixels, uint8_t *drawing)
 {
     const int64_t high = height + 2 * RADIUS, wide = width + 2 * RADIUS;
@@ -83,17 +83,17 @@ static void draw(int64_t height, int64_t width, const uint8_t *pixels, uint8_t *
     TRY(tenon_tensor_upload(stream, filter, sizeof filter, &w, NULL));
     TRY(tenon_tensor_fill(stream, &paper, WHITE, NULL));
 
-    /* The border of the photograph is repeated outwards, so that none is drawn around it. */
+    /* Repeats the edge pixels outwards, so that no frame is drawn around the picture. */
     TRY(tenon_pad_forward(stream,
                           &tenon_pad_params(.mode = TENON_PAD_EDGE, .begin = {0, RADIUS, RADIUS},
                                             .end = {0, RADIUS, RADIUS}),
                           &bytes, &framed, NULL));
-    /* Rows of pixels are read as planes of colours, which is a view, and become floats. */
+    /* Views rows of pixels as planes of colors, and converts them to float. */
     const tenon_tensor planes = tenon_tensor_nhwc(framed);
     TRY(tenon_copy(stream, NULL, &planes, &x, NULL));
     TRY(tenon_conv_forward(stream, &tenon_conv_params(.epilogue.alpha = PRESSURE), &x, &w, NULL,
                            &paper, &y, NULL));
-    TRY(tenon_copy(stream, NULL, &y, &result, NULL)); /* rounds; below 0 is 0, above 255 is 255 */
+    TRY(tenon_copy(stream, NULL, &y, &result, NULL)); /* rounds and saturates to 0 to 255 */
     TRY(tenon_tensor_download(stream, &result, drawing, (size_t)(height * width), NULL));
 
     tenon_tensor *const made[] = {&bytes, &framed, &x, &w, &paper, &y, &result};

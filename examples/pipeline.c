@@ -1,6 +1,6 @@
 /*
  * A pipeline over two streams: while the device computes one batch, the next one is uploaded and
- * the one before is downloaded. The plan is made once; events say what waits for what.
+ * the previous one is downloaded. The plan is created once; events define the dependencies.
  *
  *     copies    up 0 | up 1    down 0 | up 2    down 1 | …
  *     compute          run 0          | run 1          | …
@@ -12,7 +12,7 @@
 #define INPUTS  256
 #define OUTPUTS 32
 
-enum { SLOTS = 2 }; /* two batches are on their way at any time */
+enum { SLOTS = 2 }; /* two batches are in flight at any time */
 
 typedef struct slot {
     tenon_tensor x, y;
@@ -38,13 +38,13 @@ static void prepare(pipeline *p, const float *weights)
         TRY(tenon_tensor_create(p->context, TENON_DTYPE_F32, 2, (int64_t[]){ROWS, INPUTS}, &s->x));
         TRY(tenon_tensor_create(p->context, TENON_DTYPE_F32, 2, (int64_t[]){ROWS, OUTPUTS}, &s->y));
     }
-    /* y = relu(x · w): validated, chosen, compiled and checked here, so that runs only enqueue. */
+    /* y = relu(x · w): validated, selected, compiled and checked here; runs only enqueue. */
     TRY(tenon_gemm_plan(p->context,
                         &tenon_gemm_params(.epilogue.activation.kind = TENON_ACTIVATION_RELU),
                         &p->slots[0].x, &p->w, NULL, NULL, &p->slots[0].y, &p->layer));
 }
 
-/* Uploads a batch and has it computed. Returns when `x` may be reused; the device goes on. */
+/* Uploads a batch and enqueues the computation. Returns when `x` may be reused. */
 static void start(pipeline *p, slot *s, const float *x)
 {
     const tenon_memory memories[] = {s->x.memory, p->w.memory, {0}, {0}, s->y.memory};
@@ -55,7 +55,7 @@ static void start(pipeline *p, slot *s, const float *x)
         &(tenon_sync){.wait_list = &s->uploaded, .wait_count = 1, .event = &s->computed}));
 }
 
-/* Waits for a batch, and takes what came of it: then its slot is free. */
+/* Waits for a batch and reads its result, which frees its slot. */
 static void finish(pipeline *p, slot *s, float *y)
 {
     TRY(tenon_tensor_download(p->copies, &s->y, y, sizeof(float) * ROWS * OUTPUTS,
@@ -82,7 +82,7 @@ static float small_integer(int i)
     return (float)(i * 7 % 11 - 5);
 }
 
-/* Small integers: not a bit may differ from what the host computes. */
+/* Small integers: the result must match the host's bit for bit. */
 static int wrong(const float *x, const float *w, const float *y)
 {
     int count = 0;

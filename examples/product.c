@@ -1,4 +1,4 @@
-/* A product of two matrices, on the best device there is. */
+/* Multiplies two matrices on the default device. */
 #include <stdio.h>
 #include <tenon/tenon.h>
 

@@ -1,7 +1,7 @@
 /*
- * Tenon inside an application that uses OpenCL already: its context, its queue, its buffers. The
- * application's kernel writes scores, Tenon makes probabilities of them, the application's kernel
- * reads those. Nothing is copied, and nobody waits in between: the queue keeps the order.
+ * Tenon in an application that already uses OpenCL, with its context, queue and buffers. The
+ * application's kernel writes scores, Tenon converts them to probabilities, and the application's
+ * kernel reads these. Nothing is copied and nothing waits: the queue keeps the order.
  */
 #include "application.h"
 
@@ -39,7 +39,7 @@ static void enqueue(const application *app, cl_program program, const char *name
     clReleaseKernel(kernel);
 }
 
-/* The largest difference from what the host computes. */
+/* Returns the largest difference from the host's result. */
 static double difference(const float *percents)
 {
     double largest = 0;
@@ -60,13 +60,13 @@ int main(void)
     cl_mem buffer = application_buffer(&app, COUNT, NULL);
     float percents[COUNT];
 
-    /* Both keep references of their own to what they are given. */
+    /* Both retain the objects that they receive. */
     tenon_context *context;
     tenon_stream *stream;
     TRY(tenon_context_import(app.context, app.device, NULL, &context));
     TRY(tenon_stream_create(context, app.queue, &stream));
 
-    /* A view of the application's buffer, which stays the application's. */
+    /* A view of the application's buffer, which remains owned by the application. */
     tenon_tensor x;
     TRY(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_F32, 2, (int64_t[]){ROWS, COLUMNS}, &x));
 

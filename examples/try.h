@@ -1,5 +1,5 @@
-/* What the examples do where a call fails: they say why, and end. A library would hand the status
- * on. */
+/* TRY(call): if the call fails, prints the reason and exits. A library would return the status
+ * instead. */
 #ifndef EXAMPLES_TRY_H
 #define EXAMPLES_TRY_H
 

@@ -1,11 +1,11 @@
-"""Docstrings of the operations, made of what the headers say."""
+"""Generates the docstrings of the operations from the comments in the headers."""
 import re
 import textwrap
 from itertools import takewhile
 
 WIDTH = 92
 SENTENCE = re.compile(r"(?<=[a-z0-9)\]²]{2}\.)\s+(?=[A-Z])")
-RESULT = {"Tensor": "a Tensor", "array": "a numpy.ndarray where the operands are arrays, otherwise a Tensor"}
+RESULT = {"Tensor": "a Tensor", "array": "a numpy.ndarray if the operands are arrays, otherwise a Tensor"}
 
 
 def filled(text, indent="", hanging=None):
@@ -15,7 +15,7 @@ def filled(text, indent="", hanging=None):
 
 
 def sentence(text):
-    """A text that ends with one full stop; nothing stays nothing."""
+    """Returns the text with one full stop at its end; an empty text stays empty."""
     text = text.strip(" .;:")
     return f"{text}." if text else ""
 
@@ -25,7 +25,7 @@ def quoted(words):
 
 
 def paragraph(lines):
-    """Lines of a comment as they are shown: formulas and tables kept, the rest filled."""
+    """Formats the lines of a comment: keeps formulas and tables, and fills the rest."""
     groups = []
     for line in lines:
         if line.lstrip().startswith("- "):
@@ -43,7 +43,7 @@ def paragraph(lines):
 
 
 class Comment:
-    """A comment on a function: its paragraphs, what it says of operands, and the statuses."""
+    """A comment on a function: its paragraphs, the descriptions of its operands, and the statuses."""
 
     def __init__(self, text):
         self.paragraphs, self.operands, self.returned = [[]], {}, ""
@@ -80,11 +80,11 @@ class Comment:
 
 
 class Docstrings:
-    """Writes docstrings from the comments of the headers.
+    """Writes docstrings from the comments in the headers.
 
-    names: what C names are called in Python; words: of each enumeration, its words and the members that they stand for;
-    exceptions: which status raises which; inferred: the outputs whose shape follows from the operands, as "gemm.d";
-    kinds: of each operation, the enumeration of its kind or mode.
+    names: the Python names of C names; words: for each enumeration, its words and their members; exceptions: the
+    exception raised for each status; inferred: the outputs whose shape follows from the operands, as "gemm.d";
+    kinds: for each operation, the enumeration of its kind or mode.
     """
 
     def __init__(self, comments, names, words, exceptions, inferred, kinds):
@@ -93,18 +93,18 @@ class Docstrings:
         self.functions = {name: Comment(text) for name, text in comments.functions.items()}
 
     def python(self, text, enumeration=None):
-        """What a comment says, with the names that things have in Python."""
-        text = re.sub(r"\s*\([^()]*\b\w+\.h\b[^()]*\)", "", text)  # headers are C's
+        """Returns a comment's text with Python's names instead of C's."""
+        text = re.sub(r"\s*\([^()]*\b\w+\.h\b[^()]*\)", "", text)  # headers only exist in C
         text = re.sub(r"\btenon_tensor (\w+ = .*);$", r"\1", text, flags=re.M)
         text = re.sub(r"\b(tenon_tensor_\w+)\((\w+), ", self._method, text)
         text = re.sub(r"\b(?:tenon_|TENON_)\w+|\bNULL\b", lambda m: self._name(m[0]), text)
         for word in self.words.get(enumeration, ()):
-            text = re.sub(rf"(?m)^(\| ){word.upper()}\b", rf"\1{word}", text)  # a table's columns stay
+            text = re.sub(rf"(?m)^(\| ){word.upper()}\b", rf"\1{word}", text)  # the columns of a table stay aligned
             text = re.sub(rf"\b{word.upper()}\b", f'"{word}"', text)
         return text
 
     def field(self, text, enumeration=None):
-        """What the comment on a field says, but for its default, which the docstring shows."""
+        """Returns the comment on a field, without its default, which the docstring shows separately."""
         return self.python(re.sub(r"[;,]? ?\S+ in the initialiser:?", "", text), enumeration).strip(" ;:")
 
     def _method(self, match):
@@ -120,7 +120,7 @@ class Docstrings:
     # The sections of a docstring -----------------------------------------------------------------
 
     def operand(self, name, operand, seen=()):
-        """What is said of an operand, here or where this comment refers to."""
+        """Returns the description of an operand, from this comment or from the one it refers to."""
         comment = self.functions.get(f"tenon_{name}")
         if comment is None or name in seen:
             return ""
@@ -139,15 +139,15 @@ class Docstrings:
     def _output(self, name, operand, marks):
         said = sentence(self.operand(name, operand))
         if "?" in marks:
-            how = "True asks for it, a Tensor is written, a shape is that of the one to be made; None: not computed."
+            how = "True requests it; a Tensor is written; a shape makes a new Tensor; None: not computed."
             return f"{operand} : bool, Tensor or shape, default None", f"{said} {how}"
         follows = f"{name}.{operand}" in self.inferred
-        how = "a Tensor that is written, or the shape of one to be made"
-        how = f"A{how[1:]}; None: one of the shape that follows." if follows else f"Needed: {how}."
+        how = "a Tensor to write to, or the shape of a new one"
+        how = f"A{how[1:]}; None: a new one, whose shape is inferred." if follows else f"Required: {how}."
         return f"{operand} : Tensor or shape, default None", f"{said} {how}"
 
     def _words(self, enumeration):
-        """The words of a parameter, each with its meaning where that is said."""
+        """Returns the words of a parameter, each with its meaning if it has a description."""
         words = self.words[enumeration]
         if enumeration == "tenon_activation_kind":
             return quoted(words) + "; help(tenon.Activation) has the formulas"
@@ -157,12 +157,12 @@ class Docstrings:
     def _flags(self, text):
         names = [f for f in self.comments.flags if f in text or re.search(rf"any of {f[:10]}", text)]
         if not names:
-            return "There are none: 0."
+            return "No flags are defined: 0."
         said = "; ".join(f"{self.python(f)}: {self.python(self.comments.flags[f]).rstrip('.')}" for f in names)
         return f"0 or {said}." if len(names) == 1 else f"0, or a sum of: {said}."
 
     def parameter(self, p):
-        """The line and the text of a parameter."""
+        """Returns the heading and the text of a parameter."""
         text = self.field(p.comment, p.struct_enumeration)
         if p.enumeration:
             text = re.sub(rf"\b(?:an? )?{p.enumeration}\b", "", p.comment)
@@ -174,7 +174,7 @@ class Docstrings:
         elif p.name == "axes":
             text = f"{text}. None: {p.count_comment.split('0: ')[-1]}."
         elif p.is_shared:
-            text = "one for all dimensions, or one for each; " + text
+            text = "one value for all dimensions, or one for each; " + text
         default = repr(p.default).replace("'", '"')
         return f"{p.name} : {p.kind}, default {default}", sentence(text)
 
@@ -194,14 +194,14 @@ class Docstrings:
             return names[0], f"{what[0].upper()}{what[1:]}."
         optional = [n for n, marks in outputs if "?" in marks]
         if not optional:
-            return f"tuple ({', '.join(names)})", f"Each {what}."
+            return f"tuple ({', '.join(names)})", f"Each is {what}."
         first = ", ".join(takewhile(lambda n: n not in optional, names))
         return (f"{first}, or tuple ({', '.join(names)})",
-                f"{first} by itself where none of {', '.join(optional)} is asked for, otherwise a tuple, in this "
-                f"order, of {first} and those that are. Each {what}.")
+                f"{first} alone if none of {', '.join(optional)} is requested; otherwise a tuple, in this "
+                f"order, of {first} and the requested ones. Each is {what}.")
 
     def _statuses(self, name, seen=()):
-        """The statuses that a function returns, itself or as another one that it names."""
+        """Returns the statuses of a function, including those of functions that its comment refers to."""
         comment = self.functions.get(f"tenon_{name}")
         if comment is None or name in seen:
             return set()
@@ -215,7 +215,7 @@ class Docstrings:
         statuses = self._statuses(name)
         found = dict.fromkeys(c for s, c in self.exceptions.items() if s in statuses)
         base = next(iter(self.exceptions.values())).__bases__[0]
-        lines = [("TypeError", "An operand is neither a tensor nor an array, or of a type that Tenon has not.")]
+        lines = [("TypeError", "An operand is neither a tensor nor an array, or has an unsupported type.")]
         lines += [(f"{c.__name__} ({c.__bases__[1].__name__})", c.__doc__) for c in found]
         return [*lines, (base.__name__, base.__doc__)]
 
@@ -227,7 +227,7 @@ class Docstrings:
         return first[0], [[line] for line in first[1:]] + text[1:]
 
     def _file_notes(self, name):
-        """What the header says of all its operations, but for its first paragraph and examples in C."""
+        """Returns the header's notes on all its operations, without its first paragraph and without C examples."""
         found = Comment(self.comments.files[f"tenon_{name}"]).paragraphs + [[]]
         is_c = [any(line.startswith("    ") and line.rstrip().endswith(";") for line in p) for p in found]
         kept = [p for i, p in enumerate(found) if 0 < i < len(found) - 1 and not is_c[i] and not is_c[i + 1]]
@@ -238,24 +238,27 @@ class Docstrings:
         summary, notes = self._notes(comment, self.kinds.get(name))
         listed = [self._input(name, *i) for i in inputs] + [self._output(name, *o) for o in outputs]
         listed += [self.parameter(p) for p in parameters]
-        listed.append(("stream : Stream, default None", "What runs it; None: the stream of the operands' context."))
+        listed.append(("stream : Stream, default None",
+                       "The stream to run on; None: the stream of the operands' context."))
         notes += self._file_notes(name)
         return sections(summary, listed, self._returns(name, inputs, outputs), self._raises(name), notes)
 
     def plan(self, name, outputs):
-        """The docstring of the function that makes a plan; what it takes is told where the operation is."""
+        """Returns the docstring of the function that makes a plan. The operands are described in the operation's
+        docstring.
+        """
         _, notes = self._notes(Comment(self.comments.functions.get(f"tenon_{name}_plan", "")))
         listed = [("The operands and parameters",
-                   f"Those of tenon.{name}; tensors may be without memory (tenon.view)."),
-                  ("context : Context, default None", "Where it is made; None: the operands' context.")]
+                   f"As for tenon.{name}; tensors need no memory (tenon.view)."),
+                  ("context : Context, default None", "The context of the plan; None: the operands' context.")]
         made = ", ".join(n for n, _ in outputs)
-        gives = f"Its `run` does what tenon.{name} does" + (f", and gives {made}." if made else ".")
-        return sections(f"Makes a plan of tenon.{name}: checked and compiled once, run as often as you like.",
+        gives = f"Its `run` computes tenon.{name}" + (f" and returns {made}." if made else ".")
+        return sections(f"Makes a plan of tenon.{name}, validated and compiled once, to be run many times.",
                         listed, ("Plan", gives), self._raises(name), notes)
 
 
 def sections(summary, parameters, returns, raises, notes):
-    """A docstring in NumPy's form."""
+    """Formats a docstring in NumPy's style."""
     lines = [filled(summary)]
     for title, listed in (("Parameters", parameters), ("Returns", [returns]), ("Raises", raises)):
         lines += ["", title, "-" * len(title)]

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes the parts of the package that follow from Tenon's headers.
+"""Generates the parts of the package that follow from Tenon's headers.
 
     generate.py --include include --include build/include --output python/tenon
 
-  _declarations.py  what cffi knows of the library (its ABI mode: nothing is compiled)
-  _constants.py     the values of enumerations, and flags
-  _words.py         the words of enumerations, and what C's names are called in Python
+  _declarations.py  cffi's declarations of the library (ABI mode: nothing is compiled)
+  _constants.py     values of enumerations and flags
+  _words.py         words of enumerations, and the Python names of C names
   _operations.py    a function for each operation and one for its plan, with defaults and docstrings
   _operations.pyi   their types
 
@@ -26,7 +26,7 @@ import headers
 from docstrings import Docstrings
 
 HERE = Path(__file__).resolve().parent
-# What the headers take from others: OpenCL's handles are pointers; cffi knows size_t and int64_t.
+# Types that the headers take from OpenCL: its handles are pointers. cffi already knows size_t and int64_t.
 OPENCL = """
 typedef struct _cl_platform_id *cl_platform_id;
 typedef struct _cl_device_id *cl_device_id;
@@ -38,11 +38,11 @@ typedef int32_t cl_int;
 typedef uint64_t cl_device_type;
 typedef uint16_t cl_half;
 """
-# Handed by value, a struct with a union is more than libffi can do; its widest member is as large.
+# libffi cannot pass a struct with a union by value. The union's widest member has the same size.
 UNION = re.compile(r"union\s*\{[^}]*uint64_t raw\[2\];\s*\}\s*u;")
-# Written by hand, since their operands are lists or objects.
+# Written by hand, because their operands are lists or objects.
 BY_HAND = {"gemm_pack", "conv_pack_filter", "concat", "clip_by_norm"}
-# What has another name in Python than in C.
+# Names that differ between Python and C.
 RENAMED = {
     "tenon_context_create": "tenon.Context",
     "tenon_memory_create": "tenon.empty",
@@ -59,7 +59,7 @@ RENAMED = {
 
 
 def module(path, name):
-    """A module of the package, which cannot be imported before all of it is written."""
+    """Loads one module of the package, which cannot be imported before all of its files are written."""
     spec = importlib.util.spec_from_file_location(name, path)
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
@@ -77,7 +77,7 @@ def declarations(includes, path):
 
 
 def enumerations(ffi, text):
-    """Of each enumeration, its words and the members that they stand for."""
+    """Returns, for each enumeration, its words and their members."""
     names = re.findall(r"\}\s*(tenon_\w+);", text)
     found = {}
     for name in names:
@@ -89,14 +89,14 @@ def enumerations(ffi, text):
 
 
 def constants_text(values):
-    lines = ['"""Flags and the values of enumerations; the headers say what they mean."""',
+    lines = ['"""Flags and values of enumerations; the headers document them."""',
              "# Written by generate.py.", ""]
     lines += [f"{name[len('TENON_'):]} = {value}" for name, value in sorted(values.items())]
     return "\n".join(lines) + "\n"
 
 
 def signatures():
-    """The lines of signatures.txt: inputs and outputs, each a list of (name, marks)."""
+    """Parses signatures.txt into inputs and outputs, each a list of (name, marks)."""
     def split(names):
         found = [re.fullmatch(r"(\w+)([?!]*)", n.strip()) for n in names.split(",") if n.strip()]
         return [m.groups() for m in found]
@@ -110,7 +110,7 @@ def signatures():
 
 
 def definitions():
-    """The functions of the package that are written by hand, and the classes with their methods."""
+    """Returns the names of the package's handwritten functions, and the classes with their methods."""
     functions, classes = set(), {}
     for path in sorted((HERE / "tenon").glob("_[a-z]*.py")):
         for item in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -122,7 +122,7 @@ def definitions():
 
 
 def python_names(text, operations, flags):
-    """What the functions and flags of C are called in Python, where they have a name there."""
+    """Returns the Python names of the C functions and flags that have one."""
     functions, classes = definitions()
     functions = functions & BY_HAND | {"device_list", "device_select"} | operations
     found = {flag: "tenon." + flag[len("TENON_"):] for flag in flags}
@@ -138,7 +138,7 @@ def python_names(text, operations, flags):
 
 
 def inferred():
-    """The outputs whose shapes _shapes.py has a rule for."""
+    """Returns the outputs whose shape can be inferred by a rule in _shapes.py."""
     source = (HERE / "tenon" / "_shapes.py").read_text(encoding="utf-8")
     rules = next(item for item in ast.parse(source).body
                  if isinstance(item, ast.AnnAssign) and item.target.id == "RULES")
@@ -149,15 +149,15 @@ class Parameter(NamedTuple):
     """A keyword that sets a field of a struct."""
 
     name: str
-    kind: str             # its types, as a docstring says them
-    hint: str             # and as a stub does
+    kind: str             # types for the docstring
+    hint: str             # types for the stub
     default: Any
-    enumeration: str      # whose words it takes, or ""
+    enumeration: str      # enumeration of its words, or ""
     comment: str
-    count_comment: str    # of the field that counts its values
-    is_shared: bool       # whether one value serves for all dimensions
+    count_comment: str    # comment on the field that counts its values
+    is_shared: bool       # one value may serve for all dimensions
     struct_enumeration: str
-    members: list         # of each value, where those are structs
+    members: list         # of each value, if the values are structs
 
 
 class Parameters:
@@ -174,7 +174,7 @@ class Parameters:
         return next((n for n in re.findall(r"\btenon_\w+", comment) if n in self.words), "")
 
     def of(self, ctype, initial):
-        """The keywords of a struct and of those within it, given its initialiser."""
+        """Yields the keywords of a struct and of its nested structs, given its initialiser."""
         struct = ctype.cname.replace("struct ", "")
         said = {name: self.comments.members.get((struct, name), "") for name, _ in ctype.fields}
         kinds = filter(None, (self._enumeration(said[n]) for n in ("kind", "mode") if n in said))
@@ -196,7 +196,7 @@ class Parameters:
                             struct_enumeration, members)
 
     def _type(self, name, kind, value, enumeration):
-        """A field's types in a docstring and in a stub, and its default in Python."""
+        """Returns a field's types for the docstring and for the stub, and its default in Python."""
         if kind.kind == "struct":
             word = self._word("tenon_activation_kind", value[0])
             return "str, Activation or int", "Union[str, Activation, int]", word
@@ -234,7 +234,7 @@ class Operation(NamedTuple):
     parameters: list
 
     def arguments(self, is_plan):
-        """(name, type, default) of the function's arguments; … of those without a default."""
+        """Returns the arguments of the function as (name, type, default), with ... as the default of required ones."""
         def hint(name, marks):
             return "Packed" if name == "packed" else "Tensor" if "!" in marks else "Operand"
         found = [(n, hint(n, m), ...) for n, m in self.inputs if "?" not in m]
@@ -245,7 +245,7 @@ class Operation(NamedTuple):
         return [*found, (*where, None)]
 
     def signature(self, is_plan, has_types):
-        """The line, or lines, that begin the function, or its stub."""
+        """Returns the def line, possibly wrapped, of the function or its stub."""
         written = []
         for name, hint, default in self.arguments(is_plan):
             if default is not ... and "*" not in written:
@@ -268,13 +268,13 @@ class Operation(NamedTuple):
         return "\n".join(body) + "\n\n\n"
 
     def row(self):
-        """What _calls.py knows of it."""
+        """Returns the operation's row in the table of _calls.py."""
         return (self.struct, self.operands, dict(self.inputs), dict(self.outputs),
                 {p.name: p.default for p in self.parameters})
 
 
 def operations(parameters, text, includes):
-    """All of them, by name."""
+    """Returns all operations in the order of their names."""
     listed, found = signatures(), headers.prototypes(text, BY_HAND)
     missing = set(found) - set(listed)
     if missing:
@@ -324,7 +324,7 @@ def operations_text(made, docstrings):
 
 
 def words_text(parameters, docstrings):
-    """The tables of _words.py."""
+    """Returns the tables of _words.py."""
     words = {e: {w: parameters.values[member] for w, member in found.items()} for e, found in parameters.words.items()}
     fields = {f"{struct}.{name}": parameters._enumeration(said)
               for (struct, name), said in parameters.comments.members.items()
@@ -332,7 +332,7 @@ def words_text(parameters, docstrings):
     formulas = {w: docstrings.python(parameters.comments.members["tenon_activation_kind", member])
                 for w, member in parameters.words["tenon_activation_kind"].items()}
     tables = {"WORDS": words, "FIELDS": fields, "ACTIVATIONS": formulas, "NAMES": docstrings.names}
-    lines = ['"""Words of enumerations, the fields that take them, and what C\'s names are called in Python."""',
+    lines = ['"""Words of enumerations, the fields that take them, and the Python names of C names."""',
              "# Written by generate.py.", ""]
     for table, found in tables.items():
         lines += [f"{table} = {{", *(f"    {key!r}: {value!r}," for key, value in found.items()), "}"]
@@ -340,7 +340,7 @@ def words_text(parameters, docstrings):
 
 
 def generate(includes, folder):
-    """Writes the files into the folder; `includes` hold tenon/*.h and tenon/version.h."""
+    """Writes the files to the folder. `includes` are the folders that contain tenon/*.h and tenon/version.h."""
     folder = Path(folder)
     ffi, text = declarations(includes, folder / "_declarations.py")
     words, flags = enumerations(ffi, text), headers.flags(includes)

@@ -1,4 +1,4 @@
-"""What Tenon's headers say: functions, structs with their defaults, enumerations, and the comments on them."""
+"""Reads Tenon's headers: functions, structs with their defaults, enumerations, and their comments."""
 import ast
 import os
 import re
@@ -17,7 +17,7 @@ FLAG = re.compile(r"/\*\*((?:(?!\*/).)*?)\*/\s*#define (TENON_\w+) +\d+u$|#defin
 
 
 def preprocess(includes, text, *options):
-    """C with all that it includes but the headers of OpenCL and C."""
+    """Returns the preprocessed C text with all its includes except the headers of OpenCL and C."""
     with tempfile.TemporaryDirectory(prefix="tenon-headers-") as folder:
         for name in ("CL/cl.h", "stddef.h", "stdint.h"):
             path = Path(folder, name)
@@ -31,13 +31,13 @@ def preprocess(includes, text, *options):
 
 
 def flags(includes):
-    """The macros that are whole numbers, by name."""
+    """Returns the integer macros by name."""
     found = re.findall(r"^#define (TENON_\w+) (\d+)u?$", preprocess(includes, "", "-dM"), re.M)
     return {name: int(value) for name, value in found}
 
 
 def prototypes(text, by_hand):
-    """Of each operation: the type of its parameters and its operands, in C's order."""
+    """Returns, for each operation, the type of its parameters and its operands in C's order."""
     found = {}
     for name, arguments in re.findall(r"tenon_status tenon_(\w+)\(([^()]*)\);", text):
         arguments = [" ".join(a.split()) for a in arguments.split(",")]
@@ -51,7 +51,7 @@ def prototypes(text, by_hand):
 
 
 def initialisers(includes, structs, values):
-    """The defaults of structs, as lists within lists, by the headers' macros for them."""
+    """Returns the defaults of structs, as nested lists, evaluated from the headers' initialiser macros."""
     mark = "tenon_default_of_"
     lines = "".join(f"{mark}{s} {s.upper()}_INIT;\n" for s in structs)
     text = preprocess(includes, lines)
@@ -65,12 +65,12 @@ def initialisers(includes, structs, values):
 
 
 def plain(comment):
-    """A comment without the asterisks that its lines begin with."""
+    """Returns a comment's text without the asterisks at the start of its lines."""
     return re.sub(r"^[ \t]*\* ?", "", comment, flags=re.M).strip()
 
 
 class Comments:
-    """What the headers say of functions, of their files, of the members of structs and enumerations, and of flags."""
+    """The headers' comments on functions, files, members of structs and enumerations, and flags."""
 
     def __init__(self, includes):
         self.functions, self.files, self.members, self.flags = {}, {}, {}, {}

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """./run docs: draws docs/images/speed.svg, the chart of README.md, from files of bench/results/.
 
-A bar is the geometric mean of a suite's ratios, a peer's time over Tenon's, by the newest file that has it; its dot is
-the worst case of all files. A bar whose single measurements were not kept is marked. The caption says where the means were
-measured, and beside which versions.
+A bar is the geometric mean of a suite's ratios (the peer's time over Tenon's) from the newest file that has one; its dot is
+the worst case in all files. A bar whose individual measurements were not kept is marked. The caption names the machines and
+the versions of the peers.
 """
 import json
 import sys
@@ -32,40 +32,40 @@ GROUPS = [
     ]),
 ]
 NAMES = {"openblas": "OpenBLAS", "onednn": "oneDNN", "onednn-blocked": "oneDNN", "clblast": "CLBlast"}
-# Versions that the benchmark did not write: of Debian 12's packages, which the machines had.
+# Peer versions that the benchmark did not record: those of Debian 12, which the machines ran.
 VERSIONS = {"OpenBLAS": "0.3.21", "oneDNN": "2.6"}
 MARK = "*"
 
-# Each can be read on white and on black: the page may be either.
+# Colors that are readable on white and on black, since the page may have either background.
 INK, BAR, WORST = "#7d8590", "#388bfd", "#db6d28"
 
 
 def files():
-    """(name, content) of all results, the oldest first."""
+    """Returns (name, content) of all result files, the oldest first."""
     return [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
 
 
 def found(suite, peer, of):
-    """(name, file, measure) of a suite in f32 beside a peer."""
+    """Returns (name, file, measure) for each f32 comparison of a suite with a peer."""
     return [(name, file, m) for name, file in of for m in performance.measures(file)
             if (m["suite"], m["dtype"], m["peer"]) == (suite, "f32", peer)]
 
 
 def newest(suite, peer, of):
-    """(file, measure) of the newest mean over the whole suite."""
+    """Returns (file, measure) of the newest mean over the whole suite."""
     whole = [(file, m) for _, file, m in found(suite, peer, of) if "mean" in m]
     if not whole:
-        sys.exit(f"chart: bench/results has no mean of {suite} beside {peer}")
+        sys.exit(f"chart: bench/results has no mean of {suite} compared with {peer}")
     return whole[-1]
 
 
 def worst(suite, peer, of):
-    """The least ratio of all files."""
+    """Returns the smallest ratio of all files."""
     return min((m["least"] for _, _, m in found(suite, peer, of)), key=float)
 
 
 def bars(of=None):
-    """(group, peer, geometric mean, least, mark) of each, as texts of the files."""
+    """Returns (group, peer, geometric mean, least, mark) of each bar, as strings from the files."""
     of = of or files()
     drawn = []
     for group, rows in GROUPS:
@@ -76,7 +76,7 @@ def bars(of=None):
 
 
 def said(mean, least, mark):
-    """What stands at the end of a bar."""
+    """Returns the label at the end of a bar."""
     return f"{mean}{mark}, worst {least}"
 
 
@@ -95,7 +95,7 @@ def version_of(file, peer):
 
 
 def caption(of=None):
-    """Where the means were measured, and beside what: two lines for each place."""
+    """Returns the caption: two lines for each machine, with its dates and the versions of the peers."""
     of = of or files()
     places = {}
     for suite, peer in ((suite, peer) for _, rows in GROUPS for suite, peer, _ in rows):
@@ -104,11 +104,11 @@ def caption(of=None):
     lines = []
     for place, days in sorted(places.items(), key=lambda pair: min(pair[1])):
         lines += [place, ", ".join(f'{" and ".join(sorted(days[day]))} on {day}' for day in sorted(days))]
-    return "\n".join([*lines, f"{MARK} the single measurements were not kept"])
+    return "\n".join([*lines, f"{MARK} the individual measurements were not kept"])
 
 
 def draw():
-    """The chart as SVG, whose texts are texts."""
+    """Draws the chart as SVG, with text as text instead of outlines."""
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "tenon", "font.size": 10,

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""./run check-kernels: compiles the kernels that Tenon would build for GPUs that are not there.
+"""./run check-kernels: compiles the kernels that Tenon would build for GPUs, without a GPU.
 
-`tenon kernels` says which those are. Fails where a compiler refuses one, where a function is left
-unresolved, and where registers are spilled in a kernel that offline/known_spills.txt has not.
+`tenon kernels` lists the kernels. Fails if a kernel does not compile, if a function is unresolved, or if registers are
+spilled in a kernel that is not listed in offline/known_spills.txt.
 """
 import argparse
 import fnmatch
@@ -20,18 +20,18 @@ from offline.compiling import compile_all
 from offline.interpreter import DRIVER, Interpreter
 from offline.occupancy import occupancy
 
-# One machine of each vendor compiles all that the automatic choice comes to, SPIR-V's all that may be
-# chosen at all. The others compile what is chosen for the shapes of usual networks: of these kernels
-# their own, of others what that one lacks, as the machines of a vendor differ little in them.
+# One machine per vendor, the representative, compiles all kernels that automatic selection uses; the one for SPIR-V compiles
+# all kernels that may be selected. The other machines compile the kernels selected for common network shapes: all of the
+# HEAVY kernels, and of the others only those that the representative does not have, since they differ little within a vendor.
 HEAVY = ("gemm/tiled", "gemm/matrix", "gemm/int8_", "conv/forward/implicit_",
          "conv/data/implicit_", "conv/filter/implicit_", "capability/matrix")
 REPRESENTATIVES = {"nvidia": "sm_80", "amd": "gfx942", "intel": "dg2", "spirv": "spirv64"}
 SUB_GROUP = re.compile(r"-DTENON_SUB_GROUP=\d+ ?")
 KNOWN = Path(__file__).parent / "offline"
 SAMPLE = 200  # programs
-SHARE = 0.1  # of the calls and mutants to interpret, where no program for matrix units is new
+SHARE = 0.1  # of the calls and mutants to interpret if no program for matrix units is new
 
-# What a kernel keeps in memory of its own, each with a list of those that are known.
+# Uses of private memory, each with the list of known kernels that have it.
 LISTS = {"spills": "known_spills.txt", "frame": "known_frames.txt"}
 
 
@@ -42,23 +42,23 @@ def fail(message):
 def read_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./run check-kernels", description=__doc__.split("\n\n", 1)[0])
     parser.add_argument("--target", action="append", default=[], metavar="NAME",
-                        help="sm_90, gfx942, dg2, spirv64 …; may be given again")
-    parser.add_argument("--filter", metavar="TEXT", help="only sources whose name has the text in it")
+                        help="sm_90, gfx942, dg2, spirv64 …; may be repeated")
+    parser.add_argument("--filter", metavar="TEXT", help="only sources whose name contains TEXT")
     parser.add_argument("--json", default="build/check-kernels.json", metavar="FILE",
-                        help="where the report goes (build/check-kernels.json)")
+                        help="the report file (build/check-kernels.json)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N",
-                        help="compilers at a time (as many as there are processors)")
+                        help="number of parallel compilers (default: one per processor)")
     parser.add_argument("--every", action="store_true",
-                        help="every kernel for every target, also where one stands for its vendor's others")
+                        help="every kernel for every target, instead of using one target per vendor as the representative")
     parser.add_argument("--new", action="store_true",
-                        help=f"only what is not in the list of what has passed ({passed.FILE}), and a sample of the rest")
+                        help=f"only programs that are not listed as passed in {passed.FILE}, and a sample of the others")
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"number of programs in the sample of --new ({SAMPLE})")
     parser.add_argument("--record", action="store_true",
-                        help="write that list, after a run of everything that finds nothing wrong")
+                        help="write that list after a complete run without errors")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",
-                        help="of the sample, and of what is interpreted: values, and the order of warps (printed)")
+                        help="seed of the sample, and of the values and the order of warps in interpreted calls (printed)")
     parser.add_argument("--accept", action="store_true",
-                        help="rewrite the lists of known spills and frames from what this run finds")
+                        help="rewrite the lists of known spills and frames from the results of this run")
     parser.add_argument("--docs", action="store_true", help=f"rewrite {report.DOCUMENT}")
     parser.add_argument("--tenon", default="build/tools/tenon", help=argparse.SUPPRESS)
     parser.add_argument("--cache", default="build/kernel-cache", help=argparse.SUPPRESS)
@@ -67,16 +67,16 @@ def read_arguments(arguments):
     names = [machine.name for machine in MACHINES]
     for name in options.target:
         if name not in names:
-            fail(f'there is no target "{name}"; there are {" ".join(names)}')
+            fail(f'unknown target "{name}"; the targets are {" ".join(names)}')
     if options.jobs < 1:
         fail("--jobs must be at least 1")
     if options.record and (options.new or options.target or options.filter or options.every):
-        fail("--record goes with a run of everything: without --new, --target, --filter and --every")
+        fail("--record needs a complete run, without --new, --target, --filter and --every")
     return options
 
 
 def listing(tenon, sources, arguments=()):
-    """The rows of `tenon kernels`."""
+    """Returns the rows of `tenon kernels`."""
     command = [tenon, "kernels", "--sources", str(sources), *arguments]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -88,13 +88,13 @@ def listing(tenon, sources, arguments=()):
 
 
 def program_of(source, options):
-    """What tells programs apart: not the least sub-group, which leaves a work-item as many registers on all
-    of Intel's GPUs."""
+    """Returns the identity of a program. The sub-group size is excluded: it does not change the number of
+    registers per work-item on Intel's GPUs."""
     return source, SUB_GROUP.sub("", options)
 
 
 def is_wanted(machine, row, seen, every):
-    """Whether this machine compiles the row's program, where `seen` are those compiled already for
+    """Returns whether this machine compiles the row's program; `seen` are the programs already compiled for
     its vendor."""
     if every or (machine.vendor == "spirv" and machine.target == "other"):
         return True
@@ -107,13 +107,13 @@ def is_wanted(machine, row, seen, every):
 
 
 def plan(rows, machines, options):
-    """{(machine, source, options): {kernel: rows}}: the compilations, and what is wanted of each."""
+    """Returns the compilations with the kernels needed from each: {(machine, source, options): {kernel: rows}}."""
     jobs, seen = {}, {}
     by_target = {}
     for row in rows:
         if options.filter is None or options.filter in row["source"]:
             by_target.setdefault(row["target"], []).append(row)
-    # Representatives first, so that others take only what those lack.
+    # Representatives first, because the other machines compile only what those do not have.
     for machine in sorted(machines, key=lambda m: m.name != REPRESENTATIVES[m.vendor]):
         before = frozenset(seen.get(machine.vendor, ()))
         for row in by_target.get(machine.target, ()):
@@ -125,7 +125,7 @@ def plan(rows, machines, options):
 
 
 def measure(jobs, results):
-    """A dictionary for each kernel that was wanted: where it was compiled, for what, its measures."""
+    """Returns a dictionary for each needed kernel: its machine, the purpose and the measures."""
     kernels = []
     for (machine, source, options), wanted in jobs.items():
         result = results[machine, source, options]
@@ -151,8 +151,8 @@ def measure(jobs, results):
 
 
 def memory_of(kernel):
-    """(what, how much) of the kernel's registers or arrays is in memory: spills, or else a stack frame,
-    which holds arrays, or a copy of the arguments, that are indexed at run time. None where nothing is."""
+    """Returns (kind, amount) of the kernel's private memory: spills, or else a stack frame, which holds arrays or
+    a copy of the arguments that are indexed at run time. Returns None if the kernel uses none."""
     if kernel.get("spills", 0) > 0:
         return "spills", kernel["spills"]
     return ("frame", kernel["scratch"]) if kernel.get("scratch", 0) > 0 else None
@@ -163,13 +163,13 @@ def place_of(kernel):
 
 
 def is_known(kernel, known):
-    """Whether a line of a list names the kernel, in which * stands for anything."""
+    """Returns whether a line of a list matches the kernel; * is a wildcard."""
     machine, place = place_of(kernel).split()
     return any(fnmatch.fnmatchcase(machine, m) and fnmatch.fnmatchcase(place, p) for m, p in known)
 
 
 def read_known(folder):
-    """{what: {(machine, kernel)}}: what is known."""
+    """Reads the lists of known spills and frames: {kind: {(machine, kernel)}}."""
     known = {}
     for what, name in LISTS.items():
         known[what] = set()
@@ -183,7 +183,7 @@ def read_known(folder):
 
 
 def accept(kernels, machines, folder):
-    """Puts what is found of chosen kernels in place of what is known of the machines that were compiled for."""
+    """Replaces the known entries of the compiled machines by the results for selected kernels."""
     names = {machine.name for machine in machines}
     worst = {what: {} for what in LISTS}
     for kernel in kernels:
@@ -202,7 +202,7 @@ TEXTS = {"spills": "spills {}, with {} registers", "frame": "has a stack frame o
 
 
 def judge(kernels, known):
-    """What is wrong, and what is in memory without that being wrong, a text each. Marks kernels as "wrong"."""
+    """Returns the errors, and the permitted uses of private memory, as texts. Marks kernels as "wrong"."""
     problems, remarks = [], []
     for kernel in kernels:
         place = place_of(kernel)
@@ -220,13 +220,13 @@ def judge(kernels, known):
 
 
 def select_new(options, jobs, hashes):
-    """What --new compiles, and which of that is new."""
+    """Returns the compilations for --new, and the new ones among them."""
     listed = passed.read(Path(options.known, passed.FILE))
     new = {key for key in jobs if (key[1], hashes[key]) not in listed}
     drawn = passed.draw(set(jobs) - new, hashes, options.sample, options.seed)
     print(f"{len(new)} of {len(jobs)} programs are new, and {len(drawn)} of the others are drawn; seed {options.seed}")
     if len(new) > options.sample:
-        print("./run check-kernels --record compiles all of them and lists those that pass")
+        print("./run check-kernels --record compiles all programs and records those that pass")
     return {key: kernels for key, kernels in jobs.items() if key in new or key in drawn}, new
 
 
@@ -242,7 +242,7 @@ def record(options, compilers, jobs, hashes, kernels):
 
 
 def write_docs(options, compilers, machines, sources):
-    """The kernels that the main calls come to, whatever --filter says, in report.DOCUMENT."""
+    """Writes the kernels of the main calls to report.DOCUMENT, independent of --filter."""
     tables = []
     options.filter, options.every = None, True
     for call in report.CALLS:
@@ -266,17 +266,17 @@ def choose_machines(options, compilers):
         if names:
             print(f'SKIPPED {" ".join(names)}: {why}')
     if not compilers.ptxas and any(m.vendor == "nvidia" for m in wanted):
-        print("SKIPPED the registers of NVIDIA's kernels: no ptxas (CUDA toolkit); compiled to PTX alone")
+        print("SKIPPED the register counts of NVIDIA's kernels: no ptxas (CUDA toolkit); compiled only to PTX")
     there = [m for m in wanted if m.vendor not in compilers.absent]
     for machine in there:
         if (nearest := compilers.stand_in(machine)) != machine:
-            print(f"NOTE {machine.name} is compiled as {nearest.name}: the compilers here do not know it")
+            print(f"NOTE {machine.name} is compiled as {nearest.name}: the installed compilers do not support it")
     return there
 
 
 def interpret(options, rows, new, absent):
-    """Runs the kernels for NVIDIA's matrix units, where they are among what is checked, on small calls: all
-    of these, or with --new a sample, where none of their programs is new. The problems, a text each."""
+    """Runs small calls of the kernels for NVIDIA's matrix units, if these are selected: all calls, or with --new a sample
+    if none of the programs is new. Returns the problems, one text each."""
     targets = [name for name in interpreted.CHECKED if not options.target or name in options.target]
     has_matrix = any(row["source"] == "gemm/matrix" and row["target"] in targets for row in rows)
     if not has_matrix or (options.filter is not None and "matrix" not in options.filter):
@@ -294,26 +294,26 @@ def interpret(options, rows, new, absent):
 
 def print_outcome(options, results, seconds, problems, remarks):
     compiled = sum(not result["cached"] for result in results.values())
-    print(f"{len(results)} programs, {compiled} compiled and the others known already, in "
-          f"{seconds:.0f} s; {options.json} has every kernel")
+    print(f"{len(results)} programs, {compiled} compiled, the others from the cache, in "
+          f"{seconds:.0f} s; see {options.json} for every kernel")
     if not options.every:
-        print(f'{" ".join(REPRESENTATIVES.values())} stand for the other targets of their vendors, which '
-              "compiled only what is chosen for usual shapes (--every: all)")
+        print(f'{" ".join(REPRESENTATIVES.values())} represent the other targets of their vendors, which '
+              "compiled only the kernels for common shapes (--every: all)")
     for remark in remarks:
-        print(f"KNOWN, OR NEVER CHOSEN {remark}")
+        print(f"KNOWN, OR NEVER SELECTED {remark}")
     for problem in problems:
         print(f"FAILED {problem}")
 
 
 def plan_everything(options, compilers):
-    """The rows of `tenon kernels`, the machines, the compilations and the expanded sources."""
+    """Returns the rows of `tenon kernels`, the machines, the compilations and the expanded sources."""
     sources = Path(options.cache, "sources")
     sources.mkdir(parents=True, exist_ok=True)
     rows = listing(options.tenon, sources)
     machines = choose_machines(options, compilers)
     if not machines:
         fail("there is no compiler for any target")
-    # The list of what has passed has what is planned where no compiler is absent.
+    # The list of passed programs covers the plan of a machine that has all compilers.
     jobs = plan(rows, [m for m in MACHINES if not options.target or m.name in options.target], options)
     if not jobs:
         fail(f'no kernel of these targets has "{options.filter}" in its source\'s name')
@@ -342,7 +342,7 @@ def main():
     if options.record and not problems:
         record(options, compilers, planned, hashes, kernels)
     elif options.record:
-        print(f"{passed.FILE} is left as it is")
+        print(f"{passed.FILE} is unchanged")
     print(f"check-kernels: {len(kernels)} kernels, {len(problems)} wrong")
     if options.docs:
         write_docs(options, compilers, machines, Path(options.cache, "sources"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./run check-kernels: installs the offline compilers, builds, compiles every GPU's kernels.
+# ./run check-kernels: installs the offline compilers, builds Tenon, and compiles the kernels of every GPU target.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 LLVM_VERSIONS=(22 21 20 19)
 
-# Whether apt knows the packages.
+# Succeeds if apt knows all the packages.
 has_packages() {
     local package
     for package in "$@"; do
@@ -19,22 +19,22 @@ update_lists() {
     if [ "$(id -u)" -eq 0 ]; then apt-get -q update; else sudo -n apt-get -q update; fi
 }
 
-# Installs what is missing of the packages unless that would remove others (libclc and Mesa's OpenCL
-# exclude one another in some releases). What is not to be had is skipped, and the check says so.
+# Installs the missing packages unless that would remove others (libclc and Mesa's OpenCL conflict in some releases).
+# Unavailable packages are skipped with a message.
 try_packages() {
     local missing
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2> /dev/null; then
-        echo "SKIPPED the installation of ${missing[*]}: neither root nor sudo without a password"
+        echo "SKIPPED the installation of ${missing[*]}: needs root, or sudo without a password"
     elif ! has_packages "${missing[@]}"; then
-        echo "SKIPPED the installation of ${missing[*]}: this release does not have them"
+        echo "SKIPPED the installation of ${missing[*]}: not available in this release"
     else
         stage "Installing ${missing[*]}" build/log/offline.log apt_install --no-remove "${missing[@]}" || true
     fi
 }
 
-# The newest LLVM that has libclc, of which what is there already goes first.
+# Prints the packages of the newest LLVM that has libclc; prints nothing if one is already installed.
 llvm_packages() {
     local version
     for version in "${LLVM_VERSIONS[@]}"; do
@@ -48,7 +48,7 @@ llvm_packages() {
     done
 }
 
-# CUDA 13's ptxas does not know sm_60 and sm_70 any more; that of CUDA 12, a package of PyPI's, does.
+# ptxas of CUDA 13 no longer supports sm_60 and sm_70; that of CUDA 12, a package on PyPI, does.
 OLD_PTXAS="nvidia-cuda-nvcc-cu12==12.9.86"
 
 fetch_ptxas() {
@@ -65,13 +65,13 @@ END
     rm -r "$folder"
 }
 
-# Where it cannot be had, the nearest target stands in, and the check says so.
+# If it is not available, the nearest target is compiled instead, with a message.
 try_ptxas() {
     [ ! -x build/offline/ptxas ] || return 0
     if python3 -m pip --version > /dev/null 2>&1; then
         stage "Fetching $OLD_PTXAS" build/log/offline.log fetch_ptxas || true
     else
-        echo "SKIPPED $OLD_PTXAS: there is no pip"
+        echo "SKIPPED $OLD_PTXAS: pip is not installed"
     fi
 }
 

@@ -1,13 +1,13 @@
 # shellcheck shell=bash
-# What ./run and its helpers share: set-up, building, timing. Sourced from the root of the tree.
+# Functions shared by ./run and its scripts: set-up, building, timing. Source it from the root of the tree.
 
 BASE_PACKAGES=(build-essential meson ninja-build pkg-config python3 ocl-icd-opencl-dev opencl-headers
     pocl-opencl-icd libcmocka-dev libxxhash-dev libjansson-dev libpng-dev
     python3-jsonschema)
-# What tests use where it is there.
-# shellcheck disable=SC2034  # of those who source this
+# Packages that some tests use if they are installed.
+# shellcheck disable=SC2034  # used by the scripts that source this file
 TEST_PACKAGES=(cmake abigail-tools mandoc python3-cffi python3-numpy python3-yaml)
-# What stands for them where there is no apt; "module:" marks what pkg-config must know.
+# The programs and pkg-config modules ("module:") that are required on systems without apt.
 BASE_NEEDS=(cc meson ninja pkg-config python3 module:OpenCL module:cmocka module:libxxhash
     module:jansson)
 
@@ -16,7 +16,8 @@ die() {
     exit 1
 }
 
-# stage TEXT LOG COMMAND…: one progress line with its seconds; the output goes to LOG, shown on failure.
+# stage TEXT LOG COMMAND…: runs COMMAND with its output in LOG and prints one progress line with the seconds; on
+# failure prints the end of LOG.
 stage() {
     local text=$1 log=$2 start=$SECONDS status=0
     shift 2
@@ -47,21 +48,21 @@ apt_install() {
         install --no-install-recommends "$@"
 }
 
-# Installs the named Debian packages that are missing; leaves apt alone when none is.
+# Installs those of the named Debian packages that are missing; does not call apt if none is.
 need_packages() {
     local missing
     mapfile -t missing < <(missing_packages "$@")
     [ ${#missing[@]} -gt 0 ] || return 0
     if [ "$(id -u)" -ne 0 ]; then
         command -v sudo > /dev/null ||
-            die "these packages are missing, and there is neither root nor sudo to install them: ${missing[*]}"
+            die "missing packages that cannot be installed without root or sudo: ${missing[*]}"
         sudo -v
     fi
     stage "Installing ${#missing[@]} packages" build/log/apt.log apt_install "${missing[@]}"
     INSTALLED=1
 }
 
-# Where there is no apt: says what is absent, and stops if anything is.
+# For systems without apt: lists the missing programs and modules, and exits if there are any.
 need_programs() {
     local absent=() need
     for need in "$@"; do
@@ -71,9 +72,9 @@ need_programs() {
         esac || absent+=("$need")
     done
     [ ${#absent[@]} -gt 0 ] || return 0
-    echo "run: this system has no apt; please install with its own package manager:" >&2
+    echo "run: this system has no apt; install these with its package manager:" >&2
     printf '  %s\n' "${absent[@]/#module:/pkg-config module }" >&2
-    echo "and an OpenCL driver for a device (PoCL serves every CPU)." >&2
+    echo "and an OpenCL driver for a device (PoCL supports every CPU)." >&2
     exit 1
 }
 
@@ -90,8 +91,8 @@ set_up() {
     fi
 }
 
-# build FOLDER [MESON OPTION…]: configures where that is not done, builds. Where packages were installed,
-# Meson looks again for programs, modules and dependencies, but not for headers (see bench in ./run).
+# build FOLDER [MESON OPTION…]: configures FOLDER if necessary, and builds. If packages were installed, Meson searches
+# again for programs, modules and dependencies, but not for headers (see bench in ./run).
 build() {
     local folder=$1
     shift
@@ -112,14 +113,14 @@ built_library() {
     echo "$library"
 }
 
-# reference FOLDER: the reference of the API, as FOLDER/reference/html/index.html; fails on a warning,
-# and where a public name has no comment.
+# reference FOLDER: writes the API reference to FOLDER/reference/html/index.html; fails on a warning, or if a public name
+# has no comment.
 reference() {
     TENON_BUILD=$1 doxygen docs/Doxyfile &&
         python3 scripts/undocumented.py "$1/reference/xml"
 }
 
-# The names a shared library exports, one a line, sorted bytewise.
+# Prints the exported names of a shared library, one per line, sorted bytewise.
 exported_names() {
     nm -D --defined-only "$1" | awk '$2 != "A" { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort -u
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Two files of tenon-bench --json beside one another.
+"""Compares two files of tenon-bench --json.
 
     compare.py BEFORE.json AFTER.json
 
-A case's ratio is its time before / its time after. Prints each suite's geometric mean by type, and the
-ten cases that lost most. Cases that only one of the files has are counted.
+The ratio of a case is its time in BEFORE divided by its time in AFTER. Prints the geometric mean of each suite and type, and
+the ten cases with the largest slowdown. Cases that are in only one of the files are counted.
 """
 import json
 import math
@@ -13,7 +13,7 @@ import sys
 
 
 def medians(path):
-    """{(suite, case, type): nanoseconds}."""
+    """Returns {(suite, case, type): nanoseconds}."""
     try:
         with open(path, encoding="utf-8") as file:
             results = json.load(file)["results"]
@@ -28,7 +28,7 @@ def main():
     before, after = map(medians, sys.argv[1:])
     ratios = {key: before[key] / after[key] for key in before.keys() & after.keys()}
     if not ratios:
-        sys.exit("compare: the two have no case in common")
+        sys.exit("compare: the files have no case in common")
     for suite, dtype in sorted({(key[0], key[2]) for key in ratios}):
         mine = [r for key, r in ratios.items() if (key[0], key[2]) == (suite, dtype)]
         mean = math.exp(statistics.mean(map(math.log, mine)))
@@ -38,7 +38,7 @@ def main():
         print(f"{ratios[key]:6.2f}  {' '.join(key)}")
     alone = len(before.keys() ^ after.keys())
     if alone:
-        print(f"{alone} cases are in one of them alone")
+        print(f"{alone} cases are in only one of the files")
 
 
 if __name__ == "__main__":

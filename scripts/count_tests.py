@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Reads Meson's testlog.json and prints `N passed, N failed, N skipped`.
 
-A cmocka program counts for as many tests as it ran, any other test for one.
-Fails when a test failed or none ran.
+Each test of a cmocka program is counted; any other program counts as one test. Fails if a test failed or none ran.
 """
 import json
 import re
@@ -13,8 +12,8 @@ GOOD = ("OK", "EXPECTEDFAIL")
 
 
 def count_cmocka(stdout):
-    """(passed, failed, skipped): a test that started and said neither OK nor SKIPPED has failed. After a failed
-    test the program continues in a new process, where the test that had started just then starts again."""
+    """Returns (passed, failed, skipped). A test that started without printing OK or SKIPPED has failed. After a failed
+    test the program continues in a new process, which starts that test again."""
     counts = {"OK": 0, "RUN": 0, "SKIPPED": 0}
     running = False
     for mark in [m.group(m.lastindex) for m in MARK.finditer(stdout)] + ["RUN"]:
@@ -23,7 +22,7 @@ def count_cmocka(stdout):
             running = True
         elif mark == "RESTART":
             running = False
-        elif running:  # the closing list of skipped tests repeats names outside of any run
+        elif running:  # the final list of skipped tests repeats names outside of any run
             counts[mark] += 1
             running = False
     return counts["OK"], counts["RUN"], counts["SKIPPED"]

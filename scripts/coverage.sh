@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./run coverage: which lines and branches of src/ the tests reach; fails below the limits.
+# ./run coverage: measures the line and branch coverage of src/; fails below the limits.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -23,7 +23,7 @@ main() {
         --html-details build-coverage/coverage/index.html --sort-percentage \
         --txt build-coverage/coverage.txt --exclude-unreachable-branches --exclude-throw-branches \
         --fail-under-line "$LINES" --fail-under-branch "$BRANCHES" || {
-        echo "coverage is below $LINES % of lines or $BRANCHES % of branches; build-coverage/coverage.txt has the files"
+        echo "coverage is below $LINES % of lines or $BRANCHES % of branches; see build-coverage/coverage.txt for each file"
         exit 1
     }
 }

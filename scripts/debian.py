@@ -1,4 +1,4 @@
-"""Sources and packages of Debian without installing them: by an apt that has lists, cache and status of its own."""
+"""Downloads Debian sources and packages without installing them, using apt with separate lists, cache and status."""
 import hashlib
 import platform
 import shutil
@@ -9,13 +9,13 @@ MIRROR = "http://deb.debian.org/debian"
 
 
 class Unavailable(Exception):
-    """What is not to be had from Debian here, and why."""
+    """Something is not available from Debian on this machine; the message gives the reason."""
 
 
 def own_apt(folder, kind, suites, log, architecture=""):
-    """A command of apt, less its verb, that knows the suites alone and nothing that is installed."""
+    """Returns an apt command without its verb; it knows only the given suites and no installed package."""
     if not shutil.which("apt-get"):
-        raise Unavailable("there is no apt")
+        raise Unavailable("apt is not installed")
     for part in ("lists/partial", "cache/archives/partial"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     (folder / "status").touch()
@@ -27,12 +27,12 @@ def own_apt(folder, kind, suites, log, architecture=""):
         options += [f"APT::Architecture={architecture}", f"APT::Architectures={architecture}"]
     apt = ["apt-get", "-q", "-y", "--no-install-recommends", *(word for option in options for word in ("-o", option))]
     if subprocess.run([*apt, "update"], stdout=log, stderr=log, check=False).returncode != 0:
-        raise Unavailable("Debian's archive does not answer")
+        raise Unavailable("Debian's archive does not respond")
     return apt
 
 
 def archive(source, sha256, folder, log):
-    """The original archive of a source package that has the hash; None where none has."""
+    """Returns the original archive of a source package with the given hash, or None."""
     def found():
         return next((path for path in folder.glob("*.orig.tar.*")
                      if hashlib.sha256(path.read_bytes()).hexdigest() == sha256), None)
@@ -46,7 +46,7 @@ def archive(source, sha256, folder, log):
 
 
 def unpacked(packages, architecture, folder, log):
-    """A root with the packages of this release of Debian for another architecture, and with all that they need."""
+    """Unpacks packages of the host's Debian release for another architecture, with their dependencies, and returns the root."""
     root = folder / "root"
     if (folder / "complete").exists():
         return root
@@ -55,11 +55,11 @@ def unpacked(packages, architecture, folder, log):
     except OSError:
         release = {}
     if release.get("ID") != "debian" or "VERSION_CODENAME" not in release:
-        raise Unavailable("this is no release of Debian")
+        raise Unavailable("this system is not a Debian release")
     apt = own_apt(folder, "deb", [release["VERSION_CODENAME"]], log, architecture)
     done = subprocess.run([*apt, "--download-only", "install", *packages], stdout=log, stderr=log, check=False)
     if done.returncode != 0:
-        raise Unavailable(f"Debian's archive does not give {' and '.join(packages)} for {architecture}")
+        raise Unavailable(f"Debian's archive does not provide {' and '.join(packages)} for {architecture}")
     for path in sorted((folder / "cache" / "archives").glob("*.deb")):
         subprocess.run(["dpkg-deb", "-x", path, root], stdout=log, stderr=log, check=True)
     (folder / "complete").touch()

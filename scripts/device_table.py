@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Turns measurements of devices of one kind into its table, src/device/kinds/NAME.json.
+"""Converts measurements of devices of one kind to the table of the kind, src/device/kinds/NAME.json.
 
     device_table.py FILE… [--as NAME] [--write]
 
-Each FILE is what `tenon tune --export` wrote (the fastest of each call, and of a CPU how fast it
-is), or `tenon-bench regret --json` (every candidate's time). The table of the devices' kind comes
-out with what the files know better: a CPU's speeds, as medians of the devices, and the lists of
-tiles, each of which serves most calls that those before it do not serve. --as makes a table of its
-own, which has the rest from its kind, told apart from it by the last cache; --write puts it into
-the tree instead of printing it.
+Each FILE was written by `tenon tune --export` (the fastest solver of each call, and the speed of a CPU) or by
+`tenon-bench regret --json` (the time of every candidate). The script prints the table of the kind with the values replaced
+for which the files have better ones: the speeds of a CPU, as medians of the devices, and the lists of tiles, in which each
+tile is the best for most of the calls that the previous tiles do not cover. --as creates a separate table, which inherits the
+other values from the kind and is distinguished from it by the last-level cache; --write writes to the source tree.
 """
 import argparse
 import json
@@ -18,9 +17,8 @@ import sys
 from pathlib import Path
 
 KINDS = Path(__file__).resolve().parents[1] / "src" / "device" / "kinds"
-NEAR = 1.02  # times the fastest: as good, by what two runs differ
-# Lists of the table, of which solvers and types, their parameters, and how many fit
-# (src/device/kind.h).
+NEAR = 1.02  # times the fastest: equal within the variation between runs
+# Lists of the table with their solvers, types, parameters and maximum lengths (src/device/kind.h).
 LISTS = [
     ("tiled f32", "gemm/tiled", {"f32", "f16", "bf16"}, ("mb", "nb", "kb", "mr", "nr", "lb"), 5),
     ("tiled f64", "gemm/tiled", {"f64"}, ("mb", "nb", "kb", "mr", "nr", "lb"), 5),
@@ -29,25 +27,25 @@ LISTS = [
     ("wgmma blocks", "gemm/wgmma", None, ("mb", "nb", "wm", "wn"), 8),
 ]
 CPU_TILES, MOST_CPU_TILES = "gemm/cpu_(direct|packed)", 3
-# Bytes of K in a line of a block, unless its point says otherwise.
+# Default number of bytes of K in a line of a block.
 LINE = 64
 BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "u8": 1}
-# A table's field of the model, and the measured speed that it follows.
+# Fields of the model in the table, and the measured speeds that they scale with.
 SPEEDS = [("memory bandwidth", "memory"), ("memory cache", "cache")]
-# The shares of the rate that are left to a factor that is read in place: fields, and measured names.
+# Relative rates for a factor that is read in place: fields, and names of the measurements.
 SHARES = [("in_place pages", "pages"), ("in_place unaligned", "unaligned")]
 
 
 class Wrong(Exception):
-    """A file that cannot be used, or files that do not go together."""
+    """A file is unusable, or the files are inconsistent."""
 
 
 def whole(name):
-    """The kind with all that it has from others."""
+    """Returns a kind with all inherited values."""
     try:
         kind = json.loads((KINDS / f"{name}.json").read_text(encoding="utf-8"))
     except OSError as error:
-        raise Wrong(f"there is no kind {name}") from error
+        raise Wrong(f"unknown kind {name}") from error
     base = whole(kind["like"]) if "like" in kind else {}
     for key, value in kind.items():
         both = isinstance(value, dict) and isinstance(base.get(key), dict)
@@ -63,12 +61,12 @@ def parameters(solver, dtype):
 
 
 def read(path):
-    """(device, [(type, {solver: nanoseconds})]) of a file."""
+    """Reads a file; returns (device, [(type, {solver: nanoseconds})])."""
     try:
         file = json.loads(Path(path).read_text(encoding="utf-8"))
         device = file["device"]
         if not isinstance(device["kind"], str):
-            raise TypeError("device.kind is no text")
+            raise TypeError("device.kind is not a string")
         if file.get("format") == "tenon tuning":
             calls = [(re.search(r"=([a-z]+\d+):", o["call"])[1], {o["solver"]: o["nanoseconds"]})
                      for o in file["outcomes"]]
@@ -81,12 +79,12 @@ def read(path):
 
 
 def matches(solver, name):
-    """Whether a name with its parameters is of solvers that are given with some or without."""
+    """Returns whether a solver's full name matches a pattern, which may omit the parameters."""
     return re.fullmatch(solver, name if ":" in solver else name.partition(":")[0])
 
 
 def near_best(calls, solver, types, point_of):
-    """Of each call that such a solver serves best, or nearly: the points that do."""
+    """Returns, for each call for which such a solver is the fastest or nearly so, the set of its points."""
     sets = []
     for dtype, times in calls:
         best = min(times.values())
@@ -98,7 +96,7 @@ def near_best(calls, solver, types, point_of):
 
 
 def cover(sets, most):
-    """The points that serve most calls, each of those that none before it serves."""
+    """Selects points greedily: each covers the most calls that the previous ones do not cover."""
     chosen = []
     while sets and len(chosen) < most:
         counts = {}
@@ -117,7 +115,7 @@ def put(table, path, value):
 
 
 def tile_times(calls, chosen, point_of):
-    """How much longer calls take by each tile alone than by the fastest of them."""
+    """Returns each tile with the geometric mean of its time relative to the fastest tile of each call."""
     ratios = {tile: [] for tile in chosen}
     for dtype, times in calls:
         least = {}
@@ -153,7 +151,7 @@ def add_lists(table, calls):
 
 
 def add_speeds(table, base, devices):
-    """Of several devices the median counts; steps of a kernel follow the rate."""
+    """Sets speeds to the medians of the devices; steps of a kernel scale with the rate."""
     speeds = [device["speed"] for device in devices if device.get("speed")]
     if not speeds:
         return
@@ -171,7 +169,7 @@ def add_speeds(table, base, devices):
 
 
 def table_of(paths, own_name):
-    """(name, table) of what all files say together."""
+    """Returns (name, table) for all files."""
     files = [read(path) for path in paths]
     devices = [device for device, _ in files]
     kinds = sorted({device["kind"] for device in devices})
@@ -196,8 +194,8 @@ def table_of(paths, own_name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("files", metavar="FILE", nargs="+")
-    parser.add_argument("--as", dest="name", help="a table of its own beside that of the kind")
-    parser.add_argument("--write", action="store_true", help="into the tree")
+    parser.add_argument("--as", dest="name", help="create a separate table in addition to that of the kind")
+    parser.add_argument("--write", action="store_true", help="write to the source tree")
     args = parser.parse_args()
     try:
         name, table = table_of(args.files, args.name)

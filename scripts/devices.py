@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""./run docs: writes README.md's table of devices from docs/devices.json, and docs/drivers.md's of test runs from
-docs/tested.json.
+"""./run docs: writes the table of devices in README.md from docs/devices.json, and the table of test runs in
+docs/drivers.md from docs/tested.json.
 
-What was tested is a run of docs/tested.json, with counts; what was measured is a file of bench/results/ that tenon-bench
-wrote on the device. Cells say what these hold. For a card, each target named in parentheses must have a row in the tables
-of compiled kernels, and, where its matrix units are emulated, a kernel that uses them.
+The column "Tested" refers to a run in docs/tested.json with its counts, and "Measured" to a file that tenon-bench wrote
+on the device to bench/results/. For a graphics card, each target named in parentheses must have a row in the tables of
+compiled kernels, and, if its matrix units are emulated, a kernel that uses them.
 """
 import json
 import re
@@ -27,12 +27,12 @@ def read():
 
 
 def runs():
-    """The runs of tests by their names."""
+    """Returns the test runs by their ids."""
     return {run["id"]: run for run in json.loads(RUNS.read_text(encoding="utf-8"))}
 
 
 def counted(tests):
-    """What a run of the tests came to."""
+    """Returns the result of a test run as text."""
     if tests["passed"] is None:
         return "passed, count not kept"
     if not tests["failed"]:
@@ -41,14 +41,14 @@ def counted(tests):
 
 
 def short(run):
-    """A run in a cell of README's."""
+    """Returns the text for a run in the table of README.md."""
     if "tests" in run:
         return counted(run["tests"])
     return "self-test only" if "selftest" in run else "a few calls"
 
 
 def written(path):
-    """What tenon-bench wrote into a file; None where it is no such file."""
+    """Reads a results file of tenon-bench; returns None if the file is something else."""
     if path.parent != ROOT / "bench" / "results" or not path.is_file():
         return None
     file = json.loads(path.read_text(encoding="utf-8"))
@@ -56,19 +56,19 @@ def written(path):
 
 
 def ran_on(row, path):
-    """Whether tenon-bench wrote a file on the row's device, which has its name in `name`."""
+    """Returns whether tenon-bench wrote the file on the row's device; `name` is part of the device's name."""
     file = written(path)
     return file is not None and row.get("name", "\n") in file["device"]["name"]
 
 
 def targets(row):
-    """The compilers' targets that a card's row names."""
+    """Returns the compiler targets that a card's row names."""
     named = re.search(r"\(([^)]*)\)", row["device"])
     return named[1].split(", ") if named else []
 
 
 def wrong_targets(row, place, claim, evidence):
-    """Targets of a card without a compiled kernel, or without one that uses the emulated units."""
+    """Reports targets of a card that have no compiled kernel, or none that uses the emulated matrix units."""
     tables = TABLES.read_text(encoding="utf-8")
     units = re.match(r'\{"(\w+)"', evidence["says"]) if claim == "emulated" else None
     solver = units[1] + " " if units else ""
@@ -99,7 +99,7 @@ def wrong_claim(row, claim, evidence, known):
 
 
 def wrong(rows):
-    """What is wrong with the claims, a line each."""
+    """Returns the errors in the claims, one line each."""
     found, known = [], runs()
     for row in rows:
         for claim in CLAIMS:
@@ -119,7 +119,7 @@ def cell(claim, evidence):
         return f'[{file["tenon"]}{whole}]({evidence["file"]})'
     if "run" in evidence:
         said = short(runs()[evidence["run"]]) if claim == "tested" else "yes"
-        return f"[{said}](docs/drivers.md#what-passes-today)"
+        return f"[{said}](docs/drivers.md#test-results)"
     return f'[{evidence.get("note", "yes")}]({evidence["file"]})'
 
 
@@ -136,7 +136,7 @@ def runs_table():
     lines = ["| Implementation | Processor | `tenon selftest` | Demo | Tests |\n", "|" + "---|" * 5 + "\n"]
     for run in runs().values():
         said = run.get("selftest")
-        selftest = f'{said["right"]} right, {said["wrong"]} wrong, {said["absent"]} have no such units' if said else "not kept"
+        selftest = f'{said["right"]} correct, {said["wrong"]} wrong, {said["absent"]} skipped' if said else "not kept"
         tests = run.get("tests")
         if tests:
             last = f'{counted(tests)} ({tests["set"]} set of `{tests["tree"]}`, {tests["date"]})'
@@ -152,12 +152,12 @@ def between(text, begin, end, content):
 
 
 def filled(text):
-    """README with the table as the file has it."""
+    """Returns README.md with the current table of devices."""
     return between(text, BEGIN, END, table(read()))
 
 
 def filled_runs(text):
-    """drivers.md likewise."""
+    """Returns docs/drivers.md with the current table of test runs."""
     return between(text, RUNS_BEGIN, RUNS_END, runs_table())
 
 

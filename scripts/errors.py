@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""./run errors: the worst error of every operation and type, as a part of its bound.
+"""./run errors: measures the largest error of every operation and type, as a fraction of its bound.
 
     errors.py BUILD [PROBLEMS]
 
-Runs the tests named random_problems with so many problems each (1000 unless given), with the seed in
-TENON_TEST_SEED if it is set, and prints a table. Fails where a test does, or an operation has none.
+Runs the tests named random_problems with PROBLEMS problems each (1000), with the seed in TENON_TEST_SEED if it is set, and
+prints a table. Fails if a test fails, or if an operation has no such test.
 """
 import os
 import re
@@ -15,7 +15,7 @@ from pathlib import Path
 
 TYPES = ["f32", "f64", "f16", "bf16", "i8", "u8", "i32"]
 LINE = re.compile(r"^(\w+) (\w+): worst error ([0-9.]+) of its bound in (\d+) results$")
-UNTESTED = {"others"}  # results that a test compares by itself
+UNTESTED = {"others"}  # results that a test compares with its own code
 
 
 def run(program, problems):
@@ -40,7 +40,7 @@ def main():
                     key = match[1], match[2]
                     worst[key] = max(worst.get(key, 0), float(match[3]))
                     counts[key] = counts.get(key, 0) + int(match[4])
-    print(f"worst error over bound, of about {problems} random problems each (results compared)\n")
+    print(f"largest error / bound, over about {problems} random problems each (in parentheses: compared results)\n")
     print(f"{'operation':28}" + "".join(f"{t:>16}" for t in TYPES))
     for operation in sorted({key[0] for key in worst}):
         cells = [f"{worst[operation, t]:.3f} ({counts[operation, t]})" if (operation, t) in worst else "-"

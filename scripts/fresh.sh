@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./run fresh [bookworm|trixie]: the README's two commands in a new Debian root, as a newcomer has it, and then
-# one case of the benchmark, beside each of its peers.
+# ./run fresh [bookworm|trixie]: runs ./run demo and ./run test in a new, minimal Debian root, and then one benchmark
+# case with every peer.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/root.sh
 . scripts/root.sh
 
-# The checkout as it stands: tracked files, with what is not committed yet.
+# Copies the tracked files of the checkout, including uncommitted changes, into the root.
 copy_checkout() {
     mkdir -p "$ROOT/root/tenon"
     git ls-files -z | while IFS= read -r -d '' path; do
@@ -16,7 +16,7 @@ copy_checkout() {
     done | tar --null --files-from=- -cf - | tar -C "$ROOT/root/tenon" --no-same-owner -xf -
 }
 
-# timed VERB [ARG…]: runs it inside, sets TOOK to its seconds.
+# timed VERB [ARG…]: runs ./run VERB in the root, and sets TOOK to its seconds.
 timed() {
     local start=$SECONDS status=0
     echo
@@ -26,7 +26,7 @@ timed() {
     return "$status"
 }
 
-# The benchmark of a checkout that was configured without its peers: all of them must have been measured.
+# Runs the benchmark in a checkout that was configured without its peers; every peer must be measured.
 bench() {
     local results=build-bench/one-case.json
     timed bench --suite gemm-cpu --filter "square 64x64x64" --time 0.01 --json "$results" || return

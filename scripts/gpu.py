@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""./run gpu: tests and measures Tenon on the card of this machine, and packs everything into one archive.
+"""./run gpu: tests and measures Tenon on the GPU of this machine, and packs the results into one archive.
 
     ./run gpu [--device SELECTOR] [--minutes N] [--parts A,B] [--out FOLDER] [--archive FILE] [--build FOLDER]
 
-It answers what a card's owner asks: what can it do, are the results right, how fast is it, compared with
-what. Nothing is installed: it uses the compiler, Meson and drivers that are there. docs/gpu.md has more.
+It reports the capabilities of the GPU, tests the results, and compares the speed with other libraries. It installs nothing,
+and uses the installed compiler, Meson and drivers. See docs/gpu.md.
 """
 import argparse
 import glob
@@ -22,12 +22,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OK, FAILED, CUT, SKIPPED = "ok", "failed", "out of time", "skipped"
 
-# The OpenCL library of each vendor, and where drivers and containers keep it.
+# The OpenCL library of each vendor, and the folders where drivers and containers install it.
 LIBRARIES = {"libnvidia-opencl.so.1": "NVIDIA", "libamdocl64.so": "AMD", "libigdrcl.so": "Intel", "libpocl.so.2": "PoCL"}
 FOLDERS = ["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/nvidia/lib64", "/usr/local/cuda*/compat",
            "/usr/lib/*-linux-gnu/nvidia/current", "/usr/lib/wsl/lib", "/run/opengl-driver/lib", "/opt/rocm*/lib", "/opt/rocm*/opencl/lib",
            "/opt/amdgpu*/lib/*", "/opt/intel/opencl/lib64", "/usr/lib/*-linux-gnu/intel-opencl", "/usr/lib/intel-opencl"]
-# What shows that a card is present, whatever the state of its driver.
+# Files that exist if a GPU is present, whatever the state of its driver.
 SIGNS = {"NVIDIA": ["/proc/driver/nvidia/version", "/dev/nvidia0"], "AMD": ["/dev/kfd"], "Intel": ["/dev/dri/renderD128"]}
 REGISTERED = "/etc/OpenCL/vendors"
 
@@ -36,29 +36,29 @@ BENCHES = [("gemm-gpu", "f32", 0.2), ("gemm-gpu", "f16", 0.2), ("conv-gpu", "f32
            ("bandwidth-gpu", "f32", 0.1), ("gemm-gpu", "bf16", 0.2), ("gemm-gpu", "i8", 0.2), ("activation", "f32", 0.1),
            ("start", "f32", 0.2)]
 PEERS = "clblast,cublas,cudnn,rocblas,tenon-f32"
-# Solvers that take long to compile have a process each; other families have one together.
+# Solvers that take long to compile run in separate processes; the other families share one.
 LONG = ["gemm", "conv", "gemm_int8", "conv_backward_data", "conv_backward_filter", "gemm_packed", "gemm_ragged"]
-# Weights of the parts; each may use its share of the time that is left.
+# Weights of the parts; each may use its share of the remaining time.
 WEIGHTS = {"host": 1, "build": 30, "device": 10, "ceilings": 10, "selftest": 60, "bench": 80, "tune": 40, "tests": 60}
 
 
 def parse():
-    """The command line."""
+    """Parses the command line."""
     parser = argparse.ArgumentParser(prog="run gpu", description=__doc__.split("\n\n", 1)[0],
-                                     epilog="parts: " + " ".join(WEIGHTS) + "; exit status: 0 all done, 1 something failed, 2 wrong "
-                                     "usage, 3 the time ended first")
-    parser.add_argument("--device", default="gpu", help="as `tenon devices` shows it (gpu)")
-    parser.add_argument("--minutes", type=float, default=8, help="for everything (8)")
-    parser.add_argument("--parts", default=",".join(WEIGHTS), help="only these, separated by commas; host and build always run")
+                                     epilog="parts: " + " ".join(WEIGHTS) + "; exit status: 0 all done, 1 a failure, 2 wrong "
+                                     "usage, 3 time limit reached")
+    parser.add_argument("--device", default="gpu", help="a device as in `tenon devices` (gpu)")
+    parser.add_argument("--minutes", type=float, default=8, help="time limit of the whole run (8)")
+    parser.add_argument("--parts", default=",".join(WEIGHTS), help="the parts to run, separated by commas; host and build always run")
     parser.add_argument("--out", default="build-gpu/out", help="the folder of the results (build-gpu/out)")
     parser.add_argument("--archive", help="the archive (OUT.tar.gz)")
-    parser.add_argument("--build", help="a build folder that exists, instead of build-gpu/tree")
+    parser.add_argument("--build", help="an existing build folder, instead of build-gpu/tree")
     parser.add_argument("--filter", help="only solvers and cases whose name contains this text; no tests and no tuning")
     options = parser.parse_args()
     options.parts = [name for name in options.parts.split(",") if name]
     for name in options.parts:
         if name not in WEIGHTS:
-            parser.error(f"there is no part {name}; there is {' '.join(WEIGHTS)}")
+            parser.error(f"unknown part {name}; the parts are {' '.join(WEIGHTS)}")
     if options.minutes <= 0:
         parser.error("--minutes must be above 0")
     options.archive = options.archive or options.out.rstrip("/") + ".tar.gz"
@@ -66,7 +66,7 @@ def parse():
 
 
 def read_json(path):
-    """The JSON value of a file, or an empty dict."""
+    """Returns the JSON value of a file, or an empty dict."""
     try:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -74,7 +74,7 @@ def read_json(path):
 
 
 class Run:
-    """The output folder, the outcome of each step, and the time that is left."""
+    """The output folder, the result of each step, and the remaining time."""
 
     def __init__(self, options, env):
         self.options, self.env = options, env
@@ -88,38 +88,38 @@ class Run:
         self.is_interrupted = False
 
     def interrupt(self, *_):
-        """Handles Ctrl-C and SIGTERM: the time is over."""
+        """Handles Ctrl-C and SIGTERM by ending the remaining time."""
         self.is_interrupted = True
 
     def left(self):
-        """Seconds that are left of the part."""
+        """Returns the remaining seconds of the part."""
         return 0 if self.is_interrupted else self.part_end - time.monotonic()
 
     def note(self, name, status, why="", seconds=0.0):
-        """Records and prints the outcome of a step."""
+        """Records and prints the result of a step."""
         self.steps[name] = {"status": status, "why": why, "seconds": round(seconds, 1)}
         print(f"  {name}: {status}" + (f" ({why})" if why else "") + (f", {seconds:.1f} s" if seconds else ""), flush=True)
         return status == OK
 
     def start(self, name, command, env=None):
-        """Starts a command whose output goes to the step's log."""
+        """Starts a command with its output in the step's log."""
         with open(self.log(name), "wb") as log:
             return subprocess.Popen([str(word) for word in command], stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                     cwd=ROOT, env={**self.env, **(env or {})}, start_new_session=True)
 
     def log(self, name):
-        """The path of a step's log."""
+        """Returns the path of a step's log."""
         return self.out / "logs" / (name.replace("/", "-") + ".log")
 
     def text(self, name):
-        """What a step printed."""
+        """Returns the output of a step."""
         try:
             return self.log(name).read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
     def steps_at_once(self, commands, count=1, env=None):
-        """Runs (name, command) pairs, `count` at once, each within what is left of the part."""
+        """Runs (name, command) pairs, `count` at once, each within the remaining time of the part."""
         waiting, running = list(commands), {}
         try:
             while waiting or running:
@@ -143,7 +143,7 @@ class Run:
                 stop(process)
 
     def close(self, name, process, seconds):
-        """Notes how a process ended; ends it where its time is over."""
+        """Records how a process ended; ends the process if its time is over."""
         if process.poll() is None:
             stop(process)
             self.note(name, CUT, "", seconds)
@@ -155,13 +155,13 @@ class Run:
             self.note(name, FAILED, f"signal {-code}" if code < 0 else f"exit status {code}: {last[:120]}", seconds)
 
     def step(self, name, command, env=None):
-        """Runs one command; true where it succeeds."""
+        """Runs one command; returns whether it succeeded."""
         self.steps_at_once([(name, command)], env=env)
         return self.steps[name]["status"] == OK
 
 
 def stop(process):
-    """Ends a process and all that it started: by SIGTERM, and after five seconds by SIGKILL."""
+    """Ends a process and its children with SIGTERM, and after five seconds with SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -174,7 +174,7 @@ def stop(process):
 
 
 def find_drivers():
-    """The vendors' OpenCL libraries that are there: paths by vendor."""
+    """Returns the paths of the installed OpenCL libraries by vendor."""
     found = {}
     for library, vendor in LIBRARIES.items():
         paths = [path for pattern in FOLDERS for path in sorted(glob.glob(f"{pattern}/{library}"), reverse=True)]
@@ -184,7 +184,7 @@ def find_drivers():
 
 
 def environment_for(drivers, out):
-    """The environment in which the OpenCL loader finds the registered drivers and the others that are there."""
+    """Returns an environment in which the OpenCL loader finds the registered drivers and the other installed ones."""
     env = dict(os.environ, PYTHONUNBUFFERED="1")
     registered = {}
     for path in sorted(glob.glob(REGISTERED + "/*.icd")):
@@ -205,24 +205,24 @@ def environment_for(drivers, out):
 
 
 def host(run):
-    """Which drivers there are, and what the vendors' programs say."""
+    """Lists the drivers, and records the output of the vendors' programs."""
     drivers = find_drivers()
     for vendor, path in drivers.items():
         print(f"  {vendor}: {path}")
     missing = [vendor for vendor, signs in SIGNS.items() if vendor not in drivers and any(map(os.path.exists, signs))]
     for vendor in missing:
-        print(f"  {vendor}: a card is there, but its OpenCL library is not: install the OpenCL part of its driver")
+        print(f"  {vendor}: there is a GPU, but its OpenCL library is missing: install the OpenCL part of its driver")
     registered = glob.glob(REGISTERED + "/*.icd") if "OCL_ICD_VENDORS" not in os.environ else [os.environ["OCL_ICD_VENDORS"]]
     for command in (["nvidia-smi", "-q"], ["rocm-smi", "--showallinfo"], ["clinfo"]):
         if shutil.which(command[0]):
             run.part_end = min(run.end, time.monotonic() + 20)
             run.step("host/" + command[0], command)
-            run.steps["host/" + command[0]]["status"] = OK  # they fail where there is no card of theirs
+            run.steps["host/" + command[0]]["status"] = OK  # they fail if there is no GPU of their vendor
     return run.note("host/drivers", OK if drivers or registered else FAILED, "" if drivers or registered else "no OpenCL driver was found")
 
 
 def build(run):
-    """Builds the programs that test and measure."""
+    """Builds the programs for testing and measuring."""
     if run.options.build:
         there = Path(run.bench).exists() and Path(run.tenon).exists()
         return run.note("build/programs", OK if there else FAILED, "" if there else f"{run.folder} has no tools/tenon and bench/tenon-bench")
@@ -237,18 +237,18 @@ def build(run):
 
 
 def device(run):
-    """What the device says of itself, and each capability with its reason."""
+    """Records the properties of the device, and each capability with its reason."""
     return run.step("device/capabilities", [run.tenon, "devices", "-v", "--device", run.options.device])
 
 
 def ceilings(run):
-    """The limits of memory, arithmetic and matrix units."""
+    """Measures the limits of memory, arithmetic and matrix units."""
     only = ["--filter", run.options.filter] if run.options.filter else []
     return run.step("ceilings/all", [run.bench, "ceilings", "--device", run.options.device, "--json", run.out / "ceilings.json", *only])
 
 
 def selftest(run):
-    """Every solver of every operation against its reference."""
+    """Compares every solver of every operation with its reference."""
     listed = subprocess.run([run.bench, "solvers"], capture_output=True, text=True, check=False, env=run.env)
     families = {}
     for name in json.loads(listed.stdout or "{}"):
@@ -264,7 +264,7 @@ def selftest(run):
 
 
 def bench(run):
-    """The suites, in turns with the peers that are there."""
+    """Runs the suites, alternately with the available peers."""
     (run.out / "bench").mkdir()
     whole, end = run.part_end - time.monotonic(), run.part_end
     benches = [("gemm", "f32", 0.02)] if run.options.filter else BENCHES
@@ -276,7 +276,7 @@ def bench(run):
 
 
 def tune(run):
-    """Better parameters of the products and convolutions, as a file for scripts/device_table.py."""
+    """Tunes the parameters of products and convolutions, and writes a file for scripts/device_table.py."""
     if run.options.filter:
         run.note("tune/all", SKIPPED, "with --filter")
         return
@@ -286,12 +286,12 @@ def tune(run):
     run.part_end = max(run.part_end, time.monotonic() + 20)
     run.step("tune/export", [run.tenon, "tune", "--device", run.options.device, "--export", run.out / "tuned.json"], env)
     if run.steps["tune/all"]["why"].startswith("exit status 1") and (run.out / "tuned.json").exists():
-        run.steps["tune/all"]["status"] = CUT  # its own limit
+        run.steps["tune/all"]["status"] = CUT  # its own time limit
     shutil.rmtree(run.out / "tuned", ignore_errors=True)
 
 
 def tests(run):
-    """All tests of operations, on the device."""
+    """Runs all tests of operations on the device."""
     if run.options.build or run.options.filter:
         run.note("tests/all", SKIPPED, "with --filter or --build")
     elif run.step("tests/build", ["ninja", "-C", run.folder]):
@@ -306,12 +306,12 @@ PARTS = [host, build, device, ceilings, selftest, bench, tune, tests]
 
 
 def table(heads, rows):
-    """Lines of a Markdown table."""
+    """Returns the lines of a Markdown table."""
     return ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads), *("| " + " | ".join(map(str, row)) + " |" for row in rows), ""]
 
 
 def right_or_wrong(run):
-    """The verdicts of the self-test, and the lines that repeat what is wrong."""
+    """Returns the counts of the self-test, and the lines that repeat failures."""
     verdicts = {"right": 0, "WRONG": 0, "-": 0}
     repeats = []
     for name in run.steps:
@@ -319,7 +319,7 @@ def right_or_wrong(run):
             for verdict in re.findall(r"^(right|WRONG|-)\s+\S", run.text(name), re.M):
                 verdicts[verdict] += 1
         repeats += [f"`{line.strip()}`" for line in re.findall(r"^\s*(tenon check [^\n]*)", run.text(name), re.M)]
-    lines = [f"Self-test: {verdicts['right']} solvers right, {verdicts['WRONG']} wrong, {verdicts['-']} cannot serve this device.", ""]
+    lines = [f"Self-test: {verdicts['right']} solvers correct, {verdicts['WRONG']} wrong, {verdicts['-']} not supported by this device.", ""]
     counts = re.search(r"^Ok:\s+(\d+).*?^Fail:\s+(\d+)", run.text("tests/all"), re.M | re.S)
     if counts:
         lines += [f"Tests: {counts[1]} passed, {counts[2]} failed.", ""]
@@ -327,7 +327,7 @@ def right_or_wrong(run):
 
 
 def speeds(run):
-    """The measured cases: Tenon's time, and each peer's as a multiple of it."""
+    """Returns the measured cases: Tenon's time, and each peer's time as a multiple of it."""
     rows = []
     for path in sorted((run.out / "bench").glob("*.json")):
         for result in read_json(path).get("results", []):
@@ -340,23 +340,23 @@ def speeds(run):
 
 
 def report(run):
-    """REPORT.md and report.json."""
+    """Writes REPORT.md and report.json."""
     limits = [(limit.get("name", ""), limit.get("value", ""), limit.get("unit", ""))
               for limit in read_json(run.out / "ceilings.json").get("ceilings", [])]
     capabilities = run.text("device/capabilities")
-    lines = ["# Tenon on this card", "", time.strftime("%Y-%m-%d") + f", device `{run.options.device}`", "",
-             "## What can it do", "", "```", capabilities.strip() or "no answer", "```", ""]
+    lines = ["# Tenon on this GPU", "", time.strftime("%Y-%m-%d") + f", device `{run.options.device}`", "",
+             "## Capabilities", "", "```", capabilities.strip() or "no answer", "```", ""]
     lines += table(["limit", "value", "unit"], limits) if limits else []
-    lines += ["## Are the results right", "", *right_or_wrong(run), "## How fast is it, compared with what", "", *speeds(run)]
-    lines += ["## What did not succeed", ""]
+    lines += ["## Correctness", "", *right_or_wrong(run), "## Speed compared with other libraries", "", *speeds(run)]
+    lines += ["## Failures", ""]
     lines += [f"- {name}: {step['status']}" + (f", {step['why']}" if step["why"] else "")
-              for name, step in run.steps.items() if step["status"] in (FAILED, CUT)] or ["Everything did."]
+              for name, step in run.steps.items() if step["status"] in (FAILED, CUT)] or ["None."]
     (run.out / "REPORT.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (run.out / "report.json").write_text(json.dumps(run.steps, indent=1) + "\n", encoding="utf-8")
 
 
 def pack(run):
-    """The archive, complete at any time: it is written beside its place and renamed."""
+    """Writes the archive under a temporary name and renames it, so that it is always complete."""
     report(run)
     beside = Path(run.options.archive + ".new")
     beside.parent.mkdir(parents=True, exist_ok=True)
@@ -366,7 +366,7 @@ def pack(run):
 
 
 def run_parts(run):
-    """The parts that were asked for, each within its share of the time that is left."""
+    """Runs the selected parts, each within its share of the remaining time."""
     wanted = [part for part in PARTS if part.__name__ in (*run.options.parts, "host", "build")]
     for number, part in enumerate(wanted):
         weights = [WEIGHTS[later.__name__] for later in wanted[number:]]
@@ -388,11 +388,11 @@ def main():
         signal.signal(number, run.interrupt)
     run_parts(run)
     if run.is_interrupted:
-        print("interrupted; what was measured is kept")
+        print("interrupted; the measurements so far are kept")
         run.note("run/all", CUT, "interrupted")
     pack(run)
     statuses = {step["status"] for step in run.steps.values()}
-    print(f"{options.archive} has everything; {run.out / 'REPORT.md'} is the summary")
+    print(f"all results: {options.archive}; summary: {run.out / 'REPORT.md'}")
     return 1 if FAILED in statuses else 3 if CUT in statuses else 0
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# ./run lint: every check runs, whatever the others say; fails when one of them does.
+# ./run lint: runs all checks, even if some fail; fails if any of them failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -14,7 +14,7 @@ check() {
     stage "$name" "build/log/${name// /-}.log" "$@" || BAD+=("$name")
 }
 
-# The files git knows or would take, that are there, matching any of the patterns.
+# Prints the existing files that match a pattern and are tracked, or untracked and not ignored.
 files() {
     git ls-files -z --cached --others --exclude-standard -- "$@" | while IFS= read -r -d '' path; do
         [ ! -f "$path" ] || printf '%s\0' "$path"
@@ -34,7 +34,7 @@ formatting() {
     files '*.c' '*.h' '*.cpp' '*.hpp' '*.cl' '*.clh' | xargs -0r clang-format --dry-run --Werror
 }
 
-# clang-format breaks comments and code, but no string and no macro.
+# Checks the line length itself, because clang-format does not break strings and macros.
 long_lines() {
     files '*.c' '*.h' '*.cpp' '*.hpp' '*.cl' '*.clh' | xargs -0r python3 -c '
 import sys
@@ -47,7 +47,7 @@ sys.exit(bool(found))'
 
 analysis() {
     local absent=(':!tests/embed/*' ':!*_windows.c')
-    # Only where there is CLBlast is it compiled.
+    # This example is compiled only if CLBlast is installed.
     grep -q clblast_before build-clang/compile_commands.json || absent+=(':!examples/clblast_before.c')
     files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' "${absent[@]}" |
         xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang
@@ -72,16 +72,16 @@ spelling() {
     files . ':!*.csv' ':!*.symbols' | xargs -0r codespell
 }
 
-# No name leaves the library, and no macro the headers, without the project's prefix.
+# Checks that exported names and macros of the public headers have the project's prefix.
 exported() {
     local names status=0
     names=$(exported_names "$(built_library build-gcc)") || return
     if grep -v '^tenon_' <<< "$names"; then
-        echo "is exported by the library without the prefix tenon_"
+        echo "exported names without the prefix tenon_"
         status=1
     fi
     if ! diff -u src/tenon.symbols - <<< "$names"; then
-        echo "the exported names differ from src/tenon.symbols (./run symbols rewrites it)"
+        echo "the exported names differ from src/tenon.symbols; run ./run symbols to update it"
         status=1
     fi
     return "$status"
@@ -89,8 +89,8 @@ exported() {
 
 macros() {
     local found
-    # CL_TARGET_OPENCL_VERSION is OpenCL's own, given a default where the application has not; tenon_…_params(…) and
-    # tenon_epilogue(…) initialise the struct of that name.
+    # Exceptions: CL_TARGET_OPENCL_VERSION belongs to OpenCL and gets a default; tenon_…_params(…) and tenon_epilogue(…)
+    # initialize the structs of the same names.
     found=$(sed -nE 's/^[[:space:]]*#[[:space:]]*define[[:space:]]+([A-Za-z0-9_]+).*/\1/p' \
         include/tenon/*.h | grep -vE '^(TENON_.*|tenon_[a-z0-9_]*_params|tenon_epilogue|CL_TARGET_OPENCL_VERSION)$' || true)
     [ -z "$found" ] || {
@@ -117,7 +117,7 @@ main() {
     check "exported names" exported
     check "reference of the API" reference build-gcc
     check "static analysis" analysis
-    [ ${#BAD[@]} -eq 0 ] || die "lint found something: ${BAD[*]}"
+    [ ${#BAD[@]} -eq 0 ] || die "lint failed: ${BAD[*]}"
     echo "lint: all clean"
 }
 

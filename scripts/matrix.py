@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Builds Tenon for other compilers, C libraries, processors and systems, and runs there what this machine can.
+"""Builds Tenon for other compilers, C libraries, processors and systems, and runs the programs that this machine can run.
 
     matrix.py [--list] [NAME …]
 
-What is missing is installed where there is apt and root; Zig by pip. Each target is configured, built, linked with a
-consumer (tests/embed/consumer/main.c), and runs its unit tests and the consumer; the last asks for a device, and "no OpenCL"
-is a right answer where there is none. For macOS everything is built, and nothing run. Ends with a table; the exit status is
-1 where something failed that could run.
+Missing packages are installed if apt and root are available; Zig is installed by pip. Each target is configured, built and
+linked with a consumer (tests/embed/consumer/main.c); then its unit tests and the consumer run. The consumer requests a device,
+and accepts "no OpenCL" if there is none. The macOS targets are only built. The script ends with a table; the exit status is 1
+if a step failed that could run.
 """
 import argparse
 import hashlib
@@ -29,19 +29,19 @@ ZIG = ROOT / "build-matrix" / "zig"
 CACHE = Path(os.environ.get("MESON_PACKAGE_CACHE_DIR", WRAPS / "packagecache"))
 STEPS = ["compiled", "linked", "unit tests", "device"]
 OPTIONS = ["--buildtype=release", "-Dbench=disabled", "-Dopenblas=disabled", "-Dclblast=disabled", "-Donednn=disabled"]
-# What is computed where there is a device, and compared with the references.
+# Calls that run if there is a device, and are compared with the references.
 CALLS = [
     "check gemm a=f32:33x70 b=f32:70x65 d=f32:33x65 --seed 7",
     "check conv x=f32:2x8x14x14 w=f32:16x8x3x3 y=f32:2x16x14x14 pad_begin=1,1 pad_end=1,1 --seed 7",
     "selftest --solver conv/direct",
 ]
-# Where Debian's architectures have their libraries.
+# The library folders of Debian's architectures.
 LIBRARIES = {"arm64": "aarch64-linux-gnu", "i386": "i386-linux-gnu"}
-NO_OPENCL = 3  # the consumer's exit status where there is no OpenCL
+NO_OPENCL = 3  # the consumer's exit status if there is no OpenCL
 
 
 class Skipped(Exception):
-    """What this machine cannot do, and why."""
+    """A step that this machine cannot perform; the message gives the reason."""
 
 
 @dataclass
@@ -50,18 +50,18 @@ class Target:
     compiler: str
     packages: list = field(default_factory=list)
     cross: str = ""        # the name of a file in packaging/cross
-    runner: str = ""       # the program that runs its programs
-    pocl: str = ""         # the architecture of Debian whose PoCL its programs get
-    fallback: bool = False  # every dependency from its wrap
-    leaves_out: dict = field(default_factory=dict)  # unit tests, with the reason
-    not_run: str = ""      # why its programs are only built
+    runner: str = ""       # the program that runs the target's programs
+    pocl: str = ""         # the Debian architecture of the PoCL for the target's programs
+    fallback: bool = False  # take every dependency from its wrap
+    leaves_out: dict = field(default_factory=dict)  # unit tests that are skipped, with the reason
+    not_run: str = ""      # the reason why its programs are not run
     from_pip: bool = False  # the compiler is in PyPI's package ziglang
 
     def needs(self):
         return [self.compiler, *([self.runner] if self.runner else [])]
 
     def environment(self):
-        """With what finds the compiler: Zig's is called by a script beside the cross files."""
+        """Returns the environment for the compiler: Zig is called by a script in the folder of the cross files."""
         if not self.from_pip:
             return dict(os.environ)
         return dict(os.environ, PATH=os.pathsep.join([str(CROSS), str(ZIG), os.environ["PATH"]]))
@@ -87,26 +87,26 @@ TARGETS = {
     "macos-x86": Target("macOS on x86-64 by Zig", "zig", cross="x86_64-macos", **MACOS),
     "fallback": Target("every dependency from its wrap", "cc", fallback=True),
 }
-# Debian's sources that are the very archives of the wraps.
+# Debian source packages whose archives are identical to those of the wraps.
 SOURCES = {"cmocka": "cmocka", "jansson": "jansson", "xxhash": "xxhash", "libpng": "libpng1.6",
            "opencl-headers": "khronos-opencl-headers"}
 
 
 def install_zig(target):
-    """The compiler from PyPI, without a change to this machine's Python."""
+    """Installs the compiler from PyPI without changing this machine's Python."""
     if target.finds("zig"):
         return
     done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", ZIG / "packages", "ziglang"],
                           check=False, capture_output=True, text=True)
     if done.returncode != 0:
         why = (done.stderr.strip().splitlines() or ["?"])[-1]
-        raise Skipped(f"there is no zig, and pip does not install ziglang: {why}")
+        raise Skipped(f"zig is missing, and pip does not install ziglang: {why}")
     (ZIG / "zig").unlink(missing_ok=True)
     (ZIG / "zig").symlink_to("packages/ziglang/zig")
 
 
 def install(target):
-    """Installs what apt or pip has; says what is absent then."""
+    """Installs the compiler with apt or pip; raises Skipped if that fails."""
     if target.from_pip:
         install_zig(target)
     absent = [name for name in target.needs() if not target.finds(name)]
@@ -117,7 +117,7 @@ def install(target):
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         absent = [name for name in target.needs() if not target.finds(name)]
     if target.compiler in absent:
-        raise Skipped(f"there is no {target.compiler}")
+        raise Skipped(f"{target.compiler} is missing")
 
 
 def wrap_of(name):
@@ -136,7 +136,7 @@ def is_there(name):
 
 
 def download(name, log):
-    """From Debian's sources where their archive has the wrap's hash, else by Meson from where the wrap says."""
+    """Gets the archive from Debian's sources if its hash matches the wrap, otherwise lets Meson download it."""
     wanted = wrap_of(name)
     folder = ROOT / "build-matrix" / "sources"
     found = name in SOURCES and debian.archive(SOURCES[name], wanted["source_hash"], folder, log)
@@ -156,7 +156,7 @@ def lacking(names, log):
 
 
 def host_headers(folder):
-    """A cross file by which a cross compiler has the headers of this machine that are the same on all, and those alone."""
+    """Writes a cross file with which a cross compiler finds only the platform-independent headers of this machine."""
     include, packages = folder / "include", folder / "pkgconfig"
     include.mkdir(parents=True, exist_ok=True)
     packages.mkdir(exist_ok=True)
@@ -202,9 +202,9 @@ class Build:
             names = sorted(path.stem for path in WRAPS.glob("*.wrap"))
             absent = lacking(names, self.log)
             if absent:
-                raise Skipped(f"the sources of {', '.join(absent)} are not to be had: "
+                raise Skipped(f"the sources of {', '.join(absent)} are not available: "
                               "put them into subprojects/packagecache")
-            # Linked, since what is opened at the first use is this machine's loader.
+            # Linked, because the loader opened at the first use would be this machine's.
             args += ["--wrap-mode=forcefallback", "-Dopencl=link"]
         environment = self.target.environment()
         if not self.target.cross:
@@ -220,7 +220,7 @@ class Build:
                 for name in target["filename"] if part in Path(name).relative_to(self.folder).as_posix()]
 
     def words(self, name):
-        """A program of the cross file, with its first arguments."""
+        """Returns a program of the cross file with its first arguments."""
         cross = ConfigParser()
         cross.read(CROSS / f"{self.target.cross}.ini")
         found = json.loads(cross["binaries"].get(name, "[]").replace("'", '"'))
@@ -232,7 +232,7 @@ class Build:
     def wrapper(self):
         words = self.words("exe_wrapper") if self.target.cross else []
         if words and not shutil.which(words[0]):
-            raise Skipped(f"there is no {words[0]} to run it")
+            raise Skipped(f"{words[0]} is needed to run it, but missing")
         return words
 
     def ninja(self, paths):
@@ -251,7 +251,7 @@ class Build:
         library = self.files({"shared library"}, "src/")[0]
         flags = self.introspect("--dependencies")
         includes = [flag for one in flags for flag in one["compile_args"] if flag.startswith("-I")]
-        # Subprojects that are only headers say where they lie by their folder.
+        # The include folder of a header-only subproject is the subproject's folder.
         includes += [f"-I{path}" for path in WRAPS.glob("OpenCL-Headers*")]
         self.must(*self.compiler(), "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", f"-I{ROOT / 'include'}",
                   f"-I{self.folder / 'include'}", *dict.fromkeys(includes), ROOT / "tests/embed/consumer/main.c", "-o",
@@ -262,7 +262,7 @@ class Build:
     def unit_tests(self):
         programs = self.files({"executable"}, "tests/unit/")
         if not programs:
-            raise Skipped("there is no cmocka for it")
+            raise Skipped("cmocka is missing for it")
         left_out = self.target.leaves_out
         programs = [path for path in programs if path.stem not in left_out]
         self.ninja(programs)
@@ -270,7 +270,7 @@ class Build:
             raise Skipped(f"{len(programs)} programs link; {self.target.not_run}")
         wrapper = self.wrapper()
         if self.target.runner == "wine":
-            # It stays for the next program: one that starts while the server ends fails ("wine client error").
+            # The server keeps running for the next program: one that starts while it ends fails ("wine client error").
             self.run("wineserver", "-p300")
         failed = [path.stem for path in programs
                   if self.run(*wrapper, path, env=self.environment(), timeout=300) != 0]
@@ -279,7 +279,7 @@ class Build:
         return "; ".join([f"{len(programs)} programs", *(f"without {name}: {why}" for name, why in left_out.items())])
 
     def environment(self):
-        """Wine says nothing of itself, and finds the library; nothing is kept between runs."""
+        """Returns the environment: Wine prints no messages and finds the library, and the store is off."""
         return dict(self.target.environment(), WINEDEBUG="-all", TENON_CACHE="0", TENON_SOURCE_ROOT=str(ROOT),
                     WINEPATH=str(self.folder / "src"))
 
@@ -291,7 +291,7 @@ class Build:
         if status == NO_OPENCL:
             raise Skipped("there is no OpenCL for it")
         if status != 0:
-            raise RuntimeError(f"the consumer ends with {status}")
+            raise RuntimeError(f"the consumer ended with {status}")
         programs = self.files({"executable"}, "examples/product") + self.files({"executable"}, "tools/tenon")
         self.ninja(programs)
         product, command = programs[0], programs[-1]
@@ -305,21 +305,21 @@ class Build:
         return f"{said}, a photograph"
 
     def photo(self, environment):
-        """Needs libpng and zlib."""
+        """Runs examples/photo, which needs libpng and zlib."""
         programs = sorted(self.files({"executable"}, "examples/photo"), key=lambda path: path.stem)
         self.ninja(programs)
         picture, drawing = ROOT / "examples" / "data" / "cat.png", self.folder / "drawing.png"
-        for program in programs:  # what draws, and then what looks at the drawing
+        for program in programs:  # the example, then the program that checks its output
             self.must(program, picture, drawing, env=environment, timeout=600)
 
     def foreign_pocl(self):
-        """How its programs run with PoCL: their libraries are those of an unpacked root, named by their real paths, since
-        QEMU does not look up every path there. PoCL's clang calls a linker of this machine for its kernels."""
+        """Returns the command prefix and environment to run programs with PoCL. Libraries come from an unpacked root, by their
+        real paths, because QEMU does not look up every path in the root. PoCL's clang calls this machine's linker."""
         folder = ROOT / "build-matrix" / f"pocl-{self.target.pocl}"
         try:
             root = debian.unpacked(["pocl-opencl-icd", "ocl-icd-libopencl1"], self.target.pocl, folder, self.log)
         except debian.Unavailable as reason:
-            raise Skipped(f"there is no PoCL for it: {reason}") from reason
+            raise Skipped(f"PoCL is not available for it: {reason}") from reason
         linker = folder / "linker" / "ld"
         linker.parent.mkdir(exist_ok=True)
         if not linker.is_symlink():
@@ -336,14 +336,14 @@ class Build:
 
 
 def work(name):
-    """What each step came to, by its name."""
+    """Runs the steps; returns the result of each by name."""
     target, results = TARGETS[name], {}
     folder = ROOT / "build-matrix"
     folder.mkdir(exist_ok=True)
     with open(folder / f"{name}.log", "w", encoding="utf-8") as log:
         build = Build(name, target, log)
         for step in STEPS:
-            # What the step needs, and does not have.
+            # A step that depends on one that did not pass is skipped.
             before = {"unit tests": "compiled", "linked": "compiled", "device": "linked"}.get(step)
             try:
                 if before and results[before][0] != "passed":
@@ -368,12 +368,12 @@ def table(results):
 
 def main():
     parser = argparse.ArgumentParser(prog="./run matrix", description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(TARGETS)}; all without one")
-    parser.add_argument("--list", action="store_true", help="print the targets and end")
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"one of {', '.join(TARGETS)}; default: all")
+    parser.add_argument("--list", action="store_true", help="print the targets and exit")
     args = parser.parse_args()
     unknown = [name for name in args.names if name not in TARGETS]
     if unknown:
-        parser.error(f"there is no target {unknown[0]}: {', '.join(TARGETS)}")
+        parser.error(f"unknown target {unknown[0]}: {', '.join(TARGETS)}")
     if args.list:
         for name, target in TARGETS.items():
             print(f"{name:10}{target.what}")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what the quick set of tests catches of what all tests catch.
+"""Measures the share of detectable faults that the quick set of tests detects.
 
     mutate.py [--count N] [--seed S] [--json FILE]
 
-Changes one operator or constant of an operation's host code or kernels at a time, in a copy of the committed
-tree, and runs the tests of that operation: the quick ones first, and all of them on what those let
-pass. A mutant that does not build is left out; one that neither finds may well be equivalent, as in
-an estimate of time. Where all that is given is the seed, the same mutants are drawn again.
+Changes one operator or constant of an operation's host code or kernels at a time, in a copy of the committed tree, and runs
+the tests of that operation: first the quick set, and all tests on mutants that it does not detect. Mutants that do not build
+are skipped. A mutant that no test detects may be equivalent to the original, for example in a time estimate. The same seed
+gives the same mutants.
 """
 import argparse
 import json
@@ -21,8 +21,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-# The tests of a folder of src/ops and cl_kernels, by the beginnings of their names; its own unless
-# it is here.
+# Prefixes of the tests for a folder of src/ops and cl_kernels; the default is the folder's name.
 TESTS = {"common": ("pointwise", "reduce", "softmax", "norm", "activation"),
          "conv": ("conv", "col2im", "im2col"),
          "elementwise": ("elementwise", "copy", "concat", "pointwise"),
@@ -39,7 +38,7 @@ CHANGES = [(r" \+ ", " - "), (r" - ", " + "), (r" \* ", " + "), (r" < ", " <= ")
 
 
 def draw(tree, rng):
-    """A file, a line's number, and what the line becomes."""
+    """Chooses a mutation: returns a file, a line number and the new line."""
     files = sorted([*tree.glob("src/ops/*/**/*.c"), *tree.glob("cl_kernels/*/**/*.cl*")])
     files = [path for path in files if family_of(path, tree) != "capability"]
     while True:
@@ -86,7 +85,7 @@ def passes(tree, names, quick):
 
 
 def judge(tree, names, rng):
-    """One mutant's record; None where it does not build."""
+    """Tests one mutant; returns its record, or None if it does not build."""
     path, number, line = draw(tree, rng)
     text = path.read_text()
     lines = text.split("\n")
@@ -143,7 +142,7 @@ def main():
     finally:
         subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=False)
     full, quick = (sum(record[which] for record in records) for which in ("full", "quick"))
-    print(f"{len(records)} mutants: all tests kill {full}, the quick ones {quick}")
+    print(f"{len(records)} mutants: all tests detect {full}, the quick set {quick}")
     return 0 if quick >= 0.9 * full else 1
 
 

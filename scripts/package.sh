@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# ./run package [bookworm|trixie] [--no-tests]: the release's tarball, and Debian's packages of it.
+# ./run package [bookworm|trixie] [--no-tests]: creates the release tarball, and Debian packages from it.
 #
-# The tarball is what git tracks at HEAD. It is built and tested by itself, then made into packages in a new Debian root,
-# and these are installed and used in another, which has nothing of what they were built with. What came out is in
-# build/package.
+# The tarball contains the files tracked by git at HEAD. It is built and tested alone. The packages are then built in a new
+# Debian root, and installed and used in a second root without the build dependencies. The results are in build/package.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=scripts/common.sh
@@ -16,13 +15,13 @@ VERSION=$(sed -n "s/^ *version: '\([0-9.]*\)',$/\1/p" meson.build)
 TARBALL=tenon-$VERSION.tar.xz
 
 make_tarball() {
-    git diff --quiet HEAD || echo "(what is not committed is not in the tarball)"
+    git diff --quiet HEAD || echo "(the tarball does not contain uncommitted changes)"
     stage "Packing $TARBALL" "$LOG/dist.log" meson dist -C build --no-tests --formats xztar --allow-dirty
     mkdir -p "$OUT"
     cp "build/meson-dist/$TARBALL" "$OUT/"
 }
 
-# The quick set, from the tarball alone.
+# Runs the quick test set in the unpacked tarball.
 test_tarball() {
     local folder
     folder=$(mktemp -d "${TMPDIR:-/tmp}/tenon-dist.XXXXXX")
@@ -31,7 +30,7 @@ test_tarball() {
     rm -rf "$folder"
 }
 
-# debian_source FOLDER: the tarball with Debian's files, and a changelog of one entry.
+# debian_source FOLDER: unpacks the tarball and adds Debian's files and a changelog with one entry.
 debian_source() {
     cp "$OUT/$TARBALL" "$1/tenon_$VERSION.orig.tar.xz"
     tar -C "$1" -xf "$OUT/$TARBALL"
@@ -46,20 +45,20 @@ TXT
 }
 
 build_packages() {
-    stage "Installing what packages are built with" "$LOG/package-tools.log" inside bash -euc '
+    stage "Installing the build dependencies" "$LOG/package-tools.log" inside bash -euc '
         export DEBIAN_FRONTEND=noninteractive
         apt-get -q -y install --no-install-recommends build-essential lintian
         cd /root/tenon-*/ && apt-get -q -y build-dep --no-install-recommends .'
     stage "Building packages" "$LOG/package-build.log" inside bash -euc 'cd /root/tenon-*/ && dpkg-buildpackage -us -uc'
-    # There is no bug of Debian's that asks for the package; a Creative Commons licence may be named by its address.
-    stage "Asking lintian" "$LOG/package-lintian.log" inside bash -euc 'cd /root && lintian --allow-root --info \
+    # Suppressed: no Debian bug requests this package, and a Creative Commons license may be given by its URL.
+    stage "Running lintian" "$LOG/package-lintian.log" inside bash -euc 'cd /root && lintian --allow-root --info \
         --fail-on error,warning --suppress-tags initial-upload-closes-no-bugs,incomplete-creative-commons-license \
         tenon_*.changes'
     find "$OUT" -name '*.deb' -delete
     cp "$ROOT"/root/*.deb "$ROOT"/root/*.dsc "$ROOT"/root/*.debian.tar.xz "$ROOT"/root/*.orig.tar.xz "$OUT/"
 }
 
-# use_packages NAME: installs what debian/tests/control says that the test needs, and runs it.
+# use_packages NAME: installs the dependencies of the test NAME in debian/tests/control, and runs it.
 use_packages() {
     local needs
     needs=$(awk -v name="$1" '$1 == "Tests:" { on = $2 == name } on && $1 == "Depends:" { $1 = ""; gsub(",", ""); print }' \
@@ -72,7 +71,7 @@ use_packages() {
         cd tenon-*/ && "packaging/debian/tests/$2"' use "$needs" "$1"
 }
 
-# The packages as a repository of the root's, so that apt finds what they need of each other.
+# Makes the packages a local repository in the root, so that apt resolves their mutual dependencies.
 offer_packages() {
     mkdir -p "$ROOT/srv/tenon"
     cp "$OUT"/*.deb "$ROOT/srv/tenon/"
@@ -103,10 +102,10 @@ main() {
     build_packages
     clean_up_root
     new_root "$suite"
-    stage "Offering the packages" "$LOG/package-offer.log" offer_packages
+    stage "Creating a local repository" "$LOG/package-offer.log" offer_packages
     mapfile -t names < <(sed -n 's/^Tests: //p' packaging/debian/tests/control)
     for name in "${names[@]}"; do
-        stage "Using them: $name" "$LOG/package-$name.log" use_packages "$name"
+        stage "Testing the packages: $name" "$LOG/package-$name.log" use_packages "$name"
         tail -n 3 "$LOG/package-$name.log"
     done
     echo

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """./run docs: writes the measured tables of docs/performance.md from the files of bench/results/.
 
-Between `<!-- table: NAME -->` and `<!-- end of the table -->` stands what bench/results/NAME.json
-says: what `tenon-bench run --json` or `regret --json` wrote, or a table with where and how it was measured.
+The text between `<!-- table: NAME -->` and `<!-- end of the table -->` is generated from bench/results/NAME.json: a file
+written by `tenon-bench run --json` or `regret --json`, or a table together with its machine and method.
 """
 import json
 import math
@@ -21,7 +21,7 @@ TABLE = re.compile(r"(?m)^\|.*\n")
 
 
 def where(file, conditions, columns, rows):
-    """A table with the place and the command of what tenon-bench wrote."""
+    """Returns a table with the device, date and command of a file that tenon-bench wrote."""
     device, host = file["device"], file["host"]
     conditions = f'Tenon {file["tenon"]}. {conditions}'
     if not file["complete"]:
@@ -34,15 +34,15 @@ def where(file, conditions, columns, rows):
 
 
 def of_benchmark(file):
-    """A table of what tenon-bench run wrote: its summary."""
+    """Returns the summary of a file of tenon-bench run as a table."""
     rows = [[r["suite"], r["dtype"], r["peer"], str(r["cases"]), f'{r["mean"]:.2f}',
              f'{r["least"]:.2f}', r["least_case"]] for r in file["summary"]["ratios"]]
     return where(file, "Ratios: a peer's time over Tenon's.",
-                 ["Suite", "Type", "Beside", "Cases", "Geometric mean", "Least", "At"], rows)
+                 ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"], rows)
 
 
 def of_regret(file):
-    """A table of what tenon-bench regret wrote, a row for each suite and type."""
+    """Returns a table of a file of tenon-bench regret, with a row for each suite and type."""
     rows = []
     for suite, dtype in sorted({(r["suite"], r["dtype"]) for r in file["results"]}):
         of_suite = sorted((r for r in file["results"] if (r["suite"], r["dtype"]) == (suite, dtype)),
@@ -52,13 +52,13 @@ def of_regret(file):
         rows.append([suite, dtype, str(len(ratios)), str(min(len(r["measured"]) for r in of_suite)),
                      f"{statistics.median(ratios):.3f}", f"{late:.2f}", f"{ratios[-1]:.2f}",
                      of_suite[-1]["case"]])
-    return where(file, "The time of what was chosen over that of the best candidate.",
-                 ["Suite", "Type", "Cases", "Least candidates", "Median", "95th percentile",
-                  "Largest", "At"], rows)
+    return where(file, "Ratios: the time of the selected solver over that of the best candidate.",
+                 ["Suite", "Type", "Cases", "Fewest candidates", "Median", "95th percentile",
+                  "Largest", "Case"], rows)
 
 
 def measures(file):
-    """What a file says of suites beside peers: suite, dtype, peer, least, and the mean where it is of a whole suite."""
+    """Returns the comparisons in a file: suite, dtype, peer, least ratio, and the mean if it covers a whole suite."""
     if "ratios" in file.get("summary", {}):
         return [{"suite": r["suite"], "dtype": r["dtype"], "peer": r["peer"], "least": f'{r["least"]:.2f}',
                  "mean": f'{r["mean"]:.2f}'} for r in file["summary"]["ratios"] if file["complete"]]
@@ -70,12 +70,12 @@ def row(cells):
 
 
 def table(name, file):
-    """The text of a table."""
+    """Returns the Markdown text of a table."""
     if "summary" in file:
         file = (of_benchmark if "ratios" in file["summary"] else of_regret)(file)
         kept = f"[The measurements](../bench/results/{name}.json)."
     else:
-        kept = "The single measurements were not kept."
+        kept = "The individual measurements were not kept."
     for cells in file["rows"]:
         if len(cells) != len(file["columns"]):
             sys.exit(f"performance: {name}: a row has {len(cells)} cells, must have "
@@ -96,7 +96,7 @@ def read(name):
 
 
 def filled(text):
-    """The page with each table as its file has it."""
+    """Returns the page with every table generated from its file."""
     def place(match):
         name = match[1]
         return f"<!-- table: {name} -->\n{table(name, read(name))}{END}"
@@ -105,12 +105,12 @@ def filled(text):
 
 
 def names(text):
-    """Of the tables of a page."""
+    """Returns the names of the tables of a page."""
     return PLACE.findall(text)
 
 
 def typed(text):
-    """The lines of tables that come from no file."""
+    """Returns the table lines that are not generated from a file."""
     return TABLE.findall(PLACE.sub("", text))
 
 

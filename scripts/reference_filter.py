@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Doxygen's input filter of pages in Markdown (docs/Doxyfile): they are written for GitHub, whose
-anchors and relative links Doxygen does not know.
+"""Doxygen input filter for the Markdown pages (docs/Doxyfile): they are written for GitHub, whose anchors and relative links
+Doxygen does not support.
 
     reference_filter.py PAGE
 
-Headings get anchors of their own, links within the pages lead to them, and links to other files of
-the tree lead there from build/reference/html.
+Adds an anchor to each heading, rewrites links between pages to these anchors, and makes links to other files relative to
+build/reference/html.
 """
 import os
 import re
@@ -19,7 +19,7 @@ LINK = re.compile(r"(?<!`)\]\((?!https?:)([^)\s]+)\)")
 
 
 def name(page):
-    """The name of a page's own: README.md is the main page, docs/guide.md is guide."""
+    """Returns a page's name: README.md is the main page, docs/guide.md is guide."""
     path = page.resolve().relative_to(ROOT)
     if str(path) == "README.md":
         return "mainpage"
@@ -27,7 +27,7 @@ def name(page):
 
 
 def anchor(page, heading):
-    """As GitHub derives it from a heading, behind the page's name; main() numbers repeated ones as GitHub does."""
+    """Returns GitHub's anchor of a heading, prefixed by the page's name; main() numbers repeated ones like GitHub."""
     text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
     return f"{name(page)}-" + re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
 

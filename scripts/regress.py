@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""./run regress: this tree against another commit, in one run.
+"""./run regress: compares the speed of this tree with another commit in one run.
 
     regress.py NEW_BENCH OLD_BENCH [tenon-bench run options …]
 
-Both programs take turns, several rounds; a case's ratio is the median over the rounds of new time / old time. A case
-that looks slower is measured again, longer, and counts if it still is. Fails where one does, or where a suite's
-geometric mean is beyond the limit. Results are compared with the reference in the first round alone, which takes
-longer than the timing does.
+Both programs run alternately for several rounds; a case's ratio is the median over the rounds of new time / old time. A case
+that appears slower is measured again for longer, and is a regression if it is still slower. Fails if there is a regression,
+or if the geometric mean of a suite exceeds the limit. Results are compared with the reference only in the first round,
+because the comparison takes longer than the timing.
 """
 import json
 import math
@@ -19,18 +19,18 @@ import time
 
 LIMIT = 1.10
 ROUNDS = 5
-AGAIN = 11  # rounds of a case that looks slower
+AGAIN = 11  # rounds of a case that appears slower
 DEFAULTS = ["--suite", "gemm,conv,activation,start", "--peers", "none", "--time", "0.1"]
 
 
 def has_no_verify(program):
-    """Whether the program, which may be of any age, can leave the comparison out."""
+    """Returns whether the program, which may be an older version, has --no-verify."""
     done = subprocess.run([program, "help"], stdout=subprocess.PIPE, text=True, check=False)
     return "--no-verify" in done.stdout
 
 
 def measure(program, options, folder, verify):
-    """Medians in nanoseconds by (suite, case, type)."""
+    """Returns the medians in nanoseconds by (suite, case, type)."""
     path = os.path.join(folder, "results.json")
     if not verify and has_no_verify(program):
         options = [*options, "--no-verify"]
@@ -44,7 +44,7 @@ def measure(program, options, folder, verify):
 
 
 def ratios(new, old, options, rounds, folder, is_first=False):
-    """New over old by case, of the cases that both programs have."""
+    """Returns the ratio new / old of each case that both programs have."""
     found = {}
     for number in range(rounds):
         start = time.monotonic()
@@ -66,12 +66,12 @@ def main():
         result = ratios(new, old, options, ROUNDS, folder, is_first=True)
         for key in [k for k, ratio in result.items() if ratio > LIMIT]:
             suite, case, dtype = key
-            print(f"again, as it took {result[key]:.2f} times as long: {suite} {case} {dtype}",
+            print(f"measuring again ({result[key]:.2f} times as long): {suite} {case} {dtype}",
                   file=sys.stderr, flush=True)
             again = ["--suite", suite, "--filter", case, "--dtype", dtype, "--peers", "none", "--time", "0.3"]
             result[key] = ratios(new, old, again, AGAIN, folder).get(key, result[key])
     if not result:
-        sys.exit("regress: the two have no case in common")
+        sys.exit("regress: the programs have no case in common")
     for key, ratio in sorted(result.items(), key=lambda item: -item[1]):
         if ratio > LIMIT:
             bad.append(" ".join(key))

@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# A bare Debian root, as a newcomer's machine has it, for ./run fresh and ./run package. Sourced after common.sh.
+# Creates a minimal Debian root for ./run fresh and ./run package. Source it after common.sh.
 #
-# It is made by debootstrap from the mirror this host uses (or TENON_FRESH_MIRROR and
-# TENON_FRESH_SECURITY_MIRROR) and kept for a week under ${XDG_CACHE_HOME:-~/.cache}/tenon-fresh.
+# debootstrap creates the root from the host's mirror (or TENON_FRESH_MIRROR and TENON_FRESH_SECURITY_MIRROR). The
+# result is cached for a week in ${XDG_CACHE_HOME:-~/.cache}/tenon-fresh.
 
 CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/tenon-fresh
 LOG=build/log
 SUITE=
 ROOT=
 
-# mirror LABEL: the first repository this host takes packages of that label from.
+# mirror LABEL: prints the first repository with that label in the host's apt configuration.
 mirror() {
     apt-get indextargets --format "\$(LABEL)|\$(REPO_URI)" 'Created-By: Packages' |
         awk -F '|' -v label="$1" '$1 == label { print $2; exit }'
@@ -22,7 +22,7 @@ sources_list() {
     [ -z "$security" ] || echo "deb $security $SUITE-security main"
 }
 
-# What the host's apt says of proxies, certificates and dates, for the apt inside.
+# Prints the host's apt settings for proxies, certificates and dates, to be used in the root.
 host_apt_conf() {
     apt-config dump | grep -E '^Acquire::(http|https|Check-Valid-Until|Check-Date|Retries)\b' || true
 }
@@ -34,7 +34,7 @@ bootstrap() {
     debootstrap --variant=minbase "$SUITE" "$ROOT" "$main"
 }
 
-# Debian's own keys, hosts and certificates are kept; what the host's network needs is added.
+# Copies the host's network settings into the root; Debian's keys, hosts and certificates are kept.
 adopt_network() {
     cp -L /etc/resolv.conf "$ROOT/etc/resolv.conf"
     host_apt_conf > "$ROOT/etc/apt/apt.conf.d/90host"
@@ -44,7 +44,7 @@ adopt_network() {
     fi
 }
 
-# inside COMMAND…: runs in the root, with mounts and processes that end with it.
+# inside COMMAND…: runs COMMAND in the root; its mounts and processes end together with it.
 inside() {
     # shellcheck disable=SC2016  # expanded by the inner shell
     unshare --mount --pid --fork --kill-child bash -c '
@@ -71,13 +71,13 @@ base_system() {
 make_root() {
     local cached=$CACHE/$SUITE.tar main security
     if [ -n "$(find "$cached" -mtime -7 2> /dev/null)" ]; then
-        stage "Unpacking a bare $SUITE" "$LOG/fresh-unpack.log" tar -C "$ROOT" -xf "$cached"
+        stage "Unpacking a minimal $SUITE" "$LOG/fresh-unpack.log" tar -C "$ROOT" -xf "$cached"
         adopt_network
         return
     fi
     main=${TENON_FRESH_MIRROR:-$(mirror Debian)}
     security=${TENON_FRESH_SECURITY_MIRROR:-$(mirror Debian-Security)}
-    [ -n "$main" ] || die "no Debian mirror among this host's apt sources; set TENON_FRESH_MIRROR"
+    [ -n "$main" ] || die "the host's apt sources have no Debian mirror; set TENON_FRESH_MIRROR"
     stage "Bootstrapping $SUITE" "$LOG/fresh-bootstrap.log" bootstrap "$main"
     sources_list "$main" "$security" > "$ROOT/etc/apt/sources.list"
     adopt_network
@@ -90,10 +90,10 @@ clean_up_root() {
     [ -z "$ROOT" ] || rm -rf --one-file-system "$ROOT"
 }
 
-# new_root SUITE: sets SUITE, and ROOT to a folder that goes when the script ends.
+# new_root SUITE: sets SUITE, and ROOT to a new root that is removed when the script ends.
 new_root() {
     SUITE=$1
-    [ "$(id -u)" -eq 0 ] || die "a root of its own can be made by root alone"
+    [ "$(id -u)" -eq 0 ] || die "only the user root can create a Debian root"
     command -v debootstrap > /dev/null || need_packages debootstrap
     trap clean_up_root EXIT
     trap 'exit 130' INT TERM

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./run docs: writes docs/solvers.md, the page of solvers, from what `tenon solvers` prints."""
+"""./run docs: generates docs/solvers.md, the page of solvers, from the output of `tenon solvers`."""
 import subprocess
 import sys
 from pathlib import Path
@@ -7,16 +7,16 @@ from pathlib import Path
 DOCUMENT = Path(__file__).resolve().parents[1] / "docs" / "solvers.md"
 TITLE = """# Solvers
 
-The solvers of each operation. `./run docs` writes this page from `tenon solvers`: what is said of a
-solver stands beside it in the source (`serves` and `needs`, `src/dispatch/solver.h`).
-[Architecture](architecture.md#solvers) says how one is chosen and what the parameters mean. Behind
-a parameter are the least and the greatest value that may be forced.
+The solvers of each operation. `./run docs` generates this page from the output of `tenon solvers`;
+the descriptions are in the source of each solver (`serves` and `needs`, `src/dispatch/solver.h`).
+[Architecture](architecture.md#solvers) describes solver selection and the parameters. The numbers
+after a parameter are the minimum and the maximum of its range.
 """
-HEADER = "| Solver | Parameters | Serves | Needs |\n|---|---|---|---|\n"
+HEADER = "| Solver | Parameters | Supports | Requires |\n|---|---|---|---|\n"
 
 
 def read(listing):
-    """[(name, {label: text})] of what `tenon solvers` prints."""
+    """Parses the output of `tenon solvers`; returns [(name, {label: text})]."""
     solvers = []
     for line in listing.splitlines():
         if line.startswith("  "):
@@ -29,13 +29,13 @@ def read(listing):
 
 def row(name, facts):
     if "serves" not in facts:
-        sys.exit(f"solvers: {name} does not say what it serves (tn_solver.serves)")
+        sys.exit(f"solvers: {name} has no description (tn_solver.serves)")
     parameters = facts.get("parameters", "").replace("..", "–")
     return f'| `{name}` | {parameters} | {facts["serves"]} | {facts.get("needs", "nothing")} |\n'
 
 
 def page(listing):
-    """The text of the page."""
+    """Returns the text of the page."""
     text, family = TITLE, None
     for name, facts in read(listing):
         before, family = family, name.partition("/")[0]

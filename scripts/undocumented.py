@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Names the enumerators and members without a comment in Doxygen's XML, and fails where there are
-any: Doxygen itself says nothing of enumerators before 1.9.8.
+"""Lists the enumerators and members without a comment in Doxygen's XML, and fails if there are any. Doxygen before 1.9.8
+does not report enumerators.
 
     undocumented.py FOLDER
 """

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the man page of a command from the command's own help, so that the two cannot differ.
+"""Generates the man page of a command from the command's own help, so that the two cannot differ.
 
     manual.py NAME PROGRAM OUTPUT
 
-NAME.txt beside this script has the rest: sections in words, each "== TITLE" and its lines; a line "@help" stands
-for what the program says of itself, "NAME: text" lines for a list, lines set in by four blanks for commands.
+NAME.txt, in the folder of this script, has the other sections: each begins with "== TITLE". A line "@help" is replaced by
+the program's help text, "NAME: text" lines form a list, and lines indented by four spaces are commands.
 """
 import re
 import subprocess
@@ -13,9 +13,9 @@ import textwrap
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-WIDTH = 70  # of lines that man does not fill: 80 columns less its margins and an example's
+WIDTH = 70  # of preformatted lines: 80 columns minus the margins of man and of an example
 
-KEEP = "\u00a0"  # a blank where no line ends
+KEEP = "\u00a0"  # non-breaking space
 
 
 def said(program, *words):
@@ -24,14 +24,14 @@ def said(program, *words):
 
 
 def escaped(line):
-    """As roff takes a line of text."""
+    """Returns a line of text escaped for roff."""
     line = line.replace("\\", "\\e").replace("-", "\\-").replace("…", "...")
     return "\\&" + line if line[:1] in (".", "'") else line
 
 
 def items(text):
-    """What stands together: (first column, column of the further lines, words) for each paragraph and each entry of a
-    list; its words begin in one column, two blanks or more behind its name."""
+    """Splits a text into paragraphs and list entries: (first column, column of the further lines, is text, lines). The text of
+    an entry begins at one column, at least two spaces after its name."""
     found = []
     for line in text.splitlines():
         blanks, entry = len(line) - len(line.lstrip()), re.match(r" *\S+(?: \S+)*  +(?=\S)", line)
@@ -46,7 +46,7 @@ def items(text):
 
 
 def wrapped(text):
-    """The same with no line wider than WIDTH: an item with one that is wider has its lines set anew."""
+    """Returns the lines of a text with a width of at most WIDTH; items with a longer line are wrapped again."""
     lines = []
     for _, column, _, own in items(text):
         if max(map(len, own)) > WIDTH:
@@ -64,7 +64,7 @@ def as_it_stands(text):
 
 
 def helps(program):
-    """What the program says, then what it says of each of its commands, where it has any."""
+    """Returns the program's help, followed by the help of each of its commands."""
     text = said(program, "help")
     lines = as_it_stands(text)
     part = re.search(r"(?ms)^commands:\n(.*)", text)

@@ -1,5 +1,5 @@
 /** @file
- * Tensors one behind the other. The opposite, a split, is tenon_tensor_slice: a view.
+ * Concatenation of tensors. Its inverse, a split, is tenon_tensor_slice: a view.
  */
 #ifndef TENON_CONCAT_H
 #define TENON_CONCAT_H
@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/** Start from TENON_CONCAT_PARAMS_INIT: along the first dimension. */
+/** Start from TENON_CONCAT_PARAMS_INIT: concatenation along the first dimension. */
 typedef struct tenon_concat_params {
     uint32_t struct_size; /**< sizeof(tenon_concat_params) */
     uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver of the copies, "copy/…"; NULL chooses */
-    int32_t axis;         /**< from 0, or negative: counted from the end, -1 being the last */
+    const char *solver;   /**< forces a solver of the copies, "copy/…"; NULL: automatic choice */
+    int32_t axis;         /**< counted from 0, or negative: from the end, -1 being the last */
     uint32_t reserved;    /**< 0 */
 } tenon_concat_params;
 
@@ -27,30 +27,31 @@ typedef struct tenon_concat_params {
         TENON_CONCAT_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
-/** A const tenon_concat_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_concat_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_concat_params(...)                                                                   \
     TENON_LITERAL(tenon_concat_params, TENON_CONCAT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_concat_params) */
 TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t size);
 
-/** y = the inputs one behind the other along the axis; each is copied into its slice of y. To plan
- * it, plan these copies: tenon_copy_plan from each input to tenon_tensor_slice of y.
+/** Concatenates the inputs along the axis. Each input is copied to its slice of y. To make plans
+ * for it, plan these copies: tenon_copy_plan from each input to tenon_tensor_slice of y.
  *  @param params  NULL means the defaults: axis 0
- *  @param inputs  `count` views of y's type, rank and shape except for the axis; any strides, 0
- * among them. An empty one adds nothing. Each may be exactly its slice of y (same memory, offset
- * and strides), and must not overlap y otherwise
+ *  @param inputs  `count` tensors of y's type, rank and shape except for the axis; any strides,
+ *                 including 0. An empty one adds nothing. Each may be exactly its slice of y (same
+ *                 memory, offset and strides), and must not overlap y otherwise
  *  @param count   at least 1
- *  @param y       f64, f32, f16, bf16, i8, u8 or i32, rank at least 1; along the axis its size is
- *                 the sum of the inputs'. Its own elements must not overlap
- *  @param sync    or NULL; the wait list precedes the first copy, the event follows the last
+ *  @param y       f64, f32, f16, bf16, i8, u8 or i32, rank at least 1; its size along the axis is
+ *                 the sum of the inputs' sizes. Its own elements must not overlap
+ *  @param sync    may be NULL; the first copy waits for the wait list, the event completes with the
+ *                 last copy
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY ·
- *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE (some of the copies were enqueued: what y
- *          holds is undefined) */
+ *          TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE (some of the copies were enqueued: the
+ *          contents of y are undefined) */
 TENON_CALL tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_params *params,
                                      const tenon_tensor *const *inputs, uint32_t count,
                                      const tenon_tensor *y, const tenon_sync *sync);

@@ -14,10 +14,10 @@ extern "C" {
 typedef struct tenon_dropout_params {
     uint32_t struct_size; /**< sizeof(tenon_dropout_params) */
     uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
-    uint64_t seed;        /**< of the random numbers */
-    uint64_t sequence;    /**< which of a seed's 2⁶⁴ masks: one for each layer and step */
-    double probability;   /**< with which an element is dropped: in [0, 1] */
+    const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
+    uint64_t seed;        /**< seed of the random numbers */
+    uint64_t sequence; /**< selects one of a seed's 2⁶⁴ masks: use one for each layer and step */
+    double probability; /**< probability that an element is dropped: in [0, 1] */
 } tenon_dropout_params;
 
 /** The defaults of tenon_dropout_params, without braces. */
@@ -28,29 +28,30 @@ typedef struct tenon_dropout_params {
         TENON_DROPOUT_PARAMS_DEFAULTS                                                              \
     }
 #ifndef __cplusplus
-/** A const tenon_dropout_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_dropout_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_dropout_params(...)                                                                  \
     TENON_LITERAL(tenon_dropout_params, TENON_DROPOUT_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_dropout_params) */
 TENON_API void tenon_dropout_params_default(tenon_dropout_params *params, uint32_t size);
 
-/** y = x / (1 - p) where an element is kept, and 0 where it is dropped (N. Srivastava et al.,
+/** Computes y = x / (1 - p) for kept elements and 0 for dropped ones (N. Srivastava et al.,
  * "Dropout: A Simple Way to Prevent Neural Networks from Overfitting", JMLR 15, 2014, in the form
- * that needs nothing at inference). Dropped are the elements where tenon_random's Bernoulli numbers
- * of the same seed, sequence and probability are 1, which depend on the element's number in
- * row-major order alone. The gradient is therefore the same call on dy, with the same parameters.
+ * that does nothing at inference). An element is dropped if the Bernoulli number of tenon_random
+ * with the same seed, sequence and probability is 1; this number depends only on the element's
+ * index in row-major order. The gradient is therefore the same call on dy with the same parameters.
  *
- * A dropped element is 0 whatever x holds there, NaN and infinity too; a kept NaN stays one. p = 0
- * keeps all, p = 1 drops all. Calls that differ in seed, sequence or probability share a plan.
+ * A dropped element is 0 whatever x contains, NaN and infinity included; a kept NaN remains NaN.
+ * p = 0 keeps all elements, p = 1 drops all. Calls that differ only in seed, sequence or
+ * probability share a plan.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16 or bf16; any strides, 0 among them
+ *  @param x       f64, f32, f16 or bf16; any strides, including 0
  *  @param y       of x's type and shape; may be exactly x (same memory, offset, shape and strides),
  *                 must not overlap it otherwise, and its own elements must not overlap
- *  @param sync    or NULL
+ *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
@@ -59,10 +60,10 @@ TENON_CALL tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_
                                       const tenon_tensor *x, const tenon_tensor *y,
                                       const tenon_sync *sync);
 
-/** The plan of tenon_dropout; operands x, y. The views need no memory; where they have it, it is
- * checked. Each run drops the elements of the plan's seed, sequence and probability, unless it
- * sets them for itself (tenon_plan_run_operands).
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_dropout with operands x, y. The tensors need no memory; memory that they
+ * have is checked. Each run uses the plan's seed, sequence and probability, unless it sets its own
+ * (tenon_plan_run_operands).
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,
                                            const tenon_dropout_params *params,

@@ -1,5 +1,6 @@
 /** @file
- * What happens to a dot product on its way to memory; GEMM and convolution share it. */
+ * The epilogue of GEMM and convolution: operations applied to a result before it is stored.
+ */
 #ifndef TENON_EPILOGUE_H
 #define TENON_EPILOGUE_H
 
@@ -9,25 +10,26 @@
 extern "C" {
 #endif
 
-/** d = activation(alpha · product + beta · c + bias). The views c and bias are arguments of the
- * call. A c of NULL adds nothing. beta = 0 does not read c, whatever it holds; alpha = 0 does not
- * read the factors of the product.
+/** d = activation(alpha · product + beta · c + bias). c and bias are arguments of the call. A NULL
+ * c adds nothing. With beta = 0, c is not read; with alpha = 0, the factors of the product are not
+ * read.
  *
- * The epilogue is the last member of every parameter struct that has one, and grows at its end.
- * Start from TENON_EPILOGUE_INIT, or in C from tenon_epilogue(.beta = 2): calls refuse a
- * struct_size of 0, which `.epilogue = {.beta = 2}` leaves, with TENON_ERROR_INVALID_ARGUMENT. */
+ * The epilogue is the last member of every parameter struct that has one, and new members are added
+ * at its end. Start from TENON_EPILOGUE_INIT, or in C from tenon_epilogue(.beta = 2). Calls return
+ * TENON_ERROR_INVALID_ARGUMENT for a struct_size of 0, which is the result of `.epilogue = {.beta =
+ * 2}`. */
 typedef struct tenon_epilogue {
     uint32_t struct_size; /**< sizeof(tenon_epilogue) */
     uint32_t reserved;    /**< 0 */
     double alpha;         /**< factor of the product; 1 in the initialiser */
-    /** Factor of c; 1 in the initialiser, so that a c that is given is added. With a c of NULL it
-     * must be 0 or 1. */
+    /** factor of c; 1 in the initialiser, so that a given c is added. Must be 0 or 1 if c is NULL.
+     */
     double beta;
     tenon_activation activation; /**< applied last; identity in the initialiser */
-    /** Of a, b and d where a and b are i8 or u8 (tenon_gemm says what they mean), NULL for 1 and 0.
-     * The views are read by the call alone. NULL for every other type, and in convolution. */
+    /** scales of a, b and d, if a and b are i8 or u8 (see tenon_gemm); NULL: scale 1 and zero point
+     * 0. Read only during the call. Must be NULL for all other types and for convolution. */
     const tenon_tensor *scale[3];
-    const tenon_tensor *zero_point[3]; /**< as scale */
+    const tenon_tensor *zero_point[3]; /**< zero points of a, b and d, as scale */
 } tenon_epilogue;
 
 /** The defaults of tenon_epilogue, without braces. */
@@ -36,16 +38,15 @@ typedef struct tenon_epilogue {
     {                                                                                              \
         NULL, NULL, NULL                                                                           \
     }
-/** Initialises a tenon_epilogue with the defaults: c and bias are added where they are given, and
- * nothing else is done to the product. */
+/** Initialises a tenon_epilogue with the defaults: c and bias are added if they are given, and
+ * nothing else is applied. */
 #define TENON_EPILOGUE_INIT                                                                        \
     {                                                                                              \
         TENON_EPILOGUE_DEFAULTS                                                                    \
     }
 #ifndef __cplusplus
-/** A const tenon_epilogue: the defaults, except for the members that are named, as in
- *  tenon_gemm_params(.epilogue = tenon_epilogue(.alpha = 0.5, .beta = 2)). TENON_LITERAL says more.
- */
+/** A const tenon_epilogue with the defaults, except for the members given as arguments, as in
+ * tenon_gemm_params(.epilogue = tenon_epilogue(.alpha = 0.5, .beta = 2)). See TENON_LITERAL. */
 #define tenon_epilogue(...) TENON_LITERAL(tenon_epilogue, TENON_EPILOGUE_DEFAULTS, __VA_ARGS__)
 #endif
 

@@ -1,14 +1,15 @@
 /** @file
- * What declarations of the API are made of, and the OpenCL header that it is written in terms of.
+ * Macros used in every declaration of the API, and the include of the OpenCL header.
  */
 #ifndef TENON_EXPORT_H
 #define TENON_EXPORT_H
 
 #ifndef CL_TARGET_OPENCL_VERSION
-/** The version of OpenCL that its header declares, unless the program has defined it before. */
+/** The OpenCL version that CL/cl.h declares. A program may define it before including Tenon. */
 #define CL_TARGET_OPENCL_VERSION 300
 #endif
-/* macOS has these headers in a framework; Khronos's own, where they are installed, go before. */
+/* macOS has the OpenCL headers in a framework. Khronos's own headers are preferred where they are
+ * installed. */
 #if defined(__APPLE__) && defined(__has_include)
 #if !__has_include(<CL/cl.h>)
 #define TENON_OPENCL_FRAMEWORK_
@@ -24,8 +25,9 @@
 #include <stdint.h>
 
 /** @def TENON_API
- * Before a declaration: the library exports it. On Windows define TENON_SHARED to link the DLL.
- * Without it the static library links, and the DLL too, by one more jump for each call. */
+ * Marks a declaration that the library exports. On Windows, define TENON_SHARED to link the DLL.
+ * Without TENON_SHARED the static library links, and so does the DLL, at the cost of one extra jump
+ * per call. */
 #if defined(_WIN32) && defined(TENON_SHARED)
 #ifdef TENON_BUILDING
 #define TENON_API __declspec(dllexport)
@@ -39,7 +41,7 @@
 #endif
 
 /** @def TENON_CALL
- * Before a function that returns a tenon_status: the compiler warns where it is not used. */
+ * Marks a function that returns a tenon_status: the compiler warns if the caller ignores it. */
 #ifdef __GNUC__
 #define TENON_CALL TENON_API __attribute__((warn_unused_result))
 #else
@@ -47,8 +49,8 @@
 #endif
 
 /** @def TENON_DEPRECATED
- * Before a declaration: there is a better way, which the text names; it stays to the next major
- * version. */
+ * Marks a deprecated declaration. The text names its replacement; the declaration remains until the
+ * next major version. */
 #ifdef __GNUC__
 #define TENON_DEPRECATED(text) __attribute__((deprecated(text)))
 #else
@@ -56,15 +58,16 @@
 #endif
 
 /** @def TENON_LITERAL
- * Parameters where they are used, in C: the defaults, and what is named after them.
+ * Makes a parameter struct in place, in C: the defaults, overridden by the members named in the
+ * arguments.
  *
  *     tenon_conv_forward(stream, &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}), …)
  *
- * The object lives as long as the block that it is in. Within functions only; elsewhere, and in
- * C++, start from the initialiser: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Members of a
- * member are set one by one, as above, or by the member's own macro: .epilogue =
- * tenon_epilogue(.beta = 2). `.geometry = {…}` replaces all of them, by zeros where none is given.
- */
+ * The struct lives as long as the enclosing block. Use the macro only within functions; elsewhere,
+ * and in C++, start from the initialiser: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Set
+ * the members of a nested struct one by one, as above, or by that struct's own macro: .epilogue =
+ * tenon_epilogue(.beta = 2). `.geometry = {…}` replaces the whole nested struct and sets its other
+ * members to 0. */
 #ifndef __cplusplus
 #ifdef __GNUC__
 #ifdef __clang__
@@ -72,8 +75,8 @@
 #else
 #define TENON_OVERRIDES_ _Pragma("GCC diagnostic ignored \"-Woverride-init\"")
 #endif
-/* The value is made in a block of its own, where compilers can be told that overriding a default is
- * meant. */
+/* The value is made in its own block because compilers can be told there that overriding a default
+ * is intended. */
 #define TENON_LITERAL(type, defaults, ...)                                                         \
     (*(const struct type[1]){__extension__({                                                       \
         _Pragma("GCC diagnostic push")                                                             \

@@ -9,22 +9,22 @@
 extern "C" {
 #endif
 
-/** Flag: the bits of a row of d depend on neither M nor the batch that the row is computed in.
- * Costs speed for small M. d must then be contiguous along N, or have N = 1. */
+/** Flag: the bits of a row of d depend neither on M nor on the batch that contains the row. Reduces
+ * speed for small M. d must then be contiguous along N, or have N = 1. */
 #define TENON_GEMM_BATCH_INVARIANT 1u
 
-/** Flag: factors of f32 may be rounded to TF32, which has 10 bits of the fraction in place of 23,
- * on devices whose matrix units multiply it; sums are f32 all the same. An element is then within
- * docs/numerics.md's bound for TF32: about 2^-10 of the sum of the products' magnitudes. Without
- * effect on other types, and beside TENON_GEMM_BATCH_INVARIANT. */
+/** Flag: f32 factors may be rounded to TF32, whose fraction has 10 bits instead of 23, on devices
+ * whose matrix units support it. Sums remain f32. The error of an element is then within the TF32
+ * bound in docs/numerics.md: about 2^-10 of the sum of the products' magnitudes. No effect on other
+ * types, or together with TENON_GEMM_BATCH_INVARIANT. */
 #define TENON_GEMM_ALLOW_TF32 2u
 
 /** Start from TENON_GEMM_PARAMS_INIT. */
 typedef struct tenon_gemm_params {
     uint32_t struct_size;    /**< sizeof(tenon_gemm_params) */
     uint32_t flags;          /**< TENON_GEMM_BATCH_INVARIANT, TENON_GEMM_ALLOW_TF32 or 0 */
-    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
+    const char *solver;      /**< forces a solver (grammar: plan.h); NULL: automatic choice */
+    tenon_epilogue epilogue; /**< applied to the products before they are stored */
 } tenon_gemm_params;
 
 /** The defaults of tenon_gemm_params, without braces. */
@@ -35,61 +35,62 @@ typedef struct tenon_gemm_params {
         TENON_GEMM_PARAMS_DEFAULTS                                                                 \
     }
 #ifndef __cplusplus
-/** A const tenon_gemm_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_gemm_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_gemm_params(...)                                                                     \
     TENON_LITERAL(tenon_gemm_params, TENON_GEMM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_gemm_params) */
 TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t size);
 
-/** d = activation(alpha · a·b + beta · c + bias), the general matrix product of BLAS (Dongarra et
- * al., "A set of level 3 basic linear algebra subprograms", ACM TOMS 16, 1990) with batches, a bias
- * and an activation.
+/** Computes d = activation(alpha · a·b + beta · c + bias): the general matrix product of BLAS
+ * (Dongarra et al., "A set of level 3 basic linear algebra subprograms", ACM TOMS 16, 1990) with
+ * batches, a bias and an activation.
  *  @param params  NULL means the defaults: d = a·b
  *  @param a       … M K; f64, f32, f16 or bf16; or i8 or u8, see below. A transposed matrix is a
  *                 view with its two strides exchanged (tenon_tensor_transpose)
  *  @param b       … K N, of a's type
- *  @param c       broadcasts to d's shape, of d's type; NULL for none; may be exactly
- *                 d (same memory, offset and strides)
- *  @param bias    broadcasts to d's shape, of d's type: shape N adds to each column, M 1 to each
+ *  @param c       broadcast to d's shape, of d's type; NULL for none; may be exactly d (same
+ *                 memory, offset and strides)
+ *  @param bias    broadcast to d's shape, of d's type: shape N adds to each column, M 1 to each
  *                 row; NULL for none
- *  @param d       … M N, of a's type, no two elements in the same place; overlaps no input, except
- * for c = d
- *  @param sync    or NULL
+ *  @param d       … M N, of a's type; its own elements must not overlap; must not overlap an input,
+ *                 except for c = d
+ *  @param sync    may be NULL
  *
- *  Dimensions before the last two are a batch. Shapes broadcast to d's as NumPy's do: aligned at
- * the right, missing dimensions and those of size 1 repeat. M, N or the batch may be 0: nothing is
- * done. K = 0 gives a·b = 0. Products of f32 are summed in f32, f64 in f64, and f16 and bf16 in
- * f32, rounded once when d is stored; all within the bound that docs/numerics.md derives. The same
- * call on the same device, driver and library gives the same bits.
+ *  Dimensions before the last two are a batch. Shapes are broadcast to d's shape by NumPy's rules:
+ * aligned at the right, missing dimensions and dimensions of size 1 repeat. M, N or the batch may
+ * be 0: then nothing is done. K = 0 gives a·b = 0. f32 products are summed in f32, f64 in f64, and
+ * f16 and bf16 in f32 with one rounding when d is stored. All results are within the bound derived
+ * in docs/numerics.md. The same call on the same device, driver and library gives the same bits.
  *
  *  **Products of i8 and u8.** a and b are each i8 or u8. With A = a - zero_point[0] and
- *  B = b - zero_point[1] the sum acc = Σ A·B is exact: an i32 that wraps modulo 2^32. It cannot
- *  wrap up to K = 131071 for i8 by i8, 65793 for u8 by i8, 33025 for u8 by u8 (without zero
- *  points), and never up to K = 33025. An i32 bias is added to acc, modulo 2^32 as well; it
- *  counts in units of scale[0]·scale[1], as is usual in quantised networks. What happens then
- *  depends on the type of d:
+ *  B = b - zero_point[1] the sum acc = Σ A·B is exact: an i32 that wraps modulo 2^32. Without zero
+ *  points it cannot wrap up to K = 131071 for i8 by i8, 65793 for u8 by i8, and 33025 for u8 by u8;
+ *  with any zero points it cannot wrap up to K = 33025. An i32 bias is added to acc, also modulo
+ *  2^32; its unit is scale[0]·scale[1], as is usual in quantised networks. The next step depends on
+ *  the type of d:
  *   - i32: d = activation(acc + beta · c), modulo 2^32, without scales. alpha must be 1, beta 0 or
- *     1, c and bias i32, the activation identity, relu, or clipped relu whose ceiling is an integer
- *     that f32 holds exactly.
+ *     1, c and bias i32, the activation identity, relu, or clipped relu with a limit that is an
+ *     integer exactly representable in f32.
  *   - f32, f16, bf16: x = activation(alpha · scale[0] · scale[1] · acc + beta · c + bias) is
- *     computed in f32 and stored in d. c is of d's type, bias too or i32.
+ *     computed in f32 and stored in d. c has d's type; bias has d's type or is i32.
  *   - i8, u8: d is x / scale[2], rounded to nearest, ties to even, plus zero_point[2], saturated to
- *     d's range; a NaN counts as 0 before the zero point is added. c is f32 and bias f32 or i32.
+ *     d's range; a NaN becomes 0 before the zero point is added. c is f32, and bias f32 or i32.
  *
  *  The arithmetic is that of Jacob et al., "Quantization and training of neural networks for
  *  efficient integer-arithmetic-only inference", CVPR 2018, with float scales as in ONNX. A scale
- *  is f32, a zero point has the type of what it belongs to. Each is a scalar, or a vector of one
- *  element, or one of M for a, of N for b and for d: one for each row of a, for each column of b
- *  and d. None may overlap d. Those of d are for i8 and u8 alone. alpha = 0 does not read those of
- *  a and b. The family is called gemm_int8 in solvers' names.
+ *  is f32; a zero point has the type of its operand. Each is a scalar, or a vector of one element,
+ *  of M elements for a (one per row), or of N elements for b and d (one per column). None may
+ *  overlap d. d has a scale and a zero point only if it is i8 or u8. With alpha = 0 those of a and
+ *  b are not read. The solvers of these products are named gemm_int8/….
  *
- *  The solver gemm/clblast is the CLBlast library, where Tenon was built with it, and serves who
- * asks for it by name. It compiles its kernels at the first run in a context, allocates memory of
- * its own, and takes buffers only: shared virtual memory is TENON_ERROR_UNSUPPORTED.
+ *  The solver gemm/clblast calls the CLBlast library. It is only available if Tenon was built with
+ * CLBlast, and is only used if it is forced by name. It compiles its kernels at the first run in a
+ * context, allocates memory of its own, and supports only buffers: shared virtual memory gives
+ * TENON_ERROR_UNSUPPORTED.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
@@ -100,10 +101,10 @@ TENON_CALL tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *d, const tenon_sync *sync);
 
-/** The plan of tenon_gemm; operands a, b, c, bias, d, and for a product of i8 or u8 then the scales
- * of a, b and d and the zero points of a, b and d. The views need no memory; where they have it, it
- * is checked.
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_gemm with operands a, b, c, bias, d, followed, for products of i8 or u8,
+ * by the scales of a, b and d and the zero points of a, b and d. The tensors need no memory; memory
+ * that they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as tenon_gemm, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
                                         const tenon_tensor *a, const tenon_tensor *b,
@@ -114,8 +115,8 @@ TENON_CALL tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm
 typedef struct tenon_gemm_ragged_params {
     uint32_t struct_size;    /**< sizeof(tenon_gemm_ragged_params) */
     uint32_t flags;          /**< reserved: 0 */
-    const char *solver;      /**< forces a solver (plan.h has the grammar); NULL chooses */
-    tenon_epilogue epilogue; /**< what is done to the products before they are stored */
+    const char *solver;      /**< forces a solver (grammar: plan.h); NULL: automatic choice */
+    tenon_epilogue epilogue; /**< applied to the products before they are stored */
 } tenon_gemm_ragged_params;
 
 /** The defaults of tenon_gemm_ragged_params, without braces. */
@@ -127,41 +128,41 @@ typedef struct tenon_gemm_ragged_params {
         TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     }
 #ifndef __cplusplus
-/** A const tenon_gemm_ragged_params: the defaults, except for the members that are named.
- * TENON_LITERAL says more. */
+/** A const tenon_gemm_ragged_params with the defaults, except for the members given as arguments.
+ * See TENON_LITERAL. */
 #define tenon_gemm_ragged_params(...)                                                              \
     TENON_LITERAL(tenon_gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_gemm_ragged_params) */
 TENON_API void tenon_gemm_ragged_params_default(tenon_gemm_ragged_params *params, uint32_t size);
 
-/** A product for each of G groups of rows that lie one after the other, as the experts of a mixture
- * have them: for every row r of group g, d[r] = activation(alpha · a[r]·b[g] + beta · c[r] +
- * bias[g]). (T. Gale et al., "MegaBlocks: Efficient Sparse Training with Mixture-of-Experts", MLSys
- * 2023, has the grouped product; the epilogue is that of tenon_gemm.)
+/** Computes one product for each of G groups of consecutive rows, as in a mixture of experts: for
+ * every row r of group g, d[r] = activation(alpha · a[r]·b[g] + beta · c[r] + bias[g]). (The
+ * grouped product is from T. Gale et al., "MegaBlocks: Efficient Sparse Training with
+ * Mixture-of-Experts", MLSys 2023; the epilogue is that of tenon_gemm.)
  *
- * Row r is of group g where offsets[g + 1] is the first of the offsets that is greater than r. Rows
- * below offsets[0], and those that no offset exceeds, are of no group: d keeps what it holds there.
- * Where the offsets do not decrease, group g is thus the rows from offsets[g] up to, and without,
- * offsets[g + 1]; equal offsets are an empty group. Offsets may hold anything: those that decrease,
- * are negative or exceed the number of rows follow the same rule, and nothing is ever read or
- * written out of bounds for them.
+ * Row r belongs to group g if offsets[g + 1] is the first offset greater than r. Rows below
+ * offsets[0], and rows that no offset exceeds, belong to no group; d is not modified there. If the
+ * offsets do not decrease, group g therefore consists of the rows from offsets[g] up to, but not
+ * including, offsets[g + 1]; equal offsets give an empty group. Offsets may have any values:
+ * decreasing or negative offsets and offsets above the number of rows follow the same rule, and
+ * never cause an access out of bounds.
  *  @param params   NULL means the defaults: d[r] = a[r]·b[g]
  *  @param a        rows K; f64, f32, f16 or bf16
  *  @param b        G K N, of a's type
- *  @param offsets  i32, G + 1 elements, in memory of the device like the other operands: they are
- *                  read when the call is executed
- *  @param c        broadcasts to d's shape, of d's type; NULL for none; may be exactly
- *                  d (same memory, offset and strides)
+ *  @param offsets  i32, G + 1 elements, in device memory like the other operands: read when the
+ *                  call is executed
+ *  @param c        broadcast to d's shape, of d's type; NULL for none; may be exactly d (same
+ *                  memory, offset and strides)
  *  @param bias     N for all groups or G N, of d's type; NULL for none
- *  @param d        rows N, of a's type, no two elements in the same place; overlaps no input,
- * except for c = d
- *  @param sync     or NULL
+ *  @param d        rows N, of a's type; its own elements must not overlap; must not overlap an
+ *                  input, except for c = d
+ *  @param sync     may be NULL
  *
- *  All strides are free; stride 0 repeats an input. The rows, N or G may be 0: nothing is done. K =
- * 0 gives a·b = 0. Sums, bounds and bits are as with tenon_gemm.
+ *  All strides are allowed; stride 0 repeats an input. The rows, N or G may be 0: then nothing is
+ * done. K = 0 gives a·b = 0. Sums, bounds and reproducibility are those of tenon_gemm.
  *  @return as tenon_gemm */
 TENON_CALL tenon_status tenon_gemm_ragged(tenon_stream *stream,
                                           const tenon_gemm_ragged_params *params,
@@ -170,9 +171,9 @@ TENON_CALL tenon_status tenon_gemm_ragged(tenon_stream *stream,
                                           const tenon_tensor *bias, const tenon_tensor *d,
                                           const tenon_sync *sync);
 
-/** The plan of tenon_gemm_ragged; operands a, b, offsets, c, bias, d. The views need no memory;
- * where they have it, it is checked.
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_gemm_ragged with operands a, b, offsets, c, bias, d. The tensors need no
+ * memory; memory that they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as tenon_gemm_ragged, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_gemm_ragged_plan(tenon_context *context,
                                                const tenon_gemm_ragged_params *params,

@@ -1,5 +1,5 @@
 /** @file
- * Padding of tensors: with a constant, with the edge, with a reflection.
+ * Padding of tensors: with a constant, with the edge elements, or with a reflection.
  */
 #ifndef TENON_PAD_H
 #define TENON_PAD_H
@@ -10,27 +10,26 @@
 extern "C" {
 #endif
 
-/** What stands in the padding. */
+/** The contents of the padding. */
 typedef enum tenon_pad_mode {
     TENON_PAD_CONSTANT = 0, /**< `value` */
     TENON_PAD_EDGE = 1,     /**< the nearest element of x; the padded dimensions of x must not be
                                empty */
     TENON_PAD_REFLECT = 2   /**< x mirrored at its first and last elements, which are not repeated;
-                               the padding must be smaller than x's dimension */
+                               the padding must be smaller than the dimension of x */
 } tenon_pad_mode;
 
 /** Start from TENON_PAD_PARAMS_INIT and set begin and end. */
 typedef struct tenon_pad_params {
     uint32_t struct_size; /**< sizeof(tenon_pad_params) */
     uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     uint32_t mode;        /**< tenon_pad_mode */
     uint32_t reserved;    /**< 0 */
-    double value;         /**< of the constant mode, rounded to y's type as tenon_tensor_fill
-                                      does */
+    double value;         /**< for the constant mode, rounded to y's type as in tenon_tensor_fill */
     int64_t
         begin[TENON_MAX_RANK]; /**< elements before those of x, for each dimension; not negative */
-    int64_t end[TENON_MAX_RANK]; /**< elements behind them */
+    int64_t end[TENON_MAX_RANK]; /**< elements after those of x, likewise */
 } tenon_pad_params;
 
 /** The defaults of tenon_pad_params, without braces. */
@@ -45,27 +44,28 @@ typedef struct tenon_pad_params {
         TENON_PAD_PARAMS_DEFAULTS                                                                  \
     }
 #ifndef __cplusplus
-/** A const tenon_pad_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_pad_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_pad_params(...)                                                                      \
     TENON_LITERAL(tenon_pad_params, TENON_PAD_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_pad_params) */
 TENON_API void tenon_pad_params_default(tenon_pad_params *params, uint32_t size);
 
-/** y = x with begin[d] elements before it and end[d] behind it in every dimension d (ONNX, operator
- * Pad, its modes constant, edge and reflect; no negative padding: that is a slice). The bits of x
- * are copied. In several dimensions each is padded in turn, in whatever order.
+/** Copies x to y with begin[d] elements before it and end[d] after it in every dimension d (ONNX,
+ * operator Pad, modes constant, edge and reflect, without negative padding, which is a slice). The
+ * bits of x are copied. Several dimensions are padded one after the other; the order does not
+ * matter.
  *
  * The gradient of the constant mode with respect to x is a view of dy: tenon_tensor_slice for every
- * dimension, from begin[d], x's size long.
+ * dimension d, from begin[d] on, with x's size.
  *  @param params  NULL means the defaults: no padding
- *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, 0 among them
+ *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, including 0
  *  @param y       of x's type and rank; shape[d] is x's + begin[d] + end[d]. Must not overlap x,
  *                 and its own elements must not overlap
- *  @param sync    or NULL
+ *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE · TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
@@ -73,9 +73,9 @@ TENON_CALL tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_
                                           const tenon_tensor *x, const tenon_tensor *y,
                                           const tenon_sync *sync);
 
-/** The plan of tenon_pad_forward; operands x, y. The views need no memory; where they have it, it
- * is checked.
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_pad_forward with operands x, y. The tensors need no memory; memory that
+ * they have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_pad_forward_plan(tenon_context *context,
                                                const tenon_pad_params *params,

@@ -1,16 +1,16 @@
 /** @file
  * Tensors of random numbers: uniform, normal and Bernoulli.
  *
- * The numbers are those of Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random
- * Numbers: As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that
- * gives four words of 32 bits, x[0] to x[3]. The key is the seed, the low word first; the counter
- * is the block's number b, then the sequence, low words first. So an element depends on the seed,
- * the sequence and its number n in row-major order alone: not on strides, the device, or how the
- * work is shared out.
+ * The generator is Philox4x32-10 (J. Salmon, M. Moraes, R. Dror, D. Shaw, "Parallel Random Numbers:
+ * As Easy as 1, 2, 3", SC '11), a function of a 64-bit key and a 128-bit counter that gives four
+ * 32-bit words, x[0] to x[3]. The key is the seed, low word first; the counter is the block number
+ * b, then the sequence, low words first. An element therefore depends only on the seed, the
+ * sequence and its index n in row-major order, and not on strides, the device, or the distribution
+ * of the work.
  *
- * An element that needs one word, with q = n / 64 and r = n % 64, takes word x[r / 16] of block
- * b = 16 · q + r % 16; one that needs two (f64, except for Bernoulli), with q = n / 32 and r = n %
- * 32, takes w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
+ * An element that needs one word, with q = n / 64 and r = n % 64, uses word x[r / 16] of block b =
+ * 16 · q + r % 16. An element that needs two words (f64, except for Bernoulli), with q = n / 32 and
+ * r = n % 32, uses w = x[2h] + 2³² · x[2h + 1] of that block, h = r / 16.
  */
 #ifndef TENON_RANDOM_H
 #define TENON_RANDOM_H
@@ -24,15 +24,15 @@ extern "C" {
 /** The distributions. */
 typedef enum tenon_random_kind {
     TENON_RANDOM_UNIFORM = 0, /**< in [low, high): low + (high - low) · u, with u = floor(x / 2⁸) /
-                                  2²⁴, or floor(w / 2¹¹) / 2⁵³ in f64; what rounding would carry out
-                                  of the interval becomes the type's last number within it. The same
-                                  bits on every device that keeps denormals */
-    TENON_RANDOM_NORMAL = 1,   /**< mean + deviation · z, z by Box and Muller from the words of
-                                  elements n and m = n + 16, where n / 16 is even: r · cos t for n,
-                                  r · sin t for m, with r = sqrt(-2 · log v) and t = 2π · u. u is of
-                                  m's word, as above. v is of n's: x / 2³², with the last eight bits
-                                  cleared where x >= 2²⁴, and 1 instead of 0; or
-                                  (floor(w / 2¹¹) + 1) / 2⁵³ in f64. abs(z) < 6.67, 8.58 in f64 */
+                                 2²⁴, or floor(w / 2¹¹) / 2⁵³ in f64. A result that rounding would
+                                 move out of the interval becomes the last number of the type within
+                                 it. All devices that support denormals give the same bits */
+    TENON_RANDOM_NORMAL =
+        1, /**< mean + deviation · z, with z by the Box-Muller transform from the words of elements
+              n and m = n + 16, where n / 16 is even: r · cos t for n, r · sin t for m, with r =
+              sqrt(-2 · log v) and t = 2π · u. u is computed from m's word, as above. v is computed
+              from n's word: x / 2³², with the last eight bits cleared where x >= 2²⁴, and 1 instead
+              of 0; or (floor(w / 2¹¹) + 1) / 2⁵³ in f64. abs(z) < 6.67, 8.58 in f64 */
     TENON_RANDOM_BERNOULLI = 2 /**< 1 where x < p · 2³² (rounded to an integer), otherwise 0 */
 } tenon_random_kind;
 
@@ -40,17 +40,17 @@ typedef enum tenon_random_kind {
 typedef struct tenon_random_params {
     uint32_t struct_size; /**< sizeof(tenon_random_params) */
     uint32_t flags;       /**< 0 */
-    const char *solver;   /**< forces a solver (plan.h has the grammar); NULL chooses */
+    const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     uint32_t kind;        /**< tenon_random_kind */
     uint32_t reserved;    /**< 0 */
     uint64_t seed;        /**< the key of the generator */
-    uint64_t sequence;    /**< which of a seed's 2⁶⁴ streams of numbers; use each once */
-    double low;           /**< of uniform: the least number; finite */
-    double high; /**< of uniform: finite and greater than low, their difference within the type's
+    uint64_t sequence;    /**< selects one of a seed's 2⁶⁴ streams of numbers; use each once */
+    double low;           /**< for uniform: the lowest number; finite */
+    double high; /**< for uniform: finite and greater than low, with a difference within the type's
                     range, and at least one number of the type in [low, high) */
-    double mean; /**< of normal: finite */
-    double deviation;   /**< of normal: finite, not negative */
-    double probability; /**< of Bernoulli: in [0, 1] */
+    double mean; /**< for normal: finite */
+    double deviation;   /**< for normal: finite, not negative */
+    double probability; /**< for Bernoulli: in [0, 1] */
 } tenon_random_params;
 
 /** The defaults of tenon_random_params, without braces. */
@@ -62,23 +62,23 @@ typedef struct tenon_random_params {
         TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
-/** A const tenon_random_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_random_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_random_params(...)                                                                   \
     TENON_LITERAL(tenon_random_params, TENON_RANDOM_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_random_params) */
 TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t size);
 
 /** Fills y with random numbers. low, high, mean and deviation are rounded to the type of the
- * arithmetic (f64 for f64, f32 for the others), and the result to y's. Calls that differ in seed,
- * sequence or the parameters of a distribution share a plan.
- *  @param params  NULL means the defaults; only what its kind names is read
+ * arithmetic (f64 for f64, f32 for the others), and the result to y's type. Calls that differ only
+ * in seed, sequence or the parameters of a distribution share a plan.
+ *  @param params  NULL means the defaults; only the fields of its kind are read
  *  @param y       f64, f32, f16 or bf16, for Bernoulli also u8 or i32; its elements must not
  *                 overlap
- *  @param sync    or NULL
+ *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
  *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
@@ -86,10 +86,10 @@ TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t
 TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
                                      const tenon_tensor *y, const tenon_sync *sync);
 
-/** The plan of tenon_random; operand y. The view needs no memory; where it has it, it is checked.
- * Each run gives the numbers of the plan's seed and sequence, unless it sets them, or the
- * parameters of the distribution, for itself (tenon_plan_run_operands).
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_random with operand y. The tensor needs no memory; memory that it has is
+ * checked. Each run uses the plan's seed and sequence and the parameters of its distribution,
+ * unless it sets its own (tenon_plan_run_operands).
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
                                           const tenon_tensor *y, tenon_plan **plan);

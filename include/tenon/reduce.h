@@ -1,8 +1,7 @@
 /** @file
- * Reductions: sums, means, extremes with or without their places, norms and variances over any set
- * of axes.
+ * Reductions over any set of axes: sums, means, extremes and their indices, norms and variances.
  *
- * How often a classifier is right, from its logits (rows, classes):
+ * Example: the number of correct guesses of a classifier, from its logits (rows, classes):
  *
  *     tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
  *     params.kind = TENON_REDUCE_ARGMAX;
@@ -11,10 +10,10 @@
  *     tenon_reduce(stream, &params, &logits, &guesses, NULL);    (guesses: i32, rows)
  *     tenon_tensor_download(stream, &guesses, found, sizeof found, NULL);
  *     for (i = 0; i < rows; i++)
- *         right += found[i] == labels[i];
+ *         correct += found[i] == labels[i];
  *
- * The norm by which a gradient is clipped: TENON_REDUCE_SUM_SQUARES of each tensor of gradients,
- * with an f32 result also where they are 16-bit; the root of the total.
+ * Example: the norm of all gradients, to clip them: TENON_REDUCE_SUM_SQUARES of each gradient
+ * tensor, with an f32 result even for 16-bit gradients, and the square root of the total.
  */
 #ifndef TENON_REDUCE_H
 #define TENON_REDUCE_H
@@ -25,14 +24,14 @@
 extern "C" {
 #endif
 
-/** What is made of the n elements x that give one result. */
+/** The result computed from the n elements x that are reduced to it. */
 typedef enum tenon_reduce_kind {
-    TENON_REDUCE_SUM = 0,         /**< the sum of x; 0 where n is 0 */
-    TENON_REDUCE_MEAN = 1,        /**< the sum of x, divided by n */
-    TENON_REDUCE_MAX = 2,         /**< the greatest; a NaN is greater than any number */
-    TENON_REDUCE_MIN = 3,         /**< the least; a NaN is less than any number */
-    TENON_REDUCE_ARGMAX = 4,      /**< where the greatest is: the first of equals, the first NaN */
-    TENON_REDUCE_ARGMIN = 5,      /**< where the least is: the first of equals, the first NaN */
+    TENON_REDUCE_SUM = 0,    /**< the sum of x; 0 where n is 0 */
+    TENON_REDUCE_MEAN = 1,   /**< the sum of x, divided by n */
+    TENON_REDUCE_MAX = 2,    /**< the greatest; a NaN is greater than any number */
+    TENON_REDUCE_MIN = 3,    /**< the least; a NaN is less than any number */
+    TENON_REDUCE_ARGMAX = 4, /**< the index of the greatest: the first of equals, the first NaN */
+    TENON_REDUCE_ARGMIN = 5, /**< the index of the least: the first of equals, the first NaN */
     TENON_REDUCE_SUM_SQUARES = 6, /**< the sum of x · x; 0 where n is 0 */
     TENON_REDUCE_NORM = 7,        /**< the Euclidean norm: the root of the sum of x · x */
     TENON_REDUCE_VARIANCE = 8     /**< the sum of (x - mean)², divided by n - correction */
@@ -42,12 +41,13 @@ typedef enum tenon_reduce_kind {
 typedef struct tenon_reduce_params {
     uint32_t struct_size;         /**< sizeof(tenon_reduce_params) */
     uint32_t flags;               /**< 0 */
-    const char *solver;           /**< forces a solver (plan.h has the grammar); NULL chooses */
+    const char *solver;           /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     uint32_t kind;                /**< tenon_reduce_kind */
     uint32_t axis_count;          /**< 0: all axes */
-    int32_t axes[TENON_MAX_RANK]; /**< in any order, each once: from 0, or negative, -1 the last */
-    uint32_t correction;          /**< of the variance: 0 of a population, 1 of a sample (Bessel) */
-    uint32_t reserved;            /**< 0 */
+    int32_t axes[TENON_MAX_RANK]; /**< in any order, each once: counted from 0, or negative, -1 the
+                                     last */
+    uint32_t correction; /**< for the variance: 0 of a population, 1 of a sample (Bessel) */
+    uint32_t reserved;   /**< 0 */
 } tenon_reduce_params;
 
 /** The defaults of tenon_reduce_params, without braces. */
@@ -59,53 +59,54 @@ typedef struct tenon_reduce_params {
         TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     }
 #ifndef __cplusplus
-/** A const tenon_reduce_params: the defaults, except for the members that are named. TENON_LITERAL
- * says more. */
+/** A const tenon_reduce_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
 #define tenon_reduce_params(...)                                                                   \
     TENON_LITERAL(tenon_reduce_params, TENON_REDUCE_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
-/** Sets the defaults, for languages without macros.
+/** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_reduce_params) */
 TENON_API void tenon_reduce_params_default(tenon_reduce_params *params, uint32_t size);
 
-/** y = the reduction of x over the axes. Where an element of them is NaN, so is the result; sums
- * are done in blocks and in a fixed order. The variance takes
- * the mean first and then the squares of what differs from it (T. Chan, G. Golub, R. LeVeque,
- * "Algorithms for computing the sample variance", 1983), so that a large mean cancels nothing.
+/** Computes y, the reduction of x over the axes. A NaN among the reduced elements gives NaN. Sums
+ * are computed in blocks and in a fixed order. The variance is computed in two passes, the mean
+ * first and then the squares of the differences from it (T. Chan, G. Golub, R. LeVeque, "Algorithms
+ * for computing the sample variance", 1983), so a large mean causes no cancellation.
  *
- * Sums of squares are in f32 for all types but f64, also for the norm: they overflow to infinity
- * where elements reach 1e19 or so, and vanish where all are below 1e-23 (1e154 and 1e-162 in f64).
+ * Sums of squares, including those of the norm, are f32 for all types except f64: they overflow to
+ * infinity if elements reach about 1e19, and underflow to 0 if all are below 1e-23 (1e154 and
+ * 1e-162 in f64).
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16 or bf16, any rank and strides; broadcast dimensions (stride 0) are
- *                 allowed. With no element along the axes, only the sum, the sum of squares and the
- *                 norm are defined; the others refuse it, and the variance also where there are not
+ *  @param x       f64, f32, f16 or bf16, any rank and strides, including broadcast dimensions
+ *                 (stride 0). With no elements along the axes, only the sum, the sum of squares and
+ *                 the norm are defined; the other kinds are invalid. The variance also requires
  *                 more elements than `correction`
- *  @param y       of x's shape with the axes either left out or of size 1. Of x's type, or f32
- *                 where x is f16 or bf16; i32 for ARGMAX and ARGMIN: the row-major index of the
- *                 element among those reduced (along a single axis, its index there), for which
- *                 more than 2³¹ of them are unsupported. Must not overlap x, and its own elements
- *                 must not overlap
- *  @param sync    or NULL
+ *  @param y       of x's shape with the axes either removed or of size 1. Of x's type, or f32 if x
+ *                 is f16 or bf16; i32 for ARGMAX and ARGMIN: the row-major index among the reduced
+ *                 elements (the index along the axis, if there is one axis); more than 2³¹ reduced
+ *                 elements are then unsupported. Must not overlap x, and its own elements must not
+ *                 overlap
+ *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·
- *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver's) ·
+ *          TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_params *params,
                                      const tenon_tensor *x, const tenon_tensor *y,
                                      const tenon_sync *sync);
 
-/** The plan of tenon_reduce; operands x, y. The views need no memory; where they have it, it is
- * checked.
- *  @param plan  receives the plan, with one reference that the caller owns; NULL on failure
+/** Makes a plan of tenon_reduce with operands x, y. The tensors need no memory; memory that they
+ * have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
                                           const tenon_tensor *x, const tenon_tensor *y,
                                           tenon_plan **plan);
 
-/** The mean and the variance in one call, which costs no more than the variance: what a
- * normalization needs.
- *  @param params    of kind TENON_REDUCE_VARIANCE; NULL means the population's over all axes
+/** Computes the mean and the variance in one call, for normalizations. It costs no more than the
+ * variance alone.
+ *  @param params    of kind TENON_REDUCE_VARIANCE; NULL means the population variance over all axes
  *  @param x         as in tenon_reduce
  *  @param mean      as y in tenon_reduce
  *  @param variance  of mean's shape and type; must not overlap x or mean, and its own elements must
@@ -115,7 +116,7 @@ TENON_CALL tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_p
                                       const tenon_tensor *x, const tenon_tensor *mean,
                                       const tenon_tensor *variance, const tenon_sync *sync);
 
-/** The plan of tenon_moments; operands x, mean, variance.
+/** Makes a plan of tenon_moments with operands x, mean, variance.
  *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_moments_plan(tenon_context *context,
                                            const tenon_reduce_params *params, const tenon_tensor *x,

@@ -1,14 +1,14 @@
 /** @file
- * Statuses, the message that goes with the last failure, and the log.
+ * Statuses, the message of the last failure, and the log.
  *
- * Rules that hold for every function of the library:
- *  - A function that can fail returns a tenon_status. A call that is refused leaves its outputs as
- * they were.
- *  - Nothing is ever printed, unless TENON_VERBOSE=1 in the environment asks for it. The reason of
- * a failure is kept for the calling thread (tenon_last_error), and what may interest a developer
- * goes to the log callback of the context.
+ * Rules for every function of the library:
+ *  - A function that can fail returns a tenon_status. A call that fails validation does not modify
+ *    its outputs.
+ *  - The library prints nothing unless TENON_VERBOSE=1 is set in the environment. The reason for a
+ *    failure is kept per thread (tenon_last_error). Information for developers is sent to the log
+ *    callback of the context.
  *  - The library never exits or aborts the process, never changes the environment and installs no
- * signal handler.
+ *    signal handler.
  */
 #ifndef TENON_STATUS_H
 #define TENON_STATUS_H
@@ -19,69 +19,71 @@
 extern "C" {
 #endif
 
-/** What came of a call. Values are part of the ABI and never change their meaning. */
+/** The result of a call. The values are part of the ABI and never change their meaning. */
 typedef enum tenon_status {
-    TENON_OK = 0, /**< done, or enqueued */
-    /** An argument is wrong whatever the device: NULL, rank, shape, stride, size, overlap, unknown
-       struct_size. */
+    TENON_OK = 0, /**< success: done, or enqueued */
+    /** An argument is invalid on every device: NULL, rank, shape, stride, size, overlap, unknown
+     * struct_size. */
     TENON_ERROR_INVALID_ARGUMENT = 1,
-    /** The arguments are sound, but this combination (of types, layouts, a forced solver) is not
-       implemented. */
+    /** The arguments are valid, but this combination (of types, layouts, a forced solver) is not
+     * implemented. */
     TENON_ERROR_UNSUPPORTED = 2,
-    /** The device lacks what the call needs, f64 arithmetic for example. */
+    /** The device lacks a required feature, for example f64 arithmetic. */
     TENON_ERROR_UNSUPPORTED_DEVICE = 3,
-    /** No device matches the selector; the message lists those there are, or says that no driver is
-       installed and which could be. */
+    /** No device matches the selector. The message lists the available devices, or says that no
+     * driver is installed and which ones could be. */
     TENON_ERROR_DEVICE_NOT_FOUND = 4,
-    /** Host or device memory is exhausted, or a buffer would be larger than the device allows. */
+    /** Host or device memory is exhausted, or a buffer exceeds the device's largest allocation. */
     TENON_ERROR_OUT_OF_MEMORY = 5,
-    /** The workspace that the caller gave is smaller than the plan needs. */
+    /** The workspace given by the caller is smaller than the plan requires. */
     TENON_ERROR_WORKSPACE_TOO_SMALL = 6,
-    /** The driver refused to compile or link a kernel; the message ends with its build log. A
-       driver that is short of memory gives TENON_ERROR_OUT_OF_MEMORY. */
+    /** The driver failed to compile or link a kernel. The message ends with the build log. A driver
+     * that runs out of memory gives TENON_ERROR_OUT_OF_MEMORY instead. */
     TENON_ERROR_BUILD_FAILED = 7,
-    /** Every solver that could serve was found to give wrong results on this device and driver, or
-       cannot be checked; or the solver that the call names was, or is not tried for some time since
-       a process ended while it was checked. The message says which. */
+    /** No solver can be used: each one that supports the call gave wrong results on this device and
+     * driver in its self-check, or cannot be checked. Or the solver named by the call is barred, or
+     * is not retried yet because a process died during its self-check. The message says which. */
     TENON_ERROR_SOLVER_BARRED = 8,
-    /** An OpenCL call failed; tenon_last_cl_error() has its code. */
+    /** An OpenCL call failed; tenon_last_cl_error() returns its code. */
     TENON_ERROR_OPENCL = 9,
-    /** The device is gone or hung; nothing more will come from this context. */
+    /** The device is lost or hangs. The context cannot be used any more. */
     TENON_ERROR_DEVICE_LOST = 10,
-    /** The call failed after part of its work was enqueued: the contents of its output are
-       undefined. tenon_last_cl_error() has the code of the OpenCL call that failed, if one did. */
+    /** The call failed after it had enqueued part of its work. The contents of its outputs are
+     * undefined. tenon_last_cl_error() returns the code of the failed OpenCL call, if one failed.
+     */
     TENON_ERROR_INCOMPLETE = 11,
-    /** There is no OpenCL here: its loader (libOpenCL.so.1) is not installed or cannot be used; the
-       message has the reason, and what to install. Only calls that may be a process's first of
-       OpenCL return it (tenon_device_list, tenon_device_select, tenon_context_create,
-       tenon_context_import), and none where the library was built with -Dopencl=link. A loader
-       without any driver is none of these: it has no devices. */
+    /** No OpenCL loader: libOpenCL.so.1 is not installed or cannot be used. The message has the
+     * reason and what to install. Returned only by calls that may be the first to use OpenCL in a
+     * process (tenon_device_list, tenon_device_select, tenon_context_create, tenon_context_import),
+     * and never if the library was built with -Dopencl=link. A loader without drivers does not give
+     * this status: it has no devices. */
     TENON_ERROR_NO_OPENCL = 12,
-    /** Work of an earlier call on the stream, which the message names, has failed on the device:
-       its outputs, and what was made of them, are undefined. The call that returns this has done
-       nothing (tenon_stream_finish has waited). Told once; calls after it go on. */
+    /** Work of an earlier call on the stream failed on the device. The message names that call; its
+     * outputs, and results computed from them, are undefined. The call that returns this status has
+     * done nothing (tenon_stream_finish has waited). Each failure is reported once; later calls
+     * proceed. */
     TENON_ERROR_ASYNCHRONOUS = 13,
     /** This process must not use the driver: it was forked after Tenon's first use, or its exit
-       handlers run. Every call that would use the driver returns it at once; functions that release
-       something do nothing. */
+     * handlers are running. Every call that would use the driver returns this immediately;
+     * functions that release an object do nothing. */
     TENON_ERROR_PROCESS = 14
 } tenon_status;
 
-/** The name of a status, "TENON_OK" for example; "unknown status" for a value that is none. Never
- * NULL, static, callable from any thread. */
+/** Returns the name of a status, for example "TENON_OK", or "unknown status" for an unknown value.
+ * Never NULL. The string is static. Callable from any thread. */
 TENON_API const char *tenon_status_string(tenon_status status);
 
-/** The message of the last call that failed on the calling thread: the operation, the argument and
- * its value. The string belongs to the library and is overwritten by the next failure on the same
- * thread; it holds at most 16 KiB (a longer build log loses its middle). "" before the first
- * failure. Calls that succeed leave it as it is, whatever failed within them. */
+/** Returns the message of the last call that failed on the calling thread. It names the operation,
+ * the argument and its value. The string belongs to the library, is overwritten by the next failure
+ * on the same thread, and has at most 16 KiB (a longer build log is cut in the middle). "" before
+ * the first failure. Successful calls leave it unchanged, even if a step failed inside them. */
 TENON_API const char *tenon_last_error(void);
 
-/** The OpenCL error code behind the last failure on the calling thread, CL_SUCCESS when there was
- * none behind it. Calls that succeed leave it as it is. */
+/** Returns the OpenCL error code of the last failure on the calling thread, or CL_SUCCESS if no
+ * OpenCL call failed. Successful calls leave it unchanged. */
 TENON_API cl_int tenon_last_cl_error(void);
 
-/** How much a log message matters; the lower, the more. */
+/** The severity of a log message; lower values are more severe. */
 typedef enum tenon_log_level {
     TENON_LOG_ERROR = 1,   /**< a kernel cannot be built or checked */
     TENON_LOG_WARNING = 2, /**< a kernel is barred, or the store cannot be used */
@@ -89,9 +91,9 @@ typedef enum tenon_log_level {
     TENON_LOG_DEBUG = 4    /**< a plan was made */
 } tenon_log_level;
 
-/** Receives a log message: one line or several, without a final newline, valid during the call
- * only. Called from whichever thread the event happened on, with no lock held: it may call back
- * into the library. */
+/** Receives a log message of one or more lines without a final newline. The string is valid only
+ * during the call. Called on the thread on which the event occurred, with no lock held, so the
+ * callback may call the library. */
 typedef void (*tenon_log_callback)(void *user, tenon_log_level level, const char *message);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /** @file
- * Where what is learnt on a machine is kept between processes. */
+ * The persistent cache (store) of built programs and results between processes.
+ */
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
@@ -9,46 +10,47 @@
 extern "C" {
 #endif
 
-/** Where a store is. */
+/** The kinds of stores. */
 typedef enum tenon_store_kind {
-    /** The folder that the environment names: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else
-     * ~/.cache/tenon (macOS: ~/Library/Caches/tenon; Windows: the folder tenon in LOCALAPPDATA).
-     * None where TENON_CACHE is 0 or there is no home. */
+    /** The default folder: TENON_CACHE_DIR in the environment, else $XDG_CACHE_HOME/tenon, else
+     * ~/.cache/tenon (macOS: ~/Library/Caches/tenon; Windows: the folder tenon in LOCALAPPDATA). No
+     * store if TENON_CACHE is 0 or there is no home directory. */
     TENON_STORE_USUAL = 0,
-    TENON_STORE_NONE,     /**< nothing is kept */
-    TENON_STORE_FOLDER,   /**< a folder of the application's choice */
-    TENON_STORE_FUNCTIONS /**< the application keeps the entries */
+    TENON_STORE_NONE,     /**< no store */
+    TENON_STORE_FOLDER,   /**< a folder chosen by the application */
+    TENON_STORE_FUNCTIONS /**< callbacks with which the application stores the entries */
 } tenon_store_kind;
 
-/** The limit of a folder that stands for 256 MiB. */
+/** Folder limit: 256 MiB. */
 #define TENON_STORE_LIMIT_DEFAULT 0
 
-/** A store of built programs, of the outcomes of self-checks and trials, and of measurements, each
- * an entry of its own. All zeros mean the usual one. An entry is used where its key matches exactly
- * (the source, the options, the library, the driver, the device) and its checksum is right; else it
- * is as if it were not there. A fault of a store never fails a call: the log is told once, and what
- * would have been found there is made again.
+/** A store of built programs, results of self-checks and probes, and measurements, one entry for
+ * each. All zeros select the default folder. An entry is used only if its key matches exactly (the
+ * source, the options, the library, the driver, the device) and its checksum is correct; otherwise
+ * it is ignored. An error of a store never makes a call fail: it is logged once, and the missing
+ * data is made again.
  *
- * Many processes may share a folder, over a network too. It is made with mode 0700, and refused
- * where it is another user's or others may write into it: what is kept there is run. On Windows
- * nobody looks at that: the folder has the rights of the one that it is made in. */
+ * Several processes may share a folder, also on a network file system. It is created with mode
+ * 0700, and rejected if it belongs to another user or is writable by others, because programs in it
+ * are executed. On Windows permissions are not checked: the folder inherits those of its parent. */
 typedef struct tenon_store {
     uint32_t kind;      /**< a tenon_store_kind */
     uint32_t reserved;  /**< 0 */
-    const char *folder; /**< of TENON_STORE_FOLDER; read during the call only */
-    /** Of folders: the most bytes of entries; beyond it those that were used longest ago go.
-     * TENON_STORE_LIMIT_DEFAULT: 256 MiB. */
+    const char *folder; /**< for TENON_STORE_FOLDER; read only during the call */
+    /** For folders: the largest total size of entries, in bytes; the least recently used entries
+     * are removed when it is exceeded. TENON_STORE_LIMIT_DEFAULT: 256 MiB. */
     uint64_t limit;
-    /** Of TENON_STORE_FUNCTIONS; called from any thread, several at once, those of the library's
-     * own among them, until the context is gone. They must not call the library.
+    /** For TENON_STORE_FUNCTIONS. Both functions are called from any thread, including threads of
+     * the library, several at once, until the context has been freed. They must not call the
+     * library.
      *
-     * Copies at most `capacity` bytes of the entry `name` (up to 63 characters: letters of ASCII,
-     * digits, points) to `data`, which may be NULL where that is 0, and returns the entry's size; 0
-     * where there is none. */
+     * Copies at most `capacity` bytes of the entry `name` (up to 63 characters: ASCII letters,
+     * digits, dots) to `data`, which may be NULL if capacity is 0, and returns the size of the
+     * entry; 0 if it does not exist. */
     size_t (*get)(void *user, const char *name, void *data, size_t capacity);
-    /** Keeps an entry in the place of what has its name; removes that where `size` is 0. */
+    /** Stores an entry, replacing one of the same name; removes the entry if `size` is 0. */
     void (*set)(void *user, const char *name, const void *data, size_t size);
-    void *user; /**< handed to both */
+    void *user; /**< passed to both */
 } tenon_store;
 
 #ifdef __cplusplus

@@ -1,11 +1,10 @@
 /** @file
  * Tenon: tensor operations on OpenCL. This header includes all others.
  *
- * To begin with: context.h (a device and what is kept of it), stream.h (a queue, and the rules of
- * what runs when), tensor.h (memory and views), status.h (failures), and then the operations, of
- * which gemm.h is as good as any; plan.h is for calls that are made again and again. The guide,
- * with examples, is docs/guide.md of the source; on Debian it lies in
- * /usr/share/doc/libtenon-dev.
+ * Start with context.h (a device and its cached state), stream.h (a queue and the ordering of
+ * work), tensor.h (memory and views) and status.h (errors), then read an operation, for example
+ * gemm.h. plan.h is for calls that are repeated many times. The guide, with examples, is
+ * docs/guide.md in the sources; Debian installs it in /usr/share/doc/libtenon-dev.
  */
 #ifndef TENON_TENON_H
 #define TENON_TENON_H

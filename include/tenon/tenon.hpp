@@ -1,7 +1,7 @@
 /** @file
- * Tenon for C++17: the C API with owners that release what they own, element types that follow from
- * C++ types, and exceptions in place of statuses. Nothing here computes: each name is the function
- * of the C header, which says what it takes.
+ * Tenon for C++17: the C API with owning classes, element types derived from C++ types, and
+ * exceptions instead of statuses. All functions call the C function of the same name; see its
+ * header for arguments.
  *
  *     tenon::Context context = tenon::Context::make();
  *     tenon::Stream stream(context);
@@ -10,21 +10,23 @@
  *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d);
  *     std::vector<float> result = d.download(stream);
  *
- * Without exceptions (-fno-exceptions, or TENON_NO_EXCEPTIONS defined before this header) all that
- * can fail returns a tenon::result, a tenon_status that may not be ignored, and objects are made by
- * `create`, which takes the object to fill first:
+ * Without exceptions (-fno-exceptions, or TENON_NO_EXCEPTIONS defined before this header), every
+ * function that can fail returns a tenon::result, a tenon_status that must not be ignored. Objects
+ * are then made by `create`, whose first argument is the object to fill:
  *
  *     tenon::Context context;                                         empty until it is filled
- *     if (tenon::Context::create(context) != TENON_OK) …              tenon_last_error() says why
+ *     if (tenon::Context::create(context) != TENON_OK) …              tenon_last_error() has the
+ * reason
  *
- * `create` is there with exceptions too. A macro decides, so one program should not mix both ways.
+ * `create` is also available with exceptions. All source files of a program should use the same
+ * mode, because a macro selects it.
  *
- * Owners (Context, Stream, Tensor, Pinned, Plan, Packed, Event) move and do not copy; they may be
- * released in any order, and convert to the C handle, so that each function of the C API takes
- * them. Thread safety is that of the C objects. One that is declared without arguments, or that was
- * moved from, is empty: its handle is NULL (of a Tensor: its view is all zeros), which every call
- * refuses ("context is NULL"). So `tenon::Context context;` opens no device; `make` and `create`
- * do.
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Packed, Event) can be moved but not
+ * copied. They may be destroyed in any order and convert to the C handle, so they can be passed to
+ * every function of the C API. Thread safety is that of the C objects. A default-constructed or
+ * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
+ * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
+ * or `create`.
  */
 #ifndef TENON_TENON_HPP
 #define TENON_TENON_HPP
@@ -44,32 +46,33 @@
 #include <vector>
 
 #if defined(__cpp_exceptions) && !defined(TENON_NO_EXCEPTIONS)
-/** 1 where calls throw, 0 where they return a result. */
+/** 1 if calls throw exceptions, 0 if they return a result. */
 #define TENON_HPP_EXCEPTIONS 1
 #include <stdexcept>
 #else
 #define TENON_HPP_EXCEPTIONS 0
 #endif
 
-// Most functions here are one call, on one line.
+// Most functions below are a single call, on one line.
 // clang-format off
 namespace tenon {
 
 #if TENON_HPP_EXCEPTIONS
-/** A call that failed: its status, the OpenCL error behind it, and Tenon's message. */
+/** The exception for a failed call: its status, the underlying OpenCL error, and Tenon's message.
+ */
 class Error : public std::runtime_error {
   public:
-    /** Of the call that has just failed on this thread. */
+    /** Makes the exception for the call that has just failed on this thread. */
     explicit Error(tenon_status failed)
         : std::runtime_error(std::string(tenon_status_string(failed)) + ": " + tenon_last_error()),
           status(failed), cl_error(tenon_last_cl_error())
     {
     }
-    tenon_status status; /**< what the call returned */
-    cl_int cl_error; /**< tenon_last_cl_error() */
+    tenon_status status; /**< the status of the call */
+    cl_int cl_error; /**< the value of tenon_last_cl_error() */
 };
 
-/** What a call that can fail returns: nothing, for it throws. */
+/** The return type of calls that can fail: void, because they throw. */
 using result = void;
 
 /** Throws an Error unless the status is TENON_OK. */
@@ -79,28 +82,28 @@ inline void check(tenon_status status)
         throw Error(status);
 }
 #else
-/** What a call that can fail returns: a tenon_status that may not be ignored. */
+/** The return type of calls that can fail: a tenon_status that must not be ignored. */
 class [[nodiscard]] result {
   public:
-    /** Of a C function. */
+    /** Wraps the status of a C function. */
     explicit result(tenon_status status) : status_(status) {}
-    /** To compare with TENON_OK. */
+    /** Returns the status, to compare with TENON_OK. */
     operator tenon_status() const { return status_; }
 
   private:
     tenon_status status_;
 };
 
-/** Makes a result of a C function's status. */
+/** Makes a result from the status of a C function. */
 inline result check(tenon_status status) { return result(status); }
 #endif
 
-/** Storage of a binary16 number, whose bits are the application's to make. */
+/** Storage type of a binary16 number. The application converts to and from its bits. */
 enum class f16 : std::uint16_t {};
-/** The same of a bfloat16 number. */
+/** Storage type of a bfloat16 number, likewise. */
 enum class bf16 : std::uint16_t {};
 
-/** The tenon_dtype of a C++ type; TENON_DTYPE_INVALID where it has none. */
+/** The tenon_dtype of a C++ type; TENON_DTYPE_INVALID if there is none. */
 template <class T> inline constexpr tenon_dtype dtype_v = TENON_DTYPE_INVALID;
 /** @cond */
 template <> inline constexpr tenon_dtype dtype_v<double> = TENON_DTYPE_F64;
@@ -117,8 +120,8 @@ using shape = std::vector<std::int64_t>;
 
 namespace detail {
 
-/* What takes a `const P *` of the C API: nullptr, a P, or what is or converts to one. It points to
- * its argument, and so is for parameters only. */
+/* An argument for a `const P *` of the C API: nullptr, a P, or an object that converts to P. It
+ * points to the object passed in, so it must only be used for parameters. */
 template <class P> class reference {
   public:
     reference(std::nullptr_t) {}
@@ -133,7 +136,7 @@ template <class P> class reference {
     const P *pointer_ = nullptr;
 };
 
-/* The type of a parameter here for its type in C: structs are handed by reference. */
+/* Maps the type of a parameter in C to its type here: structs are passed by reference. */
 template <class A> struct parameter {
     using type = A;
 };
@@ -142,7 +145,7 @@ template <class P> struct parameter<const P *> {
                                     reference<P>, const P *>;
 };
 
-/* A handle of the C API that is released at its end. */
+/* An owner of a handle of the C API, which it releases when it is destroyed. */
 template <class T, void (*Release)(T *)> class owner {
   public:
     owner() = default;
@@ -157,14 +160,14 @@ template <class T, void (*Release)(T *)> class owner {
     std::unique_ptr<T, release> handle_;
 };
 
-/* The bytes of `count` values. Where they are more than a size_t holds, its largest value, which no
- * transfer and no allocation accepts. */
+/* Returns the size of `count` values in bytes, or the largest size_t if it overflows, which every
+ * transfer and allocation rejects. */
 template <class T> std::size_t bytes_of(std::size_t count) {
     constexpr std::size_t most = static_cast<std::size_t>(-1);
     return count <= most / sizeof(T) ? count * sizeof(T) : most;
 }
 
-/* Fills an owner by a call that gives a handle. */
+/* Fills an owner by a call that returns a handle. */
 template <class Owner, class T, class Call> result make(Owner &out, T *, Call call) {
     T *made = nullptr;
     const tenon_status status = call(&made);
@@ -175,7 +178,7 @@ template <class Owner, class T, class Call> result make(Owner &out, T *, Call ca
 
 } // namespace detail
 
-/** Structs of parameters that begin with the defaults: gemm_params p; p.epilogue.alpha = 2; */
+/** Parameter structs initialised with the defaults: gemm_params p; p.epilogue.alpha = 2; */
 #define TENON_HPP_PARAMS(name, NAME)                                                               \
     struct name##_params : ::tenon_##name##_params {                                               \
         name##_params() : ::tenon_##name##_params TENON_##NAME##_PARAMS_INIT {}                    \
@@ -216,12 +219,12 @@ struct epilogue : ::tenon_epilogue {
     epilogue() : ::tenon_epilogue TENON_EPILOGUE_INIT {}
 };
 
-/** tenon_context. Empty without arguments; an owner can also be made of a handle that C functions
- * gave. */
+/** Owns a tenon_context. Empty if default-constructed; can also be constructed from a handle
+ * returned by a C function. */
 class Context : public detail::owner<tenon_context, tenon_context_release> {
   public:
     using owner::owner;
-    /** tenon_context_create; `out` is left as it is on failure. */
+    /** tenon_context_create; `out` is unchanged on failure. */
     static result create(Context &out, const tenon_context_params &params = context_params())
     {
         return detail::make(out, out.get(),
@@ -230,7 +233,7 @@ class Context : public detail::owner<tenon_context, tenon_context_release> {
 #if TENON_HPP_EXCEPTIONS
     /** tenon_context_create. */
     explicit Context(const tenon_context_params &params) { create(*this, params); }
-    /** The same; of the default device unless the parameters say otherwise. */
+    /** tenon_context_create; uses the default device unless the parameters select another. */
     static Context make(const tenon_context_params &params = context_params())
     {
         return Context(params);
@@ -238,11 +241,11 @@ class Context : public detail::owner<tenon_context, tenon_context_release> {
 #endif
 };
 
-/** tenon_stream; `queue` is the application's own, or nullptr. */
+/** Owns a tenon_stream; `queue` is the application's own queue, or nullptr. */
 class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
   public:
     using owner::owner;
-    /** tenon_stream_create; `out` is left as it is on failure. */
+    /** tenon_stream_create; `out` is unchanged on failure. */
     static result create(Stream &out, tenon_context *context, cl_command_queue queue = nullptr)
     {
         return detail::make(out, out.get(), [&](tenon_stream **s) {
@@ -267,14 +270,14 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
     }
 };
 
-/** An OpenCL event that a call has signalled. Its members need OpenCL's library (-lOpenCL).
+/** Owns an OpenCL event signalled by a call. Its members require the OpenCL library (-lOpenCL).
  *
  *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d, event.signal());
- *     tenon::copy(other, nullptr, d, e, event.after());                                        */
+ *     tenon::copy(other, nullptr, d, e, event.after()); */
 class Event {
   public:
     Event() = default;
-    /** Takes the event over. */
+    /** Takes ownership of the other object's event. */
     Event(Event &&other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
     /** Exchanges the events. */
     Event &operator=(Event &&other) noexcept
@@ -283,17 +286,18 @@ class Event {
         return *this;
     }
     ~Event() { release(); }
-    /** The handle, which stays this object's; NULL where there is none. */
+    /** Returns the handle, which this object keeps; NULL if there is none. */
     operator cl_event() const { return event_; }
-    /** What a call is given that signals this event. */
+    /** Returns the sync argument for a call that signals this event. */
     tenon_sync signal()
     {
         release();
         return {nullptr, 0, 0, &event_};
     }
-    /** What a call is given that waits for this event, which a call has signalled. */
+    /** Returns the sync argument for a call that waits for this event, after another call has
+     * signalled it. */
     tenon_sync after() const { return {&event_, 1, 0, nullptr}; }
-    /** Waits for it on this thread. @return OpenCL's code */
+    /** Blocks this thread until the event completes. @return OpenCL's code */
     cl_int wait() const { return clWaitForEvents(1, &event_); }
 
   private:
@@ -305,13 +309,13 @@ class Event {
     cl_event event_ = nullptr;
 };
 
-/** tenon_pinned: host memory for transfers that do not wait, as values of a type. */
+/** Owns a tenon_pinned: host memory for asynchronous transfers, as values of a type. */
 template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinned_destroy> {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
 
   public:
     using owner::owner;
-    /** tenon_pinned_create for `count` values; `out` is left as it is on failure. */
+    /** tenon_pinned_create for `count` values; `out` is unchanged on failure. */
     static result create(Pinned &out, tenon_context *context, std::size_t count)
     {
         return detail::make(out, out.get(), [&](tenon_pinned **p) {
@@ -322,20 +326,20 @@ template <class T> class Pinned : public detail::owner<tenon_pinned, tenon_pinne
     /** tenon_pinned_create for `count` values. */
     Pinned(tenon_context *context, std::size_t count) { create(*this, context, count); }
 #endif
-    /** The first value. */
+    /** Returns a pointer to the first value. */
     T *data() const { return static_cast<T *>(tenon_pinned_pointer(get())); }
-    /** Value i; i is not checked. */
+    /** Returns value i; i is not checked. */
     T &operator[](std::size_t i) const { return data()[i]; }
 };
 
-/** A tenon_tensor in memory of its own, with elements of a C++ type. What takes a tenon_tensor
- * takes one: tenon::transpose(a, 0, 1) is a view of it, which must not outlive it. */
+/** A tenon_tensor with its own memory and elements of a C++ type. It can be passed wherever a
+ * tenon_tensor is expected: tenon::transpose(a, 0, 1) is a view of it, and must not outlive it. */
 template <class T> class Tensor {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
 
   public:
     Tensor() = default;
-    /** tenon_tensor_create; `out` is left as it is on failure. */
+    /** tenon_tensor_create; `out` is unchanged on failure. */
     static result create(Tensor &out, tenon_context *context, const shape &sizes)
     {
         Tensor made;
@@ -350,7 +354,7 @@ template <class T> class Tensor {
     /** tenon_tensor_create. */
     Tensor(tenon_context *context, const shape &sizes) { create(*this, context, sizes); }
 #endif
-    /** Takes the memory over. */
+    /** Takes ownership of the other object's memory. */
     Tensor(Tensor &&other) noexcept : view_(std::exchange(other.view_, tenon_tensor{})) {}
     /** Exchanges the tensors. */
     Tensor &operator=(Tensor &&other) noexcept
@@ -360,32 +364,32 @@ template <class T> class Tensor {
     }
     ~Tensor() { tenon_tensor_destroy(&view_); }
 
-    /** The C view, whose memory stays this object's. */
+    /** Returns the C view; this object keeps its memory. */
     const tenon_tensor &view() const { return view_; }
-    /** The same. */
+    /** Converts to the C view; this object keeps its memory. */
     operator const tenon_tensor &() const { return view_; }
     /** tenon_tensor_elements. */
     std::int64_t elements() const { return tenon_tensor_elements(&view_); }
 
-    /** Copies `count` values, which must be as many as there are elements. */
+    /** Copies `count` values to the tensor; `count` must equal the number of elements. */
     result upload(tenon_stream *stream, const T *values, std::size_t count) const
     {
         return check(
             tenon_tensor_upload(stream, values, detail::bytes_of<T>(count), &view_, nullptr));
     }
-    /** Copies all of `values`. */
+    /** Copies all of `values` to the tensor. */
     result upload(tenon_stream *stream, const std::vector<T> &values) const
     {
         return upload(stream, values.data(), values.size());
     }
-    /** Copies all elements to `values`, `count` being their number. */
+    /** Copies all elements to `values`; `count` must equal the number of elements. */
     result download(tenon_stream *stream, T *values, std::size_t count) const
     {
         return check(
             tenon_tensor_download(stream, &view_, values, detail::bytes_of<T>(count), nullptr));
     }
 #if TENON_HPP_EXCEPTIONS
-    /** All elements. */
+    /** Returns all elements. */
     std::vector<T> download(tenon_stream *stream) const
     {
         std::vector<T> values(static_cast<std::size_t>(elements()));
@@ -393,14 +397,16 @@ template <class T> class Tensor {
         return values;
     }
 #endif
-    /** Without waiting: the values must stay until the stream, or what `sync` signals, is done. */
+    /** Uploads without waiting: the values must stay valid and unchanged until the stream, or the
+     * event signalled by `sync`, is done. */
     result upload_async(tenon_stream *stream, const T *values, std::size_t count,
                         detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
             tenon_tensor_upload_async(stream, values, detail::bytes_of<T>(count), &view_, sync));
     }
-    /** Without waiting: the values are there when the stream, or what `sync` signals, is done. */
+    /** Downloads without waiting: the values are complete when the stream, or the event signalled
+     * by `sync`, is done. */
     result download_async(tenon_stream *stream, T *values, std::size_t count,
                           detail::reference<tenon_sync> sync = nullptr) const
     {
@@ -419,8 +425,8 @@ template <class T> class Tensor {
 
 namespace detail {
 
-/* A view that a function of the C API has made, or failed to make: then it throws. Without
- * exceptions the invalid view is what tells, beside tenon_last_error(). */
+/* Checks a view returned by a function of the C API. Throws if it is invalid. Without exceptions,
+ * returns the invalid view; tenon_last_error() has the reason. */
 inline tenon_tensor made(const tenon_tensor &view) {
 #if TENON_HPP_EXCEPTIONS
     if (view.dtype == TENON_DTYPE_INVALID)
@@ -429,7 +435,7 @@ inline tenon_tensor made(const tenon_tensor &view) {
     return view;
 }
 
-/* What makes a view of the arguments of the C function of its name. */
+/* Makes a view with the arguments of the C function of the same name. */
 template <auto Function> struct view_maker;
 template <class... A, tenon_tensor (*Function)(A...)> struct view_maker<Function> {
     tenon_tensor operator()(A... a) const { return made(Function(a...)); }
@@ -442,9 +448,9 @@ inline std::uint32_t rank_of(const shape &sizes)
 
 } // namespace detail
 
-/** Views, with the arguments of the C functions of their names, tenon_tensor_…. One that cannot be
- * is refused where it is made: these throw, and without exceptions return a view of dtype
- * TENON_DTYPE_INVALID, which every call refuses; tenon_last_error() says why at once. */
+/** View functions, with the arguments of the C functions tenon_tensor_… of the same name. For an
+ * invalid view they throw or, without exceptions, return a view of dtype TENON_DTYPE_INVALID, which
+ * every call rejects; tenon_last_error() has the reason immediately. */
 inline constexpr detail::view_maker<&::tenon_tensor_transpose> transpose{};
 /** tenon_tensor_slice. */
 inline constexpr detail::view_maker<&::tenon_tensor_slice> slice{};
@@ -456,7 +462,8 @@ inline constexpr detail::view_maker<&::tenon_tensor_squeeze> squeeze{};
 inline constexpr detail::view_maker<&::tenon_tensor_unsqueeze> unsqueeze{};
 /** tenon_tensor_nhwc. */
 inline constexpr detail::view_maker<&::tenon_tensor_nhwc> nhwc{};
-/** `order` has each dimension once; one of another length than the rank is refused, too. */
+/** tenon_tensor_permute; `order` has each dimension once. An order of another length than the rank
+ * is rejected too. */
 inline tenon_tensor permute(const tenon_tensor &tensor, const std::vector<std::uint32_t> &order)
 {
     const bool fits = order.size() == tensor.rank;
@@ -467,7 +474,7 @@ inline tenon_tensor broadcast(const tenon_tensor &tensor, const shape &sizes)
 {
     return detail::made(tenon_tensor_broadcast(tensor, detail::rank_of(sizes), sizes.data()));
 }
-/** A row-major view without memory, to plan with. */
+/** Returns a row-major view without memory, to make plans with. */
 template <class T> tenon_tensor tensor_view(const shape &sizes) {
     static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
     return detail::made(tenon_tensor_view(dtype_v<T>, detail::rank_of(sizes), sizes.data()));
@@ -479,32 +486,32 @@ inline tenon_memory memory_of(const tenon_memory &memory) { return memory; }
 inline tenon_memory memory_of(const tenon_tensor &tensor) { return tensor.memory; }
 } // namespace detail
 
-/** An operand of a plan by its name, which must last as long as this: {"a", x} is where the tensor
- * x lies, memory and offset; {"a", memory, offset} says both. */
+/** An operand of a plan, by name. The name must outlive this object. {"a", x} uses the memory and
+ * offset of the tensor x; {"a", memory, offset} gives both explicitly. */
 struct operand : ::tenon_operand {
-    /** Where the tensor lies. */
+    /** Uses the memory and offset of a tensor. */
     operand(const char *called, const tenon_tensor &x) : ::tenon_operand{called, x.memory, x.offset}
     {
     }
-    /** At `from` bytes of the memory. */
+    /** Begins at byte `from` of the memory. */
     operand(const char *called, const tenon_memory &in, std::uint64_t from)
         : ::tenon_operand{called, in, from}
     {
     }
 };
 
-/** A scalar of a plan's run by its name, which must last as long as this: {"learning_rate", 1e-3},
- * {"step", step}. An integer that is not negative is tenon_scalar_u64, any other number
+/** A scalar of a plan's run, by name: {"learning_rate", 1e-3}, {"step", step}. The name must
+ * outlive this object. A non-negative integer becomes a tenon_scalar_u64, any other number a
  * tenon_scalar_f64. */
 struct scalar : ::tenon_scalar {
-    /** Of any number. */
+    /** Makes a scalar from any number. */
     template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
     scalar(const char *called, T value) : ::tenon_scalar{made(called, value)}
     {
     }
 
   private:
-    /** Of the kind that suits the value's type. */
+    /** Chooses the kind by the value's type. */
     template <class T> static tenon_scalar made(const char *called, T value)
     {
         if constexpr (std::is_integral_v<T>)
@@ -514,7 +521,7 @@ struct scalar : ::tenon_scalar {
     }
 };
 
-/** tenon_plan, which the functions …_plan make. */
+/** Owns a tenon_plan, made by the functions …_plan. */
 class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
   public:
     using owner::owner;
@@ -524,43 +531,44 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     std::uint32_t operands() const { return tenon_plan_operands(get()); }
     /** tenon_plan_wait. */
     result wait() const { return check(tenon_plan_wait(get())); }
-    /** tenon_plan_describe: the whole line. */
+    /** tenon_plan_describe; returns the whole line. */
     std::string describe() const
     {
         std::string text(tenon_plan_describe(get(), nullptr, 0), '\0');
         tenon_plan_describe(get(), text.data(), text.size() + 1);
         return text;
     }
-    /** Enqueues the plan. Each operand, in the order of the operation's, is a tensor, of which the
-     * memory alone is taken, a tenon_memory, or nullptr where it is absent. */
+    /** Enqueues the plan. Each operand, in the order of the operation's arguments, is a tensor
+     * (only its memory is used), a tenon_memory, or nullptr if it is absent. */
     template <class... M> result run(tenon_stream *stream, const M &...operands) const
     {
         const tenon_memory memories[] = {detail::memory_of(operands)...};
         return check(tenon_plan_run(stream, get(), memories, sizeof...(M), nullptr));
     }
-    /** The same with what it waits for and signals. */
+    /** Enqueues the plan, with events to wait for and to signal. */
     template <class... M>
     result run(tenon_stream *stream, const tenon_sync &sync, const M &...operands) const
     {
         const tenon_memory memories[] = {detail::memory_of(operands)...};
         return check(tenon_plan_run(stream, get(), memories, sizeof...(M), &sync));
     }
-    /** The same with operands by name, in any order, each at an offset of its own, which takes the
-     * place of the plan's (tenon_plan_run_operands): plan.run(stream, {{"a", x}, {"b", y}, …}). One
-     * plan serves all parts of a batch. Shapes and strides are the plan's, whatever x has. Scalars
-     * are of this run alone: plan.run(stream, {{"gradient", g}, …}, {{"step", step}}). */
+    /** Enqueues the plan with operands by name, in any order, each with its own offset, which
+     * replaces that of the plan (tenon_plan_run_operands): plan.run(stream, {{"a", x}, {"b", y},
+     * …}). One plan then serves all parts of a batch. Shapes and strides are those of the plan,
+     * whatever those of x are. Scalars apply to this run only: plan.run(stream, {{"gradient", g},
+     * …}, {{"step", step}}). */
     result run(tenon_stream *stream, const std::vector<operand> &named,
                const std::vector<scalar> &scalars = {}) const
     {
         return run_operands(stream, named, scalars, nullptr);
     }
-    /** The same with what it waits for and signals. */
+    /** Enqueues the plan with operands by name, with events to wait for and to signal. */
     result run(tenon_stream *stream, const tenon_sync &sync, const std::vector<operand> &named,
                const std::vector<scalar> &scalars = {}) const
     {
         return run_operands(stream, named, scalars, &sync);
     }
-    /** The names of what a run takes, in order. */
+    /** Returns the names of the operands of a run, in order. */
     std::vector<std::string> names() const
     {
         std::vector<std::string> all;
@@ -568,7 +576,8 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
             all.emplace_back(tenon_plan_operand_name(get(), i));
         return all;
     }
-    /** The scalars that a run can set, with the plan's values, in order (tenon_plan_scalar). */
+    /** Returns the scalars that a run can set, with the plan's values, in order
+     * (tenon_plan_scalar). */
     std::vector<tenon_scalar> scalars() const
     {
         std::vector<tenon_scalar> all;
@@ -590,11 +599,11 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
     }
 };
 
-/** tenon_packed: weights in the order of a device's kernels. */
+/** Owns a tenon_packed: weights in the order in which a device's kernels read them. */
 class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
   public:
     using owner::owner;
-    /** tenon_gemm_pack; `out` is left as it is on failure. */
+    /** tenon_gemm_pack; `out` is unchanged on failure. */
     static result gemm_pack(Packed &out, tenon_stream *stream, const tenon_tensor &b,
                             const tenon_pack_params &params = pack_params())
     {
@@ -602,7 +611,7 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
             return tenon_gemm_pack(stream, &params, &b, p, nullptr);
         });
     }
-    /** tenon_conv_pack_filter; `out` is left as it is on failure. */
+    /** tenon_conv_pack_filter; `out` is unchanged on failure. */
     static result conv_pack_filter(Packed &out, tenon_stream *stream, const tenon_tensor &w,
                                    const tenon_pack_params &params = pack_params())
     {
@@ -614,7 +623,7 @@ class Packed : public detail::owner<tenon_packed, tenon_packed_release> {
 
 namespace detail {
 
-/* An immediate call. The last argument, sync, may be left out. */
+/* An immediate call. The last argument, sync, may be omitted. */
 template <auto Function> struct operation;
 template <class... A, tenon_status (*Function)(A...)> struct operation<Function> {
     template <class... X> result operator()(X &&...x) const
@@ -629,7 +638,8 @@ template <class... A, tenon_status (*Function)(A...)> struct operation<Function>
     static result call(typename parameter<A>::type... a) { return check(Function(a...)); }
 };
 
-/* What makes a plan: (plan, context, …), and with exceptions (context, …), which returns it. */
+/* A function that makes a plan: (plan, context, …) fills the plan; with exceptions, (context, …)
+ * returns it. */
 template <auto Function> struct plan_maker;
 template <class... A, tenon_status (*Function)(A...)> struct plan_maker<Function> {
     template <class... X> result operator()(Plan &out, tenon_context *context, X &&...x) const
@@ -652,11 +662,11 @@ template <class... A, tenon_status (*Function)(A...)> struct plan_maker<Function
 
 } // namespace detail
 
-/** The operations, with the arguments of the C functions of their names: tensors and parameters by
- * reference, nullptr for what is absent, sync last or left out. Those of …_plan begin with the plan
- * to fill, or, with exceptions, return it. */
+/** The operations, with the arguments of the C functions of the same name: tensors and parameters
+ * by reference, nullptr for absent ones, sync last or omitted. The first argument of the functions
+ * …_plan is the plan to fill; with exceptions, it may be omitted, and they return the plan. */
 #define TENON_HPP_CALL(name) inline constexpr detail::operation<&::tenon_##name> name{};
-/** An operation, and what makes its plan. */
+/** Defines an operation and the function that makes its plan. */
 #define TENON_HPP_OPERATION(name)                                                                  \
     TENON_HPP_CALL(name)                                                                           \
     inline constexpr detail::plan_maker<&::tenon_##name##_plan> name##_plan{};

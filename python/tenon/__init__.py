@@ -3,23 +3,22 @@
     import numpy as np, tenon
     a = np.random.rand(512, 512).astype("f4")
     d = tenon.gemm(a, a)              # arrays in, an array out
-    t = tenon.tensor(a)               # on the device, and staying there
+    t = tenon.tensor(a)               # copied to the device
     y = tenon.softmax_forward(t @ t.T * 0.1 + 1)
-    print(y[0, :4].numpy())           # views by slices; numpy() copies back
+    print(y[0, :4].numpy())           # slices are views; numpy() copies back
 
-A device's first calls take longer, from a second to some 20 in all: kernels are compiled, and each is
-checked once against a reference, silently. What comes of it is kept for later processes.
-TENON_VERBOSE=1 in the environment shows what is done.
+The first calls on a device take longer, from a second to about 20 in total: each kernel is compiled and checked
+once against a reference. The results are cached for later processes. TENON_VERBOSE=1 in the environment prints
+these steps.
 
-An output that is not given is made; one that is given is a tensor, or a shape. One that may be left
-out is asked for by True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with the
-library's defaults; an enumeration is given by its word, as in activation="relu". help(tenon.gemm) has
-all of one operation. Types are f64, f32, f16, i8, u8, i32, and bf16 by tenon.tensor(x, dtype="bf16").
+An output that is not passed is allocated; pass a tensor to write to, or a shape. Request an optional output with
+True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with the library's defaults; an
+enumeration is given by a word, as in activation="relu". help(tenon.gemm) documents one operation. Types are f64,
+f32, f16, i8, u8, i32, and bf16 with tenon.tensor(x, dtype="bf16").
 
-Calls work on the default device (TENON_DEVICE in the environment chooses another) and its stream;
-Context and Stream name others. A plan is an operation checked and compiled once: plan =
-tenon.gemm_plan(t, t), then plan.run(t, t). Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and
-`lib` are the whole C API by cffi.
+Calls run on the default device (set TENON_DEVICE in the environment to choose another) and its stream; use Context
+and Stream for others. A plan is an operation that is validated and compiled once: plan = tenon.gemm_plan(t, t),
+then plan.run(t, t). Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and `lib` are the complete C API by cffi.
 """
 from . import _constants, _operations
 from ._calls import OPERATIONS as _OPERATIONS
@@ -46,7 +45,7 @@ __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
 
 
 def _listed():
-    """What each operation reads and gives, a line each."""
+    """Returns a line for each operation with its inputs and outputs."""
     lines = []
     for name, (_, _, inputs, outputs, _) in _OPERATIONS.items():
         needed = [o for o, marks in inputs.items() if "?" not in marks]
@@ -56,8 +55,9 @@ def _listed():
     return "\n".join(lines)
 
 
-__doc__ += f"\nThe operations, what each reads and gives; each has its plan, as gemm_plan:\n\n{_listed()}\n"
-for _name in __all__:  # where they are written is no one's concern
+__doc__ += ("\nThe operations with their inputs and outputs. Each has a function that makes its plan, for example "
+            f"gemm_plan:\n\n{_listed()}\n")
+for _name in __all__:  # hide the modules in which they are defined
     if getattr(globals()[_name], "__module__", "").startswith("tenon."):
         globals()[_name].__module__ = "tenon"
 

@@ -1,4 +1,4 @@
-"""python -m tenon: the devices that there are, and which one is taken."""
+"""python -m tenon: lists the devices and marks the default one."""
 import sys
 
 import tenon

@@ -1,4 +1,4 @@
-"""Arguments checked where they come in: errors name the argument and say what it may be."""
+"""Validation of arguments: errors name the argument and say what is allowed."""
 import operator
 from typing import Any, List, Sequence
 
@@ -10,52 +10,52 @@ def is_text(value: Any) -> bool:
 
 
 def wrong_type(name: str, wanted: str, value: Any) -> TypeError:
-    """The error of a value of the wrong type."""
-    return TypeError(f"{name}: {wanted} is needed, this is a {type(value).__name__}")
+    """Returns the error for a value of the wrong type."""
+    return TypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
 
 
 def integer(name: str, value: Any, low: int, high: int) -> int:
-    """An integer from low to high, of Python or NumPy."""
+    """Returns an integer from low to high; Python's and NumPy's integers are accepted."""
     try:
         number = operator.index(value)
     except TypeError:
         raise wrong_type(name, "an integer", value) from None
     if not low <= number <= high:
-        raise ValueError(f"{name}: {number} is not from {low} to {high}")
+        raise ValueError(f"{name}: {number} is out of range, allowed are {low} to {high}")
     return number
 
 
 def unsigned(name: str, value: Any, bits: int = 64) -> int:
-    """An integer without a sign."""
+    """Returns an unsigned integer."""
     return integer(name, value, 0, 2**bits - 1)
 
 
 def signed(name: str, value: Any, bits: int = 64) -> int:
-    """An integer with a sign."""
+    """Returns a signed integer."""
     return integer(name, value, -2**(bits - 1), 2**(bits - 1) - 1)
 
 
 def real(name: str, value: Any) -> float:
-    """A number, of Python or NumPy; infinity and NaN are for the library to judge."""
+    """Returns a number of Python or NumPy as a float. The library checks infinity and NaN."""
     if not isinstance(value, (int, float, np.integer, np.floating, np.bool_)):
         raise wrong_type(name, "a number", value)
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name}: an integer larger than any float") from None
+        raise ValueError(f"{name}: the integer is too large for a float") from None
 
 
 def string(name: str, value: Any) -> bytes:
-    """A str, as the library takes it."""
+    """Returns a str, encoded for the library."""
     if not isinstance(value, str):
         raise wrong_type(name, "a str", value)
     if "\0" in value:
-        raise ValueError(f"{name}: {value!r} has a null character")
+        raise ValueError(f"{name}: {value!r} contains a null character")
     return value.encode("utf-8", "surrogateescape")
 
 
 def sequence(name: str, wanted: str, value: Any) -> List[Any]:
-    """The items of a list, a tuple, an array or the like, in their order."""
+    """Returns the items of a list, a tuple, an array or another iterable, in order."""
     if is_text(value) or isinstance(value, (dict, set, frozenset)):
         raise wrong_type(name, wanted, value)
     try:
@@ -66,4 +66,4 @@ def sequence(name: str, wanted: str, value: Any) -> List[Any]:
 
 def at_most(name: str, values: Sequence[Any], count: int) -> None:
     if len(values) > count:
-        raise ValueError(f"{name}: {len(values)} values, at most {count} are possible")
+        raise ValueError(f"{name}: {len(values)} values, at most {count} are allowed")

@@ -1,4 +1,4 @@
-"""How an operation is called: operands brought to the device, outputs made, the status checked."""
+"""Calls of operations: copies operands to the device, allocates outputs, and checks the status."""
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 import numpy as np
@@ -13,33 +13,32 @@ from ._params import Params
 from ._plan import Plan
 from ._tensor import Tensor, shape_tuple, stream_of
 
-# Of each operation, by _operations.py: the struct of its parameters, the operands in C's order,
-# those that are read and those that are written, each with its marks in signatures.txt, and the
-# parameters' defaults.
+# For each operation, filled by _operations.py: the struct of its parameters, the operands in C's order, the
+# inputs and the outputs, each with its marks in signatures.txt, and the parameters' defaults.
 OPERATIONS: Dict[str, Tuple[str, List[str], Dict[str, str], Dict[str, str], Dict[str, Any]]] = {}
 
 
 class Call(NamedTuple):
-    """What an operation is called with."""
+    """The arguments of a call."""
 
     params: Params
-    operands: Dict[str, Any]  # of each name a Tensor, a Packed or None
-    outputs: List[str]        # of those that are written, which are asked for
-    is_numpy: bool            # whether all operands were arrays
+    operands: Dict[str, Any]  # a Tensor, a Packed or None for each name
+    outputs: List[str]        # names of the requested outputs
+    is_numpy: bool            # True if all operands were arrays
 
 
 def context_among(operands: Sequence[Any], context: Optional[Context]) -> Context:
-    """The context of the operands, or the one that is named, or the default one."""
+    """Returns the context of the operands, or the given one, or the default one."""
     found = {id(o.context): o.context for o in operands if isinstance(o, (Tensor, Packed))}
     if context is not None:
         found[id(context)] = context_of(context)
     if len(found) > 1:
-        raise ValueError("the operands, or the stream, are of several contexts")
+        raise ValueError("the operands and the stream belong to different contexts; they must share one")
     return next(iter(found.values())) if found else context_of(None)
 
 
 def _dtype_beside(operands: Sequence[Any]) -> Any:
-    """The type that a number takes: that of the first tensor or array."""
+    """Returns the type for a number: that of the first tensor or array."""
     for o in operands:
         if isinstance(o, (Tensor, np.ndarray)):
             return o.dtype
@@ -47,7 +46,7 @@ def _dtype_beside(operands: Sequence[Any]) -> Any:
 
 
 def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optional[Stream]) -> Any:
-    """An operand as one on the device."""
+    """Returns an operand as a tensor on the device."""
     if value is None or isinstance(value, (Tensor, Packed)):
         return value
     if isinstance(value, np.generic):
@@ -58,8 +57,7 @@ def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optio
         return tensor(value, context=context, stream=stream)
     if hasattr(value, "__dlpack__"):
         return tensor(host_array(name, value), context=context, stream=stream)
-    raise TypeError(f"{name}: a tenon.Tensor or numpy.ndarray is needed, "
-                    f"this is a {type(value).__name__}")
+    raise TypeError(f"{name}: expected a tenon.Tensor or numpy.ndarray, got {type(value).__name__}")
 
 
 def _inputs(name: str, given: Dict[str, Any], context: Context,
@@ -68,18 +66,19 @@ def _inputs(name: str, given: Dict[str, Any], context: Context,
     for operand, marks in OPERATIONS[name][2].items():
         value = given[operand]
         if value is None and "?" not in marks:
-            raise TypeError(f"{name}: {operand} is None")
+            raise TypeError(f"{name}: {operand} is None, but is required")
         if "!" in marks and not isinstance(value, (Tensor, type(None))):
-            raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor")
+            raise TypeError(f"{name}: {operand} is written and must be a tenon.Tensor")
         if isinstance(value, Packed) != (operand == "packed"):
-            raise TypeError(f"{name}: {operand} is a {type(value).__name__}")
+            raise TypeError(f"{name}: {operand} has the wrong type {type(value).__name__}; "
+                            "only the operand packed is a tenon.Packed")
         found[operand] = to_tensor(f"{name}: {operand}", value, dtype, context, stream)
     return found
 
 
 def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: Any, make: Any,
             context: Context) -> Tensor:
-    """The tensor given for an output, or one of the shape given, or of that which follows."""
+    """Returns the given tensor of an output, or makes one of the given or inferred shape."""
     if isinstance(given, Tensor):
         return given
     if given is None:
@@ -90,16 +89,16 @@ def _output(name: str, operand: str, given: Any, call: Dict[str, Any], params: A
 
 
 def _asked(name: str, operand: str, given: Any) -> Any:
-    """What is given for an output that is asked for: a tensor, a shape, or None where that follows."""
+    """Returns a requested output: a tensor, a shape, or None if the shape is to be inferred."""
     if isinstance(given, np.ndarray):
-        raise TypeError(f"{name}: {operand} is written, and must be a tenon.Tensor or a shape")
+        raise TypeError(f"{name}: {operand} is written and must be a tenon.Tensor or a shape")
     if given is None or isinstance(given, (bool, Tensor)):
         return given if isinstance(given, Tensor) else None
     return shape_tuple(given, f"{name}: {operand}", "a tenon.Tensor or a shape")
 
 
 def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
-    """The scales and zero points of operands that are given; the scale of a loss is a number."""
+    """Returns the given scales and zero points of operands. The scale of a loss is a number and is not among them."""
     defaults = OPERATIONS[name][4]
     return {key: given[key] for key in ("scale", "zero_point")
             if given.get(key) is not None and defaults[key] is None}
@@ -107,7 +106,7 @@ def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
 
 def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
             stream: Optional[Stream], make: Any) -> Call:
-    """Brings operands to the device and makes what outputs are asked for."""
+    """Copies operands to the device and makes the requested outputs."""
     struct, names, inputs, outputs, defaults = OPERATIONS[name]
     all_given = dict(zip(names, values))
     operands = _inputs(name, all_given, context, stream)
@@ -130,13 +129,13 @@ def pointer(operand: Any) -> Any:
 
 
 def result(tensors: List[Tensor], is_numpy: bool) -> Any:
-    """One tensor (or array) by itself, several as a tuple, None where there are none."""
+    """Returns one tensor (or array) alone, several as a tuple, and None if there are none."""
     found = [t.numpy() for t in tensors] if is_numpy else tensors
     return None if not found else found[0] if len(found) == 1 else tuple(found)
 
 
 def enqueue(stream: Stream, tensors: Sequence[Any], function: Any, *arguments: Any) -> None:
-    """Makes a call on a stream, after whatever other streams do with its operands."""
+    """Makes a call on a stream, after the work of other streams on its operands."""
     for t in tensors:
         if isinstance(t, (Tensor, Packed)):
             t.memory.use(stream)
@@ -157,7 +156,7 @@ def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optiona
 
 
 def _unread(call: Any) -> List[str]:
-    """Of the operands of a call, what it does not read, and its plan does not take: c times 0."""
+    """Returns the operands that the call does not read and that its plan therefore omits: c if beta is 0."""
     return ["c"] if "c" in call.operands and call.params.c.epilogue.beta == 0 else []
 
 

@@ -1,4 +1,4 @@
-"""Devices, contexts and streams. A program that names none of them works on the default ones."""
+"""Devices, contexts and streams. Functions use the default ones unless others are given."""
 import threading
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional, Tuple
@@ -9,7 +9,7 @@ from ._params import unknown
 
 
 def _device(info) -> SimpleNamespace:
-    """A tenon_device_info as an object with the same names."""
+    """Returns a tenon_device_info as an object with the same field names."""
     fields: Dict[str, Any] = {}
     for name, _ in ffi.typeof(info).fields:
         value = getattr(info, name)
@@ -21,45 +21,45 @@ def _device(info) -> SimpleNamespace:
 
 
 def device_list() -> List[SimpleNamespace]:
-    """Every OpenCL device, and the platforms without one: their `note` says why.
+    """Lists every OpenCL device, and the platforms without one, whose `note` has the reason.
 
     Returns
     -------
     list of SimpleNamespace
-        With the fields of the C API's tenon_device_info: `selector`, `name`, `platform_name`, `note`
-        and others. Empty where there is no driver.
+        They have the fields of the C API's tenon_device_info: `selector`, `name`, `platform_name`,
+        `note` and others. Empty if no driver is installed.
 
     Raises
     ------
     DeviceNotFound (LookupError)
-        There is no OpenCL.
+        No OpenCL loader is installed.
     """
     count = ffi.new("uint32_t *")
     check(lib.tenon_device_list(ffi.NULL, 0, count))
-    infos = ffi.new("tenon_device_info[]", count[0] + 1)  # one to hold the size, at least
+    infos = ffi.new("tenon_device_info[]", count[0] + 1)  # one entry at least, to hold the size
     infos[0].struct_size = ffi.sizeof("tenon_device_info")
     check(lib.tenon_device_list(infos, len(infos) - 1, count))
     return [_device(info) for info in infos[0:min(count[0], len(infos) - 1)]]
 
 
 def device_select(selector: Optional[str] = None) -> SimpleNamespace:
-    """The device that a selector names.
+    """Finds the device that matches a selector.
 
     Parameters
     ----------
     selector : str, default None
-        "gpu", "cpu", "1:0", a part of a name; None: TENON_DEVICE in the environment, or else the best
-        there is.
+        "gpu", "cpu", "1:0", or part of a name; None: TENON_DEVICE in the environment, otherwise the
+        first GPU, accelerator or other device.
 
     Returns
     -------
     SimpleNamespace
-        As device_list gives it.
+        As in device_list.
 
     Raises
     ------
     DeviceNotFound (LookupError)
-        No device matches; the message lists those there are.
+        No device matches; the message lists the available devices.
     """
     info = sized("tenon_device_info")
     check(lib.tenon_device_select(ffi.NULL if selector is None else string("selector", selector), info))
@@ -70,26 +70,26 @@ _POOL_DEFAULT = 2**64 - 1  # TENON_POOL_DEFAULT
 
 
 class Context:
-    """One device, what is known of it, and the programs and plans made for it. From any thread.
+    """A device, its capabilities, and the programs and plans built for it. Usable from any thread.
 
     Parameters
     ----------
     device : str, default None
-        As device_select takes it.
+        A selector, as for device_select.
     workspace_limit : int, default None
-        The most bytes of workspace that a plan may need; None: the library's default.
+        The largest workspace of a plan, in bytes; None: the library's default.
     measurements : int, default 0
-        tenon.MEASUREMENTS_USUAL, MEASUREMENTS_NONE or MEASUREMENTS_MADE: which solvers are measured.
+        tenon.MEASUREMENTS_USUAL, MEASUREMENTS_NONE or MEASUREMENTS_MADE: how measurements choose solvers.
     unchecked : bool, default False
-        Leaves out the check of each kernel against its reference.
+        True skips the self-check of each kernel against its reference.
     pool_limit : int, default None
-        Up to so many bytes of memory that tensors have left are kept for others; None: 1 GiB, or an
-        eighth of the device's memory.
+        The most bytes of freed tensor memory that are kept for reuse; None: 1 GiB or an eighth of the
+        device's memory, whichever is smaller.
 
     Raises
     ------
     DeviceNotFound (LookupError)
-        No device matches; the message lists those there are.
+        No device matches; the message lists the available devices.
     """
 
     def __init__(self, device: Optional[str] = None, *, workspace_limit: Optional[int] = None,
@@ -101,7 +101,7 @@ class Context:
             params.device = name
         if workspace_limit is not None:
             params.workspace_limit = unsigned("workspace_limit", workspace_limit)
-        # All work on tensors is enqueued in the context's streams.
+        # All work on tensors is enqueued on the context's streams, so their memory can be pooled.
         params.pool_limit = _POOL_DEFAULT if pool_limit is None else unsigned("pool_limit", pool_limit)
         params.measurements = unsigned("measurements", measurements, 32)
         params.unchecked = integer("unchecked", unchecked, 0, 1)
@@ -113,7 +113,7 @@ class Context:
 
     @property
     def stream(self) -> "Stream":
-        """The stream of calls that name none."""
+        """The stream used by calls without a stream."""
         with self._lock:
             if self._stream is None:
                 self._stream = Stream(self)
@@ -121,13 +121,13 @@ class Context:
 
     @property
     def device(self) -> SimpleNamespace:
-        """Its device, as device_select gives it."""
+        """The context's device, as in device_select."""
         info = sized("tenon_device_info")
         check(lib.tenon_context_device(self._c, info))
         return _device(info[0])
 
     def capability(self, name: str) -> Tuple[bool, str]:
-        """Whether the device has a capability ("f64", "f16", …), and what the trial of it found."""
+        """Returns whether the device has a capability ("f64", "f16", …), and the result of its probe."""
         values = ffi.typeof("tenon_capability").elements
         names = {text(lib.tenon_capability_string(v)): v for v in values
                  if lib.tenon_capability_string(v) != ffi.NULL}
@@ -139,34 +139,35 @@ class Context:
         return bool(available[0]), text(reason)
 
     def statistics(self) -> SimpleNamespace:
-        """What the context has done so far: counts, and seconds that went into them."""
+        """Returns the context's statistics: counters, and times in seconds."""
         out = sized("tenon_statistics")
         check(lib.tenon_context_statistics(self._c, out))
         return SimpleNamespace(**{name: getattr(out, name) for name, _ in ffi.typeof(out[0]).fields
                                   if name not in ("struct_size", "reserved")})
 
     def trim(self, bytes: int = 0) -> None:
-        """Gives memory that is kept for other tensors back, but for so many bytes."""
+        """Frees memory kept for reuse, except for `bytes` bytes."""
         check(lib.tenon_context_trim(self._c, unsigned("bytes", bytes)))
 
     def keep(self) -> None:
-        """Writes to the store what has been built and is not there yet, now; it is done by itself when
-        the process is idle, or ends. Waits for the context's streams.
+        """Writes built programs that are not in the store yet to the store now. Otherwise this happens when
+        the process is idle or ends. Waits for the context's streams.
 
         Raises
         ------
         Unsupported (NotImplementedError)
-            On PoCL, while there is another context.
+            On PoCL, if there is another context.
         """
         check(lib.tenon_context_keep(self._c))
 
     def prepare(self) -> "Preparation":
-        """`with context.prepare():` plans that this thread asks for are made in the background;
-        Plan.wait, and the first run, wait for them."""
+        """Returns a context manager: in `with context.prepare():`, plans requested by this thread are made in the
+        background. Plan.wait, and the first run, wait for them.
+        """
         return Preparation(self)
 
     def prepare_progress(self) -> Tuple[int, int]:
-        """How many plans in the background have been made, and how many were asked for."""
+        """Returns the number of background plans that have been made, and the number requested."""
         made, asked = ffi.new("uint64_t *"), ffi.new("uint64_t *")
         check(lib.tenon_prepare_progress(self._c, made, asked))
         return made[0], asked[0]
@@ -176,7 +177,7 @@ class Context:
 
 
 class Preparation:
-    """What Context.prepare gives."""
+    """The context manager returned by Context.prepare."""
 
     def __init__(self, context: Context):
         self._context = context
@@ -189,7 +190,7 @@ class Preparation:
 
 
 class Stream:
-    """An in-order queue of a context. Calls of several threads take their turns on it."""
+    """An in-order queue of a context. Threads may share it; their calls are serialised."""
 
     def __init__(self, context: Optional[Context] = None):
         self.context = context_of(context)
@@ -199,17 +200,17 @@ class Stream:
         self.lock = threading.RLock()
 
     def flush(self) -> None:
-        """Sends what is enqueued to the device."""
+        """Submits the enqueued work to the device."""
         with self.lock:
             check(lib.tenon_stream_flush(self._c))
 
     def finish(self) -> None:
-        """Waits until all that is enqueued is done."""
+        """Waits until all enqueued work is done."""
         with self.lock:
             check(lib.tenon_stream_finish(self._c))
 
     def reserve_workspace(self, bytes: int) -> None:
-        """Allocates workspace in advance, so that no run of a plan that needs less allocates."""
+        """Allocates workspace in advance: runs of plans that need at most `bytes` do not allocate."""
         with self.lock:
             check(lib.tenon_stream_reserve_workspace(self._c, unsigned("bytes", bytes)))
 
@@ -219,17 +220,17 @@ _default: Optional[Context] = None
 
 
 def default_context() -> Context:
-    """The context of calls that name none: on the device of TENON_DEVICE, or the best there is.
+    """Returns the default context: on the device in TENON_DEVICE, otherwise on the default device.
 
     Returns
     -------
     Context
-        The same one each time; the first call makes it.
+        The same object each time; the first call creates it.
 
     Raises
     ------
     DeviceNotFound (LookupError)
-        There is no such device, or no OpenCL.
+        The device does not exist, or no OpenCL loader is installed.
     """
     global _default
     with _lock:
@@ -242,5 +243,5 @@ def context_of(context: Optional[Context]) -> Context:
     if context is None:
         return default_context()
     if not isinstance(context, Context):
-        raise TypeError(f"context: a tenon.Context is needed, this is a {type(context).__name__}")
+        raise TypeError(f"context: expected a tenon.Context, got {type(context).__name__}")
     return context

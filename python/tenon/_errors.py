@@ -1,26 +1,26 @@
-"""The exceptions, and which status raises which."""
+"""The exceptions, and the status that raises each."""
 
 
 class Error(Exception):
-    """What fails otherwise, as where a driver refuses a kernel: the message has the reason."""
+    """Another failure, for example of a driver that cannot compile a kernel: the message has the reason."""
 
     status = 0  # the tenon_status
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument is wrong whatever the device."""
+    """An argument is invalid on every device."""
 
 
 class Unsupported(Error, NotImplementedError):
-    """This combination of types, layouts or a forced solver is not implemented, or not here."""
+    """This combination of types, layouts or a forced solver is not implemented, or not on this device."""
 
 
 class DeviceNotFound(Error, LookupError):
-    """No device matches the selector, and the message lists those there are; or no OpenCL."""
+    """No device matches the selector (the message lists the available devices), or there is no OpenCL loader."""
 
 
 class OutOfMemory(Error, MemoryError):
-    """Host or device memory is exhausted, or a buffer would be larger than the device allows."""
+    """Host or device memory is exhausted, or a buffer exceeds the device's largest allocation."""
 
 
 EXCEPTIONS = {

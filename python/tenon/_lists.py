@@ -19,32 +19,32 @@ _CLIP = defaults("tenon_clip_params")
 def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = None,
            flags: int = _CONCAT.flags, solver: Optional[str] = None,
            stream: Optional[Stream] = None) -> Any:
-    """The inputs one behind the other along the axis.
+    """Concatenates the inputs along the axis.
 
     Parameters
     ----------
     inputs : sequence of Tensor or numpy.ndarray
-        At least one; of one type, and of one shape but for the axis.
+        At least one; all of one type, and of one shape except for the axis.
     axis : int
-        From 0, or negative: counted from the end.
+        Counted from 0, or negative: from the end.
     y : Tensor or shape, default None
-        A Tensor that is written, or the shape of one to be made; None: one of the shape that follows.
+        A Tensor to write to, or the shape of a new one; None: a new one, whose shape is inferred.
     flags : int
-        There are none: 0.
+        No flags are defined: 0.
     solver : str, default None
         Forces a solver of the copies, "copy/…".
     stream : Stream, default None
-        The stream that runs it; None: that of the operands' context.
+        The stream to run on; None: the stream of the operands' context.
 
     Returns
     -------
     y
-        A numpy.ndarray where all inputs are arrays, otherwise a Tensor.
+        A numpy.ndarray if all inputs are arrays, otherwise a Tensor.
 
     Raises
     ------
     InvalidArgument (ValueError)
-        The shapes do not go together. ValueError also where there are no inputs.
+        The shapes do not match. Also ValueError if there are no inputs.
     """
     inputs = sequence("concat: inputs", "a sequence of tenon.Tensor or numpy.ndarray", inputs)
     context = context_among([*inputs, y], getattr(stream, "context", None))
@@ -53,7 +53,7 @@ def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = N
     tensors = [to_tensor(f"concat: inputs[{i}]", x, None, context, stream)
                for i, x in enumerate(inputs)]
     if not tensors:
-        raise ValueError("concat: there are no inputs")
+        raise ValueError("concat: inputs is empty; at least one input is required")
     if y is None:
         y = _concat_shape(tensors, params.c.axis)
     if not isinstance(y, Tensor):
@@ -66,7 +66,7 @@ def concat(inputs: Sequence[Operand], *, axis: int = _CONCAT.axis, y: Output = N
 def _concat_shape(tensors: Sequence[Tensor], axis: int) -> Sequence[int]:
     shape = list(tensors[0].shape)
     if not -len(shape) <= axis < len(shape) or any(t.ndim != len(shape) for t in tensors):
-        raise ValueError(f"concat: axis {axis} is not in {[t.shape for t in tensors]}")
+        raise ValueError(f"concat: axis {axis} is out of range, or the ranks differ: {[t.shape for t in tensors]}")
     shape[axis] = sum(t.shape[axis] for t in tensors)
     return shape
 
@@ -75,25 +75,25 @@ def clip_by_norm(gradients: Sequence[Tensor], *, max_norm: float = _CLIP.max_nor
                  epsilon: float = _CLIP.epsilon, sum: Optional[Tensor] = None,
                  flags: int = _CLIP.flags, solver: Optional[str] = None,
                  stream: Optional[Stream] = None) -> Tensor:
-    """Clips gradients, in place, by the norm of all of them together.
+    """Clips gradients, in place, by their combined norm.
 
     Parameters
     ----------
     gradients : sequence of Tensor
-        Written in place: each times min(1, max_norm / (norm + epsilon)).
+        Each is multiplied in place by min(1, max_norm / (norm + epsilon)).
     max_norm : float
         Finite, more than 0.
     epsilon : float
         Finite, not negative.
     sum : Tensor, default None
-        One element, f64 for f64 and f32 for the others, which the sum of squares is written to; None:
-        it is made.
+        One element that receives the sum of squares, f64 for f64 and f32 for the others; None: a new
+        tensor.
     flags : int
-        0, or tenon.CLIP_SKIP_NONFINITE: a norm that is NaN or infinite scales nothing.
+        0, or tenon.CLIP_SKIP_NONFINITE: no scaling if the norm is NaN or infinite.
     solver : str, default None
         Forces a solver.
     stream : Stream, default None
-        The stream that runs it; None: that of the operands' context.
+        The stream to run on; None: the stream of the operands' context.
 
     Returns
     -------
@@ -103,13 +103,13 @@ def clip_by_norm(gradients: Sequence[Tensor], *, max_norm: float = _CLIP.max_nor
     Raises
     ------
     TypeError
-        A gradient is no Tensor.
+        A gradient is not a Tensor.
     InvalidArgument (ValueError)
         The types differ, or gradients overlap.
     """
     gradients = sequence("clip_by_norm: gradients", "a sequence of tenon.Tensor", gradients)
     if not all(isinstance(g, Tensor) for g in [*gradients, *([] if sum is None else [sum])]):
-        raise TypeError("clip_by_norm: gradients and sum are written, and must be tenon.Tensor")
+        raise TypeError("clip_by_norm: gradients and sum are written and must be tenon.Tensor")
     context = context_among([*gradients, sum], getattr(stream, "context", None))
     stream = stream_of(stream, context)
     params = Params("tenon_clip_params",

@@ -1,4 +1,4 @@
-"""What makes tensors: empty, of a value, from NumPy and DLPack."""
+"""Functions that make tensors: empty, filled, or from NumPy and DLPack."""
 from typing import Any, Optional
 
 import numpy as np
@@ -11,26 +11,26 @@ from ._tensor import (DTYPES, Memory, Shape, TakenMemory, Tensor, checked, conte
 
 
 def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major view without memory: enough to make a plan with.
+    """Makes a row-major view without memory, sufficient to make a plan.
 
     Parameters
     ----------
     shape : int or sequence of int
-        Its sizes.
+        The sizes.
     dtype : str or NumPy's type, default "f32"
         "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
     context : Context, default None
-        Where it is; None: the default one.
+        The context of the view; None: the default context.
 
     Returns
     -------
     Tensor
-        That cannot be read or written.
+        A tensor whose elements cannot be read or written.
 
     Raises
     ------
     TypeError
-        The type is none of Tenon's, or the shape is of no integers.
+        The type is not supported, or the shape contains other values than integers.
     InvalidArgument (ValueError)
         The shape is impossible.
     """
@@ -40,16 +40,16 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
 
 
 def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A row-major tensor in memory of its own, which holds anything.
+    """Makes a row-major tensor with its own, uninitialised memory.
 
     Parameters
     ----------
     shape : int or sequence of int
-        Its sizes.
+        The sizes.
     dtype : str or NumPy's type, default "f32"
         "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
     context : Context, default None
-        Where it is; None: the default one.
+        The context of the tensor; None: the default context.
 
     Returns
     -------
@@ -58,11 +58,11 @@ def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -
     Raises
     ------
     TypeError
-        The type is none of Tenon's, or the shape is of no integers.
+        The type is not supported, or the shape contains other values than integers.
     InvalidArgument (ValueError)
         The shape is impossible.
     OutOfMemory (MemoryError)
-        The device's memory does not suffice.
+        The device has too little memory.
     """
     made = view(shape, dtype, context)
     memory = ffi.new("tenon_memory *")
@@ -74,14 +74,14 @@ def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -
 
 def full(shape: Shape, value: float, dtype: Any = "f32",
          context: Optional[Context] = None) -> Tensor:
-    """A tensor whose elements are all `value`.
+    """Makes a tensor whose elements are all `value`.
 
     Parameters
     ----------
     value : float
-        Rounded to the type.
+        The value, rounded to the type.
     shape, dtype, context
-        As tenon.empty has them.
+        As in tenon.empty.
 
     Returns
     -------
@@ -90,18 +90,18 @@ def full(shape: Shape, value: float, dtype: Any = "f32",
     Raises
     ------
     TypeError, InvalidArgument, OutOfMemory
-        As tenon.empty does.
+        As in tenon.empty.
     """
     return empty(shape, dtype, context).fill(value)
 
 
 def zeros(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """A tensor of zeros.
+    """Makes a tensor of zeros.
 
     Parameters
     ----------
     shape, dtype, context
-        As tenon.empty has them.
+        As in tenon.empty.
 
     Returns
     -------
@@ -110,27 +110,27 @@ def zeros(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -
     Raises
     ------
     TypeError, InvalidArgument, OutOfMemory
-        As tenon.empty does.
+        As in tenon.empty.
     """
     return full(shape, 0, dtype, context)
 
 
 def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
            stream: Optional[Stream] = None) -> Tensor:
-    """A tensor of an array (or list) on the device.
+    """Copies an array (or list) to a tensor on the device.
 
-    The first one in a process makes the default context, which may take seconds: the device is tried.
+    The first call in a process creates the default context, which may take seconds: the device is probed.
 
     Parameters
     ----------
-    array : numpy.ndarray, or what numpy.asarray takes
-        Of one of Tenon's types, in any layout: it is copied.
+    array : numpy.ndarray, or an object that numpy.asarray accepts
+        Of a supported type and any layout; it is copied.
     dtype : str or NumPy's type, default None
-        The type that it is converted to, on the device; None: the array's. "bf16" only comes so.
+        The type to convert to, on the device; None: the array's type. This is the only way to get "bf16".
     context : Context, default None
-        Where it is; None: that of the stream, or the default one.
+        The context of the tensor; None: the context of the stream, or the default context.
     stream : Stream, default None
-        The stream that copies it; None: the context's.
+        The stream of the copy; None: the context's stream.
 
     Returns
     -------
@@ -139,9 +139,9 @@ def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
     Raises
     ------
     TypeError
-        The array's type is none of Tenon's: it is not converted.
+        The array's type is not supported; it is not converted implicitly.
     OutOfMemory (MemoryError)
-        The device's memory does not suffice.
+        The device has too little memory.
     """
     if context is None:
         context = context_beside(stream)
@@ -154,23 +154,23 @@ def tensor(array: Any, dtype: Any = None, context: Optional[Context] = None,
 
 
 def host_array(name: str, x: Any) -> np.ndarray:
-    """What another library has in the host's memory, as an array."""
+    """Returns another library's object in host memory as an array."""
     try:
         return np.from_dlpack(x)
-    except (BufferError, RuntimeError) as error:  # of a type, or on a device, that it cannot hand over
+    except (BufferError, RuntimeError) as error:  # its type or device is not exportable
         raise TypeError(f"{name}: {error}") from error
 
 
 def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
-    """A tensor of what another library has.
+    """Makes a tensor from another library's tensor.
 
     Parameters
     ----------
     x : object with __dlpack__
-        What is in the host's memory is copied. What is on OpenCL (kDLOpenCL) is not, and must be of the
-        context's OpenCL context.
+        Data in host memory is copied. An OpenCL buffer (kDLOpenCL) is used without a copy, and must belong
+        to the context's OpenCL context.
     context : Context, default None
-        Where it is; None: the default one.
+        The context of the tensor; None: the default context.
 
     Returns
     -------
@@ -179,12 +179,12 @@ def from_dlpack(x: Any, context: Optional[Context] = None) -> Tensor:
     Raises
     ------
     TypeError
-        `x` has no __dlpack__, or a type that is none of Tenon's.
+        `x` has no __dlpack__, or its type is not supported.
     InvalidArgument (ValueError)
-        Memory of another OpenCL context.
+        The memory belongs to another OpenCL context.
     """
     if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"from_dlpack: x: a {type(x).__name__} has no __dlpack__")
+        raise TypeError(f"from_dlpack: x: {type(x).__name__} has no __dlpack__")
     if hasattr(x, "__dlpack_device__") and x.__dlpack_device__()[0] == dlpack.OPENCL:
         context = context_of(context)
         taken = dlpack.take_over(context, x)

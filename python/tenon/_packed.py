@@ -1,4 +1,4 @@
-"""Packed weights: a matrix or filters laid out once as a device's kernels read them."""
+"""Packed weights: a matrix or filters stored once in the order in which a device's kernels read them."""
 from typing import Any, Optional, Tuple
 
 import numpy as np
@@ -11,38 +11,38 @@ from ._tensor import Memory, Tensor, stream_of
 
 
 class Packed:
-    """Packed weights for gemm_packed and conv_forward_packed: immutable."""
+    """Packed weights for gemm_packed and conv_forward_packed; immutable."""
 
     def __init__(self, handle: Any, stream: Stream):
         self._c = ffi.gc(handle, lib.tenon_packed_release)
         self.context = stream.context
-        self.memory = Memory(self.context, None)  # which streams have used it
+        self.memory = Memory(self.context, None)  # tracks the streams that have used the weights
         self.memory.use(stream)
 
     @property
     def shape(self) -> Tuple[int, ...]:
-        """That of what was packed."""
+        """The shape of the weights."""
         view = lib.tenon_packed_view(self._c)
         return tuple(view.shape[0:view.rank])
 
     @property
     def dtype(self) -> str:
-        """Its type, "f32" for example."""
+        """The element type, for example "f32"."""
         return text(lib.tenon_dtype_string(lib.tenon_packed_view(self._c).dtype))
 
     @property
     def nbytes(self) -> int:
-        """The bytes of device memory that it owns."""
+        """The bytes of device memory owned by the object."""
         return lib.tenon_packed_bytes(self._c)
 
     def describe(self) -> str:
-        """A line: what it was packed for, type, shape, layout and bytes."""
+        """Returns one line with the purpose, type, shape, layout and bytes."""
         line = ffi.new("char[]", lib.tenon_packed_describe(self._c, ffi.NULL, 0) + 1)
         lib.tenon_packed_describe(self._c, line, len(line))
         return text(line)
 
     def unpack(self, stream: Optional[Stream] = None) -> Tensor:
-        """What was packed, with the very bits."""
+        """Returns the original weights, bit for bit."""
         stream = stream_of(stream, self.context)
         made = empty(self.shape, self.dtype, self.context)
         for memory in (self.memory, made.memory):
@@ -59,7 +59,7 @@ def _pack(function: Any, name: str, weights: Any, layout: Optional[str], stream:
     if not isinstance(weights, Tensor):
         weights = np.asarray(weights)
         if weights.dtype == object:
-            raise TypeError(f"{name}: a tenon.Tensor or numpy.ndarray is needed")
+            raise TypeError(f"{name}: expected a tenon.Tensor or numpy.ndarray")
         weights = tensor(weights, stream=stream)
     stream = stream_of(stream, weights.context)
     params = defaults("tenon_pack_params")
@@ -73,16 +73,16 @@ def _pack(function: Any, name: str, weights: Any, layout: Optional[str], stream:
 
 
 def gemm_pack(b: Any, *, layout: Optional[str] = None, stream: Optional[Stream] = None) -> Packed:
-    """Packs the b of gemm_packed.
+    """Packs the operand b of gemm_packed.
 
     Parameters
     ----------
     b : Tensor or numpy.ndarray
         … K N.
     layout : str, default None
-        "panels" or "rows"; None: what suits the device and the shape.
+        "panels" or "rows"; None: chosen for the device and the shape.
     stream : Stream, default None
-        The stream that packs it; None: that of its context.
+        The stream to run on; None: the stream of the operand's context.
 
     Returns
     -------
@@ -91,9 +91,9 @@ def gemm_pack(b: Any, *, layout: Optional[str] = None, stream: Optional[Stream] 
     Raises
     ------
     InvalidArgument (ValueError)
-        There is no such layout, or the shape is not one of matrices.
+        The layout is unknown, or the shape is not that of matrices.
     Unsupported (NotImplementedError)
-        The type cannot be packed, or not in this layout.
+        The type cannot be packed in this layout, or not at all.
     """
     return _pack(lib.tenon_gemm_pack, "gemm_pack: b", b, layout, stream)
 
@@ -107,9 +107,9 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
     w : Tensor or numpy.ndarray
         K C/groups and the spatial sizes.
     layout : str, default None
-        "panels" or "rows"; None: what suits the device and the shape.
+        "filters"; None: chosen for the device and the shape.
     stream : Stream, default None
-        The stream that packs it; None: that of its context.
+        The stream to run on; None: the stream of the operand's context.
 
     Returns
     -------
@@ -118,8 +118,8 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
     Raises
     ------
     InvalidArgument (ValueError)
-        There is no such layout, or the shape is not one of filters.
+        The layout is unknown, or the shape is not that of filters.
     Unsupported (NotImplementedError)
-        The type cannot be packed, or not in this layout.
+        The type cannot be packed in this layout, or not at all.
     """
     return _pack(lib.tenon_conv_pack_filter, "conv_pack_filter: w", w, layout, stream)

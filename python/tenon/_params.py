@@ -1,4 +1,4 @@
-"""Structs of parameters, filled from keywords."""
+"""Parameter structs, filled from keywords."""
 from difflib import get_close_matches
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
@@ -8,27 +8,27 @@ from ._words import ACTIVATIONS, FIELDS, WORDS
 
 
 class Activation(NamedTuple):
-    """An activation with its constants; None: the customary ones of its kind."""
+    """An activation with its constants; None: the usual ones of its kind."""
 
     kind: Union[int, str]
     alpha: Optional[float] = None
     beta: Optional[float] = None
 
 
-Activation.__doc__ += "\n\nThe kinds, by their words:\n\n" + "\n".join(
+Activation.__doc__ += "\n\nThe kinds and their formulas:\n\n" + "\n".join(
     f"    {kind}: {formula}" for kind, formula in ACTIVATIONS.items())
 
 
 def unknown(name: str, value: str, known: Iterable[str]) -> ValueError:
-    """The error of a word that there is not, which lists those there are, the nearest first."""
+    """Returns the error for an unknown name; it lists the valid names, the closest first."""
     known = list(known)
     near = get_close_matches(value.lower(), known, n=len(known))
     listed = ", ".join(repr(w) for w in [*near, *(w for w in known if w not in near)])
-    return ValueError(f"{name}: there is no {value!r}; there are {listed}")
+    return ValueError(f"{name}: unknown {value!r}; valid: {listed}")
 
 
 def number(name: str, kind: Any, value: Any) -> Union[int, float]:
-    """A value for a field of one of C's types of numbers."""
+    """Returns a value for a field of a C number type."""
     if kind.cname == "double":
         return real(name, value)
     bits, has_sign = 8 * ffi.sizeof(kind), not kind.cname.startswith("u")
@@ -37,14 +37,14 @@ def number(name: str, kind: Any, value: Any) -> Union[int, float]:
 
 
 def word(struct: str, field: str, value: Union[int, str], name: Optional[str] = None) -> Union[int, float]:
-    """The number of a field; that of an enumeration may be given by its name in small letters.
+    """Returns the number for a field. An enumeration may be given by a word, its name in lower case.
 
-    `name` is what the caller of the operation calls the parameter, where that is not the field.
+    `name` is the name of the parameter in the call, if it differs from the field.
     """
     name, words = name or field, WORDS.get(FIELDS.get(f"{struct}.{field}", ""))
     if not isinstance(value, str) or words is None:
         if words is not None and not hasattr(value, "__index__"):
-            raise wrong_type(name, f"an integer, or one of {', '.join(map(repr, words))},", value)
+            raise wrong_type(name, f"an integer, or one of {', '.join(map(repr, words))}", value)
         kind = next(f.type for n, f in ffi.typeof(struct).fields if n == field)
         return number(name, kind, value)
     if value.lower() not in words:
@@ -56,7 +56,7 @@ def activation(name: str, value: Union[Activation, int, str]) -> Any:
     is_kind = isinstance(value, str) or hasattr(value, "__index__")
     parts = [value] if is_kind else sequence(name, "a word, a tenon.Activation or an integer", value)
     if not 1 <= len(parts) <= 3:
-        raise ValueError(f"{name}: kind, alpha and beta, not {len(parts)} values")
+        raise ValueError(f"{name}: {len(parts)} values; expected kind, alpha and beta")
     given = Activation(*parts)
     kind = word("tenon_activation", "kind", given.kind, name)
     found = ffi.new("tenon_activation *", lib.tenon_activation_default(kind))
@@ -67,7 +67,7 @@ def activation(name: str, value: Union[Activation, int, str]) -> Any:
 
 
 def _steps(struct: Any, steps: Sequence[Dict[str, Any]]) -> None:
-    """The steps of an element-wise chain: a dict for each, with the names of tenon_chain_step."""
+    """Sets the steps of an element-wise chain: one dict per step, with the field names of tenon_chain_step."""
     steps = sequence("steps", "a sequence of dict", steps)
     at_most("steps", steps, len(struct.steps))
     known = [name for name, _ in ffi.typeof("tenon_chain_step").fields]
@@ -83,13 +83,13 @@ def _steps(struct: Any, steps: Sequence[Dict[str, Any]]) -> None:
 
 def _array(struct: Any, name: str, value: Any) -> None:
     field = getattr(struct, name)
-    wanted, kind = "an integer, or a sequence of integers,", ffi.typeof(field).item
+    wanted, kind = "an integer, or a sequence of integers", ffi.typeof(field).item
     if hasattr(value, "__index__") and not getattr(value, "ndim", 0):
-        values = [value] * (1 if name == "axes" else len(field))  # one for all dimensions
+        values = [value] * (1 if name == "axes" else len(field))  # one value for all dimensions
     else:
         values = sequence(name, wanted, value)
     if name == "axes" and not values:
-        raise ValueError("axes: none are named; leave it out for all")
+        raise ValueError("axes: empty; omit it to use all axes")
     at_most(name, values, len(field))
     for i, item in enumerate(values):
         field[i] = number(f"{name}[{i}]", kind, item)
@@ -98,11 +98,11 @@ def _array(struct: Any, name: str, value: Any) -> None:
 
 
 class Params:
-    """A struct that has the library's defaults but for the keywords that are given."""
+    """A parameter struct with the library's defaults, except for the given keywords."""
 
     def __init__(self, struct_type: str, given: Dict[str, Any]):
         self.c = defaults(struct_type)
-        self.kept: List[Any] = []  # what the struct points to
+        self.kept: List[Any] = []  # objects that the struct points to
         left = {name: value for name, value in given.items() if value is not None}
         self._fill(self.c, struct_type, left)
         assert not left, left
@@ -118,7 +118,7 @@ class Params:
     def _set(self, struct: Any, struct_type: str, name: str, kind: Any, value: Any) -> None:
         if name == "steps":
             _steps(struct, value)
-        elif name in ("scale", "zero_point") and kind.kind == "array":  # tensors, as _calls.py has made them
+        elif name in ("scale", "zero_point") and kind.kind == "array":  # tensors made by _calls.py
             for i, tensor in enumerate(value):
                 getattr(struct, name)[i] = ffi.NULL if tensor is None else tensor._c
             self.kept.append(value)

@@ -1,4 +1,4 @@
-"""Plans: an operation validated and compiled once, run as often as you like."""
+"""Plans: an operation validated and compiled once, to be run many times."""
 from typing import Any, Dict, List, Optional, Sequence
 
 import numpy as np
@@ -11,12 +11,12 @@ from ._tensor import Tensor, stream_of
 
 
 class Plan:
-    """What `…_plan` gives: an operation that is checked and compiled.
+    """A validated and compiled operation, returned by the functions `…_plan`.
 
-    `run` takes operands by the operation's names, tensors of the shapes,
-    types and strides that the plan was made with, wherever in their memory they begin; outputs that are
-    not given are made. `run` also takes scalars, for that run alone: the plan stays as it is, and threads may
-    run it at the same time with different values.
+    `run` takes operands by the operation's names: tensors with the shapes, types and strides that the plan
+    was made with, at any offset in their memory. Outputs that are not passed are allocated. `run` also takes
+    scalars, which apply to that run only: the plan does not change, and threads may run it at the same time
+    with different values.
     """
 
     def __init__(self, name: str, context: Context, handle: Any, operands: Dict[str, Any],
@@ -25,14 +25,14 @@ class Plan:
         self.name = name
         self.context = context
         self._outputs = outputs
-        # Packed operands are the plan's own, and runs are not given them.
+        # The plan holds its packed operands; runs do not take them.
         self._views = {o: v for o, v in operands.items() if o != "packed"}
         self._unread = unread
         self._scales = list(scales)
         self._numbers = self._scalars()
 
     def _scalars(self) -> Dict[str, Any]:
-        """The scalars by name, as the library gives them."""
+        """Returns the scalars by name, as the library's structs."""
         found: Dict[str, Any] = {}
         scalar = lib.tenon_plan_scalar(self._c, 0)
         while scalar.name != ffi.NULL:
@@ -42,28 +42,28 @@ class Plan:
 
     @property
     def workspace(self) -> int:
-        """The bytes of workspace that a run needs."""
+        """The workspace that a run requires, in bytes."""
         return lib.tenon_plan_workspace(self._c)
 
     @property
     def operands(self) -> Dict[str, Any]:
-        """The view that each operand was planned with, None where there is none."""
+        """The view that each operand was planned with; None for absent operands."""
         return dict(self._views)
 
     @property
     def scalars(self) -> Dict[str, Any]:
-        """The scalars that a run can set, with the values that the plan was made with."""
+        """The scalars that a run can set, with the values in the plan."""
         return {name: s.real if s.kind == lib.TENON_SCALAR_F64 else s.integer
                 for name, s in self._numbers.items()}
 
     def describe(self) -> str:
-        """A line: the solver's name, the workspace and the launches."""
+        """Returns one line with the solver's name, the workspace and the launches."""
         line = ffi.new("char[]", lib.tenon_plan_describe(self._c, ffi.NULL, 0) + 1)
         lib.tenon_plan_describe(self._c, line, len(line))
         return ffi.string(line).decode("utf-8", "replace")
 
     def wait(self) -> "Plan":
-        """Waits until a plan in the background has been made."""
+        """Waits until a background plan has been made."""
         check(lib.tenon_plan_wait(self._c))
         return self
 
@@ -76,9 +76,9 @@ class Plan:
         if isinstance(value, np.ndarray) and name not in self._outputs:
             value = tensor(value, context=self.context, stream=stream)
         if not isinstance(value, Tensor):
-            raise TypeError(f"{self.name}: {name} is {type(value).__name__}, not a tenon.Tensor")
+            raise TypeError(f"{self.name}: {name}: expected a tenon.Tensor, got {type(value).__name__}")
         if value.context is not self.context:
-            raise ValueError(f"{self.name}: {name} is of another context than the plan")
+            raise ValueError(f"{self.name}: {name} belongs to another context than the plan")
         forms = [(t.dtype, t.shape, t.strides) for t in (view, value)]
         if forms[0] != forms[1]:
             raise ValueError(f"{self.name}: {name} has (type, shape, strides) {forms[1]}, "
@@ -86,44 +86,45 @@ class Plan:
         return value
 
     def _number(self, name: str, value: Any) -> Any:
-        """A scalar of a run."""
+        """Returns a scalar of a run."""
         planned, called = self._numbers[name], f"{self.name}: {name}"
         if planned.kind == lib.TENON_SCALAR_F64:
             return lib.tenon_scalar_f64(planned.name, real(called, value))
         return lib.tenon_scalar_u64(planned.name, unsigned(called, value))
 
     def _unknown(self) -> TypeError:
-        scalars = f", the scalars {', '.join(self._numbers)}" if self._numbers else ""
-        return TypeError(f"{self.name}: the operands are {', '.join(self._views)}{scalars}")
+        scalars = f"; the scalars are {', '.join(self._numbers)}" if self._numbers else ""
+        return TypeError(f"{self.name}: unknown or too many arguments; the operands are "
+                         f"{', '.join(self._views)}{scalars}")
 
     def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
         """Enqueues the plan.
 
-        Parts of one memory are tensors as any: plan.run(a=x[i], b=w, d=y[i]) of one plan, for every i.
+        Slices of tensors are valid operands: plan.run(a=x[i], b=w, d=y[i]) uses one plan for every i.
 
         Parameters
         ----------
         *inputs : Tensor
-            Inputs without a name, in their order.
+            Inputs by position.
         **named : Tensor or number
-            Operands, and scalars: parameters that have a value of their own in this run, as
-            plan.run(..., step=step, learning_rate=rate); Plan.scalars lists them. A name that is no word of
-            Python is given as plan.run(..., **{"activation.alpha": 0.1}). The result has the bits that the
-            operation gives with these parameters. An alpha or beta of 0 cannot become another value, nor
-            another value 0.
+            Operands, and scalars: parameters with a value for this run, as in
+            plan.run(..., step=step, learning_rate=rate); Plan.scalars lists them. If a name is not a Python
+            identifier, use plan.run(..., **{"activation.alpha": 0.1}). The result has the same bits as the
+            operation with these parameters. An alpha or beta of 0 cannot become another value, and other
+            values cannot become 0.
         stream : Stream, default None
-            The stream that runs it; None: that of the plan's context.
+            The stream to run on; None: the stream of the plan's context.
 
         Returns
         -------
         Tensor or tuple of Tensor
-            The outputs that the plan was made with, in the operation's order; None where there are none.
+            The outputs that the plan was made with, in the operation's order; None if there are none.
 
         Raises
         ------
         TypeError, ValueError
-            An operand is not what the plan was made for; a scalar is unknown (the message lists those there
-            are), of the wrong type, or of a value that the operation does not allow.
+            An operand does not match the plan; a scalar is unknown (the message lists the valid ones), has
+            the wrong type, or has a value that the operation does not allow.
         """
         stream = stream_of(stream, self.context)
         names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]

@@ -1,4 +1,4 @@
-"""Shapes and types of outputs that the caller leaves to the package."""
+"""Inference of the shapes and types of outputs that the caller does not specify."""
 import math
 from typing import Any, Callable, Dict, Tuple
 
@@ -11,12 +11,12 @@ Form = Tuple[str, Tuple[int, ...]]  # a type and a shape
 
 
 def dtype_of(operands: Dict[str, Any]) -> str:
-    """The type of the first operand; f32 where there is none."""
+    """Returns the type of the first operand; f32 if there are no operands."""
     return next((o.dtype for o in operands.values() if o is not None), "f32")
 
 
 def _sums(dtype: str) -> str:
-    """The type that sums of a type are kept in."""
+    """Returns the accumulation type of a type."""
     return "f64" if dtype == "f64" else "f32"
 
 
@@ -25,7 +25,7 @@ def like(operand: str) -> Callable[[Dict[str, Any], Any], Form]:
 
 
 def _weights(o: Dict[str, Any], name: str) -> Any:
-    """The second factor, which may be packed."""
+    """Returns the second factor, which may be packed."""
     return o[name] if name in o else o["packed"]
 
 
@@ -48,7 +48,7 @@ def _broadcast(*names: str) -> Callable[[Dict[str, Any], Any], Form]:
 
 
 def _windows(sizes: Tuple[int, ...], window: Tuple[int, ...], geometry: Any) -> Tuple[int, ...]:
-    """The output's spatial sizes of a convolution or pooling."""
+    """Returns the spatial sizes of the output of a convolution or pooling."""
     if not 1 <= len(sizes) <= constants.MAX_SPATIAL or len(window) < len(sizes):
         raise ValueError
     found = tuple(lib.tenon_conv_output_size(ffi.addressof(geometry), d, size, window[d])
@@ -201,14 +201,14 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
 
 
 def infer(name: str, output: str, operands: Dict[str, Any], params: Any) -> Form:
-    """The type and shape of an output, where they follow from what is read."""
+    """Returns the type and shape of an output if they follow from the inputs."""
     rule = RULES.get(f"{name}.{output}")
     if rule is None:
-        raise TypeError(f"{name}: the shape of {output} does not follow from the others: "
+        raise TypeError(f"{name}: the shape of {output} cannot be inferred: "
                         f"pass {output}=shape, or a tensor")
     try:
         return rule(operands, params)
     except (AttributeError, IndexError, ValueError):
         given = ", ".join(f"{n} {o.shape}" for n, o in operands.items() if o is not None)
-        raise ValueError(f"{name}: no shape of {output} follows from {given} "
+        raise ValueError(f"{name}: cannot infer the shape of {output} from {given} "
                          "and the parameters") from None

@@ -18,37 +18,37 @@ NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _CPU = (1, 0)  # DLPack: kDLCPU
 
 Shape = Union[int, Sequence[int]]
-# What an operation reads: numbers take the type of the first tensor or array beside them.
+# An input: numbers have the type of the first tensor or array among the operands.
 Operand = Union["Tensor", np.ndarray, float, int]
-# What it writes: a tensor, or the shape of one to be made; where it may be left out, True asks for it.
+# An output: a tensor, or the shape of a new one; True requests an optional output.
 Output = Union["Tensor", Shape, None]
 OptionalOutput = Union["Tensor", Shape, bool, None]
 
 
 def dtype_name(dtype: Any) -> str:
-    """Tenon's name of an element type, given that, or NumPy's type or its name."""
+    """Returns Tenon's name of an element type, given that name, a NumPy type or its name."""
     if isinstance(dtype, str) and dtype in DTYPES:
         return dtype
     named = dtype if isinstance(dtype, str) else getattr(dtype, "name", None)
-    if isinstance(named, str) and named == "bfloat16":  # of the package ml_dtypes
+    if isinstance(named, str) and named == "bfloat16":  # from the package ml_dtypes
         return "bf16"
     try:
         return NAMES[np.dtype(dtype).newbyteorder("=")]
     except (KeyError, TypeError):
-        raise TypeError(f"dtype: {dtype} is none of Tenon's types ({', '.join(DTYPES)}); "
-                        "convert it first, as in array.astype(\"f4\")") from None
+        raise TypeError(f"dtype: {dtype} is not supported; supported are {', '.join(DTYPES)}: "
+                        "convert the array first, as in array.astype(\"f4\")") from None
 
 
 def shape_tuple(shape: Shape, name: str = "shape", wanted: str = "an integer or a sequence of integers"
                 ) -> Tuple[int, ...]:
-    """The sizes, of 64 bits each."""
+    """Returns the sizes as 64-bit integers."""
     sizes = [shape] if hasattr(shape, "__index__") and not getattr(shape, "ndim", 0) else sequence(name, wanted, shape)
     return tuple(signed(f"{name}[{i}]", n) for i, n in enumerate(sizes))
 
 
 def checked(value: Any) -> Any:
-    """A tenon_tensor that a function has made; raises where it is not possible."""
-    if value.dtype == lib.TENON_DTYPE_INVALID:  # the function has failed with its message
+    """Returns a view made by a function of the library; raises if it is invalid."""
+    if value.dtype == lib.TENON_DTYPE_INVALID:  # the function has set its message
         check(lib.TENON_ERROR_INVALID_ARGUMENT)
     view = ffi.new("tenon_tensor *", value)
     check(lib.tenon_tensor_check(view))
@@ -56,7 +56,7 @@ def checked(value: Any) -> Any:
 
 
 class Memory:
-    """Device memory, and the streams that have used it since they were last waited for."""
+    """Device memory, and the streams that have used it since they were last finished."""
 
     _lock = threading.Lock()
 
@@ -66,7 +66,7 @@ class Memory:
         self._streams: frozenset = frozenset()
 
     def use(self, stream: Stream) -> None:
-        """Orders a stream after all others that have used the memory, by waiting for them."""
+        """Orders a stream after all other streams that have used the memory, by finishing them."""
         with Memory._lock:
             others, self._streams = self._streams - {stream}, frozenset({stream})
         for other in others:
@@ -74,7 +74,7 @@ class Memory:
 
 
     def settle(self) -> None:
-        """Waits for all that has used the memory."""
+        """Waits for all work that has used the memory."""
         with Memory._lock:
             streams, self._streams = self._streams, frozenset()
         for stream in streams:
@@ -82,7 +82,7 @@ class Memory:
 
 
 class TakenMemory(Memory):
-    """Another library's, which gets it back when nothing uses it any more."""
+    """Memory of another library, released when nothing uses it any more."""
 
     def __init__(self, context: Context, handle: Any):
         super().__init__(context, None)
@@ -94,20 +94,20 @@ class TakenMemory(Memory):
 
 
 class Tensor:
-    """A view of device memory; the memory lives as long as a view of it.
+    """A view of device memory; the memory lives as long as any view of it.
 
     Make one with tensor, empty, zeros or full. `+ - * /`, `@`, slices with steps, `np.asarray` and
-    DLPack (of the CPU: a copy) do what they do with arrays. NumPy's functions (`np.mean(t)`) raise
-    TypeError, since they would run on the host: `np.mean(t.numpy())` says so. `==` and `!=` raise
-    TypeError too; a tensor's hash is by identity.
+    DLPack (on the CPU: a copy) work as with arrays. NumPy's functions (`np.mean(t)`) raise TypeError,
+    because they would run on the host: write `np.mean(t.numpy())` instead. `==` and `!=` raise TypeError
+    too; a tensor's hash is its identity.
     """
 
-    __array_ufunc__ = None  # array + tensor is Tensor.__radd__
+    __array_ufunc__ = None  # makes array + tensor call Tensor.__radd__
     __hash__ = object.__hash__
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         name = f"{getattr(function, '__module__', 'numpy')}.{getattr(function, '__name__', function)}"
-        raise TypeError(f"{name} does not take a tenon.Tensor: use an operation of tenon, which runs on the "
+        raise TypeError(f"{name} does not accept a tenon.Tensor: use an operation of tenon, which runs on the "
                         "device, or copy the tensor to the host with t.numpy()")
 
     def __init__(self, c: Any, memory: Memory):
@@ -116,12 +116,12 @@ class Tensor:
 
     @property
     def context(self) -> Context:
-        """Where it is."""
+        """The tensor's context."""
         return self.memory.context
 
     @property
     def dtype(self) -> str:
-        """"f32" for example."""
+        """The element type, for example "f32"."""
         return text(lib.tenon_dtype_string(self._c.dtype))
 
     @property
@@ -131,22 +131,22 @@ class Tensor:
 
     @property
     def strides(self) -> Tuple[int, ...]:
-        """In elements; 0 repeats."""
+        """The strides in elements; 0 repeats a dimension."""
         return tuple(self._c.stride[0:self._c.rank])
 
     @property
     def ndim(self) -> int:
-        """How many dimensions it has."""
+        """The number of dimensions."""
         return self._c.rank
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """The number of elements."""
         return lib.tenon_tensor_elements(self._c)
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its elements."""
+        """The size of the elements in bytes."""
         return self.size * lib.tenon_dtype_size(self._c.dtype)
 
     def __len__(self) -> int:
@@ -155,13 +155,13 @@ class Tensor:
         return self.shape[0]
 
     def __eq__(self, other: object) -> bool:
-        raise TypeError("tensors are not compared by == or !=: numpy.array_equal(t.numpy(), u.numpy()) compares "
-                        "the elements of two, and `t is u` tells whether they are one object")
+        raise TypeError("tensors do not support == and !=: compare elements with "
+                        "numpy.array_equal(t.numpy(), u.numpy()), or identity with `t is u`")
 
     __ne__ = __eq__
 
     def __bool__(self) -> bool:
-        raise TypeError("a tensor is neither true nor false")
+        raise TypeError("a tensor has no truth value")
 
     def __repr__(self) -> str:
         if self.memory.c is None and self.size > 0:
@@ -174,69 +174,69 @@ class Tensor:
         return Tensor(checked(value), self.memory)
 
     def transpose(self, d0: int = -2, d1: int = -1) -> "Tensor":
-        """Dimensions d0 and d1 exchanged; the last two, where none are named."""
+        """Returns a view with dimensions d0 and d1 exchanged; by default the last two."""
         d0, d1 = self._dim(d0), self._dim(d1)
         return self._view(lib.tenon_tensor_transpose(self._c[0], d0, d1))
 
     @property
     def T(self) -> "Tensor":
-        """All dimensions in the opposite order."""
+        """A view with all dimensions in reverse order."""
         return self.permute(range(self.ndim)[::-1])
 
     def permute(self, order: Sequence[int]) -> "Tensor":
-        """Dimension d is dimension order[d] of this tensor."""
+        """Returns a view whose dimension d is dimension order[d] of this tensor."""
         order = [self._dim(d) for d in sequence("permute: order", "a sequence of integers", order)]
         if len(order) != self.ndim:
-            raise ValueError(f"permute: {len(order)} dimensions are named, there are {self.ndim}")
+            raise ValueError(f"permute: order has {len(order)} dimensions; the tensor has {self.ndim}")
         return self._view(lib.tenon_tensor_permute(self._c[0], order))
 
     def slice(self, dim: int, start: int, size: int, step: int = 1) -> "Tensor":
-        """`size` entries of a dimension, every `step` of them from `start`."""
+        """Returns a view of `size` entries of a dimension, every `step`-th one from `start` on."""
         numbers = (signed(f"slice: {n}", v) for n, v in (("start", start), ("size", size), ("step", step)))
         value = lib.tenon_tensor_slice_step(self._c[0], self._dim(dim), *numbers)
         return self._view(value)
 
     def squeeze(self, dim: int) -> "Tensor":
-        """Without a dimension of size 1."""
+        """Returns a view without a dimension of size 1."""
         return self._view(lib.tenon_tensor_squeeze(self._c[0], self._dim(dim)))
 
     def unsqueeze(self, dim: int) -> "Tensor":
-        """One more dimension, of size 1, before `dim`; ndim puts it last."""
+        """Returns a view with an additional dimension of size 1 before `dim`; dim = ndim appends it."""
         if not 0 <= signed("dim", dim) <= self.ndim:
-            raise IndexError(f"dimension {dim} is not from 0 to {self.ndim}")
+            raise IndexError(f"dimension {dim} is out of range, allowed are 0 to {self.ndim}")
         return self._view(lib.tenon_tensor_unsqueeze(self._c[0], dim))
 
     def nhwc(self) -> "Tensor":
-        """What lies as N H W C, read as N C H W: the last dimension becomes the second one."""
+        """Returns the N C H W view of a tensor stored as N H W C: the last dimension becomes the second."""
         return self._view(lib.tenon_tensor_nhwc(self._c[0]))
 
     def reshape(self, *shape: Any) -> "Tensor":
-        """The same elements in another shape, one of whose sizes may be -1; never a copy."""
+        """Returns a view with another shape, one of whose sizes may be -1; never copies."""
         sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
         out = ffi.new("tenon_tensor *")
         check(lib.tenon_tensor_reshape(self._c, len(sizes), sizes, out))
         return Tensor(out, self.memory)
 
     def broadcast(self, *shape: Any) -> "Tensor":
-        """In a larger shape, as NumPy broadcasts: sizes of 1 and missing dimensions repeat."""
+        """Returns a view broadcast to a larger shape by NumPy's rules: dimensions of size 1 and missing ones repeat."""
         sizes = shape_tuple(shape[0] if len(shape) == 1 else shape)
         value = lib.tenon_tensor_broadcast(self._c[0], len(sizes), sizes)
         return self._view(value)
 
     def _dim(self, dim: int) -> int:
         if not -self.ndim <= signed("dim", dim) < self.ndim:
-            raise IndexError(f"dimension {dim} is not there: the tensor has {self.ndim}")
+            raise IndexError(f"dimension {dim} is out of range: the tensor has {self.ndim} dimensions")
         return dim % self.ndim
 
     def __getitem__(self, key: Any) -> "Tensor":
-        """A view by numbers, slices with positive steps, None and …, as of an array."""
+        """Returns a view indexed by numbers, slices with positive steps, None and …, as with an array."""
         keys = list(key) if isinstance(key, tuple) else [key]
         places = [i for i, k in enumerate(keys) if k is Ellipsis]
         if len(places) > 1:
-            raise IndexError("more than one …")
+            raise IndexError("an index may contain only one …")
         missing = self.ndim - sum(k is not None and k is not Ellipsis for k in keys)
         if missing < 0:
-            raise IndexError(f"{self.ndim - missing} indices for {self.ndim} dimensions")
+            raise IndexError(f"too many indices: {self.ndim - missing} for {self.ndim} dimensions")
         at = places[0] if places else len(keys)
         keys[at:at + 1] = [slice(None)] * missing
         view, dim = self, 0
@@ -245,36 +245,36 @@ class Tensor:
         return view
 
     def _index(self, dim: int, key: Any) -> Tuple["Tensor", int]:
-        """The view by one key, and the dimension that the next key is for."""
+        """Applies one index; returns the view and the dimension that the next index applies to."""
         if key is None:
             return self.unsqueeze(dim), dim + 1
         size = self.shape[dim]
         if isinstance(key, slice):
             start, stop, step = key.indices(size)
             if step < 1:
-                raise IndexError(f"a step of {step}: only positive ones are views")
+                raise IndexError(f"step {step}: a slice must have a positive step")
             return self.slice(dim, start, len(range(start, stop, step)), step), dim + 1
         if not hasattr(key, "__index__") or isinstance(key, bool):
-            raise TypeError(f"an index is a number, a slice, None or …, not {type(key).__name__}")
+            raise TypeError(f"index: expected an integer, a slice, None or …, got {type(key).__name__}")
         place = key.__index__()
         if not -size <= place < size:
-            raise IndexError(f"index {place} is not within dimension {dim} of size {size}")
+            raise IndexError(f"index {place} is out of range for dimension {dim} of size {size}")
         return self.slice(dim, place % size, 1).squeeze(dim), dim
 
     # To and from the host ------------------------------------------------------------------------
 
     def upload(self, array: Any, stream: Optional[Stream] = None) -> "Tensor":
-        """Copies an array of this shape and type into the tensor."""
+        """Copies an array of the same shape and type to the tensor."""
         array = np.asarray(array)
         if dtype_name(array.dtype) != self.dtype or array.shape != self.shape:
-            raise ValueError(f"upload: an array {array.dtype} {array.shape} into a tensor "
-                             f"{self.dtype} {self.shape}")
+            raise ValueError(f"upload: the array ({array.dtype} {array.shape}) does not match the tensor "
+                             f"({self.dtype} {self.shape})")
         array = np.asarray(array, dtype=array.dtype.newbyteorder("="), order="C")
         self._transfer(lib.tenon_tensor_upload, array, stream)
         return self
 
     def numpy(self, stream: Optional[Stream] = None) -> np.ndarray:
-        """A copy as an array. bf16, which NumPy has not, comes as f32, without a loss."""
+        """Returns a copy as an array. bf16, which NumPy lacks, is converted to f32 without loss."""
         if self.dtype == "bf16":
             from ._makers import empty
             from ._operations import copy
@@ -294,7 +294,7 @@ class Tensor:
                 check(call(stream._c, self._c, data, array.nbytes, ffi.NULL))
 
     def fill(self, value: float, stream: Optional[Stream] = None) -> "Tensor":
-        """Sets every element, rounded to the tensor's type."""
+        """Sets every element to a value, rounded to the tensor's type."""
         stream, number = stream_of(stream, self.context), real("value", value)
         self.memory.use(stream)
         with stream.lock:
@@ -303,14 +303,15 @@ class Tensor:
 
     def __array__(self, dtype: Any = None, copy: Optional[bool] = None) -> np.ndarray:
         if copy is False:
-            raise ValueError("a tensor is on the device: an array of it is a copy")
+            raise ValueError("cannot make an array without a copy: the tensor is on the device")
         array = self.numpy()
         return array if dtype is None else array.astype(dtype)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
                    copy: Optional[bool] = None) -> Any:
-        """A copy in the host's memory; with a dl_device of kDLOpenCL, (4, 0) say, the buffer itself,
-        when all work on it is done, or a copy of it where `copy` is true."""
+        """Returns a capsule of a copy in host memory. With a dl_device of kDLOpenCL, for example (4, 0), waits for all
+        work on the buffer and returns a capsule of the buffer itself, or of a copy of it if `copy` is true.
+        """
         if dl_device is not None and dl_device[0] == dlpack.OPENCL:
             if copy:
                 from ._operations import copy as copied
@@ -318,10 +319,10 @@ class Tensor:
             self.memory.settle()
             return dlpack.hand_out(self.context, self._c, max_version)
         if copy is False or dl_device not in (None, _CPU):
-            raise BufferError("a tensor is handed over as a copy in the host's memory, or on "
-                              "OpenCL where dl_device asks for that")
+            raise BufferError("unsupported dl_device or copy: a tensor is exported as a copy in host memory, or as an "
+                              "OpenCL buffer if dl_device requests kDLOpenCL")
         if self.dtype == "bf16":
-            raise BufferError("bf16 has no array: convert the tensor with tenon.copy first")
+            raise BufferError("NumPy has no bf16: convert the tensor with tenon.copy first")
         return self.numpy().__dlpack__()
 
     def __dlpack_device__(self) -> Tuple[int, int]:
@@ -372,16 +373,16 @@ class Tensor:
 
 
 def context_beside(stream: Optional[Stream]) -> Optional[Context]:
-    """The context of a stream, None where none is named."""
+    """Returns the context of a stream; None without a stream."""
     return None if stream is None else stream_of(stream, getattr(stream, "context", None)).context
 
 
 def stream_of(stream: Optional[Stream], context: Context) -> Stream:
-    """The stream that is named, or the context's."""
+    """Returns the given stream, or the context's stream."""
     if stream is None:
         return context.stream
     if not isinstance(stream, Stream):
-        raise TypeError(f"stream: a tenon.Stream is needed, this is a {type(stream).__name__}")
+        raise TypeError(f"stream: expected a tenon.Stream, got {type(stream).__name__}")
     if stream.context is not context:
-        raise ValueError("stream: it is of another context than a tensor")
+        raise ValueError("stream: it belongs to another context than the operands")
     return stream

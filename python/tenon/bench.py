@@ -1,7 +1,7 @@
-"""python -m tenon.bench: products and convolutions beside NumPy, and PyTorch where it is there.
+"""python -m tenon.bench: compares matrix products and convolutions with NumPy, and PyTorch if installed.
 
-GFLOP/s in f32 of the fastest of several calls on the default device, whose operands are there
-already; those of NumPy and PyTorch on the host's processor. For figures to quote, ./run bench.
+Prints the f32 GFLOP/s of the fastest of several calls. Tenon runs on the default device, with operands already on
+the device; NumPy and PyTorch run on the CPU. For publishable figures use ./run bench.
 """
 import argparse
 import os
@@ -22,7 +22,7 @@ CONVOLUTIONS = [(1, 64, 56, 64, 3), (8, 128, 28, 128, 3), (8, 256, 14, 512, 1)]
 
 
 def fastest(call: Callable[[], Any], seconds: float) -> float:
-    """The least time of a call, after one that is not counted."""
+    """Returns the shortest time of a call, after an untimed one."""
     call()
     times: List[float] = []
     while not times or sum(times) < seconds:
@@ -33,7 +33,7 @@ def fastest(call: Callable[[], Any], seconds: float) -> float:
 
 
 def on_device(function: Callable[..., Any], *arrays: np.ndarray, **parameters: Any) -> Any:
-    """A planned call whose end is waited for."""
+    """Returns a function that runs a plan and waits for its end."""
     stream = tenon.default_context().stream
     tensors = [tenon.tensor(a) for a in arrays]
     plan = function(*tensors, **parameters)
@@ -47,7 +47,7 @@ def on_device(function: Callable[..., Any], *arrays: np.ndarray, **parameters: A
 
 
 def columns(x: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """NumPy's convolution: windows as columns, and a product."""
+    """Computes NumPy's convolution: windows as columns, and a matrix product."""
     pad = w.shape[2] // 2
     x = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
@@ -85,9 +85,9 @@ def convolution(n: int, c: int, size: int, k: int, r: int, seconds: float) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tenon.bench", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each figure")
+    parser.add_argument("--seconds", type=float, default=0.5, help="measuring time for each figure")
     args = parser.parse_args()
-    os.environ.setdefault("POCL_AFFINITY", "1")  # or PoCL's threads may share a core
+    os.environ.setdefault("POCL_AFFINITY", "1")  # otherwise PoCL's threads may share a core
     print(f"{tenon.default_context().device.name}; f32, GFLOP/s")
     print(f"{'':24}{'tenon':>10}{'numpy':>10}" + (f"{'torch':>10}" if torch else ""))
     for m, n, k in PRODUCTS:

@@ -1,12 +1,12 @@
-"""References and bounds; docs/numerics.md derives the latter.
+"""References and error bounds; docs/numerics.md derives the bounds.
 
-The tests are of the package, not of the kernels: mostly on small integers, whose results every
-type has exactly, so that what comes back must match bit for bit.
+The tests check the package, not the kernels. Most use small integers, whose results every type represents exactly,
+so that results must match bit for bit.
 """
 import numpy as np
 
 DTYPES = ("f8", "f4", "f2")
-UNIT = {"f8": 2.0**-53, "f4": 2.0**-24, "f2": 2.0**-24}  # of the sums
+UNIT = {"f8": 2.0**-53, "f4": 2.0**-24, "f2": 2.0**-24}  # unit roundoff of the accumulation type
 TINY = {"f8": 2.0**-1022, "f4": 2.0**-126, "f2": 2.0**-126}
 
 
@@ -19,13 +19,13 @@ def reals(seed, *shape, dtype="f4"):
 
 
 def gamma(n, dtype):
-    """Of n roundings; those of f64's reference count as well."""
+    """Returns the bound for n roundings; in f64 the roundings of the reference count as well."""
     nu = n * UNIT[dtype] * (2 if dtype == "f8" else 1)
     return nu / (1 - nu)
 
 
 def stored(value, dtype):
-    """What a 16-bit type loses at the end."""
+    """Returns the error of the final rounding to a 16-bit type."""
     return 2.0**-11 * np.abs(value) + 2.0**-25 if dtype == "f2" else 0.0
 
 
@@ -37,7 +37,7 @@ def assert_within(test, got, expected, bound):
 
 
 def conv(x, w, stride=1, pad=0, dilation=1, groups=1):
-    """Two-dimensional convolution in float64, tap by tap."""
+    """Computes a two-dimensional convolution in float64, tap by tap."""
     x = np.pad(x.astype("f8"), ((0, 0), (0, 0), (pad, pad), (pad, pad)))
     n, c, height, width = x.shape
     k, _, r, s = w.shape

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the tests of the Python package on a library that is built already.
+"""Runs the tests of the Python package with a library that is already built.
 
     run.py --library build/src/libtenon.so.0.3 --include include --include build/include \\
            --folder build/python [ARGS of unittest]
 
-Puts the package together in the folder as setup.py does, but with that library. Exit status 77
-(skipped) where cffi or NumPy is missing.
+Assembles the package in the folder as setup.py does, but with that library. Exits with 77 (skipped) if cffi or
+NumPy is missing.
 """
 import argparse
 import importlib.util
@@ -27,7 +27,7 @@ def put_together(args):
     generate(args.include, package)
     os.environ["TENON_LIBRARY"] = str(Path(args.library).resolve())
     sys.path[0] = str(Path(args.folder).resolve())
-    os.environ["PYTHONPATH"] = sys.path[0]  # of processes that the tests start
+    os.environ["PYTHONPATH"] = sys.path[0]  # for child processes of the tests
 
 
 def main():

@@ -1,4 +1,4 @@
-"""What the pages show of Python runs."""
+"""The Python code in the documentation runs."""
 import contextlib
 import io
 import re
@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("README.md", "docs/python.md", "python/README.md")  # those that must have some
+PAGES = ("README.md", "docs/python.md", "python/README.md")  # pages that must contain Python code
 
 
 class Blocks(unittest.TestCase):

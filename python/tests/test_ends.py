@@ -1,5 +1,6 @@
-"""Ends of an interpreter while a plan is made in the background: no crash of the kernel that is
-checked then. A preloaded library holds the launch that a file says."""
+"""An interpreter that ends while a plan is made in the background does not record a crash of the kernel being checked
+at that moment. A preloaded library holds the launch given in a file.
+"""
 import os
 import subprocess
 import sys
@@ -7,7 +8,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-LIMIT = 300  # seconds of waiting for what must come
+LIMIT = 300  # seconds to wait for events that must occur
 
 SCRIPT = """
 import atexit, pathlib, sys, time

@@ -1,4 +1,4 @@
-"""help(tenon), signatures, docstrings and stubs: they are written by generate.py, and must say what is so."""
+"""help(tenon), signatures, docstrings and stubs, which generate.py writes, must be correct."""
 import ast
 import inspect
 import pydoc
@@ -38,7 +38,7 @@ class Listing(unittest.TestCase):
     def test_dir_has_what_is_public(self):
         names = dir(tenon)
         self.assertLess({*FUNCTIONS, *CLASSES, "POOL_MAX", "GEMM_ALLOW_TF32"}, set(names))
-        for name in set(names) - {"lib"}:  # which is a module to cffi
+        for name in set(names) - {"lib"}:  # cffi's lib is a module
             self.assertFalse(inspect.ismodule(getattr(tenon, name)), name)
             self.assertRegex(name, r"^(__\w+__|[A-Za-z]\w*)$")
 
@@ -149,12 +149,12 @@ class Names(unittest.TestCase):
     def test_unknown_words_list_the_others(self):
         sigmoit, ad = tenon.Activation("sigmoit"), [{}, {"op": "ad"}]
         cases = (
-            (tenon.gemm, (A, A), dict(activation="rely"), "activation: there is no 'rely'; there are 'relu', .*'elu'"),
-            (tenon.gemm, (A, A), dict(activation=sigmoit), "activation: there is no 'sigmoit'; there are 'sigmoid', "),
-            (tenon.norm_forward, (A,), dict(kind="layr"), "kind: there is no 'layr'; there are 'layer', .*'batch'"),
-            (tenon.pad_forward, (A,), dict(mode="reflec"), "mode: there is no 'reflec'; there are 'reflect', "),
-            (tenon.elementwise_chain, (A,), dict(steps=ad), r"steps\[1\]\['op'\]: there is no 'ad'; there are 'add', "),
-            (tenon.default_context().capability, ("f61",), {}, "capability: there is no 'f61'; there are 'f64', "))
+            (tenon.gemm, (A, A), dict(activation="rely"), "activation: unknown 'rely'; valid: 'relu', .*'elu'"),
+            (tenon.gemm, (A, A), dict(activation=sigmoit), "activation: unknown 'sigmoit'; valid: 'sigmoid', "),
+            (tenon.norm_forward, (A,), dict(kind="layr"), "kind: unknown 'layr'; valid: 'layer', .*'batch'"),
+            (tenon.pad_forward, (A,), dict(mode="reflec"), "mode: unknown 'reflec'; valid: 'reflect', "),
+            (tenon.elementwise_chain, (A,), dict(steps=ad), r"steps\[1\]\['op'\]: unknown 'ad'; valid: 'add', "),
+            (tenon.default_context().capability, ("f61",), {}, "capability: unknown 'f61'; valid: 'f64', "))
         for function, operands, keywords, text in cases:
             with self.subTest(text), self.assertRaisesRegex(ValueError, text):
                 function(*operands, **keywords)

@@ -1,4 +1,4 @@
-"""Scalars of a plan's run: the bits of the immediate call with these parameters, and of that run alone."""
+"""Scalars of a plan's run give the same bits as the immediate call with these parameters, for that run only."""
 import threading
 import unittest
 
@@ -9,7 +9,7 @@ from tenon import _calls
 
 
 def by_calls(x, steps):
-    """A layer with dropout, trained by immediate calls."""
+    """Trains a layer with dropout by immediate calls."""
     w, first, second = tenon.tensor(reals(1, 12, 8)), tenon.zeros((12, 8)), tenon.zeros((12, 8))
     for step in range(1, steps + 1):
         h = tenon.dropout(x, seed=5, sequence=step, probability=0.25)
@@ -19,7 +19,7 @@ def by_calls(x, steps):
 
 
 def by_plans(x, steps):
-    """The same by runs of plans, which were made for other scalars."""
+    """Trains the same layer by runs of plans that were made for other scalars."""
     w, first, second = tenon.tensor(reals(1, 12, 8)), tenon.zeros((12, 8)), tenon.zeros((12, 8))
     drop = tenon.dropout_plan(x)
     forward, backward = tenon.gemm_plan(x, w), tenon.gemm_plan(x.T, tenon.view((16, 8)))
@@ -78,14 +78,14 @@ class Scalars(unittest.TestCase):
     def test_wrong_ones(self):
         plan = tenon.random_plan(y=(4,), kind="normal")
         for error, pattern, named in (
-                (TypeError, "operands are y, the scalars seed, sequence, mean, deviation", {"low": 1}),
-                (TypeError, "random: seed: an integer is needed, this is a float", {"seed": 0.5}),
-                (TypeError, "seed: an integer is needed, this is a str", {"seed": "1"}),
-                (TypeError, "seed: an integer is needed, this is a NoneType", {"seed": None}),
-                (ValueError, "seed: -1 is not from 0 to 18446744073709551615", {"seed": -1}),
-                (ValueError, "seed: 18446744073709551616 is not from", {"seed": 2**64}),
-                (TypeError, "mean: a number is needed, this is a str", {"mean": "1"}),
-                (ValueError, "mean: an integer larger", {"mean": 10**400}),
+                (TypeError, "operands are y; the scalars are seed, sequence, mean, deviation", {"low": 1}),
+                (TypeError, "random: seed: expected an integer, got float", {"seed": 0.5}),
+                (TypeError, "seed: expected an integer, got str", {"seed": "1"}),
+                (TypeError, "seed: expected an integer, got NoneType", {"seed": None}),
+                (ValueError, "seed: -1 is out of range, allowed are 0 to 18446744073709551615", {"seed": -1}),
+                (ValueError, "seed: 18446744073709551616 is out of range", {"seed": 2**64}),
+                (TypeError, "mean: expected a number, got str", {"mean": "1"}),
+                (ValueError, "mean: the integer is too large", {"mean": 10**400}),
                 (tenon.InvalidArgument, "tenon.random_plan: .*mean is nan", {"mean": float("nan")}),
                 (tenon.InvalidArgument, "deviation is -1", {"deviation": -1})):
             with self.subTest(named=named), self.assertRaisesRegex(error, pattern):

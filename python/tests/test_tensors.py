@@ -1,4 +1,4 @@
-"""Tensors, views, plans, streams: what stays on the device, and in which order it goes."""
+"""Tensors, views, plans, streams: residence on the device and ordering of work."""
 import contextlib
 import gc
 import io
@@ -37,7 +37,7 @@ class Transfers(unittest.TestCase):
         a = np.array([1, 1 + 2.0**-7, 1 + 2.0**-8, 3.5], "f4")
         t = tenon.tensor(a, dtype="bf16")
         self.assertEqual((t.dtype, t.nbytes), ("bf16", 8))
-        np.testing.assert_array_equal(t.numpy(), [1, 1 + 2.0**-7, 1, 3.5])  # to even
+        np.testing.assert_array_equal(t.numpy(), [1, 1 + 2.0**-7, 1, 3.5])  # ties to even
         b = tenon.tensor(integers(3, 4, 4), dtype="bf16")
         np.testing.assert_array_equal((b @ b).numpy(), integers(3, 4, 4) @ integers(3, 4, 4))
         with self.assertRaises(BufferError):
@@ -54,7 +54,7 @@ class Transfers(unittest.TestCase):
 
     def test_dlpack_on_opencl(self):
         class Other:
-            """Another library's tensor; `old`: from before DLPack 1."""
+            """A tensor of another library; `old`: from before DLPack 1."""
             def __init__(self, t, old):
                 self.t, self.old = t, old
 
@@ -77,11 +77,11 @@ class Transfers(unittest.TestCase):
             del u
             np.testing.assert_array_equal(t.numpy(), expected)
             u = tenon.from_dlpack(Other(t, old))
-            del t  # the buffer stays with u
+            del t  # u keeps the buffer
             gc.collect()
             np.testing.assert_array_equal((u + 1).numpy(), expected + 1)
         t = tenon.tensor(a)
-        capsule = t.__dlpack__(dl_device=(4, 0))  # which nobody takes
+        capsule = t.__dlpack__(dl_device=(4, 0))  # never consumed
         del capsule
         u = tenon.from_dlpack(Other(t, False))
         copied = t.__dlpack__(dl_device=(4, 0), copy=True)
@@ -113,7 +113,7 @@ class Transfers(unittest.TestCase):
 
 
 class Protocols(unittest.TestCase):
-    """What NumPy and Python do with arrays, and a tensor does not do in silence."""
+    """Operations of NumPy and Python on arrays that a tensor must not perform silently."""
 
     def test_equality_is_an_error(self):
         t, a = tenon.zeros((2, 2)), np.zeros((2, 2), "f4")
@@ -135,7 +135,7 @@ class Protocols(unittest.TestCase):
                            ("concatenate", lambda: np.concatenate([a, t])), ("dot", lambda: np.dot(a, t)),
                            ("where", lambda: np.where(a, t, 1)), ("linalg.norm", lambda: np.linalg.norm(t)),
                            ("array_equal", lambda: np.array_equal(t, t))):
-            with self.subTest(name), self.assertRaisesRegex(TypeError, rf"numpy.{name} does not.*t\.numpy\(\)"):
+            with self.subTest(name), self.assertRaisesRegex(TypeError, rf"numpy.{name} does not accept.*t\.numpy\(\)"):
                 call()
         for call in (lambda: np.add(t, 1), lambda: np.add(a, t), lambda: np.exp(t), lambda: np.add.reduce(t)):
             with self.assertRaisesRegex(TypeError, "Tensor"):
@@ -243,10 +243,10 @@ class Plans(unittest.TestCase):
             part = d[i + 1]
             self.assertIs(plan.run(d=part, b=y, a=x[i]), part)
         np.testing.assert_array_equal(d.numpy()[1:], a @ b)
-        np.testing.assert_array_equal(d.numpy()[0], np.full((6, 5), -1))  # and nothing else
+        np.testing.assert_array_equal(d.numpy()[0], np.full((6, 5), -1))  # other elements are unchanged
         with self.assertRaisesRegex(tenon.InvalidArgument, "overlap"):
             plan.run(a=x[0], b=y, d=x.reshape(-1)[7:37].reshape(6, 5))
-        # c is not read where beta is 0, but may be named; where it is, it counts.
+        # c is not read if beta is 0, but may be passed; if it is read, it counts.
         for beta, given in ((1, {}), (0, {"beta": 0}), (2, {"beta": 2})):
             plan = tenon.gemm_plan(tenon.view((6, 7)), tenon.view((7, 5)), c=tenon.view((6, 5)), **given)
             got = plan.run(a=x[2], b=y, c=d[0])

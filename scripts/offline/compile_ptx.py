@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""What an interpreted GPU compiles its programs by (tests/ptx): PTX_COMPILER.
+"""The compiler of the interpreted GPU (tests/ptx), set in PTX_COMPILER.
 
     compile_ptx.py SOURCE PTX [OPTION …]
 
-PTX_DEVICE is the machine. PTX_EDIT is a file with an edit by which a test makes a mutant
-(interpreter.Edit), in JSON.
+PTX_DEVICE is the machine. PTX_EDIT is a JSON file with an edit that creates a mutant (interpreter.Edit).
 """
 import json
 import os
@@ -32,7 +31,7 @@ def compiled(machine, text, options):
 
 
 def edited(where, text):
-    """The text after the edit, where that is for such a text and for a kernel of it."""
+    """Returns the text after the edit, if the edit applies to this kind of text and to one of its kernels."""
     path = os.environ.get("PTX_EDIT")
     if path is None:
         return text
@@ -41,14 +40,14 @@ def edited(where, text):
         return text
     text, count = re.subn(pattern, replacement, text)
     if count == 0:
-        sys.exit(f"the edit {pattern!r} finds nothing in {kernel}")
+        sys.exit(f"the edit {pattern!r} matches nothing in {kernel}")
     return text
 
 
 def main():
     source, ptx, *options = sys.argv[1:]
     machine = next(m for m in MACHINES if m.name == os.environ["PTX_DEVICE"])
-    options.append("-DFP_FAST_FMAF=1")  # as NVIDIA's compiler has it
+    options.append("-DFP_FAST_FMAF=1")  # as in NVIDIA's compiler
     text = edited("source", Path(source).read_text(encoding="utf-8"))
     Path(ptx).write_text(edited("ptx", compiled(machine, text, options)), encoding="utf-8")
 

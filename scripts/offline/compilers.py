@@ -1,5 +1,4 @@
-"""Compiles kernels for GPUs that are not there, with what Debian packages and, where there is one,
-NVIDIA's ptxas."""
+"""Compiles kernels for GPUs without a GPU, using Debian packages and, if installed, NVIDIA's ptxas."""
 import functools
 import hashlib
 import os
@@ -16,17 +15,17 @@ LLVM_VERSIONS = range(30, 18, -1)
 CLC = Path("/usr/lib/clc")
 AMD_LIBRARIES = ["amdgcn-amd-amdhsa.bc", "amdgcn--amdhsa.bc"]
 NVIDIA_LIBRARIES = ["nvptx64--nvidiacl.bc"]
-SECONDS = 300  # a compiler may take for one program
-# Where ./run check-kernels puts a ptxas that knows what the CUDA toolkit's has forgotten.
+SECONDS = 300  # time limit of a compiler for one program
+# Path of the ptxas that ./run check-kernels downloads for targets that the CUDA toolkit's no longer supports.
 OWN_PTXAS = Path(__file__).resolve().parents[2] / "build" / "offline" / "ptxas"
-# A driver that compiles for sm_90: what has marks in it is edited by Tenon, and assembled for sm_90a.
+# A driver that compiles for sm_90: Tenon edits kernels with marks, and they are assembled for sm_90a.
 EDITED, MARKS = "sm_90_edited", "-DTENON_PTX_MARKS=1"
-# What ptxas says where it gives up that products run while the next are issued.
+# Message of ptxas when it serializes asynchronous products.
 SERIALIZED = re.compile(r"^.*wgmma\.mma_async instructions are serialized.*$", re.M)
 
 
 class Failure(Exception):
-    """What a compiler said of a program that it did not take."""
+    """A compiler rejected a program; the text is the compiler's message."""
 
 
 def find(*names):
@@ -51,11 +50,11 @@ def run(arguments, **options):
 
 def said(done):
     text = (done.stderr + done.stdout).strip()
-    return text or f"exit status {done.returncode} without a word"
+    return text or f"exit status {done.returncode} without a message"
 
 
 def known_by_ptxas():
-    """{machine: the ptxas that assembles for it}."""
+    """Returns {machine: a ptxas that supports it}."""
     tools = {}
     for tool in filter(None, (find("ptxas"), shutil.which(str(OWN_PTXAS)))):
         for name in re.findall(r"'(sm_\w+)'", run([tool, "--help"]).stdout):
@@ -64,14 +63,14 @@ def known_by_ptxas():
 
 
 def known_by_clang(clang):
-    """The processors of AMD's and NVIDIA's GPUs that this clang compiles for."""
+    """Returns the AMD and NVIDIA targets that this clang supports."""
     texts = [said(run([clang, f"--target={target}", "--print-supported-cpus"]))
              for target in ("nvptx64", "amdgcn")]
     return set(re.findall(r"^\s+((?:sm_|gfx)\w+)", "\n".join(texts), re.M))
 
 
-# The body of each kernel stands in a function of its own for other kernels to call, external and not
-# to be inlined: it would be compiled twice, and its struct of arguments copied through memory.
+# clang emits the body of each kernel also as a separate external function that is not inlined. Left as is, it would be
+# compiled twice, and its argument struct copied through memory.
 BODY = re.compile(r"^define (?!.*\b(?:ptx_kernel|amdgpu_kernel|spir_kernel)\b)"
                   r"(?:(?:dso_local|hidden|protected|internal|private|linkonce_odr|weak) )*", re.M)
 NOINLINE = re.compile(r"^(attributes #\d+ = \{.*?) noinline\b", re.M)
@@ -84,12 +83,12 @@ def inline_bodies(ir):
 
 
 def real_name(machine):
-    """The compilers' name of a machine: one whose PTX Tenon edits compiles for sm_90."""
+    """Returns the compilers' name of a machine; the machine with edited PTX is compiled for sm_90."""
     return "sm_90" if machine.name == EDITED else machine.name
 
 
 class Compilers:
-    """The compilers there are; `absent` says of a vendor why its kernels cannot be compiled."""
+    """The installed compilers; `absent` gives the reason for each vendor whose kernels cannot be compiled."""
 
     def __init__(self, tenon="build/tools/tenon"):
         self.tenon = tenon
@@ -111,7 +110,7 @@ class Compilers:
 
     @functools.cached_property
     def ptxas(self):
-        """{machine: ptxas}; empty where there is none."""
+        """Returns {machine: ptxas}; empty if there is none."""
         return known_by_ptxas()
 
     @functools.cached_property
@@ -122,7 +121,7 @@ class Compilers:
         self.folder.cleanup()
 
     def version(self, vendor):
-        """What a cached result holds for."""
+        """Returns the identity of the compilers for which a cached result is valid."""
         tools = {"nvidia": [self.clang, *sorted(set(self.ptxas.values()))], "amd": [self.clang], "intel": [self.ocloc],
                  "spirv": [self.clang, self.spirv_val]}[vendor]
         parts = [f"{tool} {os.stat(os.path.realpath(tool)).st_mtime_ns}" for tool in tools if tool]
@@ -130,25 +129,25 @@ class Compilers:
         for name in ("compilers.py", "machines.py", "output.py", "loops.py", "stores.py", "libdevice.cl"):
             parts.append(hashlib.sha256((here / name).read_bytes()).hexdigest())
         if vendor == "nvidia":
-            edit = here.parents[1] / "src" / "runtime" / "ptx_edit.c"
+            edit = here.parents[1] / "src" / "runtime" / "program" / "ptx_edit.c"
             parts.append(hashlib.sha256(edit.read_bytes()).hexdigest())
         return " ".join(parts)
 
     def knows(self, machine):
-        """Whether the compilers at hand have this target."""
+        """Returns whether the installed compilers support this target."""
         name = real_name(machine)
         if machine.vendor not in ("nvidia", "amd"):
             return True
         return name in self.processors and (machine.vendor == "amd" or not self.ptxas or name in self.ptxas)
 
     def stand_in(self, machine):
-        """The machine that kernels are compiled for: the nearest where the compilers lack this one."""
+        """Returns the machine for which kernels are compiled: the nearest one if the compilers do not support this one."""
         while machine.nearest and not self.knows(machine):
             machine = BY_NAME[machine.nearest]
         return machine
 
     def compile(self, machine, source, options):
-        """The measures of each kernel of the program. Raises Failure."""
+        """Compiles a program; returns the measures of each kernel. Raises Failure."""
         machine = self.stand_in(machine)
         with tempfile.TemporaryDirectory(dir=self.folder.name) as folder:
             path = Path(folder, "k.cl")
@@ -156,7 +155,7 @@ class Compilers:
             return getattr(self, machine.vendor)(machine, path, options.split())
 
     def back_end(self, path, target, language, built_in=(), defines=()):
-        """OpenCL C to the assembly of a target: `target` are the arguments that both steps share."""
+        """Compiles OpenCL C to the assembly of a target; `target` are the arguments of both steps."""
         first = run([self.clang, "-x", "cl", "-O3", *target, *language, *defines, "-w", "-S",
                      "-emit-llvm", "-Xclang", "-disable-llvm-passes",
                      *(part for bitcode in built_in
@@ -186,7 +185,7 @@ class Compilers:
                 real_name(machine), "-Xclang", "-target-feature", "-Xclang", "+" + machine.ptx]
 
     def ptx(self, machine, path, options):
-        """The file with the PTX of a source, which has nothing unresolved. Raises Failure."""
+        """Compiles a source to a PTX file without unresolved functions. Raises Failure."""
         target = self.ptx_target(machine)
         language = [*options, "-fgnu-keywords", "-Xclang", "-cl-ext=+cl_khr_fp16,+cl_khr_fp64"]
         assembly = self.back_end(path, target, language, [self.libraries["nvidia"], self.libdevice()])
@@ -212,7 +211,7 @@ class Compilers:
         return self.with_loops(output.ptxas(done.stderr + done.stdout), ptx, machine)
 
     def edited(self, assembly, options):
-        """What Tenon makes of a driver's PTX."""
+        """Returns a driver's PTX as edited by Tenon."""
         done = run([self.tenon, "kernels", "--edit-ptx", str(assembly), "--options", " ".join(options)])
         if done.returncode != 0:
             raise Failure(said(done))
@@ -221,7 +220,7 @@ class Compilers:
         return edited
 
     def without_half(self, path, target, options):
-        """NVIDIA's OpenCL has no half arithmetic, and no GNU keywords."""
+        """Checks that a kernel compiles without half arithmetic and GNU keywords, which NVIDIA's OpenCL does not have."""
         done = run([self.clang, "-x", "cl", *target, *options, "-Xclang", "-cl-ext=-cl_khr_fp16,+cl_khr_fp64",
                     "-w", "-fsyntax-only", str(path)])
         if done.returncode != 0:
@@ -239,7 +238,7 @@ class Compilers:
         return kernels
 
     def libdevice(self):
-        """The bitcode of libdevice.cl, made once."""
+        """Returns the bitcode of libdevice.cl, compiled once."""
         made = Path(self.folder.name, "libdevice.bc")
         if not made.exists():
             mine = made.with_suffix(f".{os.getpid()}.{id(made)}")
@@ -267,12 +266,12 @@ class Compilers:
 
     def spirv(self, machine, path, options):
         made = path.with_suffix(".spv")
-        # What OpenCL 3.0 leaves to drivers, and Intel's have: pointers are generic then.
+        # Generic pointers are optional in OpenCL 3.0; Intel's drivers have them.
         generic = []
         if "-cl-std=CL3.0" in options:
             generic = ["-Xclang", "-cl-ext=+__opencl_c_generic_address_space"]
-        # LLVM's vector-combine makes vectors of one element, which its SPIR-V back end writes as they are, and
-        # SPIR-V does not have.
+        # LLVM's vector-combine creates vectors of one element. Its SPIR-V back end writes them unchanged, but SPIR-V
+        # does not have them.
         generic += ["-mllvm", "-disable-vector-combine"]
         done = run([self.clang, "-x", "cl", "-O2", "-w", *options, *generic,
                     "-target", "spirv64-unknown-unknown", "-c", str(path), "-o", str(made)])

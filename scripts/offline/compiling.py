@@ -1,4 +1,4 @@
-"""Compiles the programs that check_kernels.py plans, several at a time, and keeps what was measured."""
+"""Compiles the programs planned by check_kernels.py in parallel, and caches the measures."""
 import concurrent.futures
 import hashlib
 import json
@@ -12,7 +12,7 @@ from offline.passed import strip
 
 
 class Cache:
-    """Measures by a hash of all that they depend on, a file each."""
+    """A cache of measures, one file each, named by a hash of everything that they depend on."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
@@ -37,7 +37,7 @@ class Cache:
 
 
 class Progress:
-    """A line that tells how far it is, on a terminal; now and then a line, elsewhere."""
+    """Prints the progress: one updated line on a terminal, otherwise occasional lines."""
 
     def __init__(self, total):
         self.total, self.done, self.start, self.told = total, 0, time.monotonic(), 0.0
@@ -58,7 +58,7 @@ class Progress:
 
 
 def compile_one(compilers, cache, texts, key):
-    """{"seconds", "cached", and "kernels" or "error"}."""
+    """Compiles one program; returns {"seconds", "cached", and "kernels" or "error"}."""
     machine, source, options = key
     path = cache.path(machine.name, machine.ptx, options, strip(texts[source].decode()), compilers.version(machine.vendor))
     result = cache.get(path)
@@ -76,7 +76,7 @@ def compile_one(compilers, cache, texts, key):
 
 
 def compile_all(compilers, folder, workers, texts, jobs):
-    """{key: what compile_one gives}, by so many compilers at a time, with a cache in the folder."""
+    """Runs compile_one for all jobs with the given number of compilers and a cache; returns {key: result}."""
     cache, progress, results = Cache(folder), Progress(len(jobs)), {}
     with concurrent.futures.ThreadPoolExecutor(max_workers=workers) as pool:
         futures = {pool.submit(compile_one, compilers, cache, texts, key): key for key in jobs}

@@ -1,5 +1,5 @@
-"""What ./run check-kernels interprets: each choice of solver and blocks that uses NVIDIA's matrix units
-and is chosen anywhere, on small calls; and mutants of their kernels, which must be found."""
+"""The interpreted part of ./run check-kernels: small calls of each solver with the block sizes that are selected anywhere for
+NVIDIA's matrix units, and mutants of their kernels, which must be detected."""
 import concurrent.futures
 import json
 import random
@@ -11,11 +11,11 @@ from offline import mutants
 
 TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"]
 CHECKED = ["sm_80", "sm_90a"]
-MOST_SHOWN = 6  # lines of what went wrong
+MOST_SHOWN = 6  # lines shown of an error
 
 
 def choices(tenon, target):
-    """The solvers with their parameters, in order, and the kernel of each."""
+    """Returns the solvers with their parameters, in order, and the kernel of each."""
     done = subprocess.run([str(tenon), "kernels", "--target", target], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.splitlines():
@@ -32,7 +32,7 @@ def parameters(solver):
 
 
 def view(name, dtype, rows, cols, along_rows=False, gap=0, offset=0):
-    """A matrix, contiguous along its rows or its columns, with elements between the lines."""
+    """Returns a matrix view, contiguous along its rows or its columns, with gaps between the lines."""
     lead = (rows if along_rows else cols) + gap
     strides = f"1,{lead}" if along_rows else f"{lead},1"
     return f"{name}={dtype}:{rows}x{cols}/{strides}" + (f"+{offset}" if offset else "")
@@ -62,7 +62,7 @@ def gemm_call(solver, form):
 
 
 def tf32_call(solver):
-    """Of f32, which loads round to tf32; a block has half as many steps of K."""
+    """Returns calls in f32, which is rounded to tf32 when loaded; a block has half as many steps of K."""
     p = parameters(solver)
     half = solver.replace(f'kb{p["kb"]}', f'kb{p["kb"] // 2}')
     m, n, k = p["mb"] + 5, p["nb"] + 9, p["kb"] + 7
@@ -70,7 +70,7 @@ def tf32_call(solver):
 
 
 def gemm_calls(solver, number):
-    """Two of the forms, so that three solvers have them all."""
+    """Returns two of the forms; three solvers together cover all forms."""
     made = [gemm_call(solver, GEMM_FORMS[(2 * number + i) % len(GEMM_FORMS)]) for i in range(2)]
     is_cut = parameters(solver).get("ks", 1) > 1
     return made + [tf32_call(solver)] if "/mma" in solver and number % 3 == 0 and not is_cut else made
@@ -97,7 +97,7 @@ def images(name, channels, channels_last, dtype, size=9, count=2):
 
 
 def conv_calls(solver, number):
-    """Channels first, or last, of images whose rows are not aligned."""
+    """Returns calls with channels first or last, with images whose rows are not aligned."""
     p = parameters(solver)
     x, y, w = {"conv": ("x", "y", "w"), "conv_backward_data": ("dx", "dy", "w"),
                "conv_backward_filter": ("x", "dy", "dw"), "conv_transpose": ("x", "y", "w")}[solver.partition("/")[0]]
@@ -109,8 +109,8 @@ def conv_calls(solver, number):
 
 
 def conv_call_in_groups(solver, x, w, y, few):
-    """Channels last in all factors, which come by vectors as they lie; strides, dilations and, of the result,
-    bias and activation."""
+    """Returns calls with channels last in all factors, which are copied as vectors in place; with strides and dilations, and
+    with bias and activation of the result."""
     channels, filters = (few, 16) if solver.startswith("conv_transpose") else (16, few)
     inner = (filters if solver.startswith("conv_transpose") else channels) // 2
     outer = channels if solver.startswith("conv_transpose") else filters
@@ -127,8 +127,8 @@ def conv_filter(solver, channels, filters):
 
 
 def calls(solver, number):
-    """In the words of `tenon check`, by what the solver serves; and whether the result is exact of small
-    whole numbers: others than bf16 keep them."""
+    """Returns calls in the syntax of `tenon check` for the solver's operation, and whether the result is exact on small
+    integers, which all types except bf16 represent."""
     make = {"gemm": gemm_calls, "gemm_int8": int8_calls}.get(solver.partition("/")[0], conv_calls)
     return make(solver, number)
 
@@ -138,13 +138,13 @@ def last_lines(text):
 
 
 def judge(outcome, kernel, target, words):
-    """What is wrong with a call that should be right; None: nothing."""
+    """Returns the error of a call that should pass, or None."""
     line = f'{target}: tenon check {" ".join(words)}'
     mine = [launch for launch in outcome.launches if launch["kernel"] == kernel]
     if outcome.code != 0 or any(launch["wrong"] for launch in mine):
         return f"{line}\n    {last_lines(outcome.text)}"
     if sum(launch["products"] for launch in mine) == 0:
-        return f"{line}\n    it is right, but {kernel} has multiplied nothing"
+        return f"{line}\n    the result is correct, but {kernel} has multiplied nothing"
     return None
 
 
@@ -156,20 +156,20 @@ def run_call(interpreter, number, target, kernel, call):
 
 
 def run_mutant(interpreter, mutant):
-    """None where it is found as it should be."""
+    """Returns None if the mutant is detected as expected, otherwise the error."""
     outcome = interpreter.run(mutant.target, ["check", *mutant.words.split()], mutant.edit)
     if outcome.code != 0 and re.search(mutant.found, outcome.text):
         return None
-    return (f"mutant not found: {mutant.name} ({mutant.found!r} expected)\n    {last_lines(outcome.text)}")
+    return (f"mutant not detected: {mutant.name} ({mutant.found!r} expected)\n    {last_lines(outcome.text)}")
 
 
 def drawn(items, share, seed):
-    """Such a share of them, at least one, as the seed says."""
+    """Returns a random share of the items, at least one."""
     return random.Random(seed).sample(items, min(len(items), max(1, round(share * len(items)))))
 
 
 def check(interpreter, targets, jobs, share=1):
-    """The problems, a text each."""
+    """Returns the problems, one text each."""
     start = time.monotonic()
     problems, counted = [], {"calls": 0, "instructions": 0, "products": 0}
     todo = [(target, kernel, call) for target in targets

@@ -1,5 +1,5 @@
-"""`tenon` on an NVIDIA GPU that is not there: the driver of tests/ptx, preloaded, has its kernels compiled
-to PTX by clang and interprets that."""
+"""Runs `tenon` on a simulated NVIDIA GPU: the preloaded driver of tests/ptx compiles the kernels to PTX with clang and
+interprets the PTX."""
 import json
 import os
 import subprocess
@@ -12,12 +12,12 @@ from offline.compilers import Compilers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DRIVER = ROOT / "build/tests/ptx/libptx_driver.so"
-SECONDS = 300  # for one call
+SECONDS = 300  # time limit of a call
 
 
 @dataclass(frozen=True)
 class Edit:
-    """A change of the kernels that have `kernel`: of their "source", or of their "ptx"."""
+    """An edit of programs that contain `kernel`, in their "source" or their "ptx"."""
     where: str
     kernel: str
     pattern: str
@@ -27,8 +27,8 @@ class Edit:
 @dataclass(frozen=True)
 class Outcome:
     code: int
-    text: str  # what tenon and the interpreter said
-    launches: tuple  # a dictionary each
+    text: str  # output of tenon and the interpreter
+    launches: tuple  # one dictionary each
 
 
 class Interpreter:
@@ -37,19 +37,19 @@ class Interpreter:
         self.tenon, self.cache, self.seed, self.local_memory = tenon, Path(cache).resolve(), seed, local_memory
         self.cache.mkdir(parents=True, exist_ok=True)
         compilers = Compilers()
-        self.absent = compilers.absent.get("nvidia")  # why nothing can be compiled
+        self.absent = compilers.absent.get("nvidia")  # reason why nothing can be compiled
         self.version = "" if self.absent else compilers.version("nvidia")
         compilers.close()
 
     def environment(self, target, **more):
-        """Of a process that has the device."""
+        """Returns the environment of a process with the simulated device."""
         compiler = f"{sys.executable} {ROOT / 'scripts/offline/compile_ptx.py'}"
         return dict(os.environ, LD_PRELOAD=str(DRIVER), PTX_DEVICE=target, PTX_COMPILER=compiler,
                     PTX_CACHE=str(self.cache), PTX_COMPILERS=self.version, PTX_SEED=str(self.seed),
                     PTX_LOCAL_MEMORY=str(self.local_memory), TENON_CACHE="0", TENON_TUNE="0", **more)
 
     def run(self, target, words, edit=None):
-        """`tenon` with these words, to its end."""
+        """Runs `tenon` with these arguments until it ends."""
         with tempfile.TemporaryDirectory(prefix="interpreter-") as folder:
             report = Path(folder, "report")
             more = {"PTX_REPORT": str(report)}

@@ -1,7 +1,7 @@
 /*
- * What libclc leaves to NVIDIA's libdevice, so that a kernel compiled offline has nothing
- * unresolved. These stand for NVIDIA's functions in size and kind of instruction; they are never
- * run, and no part of the library.
+ * Placeholders for the functions of NVIDIA's libdevice that libclc calls, so that kernels compiled
+ * offline have no unresolved functions. They resemble NVIDIA's functions in size and kind of
+ * instruction; they are never run, and are not part of the library.
  */
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 

@@ -1,9 +1,9 @@
-"""What the main loop of a kernel does, read from the assembly: the loop with the most multiply-adds
-that are in no loop within it. Counts are those of one work-item and one turn:
+"""Statistics of a kernel's main loop, read from the assembly: the loop with the most multiply-adds outside of inner loops.
+Counts are per work-item and iteration:
 
-macs: multiply-adds, of matrix instructions its lanes' share
-matrix: how many of the instructions are matrix ones
-local, global: bytes that it loads from local and from global memory
+macs: multiply-adds; for matrix instructions the lane's share
+matrix: number of matrix instructions
+local, global: bytes loaded from local and from global memory
 """
 import re
 
@@ -12,7 +12,7 @@ LABEL = re.compile(r"^(\.?\$?L?\w*BB\w+):")
 BRANCH = {"amd": re.compile(r"^\s+s_c?branch\w*\s+(\.\w+)"),
           "nvidia": re.compile(r"^\s+(?:@!?%\w+\s+)?bra(?:\.uni)?\s+(\$\w+)")}
 
-# (what, of an instruction, how much by its match); the first that matches counts.
+# (pattern of an instruction, count, amount from the match); the first match counts.
 SHAPE = r"(\d+)x(\d+)x(\d+)"
 
 
@@ -81,7 +81,7 @@ def functions(text, pattern):
 
 
 def spans(lines, branch):
-    """The loops: from a label to the last branch back to it."""
+    """Returns the loops: each from a label to the last branch back to it."""
     labels, found = {}, {}
     for number, line in enumerate(lines):
         if match := LABEL.match(line):
@@ -92,7 +92,7 @@ def spans(lines, branch):
 
 
 def without_inner(lines, span, every):
-    """The lines of a loop that are not those of a loop within it."""
+    """Returns the lines of a loop without those of inner loops."""
     a, b = span
     inner = [(c, d) for c, d in every if a < c and d < b]
     return [line for number, line in enumerate(lines[a:b + 1], a)
@@ -113,7 +113,7 @@ def count(lines, rules):
 
 
 def main_loops(text, machine):
-    """{kernel: its main loop}; kernels without a multiply-add in a loop have none."""
+    """Returns {kernel: its main loop}; kernels without a multiply-add in a loop are omitted."""
     rules = amd_rules(64 if machine.name.startswith("gfx9") else 32) if machine.vendor == "amd" else ptx_rules()
     loops = {}
     for name, lines in functions(text, FUNCTION[machine.vendor]):

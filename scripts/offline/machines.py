@@ -1,15 +1,14 @@
-"""The machines that kernels are compiled for without a device: "offline" of src/device/kinds/*.json,
-a list of objects.
+"""The machines for which kernels are compiled without a device: "offline" in src/device/kinds/*.json, a list of objects.
 
-vendor:  nvidia, amd, intel or spirv: which compiler
-machine: the compiler's name of it (the kind's own)
-also:    options that Tenon adds on such a device, and of which the target knows nothing
-differs: whether it compiles products and convolutions of its own, even if another has them, too (true)
+vendor:  nvidia, amd, intel or spirv: selects the compiler
+machine: the compiler's name of the machine (default: the kind's name)
+also:    options that Tenon adds on such a device, but that are not part of the target
+differs: whether it compiles its products and convolutions even if another machine has the same ones (true)
 ptx:     NVIDIA: the version of PTX that clang writes
-nearest: the machine that stands in where a compiler does not know this one
-limits:  of occupancy.py's Nvidia, Amd or Intel
-peaks:   multiply-adds in a cycle of a compute unit: of f32 by the ordinary units, of f16 and of i8 by the
-         matrix units (where there are none, by packed and dot-product instructions)
+nearest: the replacement if a compiler does not support this machine
+limits:  members of occupancy.py's Nvidia, Amd or Intel
+peaks:   multiply-adds per cycle and compute unit: f32 on the ordinary units, f16 and i8 on the matrix units (or by packed
+         and dot-product instructions if there are none)
 """
 import json
 import re
@@ -25,10 +24,10 @@ SAFE_DEFAULTS = "other"
 
 @dataclass(frozen=True)
 class Machine:
-    """What a compiler compiles for, and whose kernels that is to try."""
+    """A target of a compiler, and the Tenon target whose kernels it compiles."""
     name: str
     vendor: str
-    target: str  # as `tenon kernels` names it
+    target: str  # name in `tenon kernels`
     also: str = ""
     differs: bool = True
     ptx: str = ""
@@ -38,7 +37,7 @@ class Machine:
 
 
 class Wrong(Exception):
-    """A file of a kind whose "offline" makes no sense."""
+    """The "offline" member of a kind's file is invalid."""
 
 
 def machine_of(kind, fields):
@@ -53,7 +52,7 @@ def machine_of(kind, fields):
 
 
 def place_of(machine):
-    """Vendors one after the other, the safe defaults last, names by their numbers: AMD's are hexadecimal."""
+    """Sort key: by vendor, the safe defaults last, names by number (hexadecimal for AMD)."""
     base = 16 if machine.vendor == "amd" else 10
     digits = re.search(r"[0-9a-f]+$" if base == 16 else r"\d+", machine.name)
     return (machine.target == SAFE_DEFAULTS and machine.vendor != "spirv", VENDORS.index(machine.vendor),
@@ -61,7 +60,7 @@ def place_of(machine):
 
 
 def read(folder=KINDS):
-    """The machines of all kinds, in the order of reports."""
+    """Returns the machines of all kinds, in the order of reports."""
     machines = []
     for path in sorted(Path(folder).glob("*.json")):
         kind = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Faults put into the kernels of NVIDIA's matrix units, and what the interpreter must say of each."""
+"""Faults injected into the kernels of NVIDIA's matrix units, and the message expected from the interpreter for each."""
 from dataclasses import dataclass
 
 from offline.interpreter import Edit
@@ -8,8 +8,8 @@ from offline.interpreter import Edit
 class Mutant:
     name: str
     target: str
-    words: str  # of the call
-    found: str  # in what is said: a pattern
+    words: str  # arguments of the call
+    found: str  # pattern of the expected message
     edit: Edit
 
 
@@ -23,8 +23,8 @@ CONV_FILTER = ("conv_backward_filter/implicit_wgmma:mb64,nb128,ks1 x=f16:2x24x9x
 INT8 = "gemm_int8/mma a=i8:69x144 b=i8:144x72/1,144 d=i32:69x72"
 WRONG = "the reference says|WRONG"
 NOT_WAITED = "cp.async has not been waited for"
-# Which of the two comes first is the warps' order, which each run shuffles anew: a warp that is ahead of
-# the others reads what their cp.async is still to write.
+# Which of the two messages comes first depends on the random order of the warps: a warp that is ahead of the others reads
+# data that their cp.async has not written yet.
 NO_BARRIER = f"without a barrier between|{NOT_WAITED}"
 STILL = "a register that a wgmma still has|which a wgmma still reads"
 STRAY = f"{WRONG}|where no variable is|has not been waited for|without a barrier"
@@ -39,7 +39,7 @@ def source(pattern, replacement, kernel="gemm_matrix"):
 
 
 def only(number, text):
-    """The pattern of the number-th of several, with what stands before it as group 1."""
+    """Returns a pattern for the number-th occurrence of a text, with the preceding text as group 1."""
     return rf"(?s)\A((?:.*?{text}){{{number - 1}}}.*?){text}"
 
 
@@ -65,7 +65,7 @@ MUTANTS = [
            ptx(only(2, r"bar\.sync[ \t]+0;"), r"\1")),
     Mutant("no barrier behind stores to the block", "sm_80", THROUGH_REGISTERS, NO_BARRIER,
            ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
-    Mutant("cp.async: one group more may be on its way", "sm_80", MMA, NOT_WAITED,
+    Mutant("cp.async: one more group may be in flight", "sm_80", MMA, NOT_WAITED,
            ptx(r"cp\.async\.wait_group 1;", "cp.async.wait_group 2;")),
     Mutant("cp.async: no wait", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.wait_group \d+;", "")),
     Mutant("cp.async: no group", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.commit_group;", "")),
@@ -98,7 +98,7 @@ MUTANTS = [
            source(r"#define FEED_BARRIER\(\) .*", "#define FEED_BARRIER()", "conv_matrix")),
     Mutant("convolution: no barrier behind cp.async's wait", "sm_90a", CONV, NO_BARRIER,
            source(r"(publish_blocks\(\);\s*)barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1", "conv_matrix")),
-    Mutant("convolution: cp.async: one group more may be on its way", "sm_90a", CONV, NOT_WAITED,
+    Mutant("convolution: cp.async: one more group may be in flight", "sm_90a", CONV, NOT_WAITED,
            source(r"wait_for_copies\(AHEAD - 1\)", "wait_for_copies(AHEAD)", "conv_matrix")),
     Mutant("convolution: wgmma without fence.proxy.async", "sm_90a", CONV, "without a fence.proxy.async",
            ptx(r"fence\.proxy\.async;", "", "conv_matrix")),

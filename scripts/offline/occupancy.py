@@ -1,4 +1,4 @@
-"""How many of a compute unit's threads a kernel leaves room for, from the vendors' published limits.
+"""Occupancy of a kernel, computed from the vendors' published limits.
 
 NVIDIA: the table "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide,
 and the rules of the CUDA Occupancy Calculator (a warp's registers are given in units of 256; a block's
@@ -13,34 +13,34 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Nvidia:
-    warps: int  # of a multiprocessor
+    warps: int  # per multiprocessor
     blocks: int
-    shared: int  # bytes of a multiprocessor
+    shared: int  # bytes per multiprocessor
     registers: int = 65536
     lanes: int = 32
-    unit: int = 256  # registers of a warp
+    unit: int = 256  # allocation unit of registers per warp
     shared_unit: int = 128
-    kept: int = 1024  # bytes of shared memory a block loses
+    kept: int = 1024  # bytes of shared memory reserved per block
 
 
 @dataclass(frozen=True)
 class Amd:
     lanes: int
-    registers: int  # of a SIMD, for one lane
+    registers: int  # per SIMD and lane
     granule: int
-    waves: int  # of a SIMD
-    simds: int  # that share the local memory
+    waves: int  # per SIMD
+    simds: int  # number of SIMDs that share the local memory
     local: int = 65536
 
 
 @dataclass(frozen=True)
 class Intel:
-    threads: int  # of a vector engine, with 128 registers each
-    engines: int  # of a core
-    local: int  # of a core
+    threads: int  # per vector engine, with 128 registers each
+    engines: int  # per core
+    local: int  # per core
 
 
-# By vendor; each machine's are in src/device/kinds/*.json (machines.py).
+# By vendor; the limits of each machine are in src/device/kinds/*.json (machines.py).
 LIMITS = {"nvidia": Nvidia, "amd": Amd, "intel": Intel}
 
 
@@ -79,7 +79,7 @@ def intel(limits, registers, local, work_group, simd):
 
 
 def occupancy(limits, registers, local, work_group, simd=16):
-    """The part of its threads that a compute unit can hold; 0 where not even one work-group fits."""
+    """Returns the occupancy as a fraction of the threads; 0 if not even one work-group fits."""
     work_group = max(work_group, 64)
     if isinstance(limits, Nvidia):
         return nvidia(limits, registers, local, work_group)

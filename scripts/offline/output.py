@@ -1,11 +1,11 @@
-"""Reads what the offline compilers print: a dictionary of measures for each kernel.
+"""Parses the output of the offline compilers into a dictionary of measures for each kernel.
 
-registers: of a work-item (NVIDIA, AMD: vector registers) or of a hardware thread (Intel)
-spills: registers that went to memory (AMD: of them; NVIDIA: bytes; Intel: the compiler's count)
-scalar_spills: scalar registers that went to lanes of vector ones (AMD), which costs no memory
-scratch: bytes of private memory of a work-item, which spills and arrays indexed at run time take
-local: bytes of the work-group's local memory
-simd: lanes of a hardware thread (Intel)
+registers: per work-item (NVIDIA, AMD: vector registers) or per hardware thread (Intel)
+spills: registers spilled to memory (AMD: their number; NVIDIA: bytes; Intel: the compiler's count)
+scalar_spills: scalar registers moved to lanes of vector registers (AMD), which uses no memory
+scratch: bytes of private memory per work-item, used by spills and by arrays indexed at run time
+local: bytes of local memory per work-group
+simd: lanes per hardware thread (Intel)
 """
 import re
 import struct
@@ -17,7 +17,7 @@ AMD_LINE = re.compile(r"^\s*(?:- )?\s*\.(\w+):\s*(\S+)\s*$")
 
 
 def amd(assembly):
-    """The .amdgpu_metadata of an assembly text."""
+    """Returns the .amdgpu_metadata of an assembly text."""
     kernels = {}
     text = assembly.partition(".amdgpu_metadata")[2].partition(".end_amdgpu_metadata")[0]
     text = text.partition("amdhsa.kernels:")[2]
@@ -35,7 +35,7 @@ def amd(assembly):
 
 
 def amd_unresolved(assembly):
-    """Functions that are called and not there."""
+    """Returns the functions that are called but not defined."""
     called = set(re.findall(r"([A-Za-z_]\w*)@(?:gotpcrel32|rel32|gotpcrel)@?\w*", assembly))
     defined = set(re.findall(r"^([A-Za-z_][\w.$]*):", assembly, flags=re.M))
     return sorted(called - defined)
@@ -54,7 +54,7 @@ PTX_SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def ptxas(log):
-    """What ptxas -v says. Spills of a kernel's body that was not inlined count as the kernel's."""
+    """Parses ptxas -v. Spills of a kernel's body that was not inlined count as the kernel's."""
     kernels, entry, function = {}, None, None
     for line in log.splitlines():
         if match := PTX_ENTRY.search(line):
@@ -78,7 +78,7 @@ IGC_SPILL = re.compile(r"kernel (\w+)\s+compiled SIMD(\d+) allocated (\d+) regs 
 
 
 def igc_spills(log):
-    """{kernel: (simd, registers, spilled)} of the warnings of Intel's compiler."""
+    """Returns {kernel: (simd, registers, spilled)} from the warnings of Intel's compiler."""
     return {m[1]: (int(m[2]), int(m[3]), int(m[4])) for m in IGC_SPILL.finditer(log)}
 
 
@@ -88,7 +88,7 @@ ZE_FIELDS = {"grf_count": "registers", "simd_size": "simd", "slm_size": "local",
 
 
 def ze_info(text):
-    """The YAML of Intel's newer binaries, of which only numbers by name are wanted."""
+    """Parses the YAML of Intel's newer binaries; only named numbers are needed."""
     kernels = {}
     parts = ZE_KERNEL.split(text.partition("kernels:")[2])
     for name, body in zip(parts[1::2], parts[2::2]):
@@ -106,8 +106,8 @@ LOCAL_SURFACE, VFE_STATE, ENVIRONMENT, PRIVATE_SURFACE = 15, 18, 23, 38
 
 
 def patch_tokens(binary):
-    """The older form of Intel's binaries, as the compute runtime's patch_list.h and
-    patch_shared.h lay it out: a program's header, then kernels with lists of tokens."""
+    """Parses the older format of Intel's binaries, defined in the compute runtime's patch_list.h and patch_shared.h: a program
+    header, then kernels with lists of tokens."""
     at = binary.find(struct.pack("<I", PROGRAM_MAGIC))
     if at < 0:
         return {}
@@ -140,7 +140,7 @@ def tokens(data):
         elif token == ENVIRONMENT:
             values["simd"] = struct.unpack_from("<I", data, at + 8 + 12)[0]
         at += size
-    # Some chips have private memory in the thread's scratch space, others in a surface of its own.
+    # Some chips use the thread's scratch space for private memory, others a separate surface.
     values["scratch"] = max(values["scratch"], of_thread // values["simd"])
     return values
 
@@ -149,7 +149,7 @@ SPIRV_MAGIC, OP_ENTRY_POINT, OP_DECORATE, LINKAGE, IMPORT = 0x07230203, 15, 71, 
 
 
 def spirv_kernels(module):
-    """The names of a SPIR-V module's entry points."""
+    """Returns the names of a SPIR-V module's entry points."""
     words, names, at = struct.unpack(f"<{len(module) // 4}I", module), [], 5
     while at < len(words) and words[at] >> 16 > 0:
         length = words[at] >> 16
@@ -161,7 +161,7 @@ def spirv_kernels(module):
 
 
 def spirv_imports(words):
-    """The names that a SPIR-V module takes from elsewhere."""
+    """Returns the names that a SPIR-V module imports."""
     names, at = [], 5
     while at < len(words):
         length, operation = words[at] >> 16, words[at] & 0xFFFF
@@ -176,8 +176,8 @@ def spirv_imports(words):
 
 
 def intel_unresolved(binary):
-    """Intel's compiler leaves functions that are not there to a linker, and says nothing. Those it
-    knows are imports of the SPIR-V within the binary as well, but not named in the code."""
+    """Returns unresolved functions. Intel's compiler leaves them to a linker without a message. Built-in functions are also
+    imports of the SPIR-V in the binary, but are not named in the code."""
     spirv, code = (binary.find(struct.pack("<I", magic)) for magic in (SPIRV_MAGIC, PROGRAM_MAGIC))
     if spirv < 0:
         return []

@@ -1,5 +1,5 @@
-"""The list of programs that have passed ./run check-kernels, kept with the sources: short hashes of what a
-program is made of, by source. Compilers are no part of a hash: with another version a program is the same."""
+"""The list of programs that have passed ./run check-kernels, stored with the sources: short hashes of the inputs of each
+program, by source. Compilers are not part of the hash: a new version does not make a program new."""
 import hashlib
 import random
 import re
@@ -10,22 +10,22 @@ from offline.compilers import MARKS
 FILE = "passed.txt"
 HEAD = """\
 # Programs that have passed ./run check-kernels: hashes of target, options, kernels and expanded source without
-# comments. Written by ./run check-kernels --record; ./run check-kernels --new compiles what is not here.
+# comments. Written by ./run check-kernels --record; ./run check-kernels --new compiles programs not listed here.
 """
 DIGITS, COLUMNS = 8, 12
-EDIT = Path(__file__).parents[2] / "src" / "runtime" / "ptx_edit.c"
-# A text, which is kept, or a comment.
+EDIT = Path(__file__).parents[2] / "src" / "runtime" / "program" / "ptx_edit.c"
+# A string, which is kept, or a comment.
 TOKEN = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|/\*.*?\*/|//[^\n]*', re.S)
 
 
 def strip(text):
-    """A source without comments, blank lines and blanks around lines: what compilers make the same of."""
+    """Returns a source without comments, blank lines and spaces around lines, none of which affect the compiled code."""
     bare = TOKEN.sub(lambda found: found[1] or " ", text.replace("\\\n", ""))
     return "\n".join(line.strip() for line in bare.splitlines() if line.strip())
 
 
 def hash_of(key, text, kernels):
-    """Of a program that check_kernels plans: `kernels` are {name: rows}, `text` is stripped."""
+    """Returns the hash of a program planned by check_kernels; `kernels` is {name: rows}, `text` is stripped."""
     machine, source, options = key
     wanted = [f'{name} {any(row["chosen"] for row in rows)}' for name, rows in sorted(kernels.items())]
     edit = EDIT.read_text(encoding="utf-8") if MARKS in options else ""
@@ -34,13 +34,13 @@ def hash_of(key, text, kernels):
 
 
 def hashes_of(jobs, texts):
-    """{key: hash} of all programs; `texts` are the expanded sources as they are."""
+    """Returns {key: hash} of all programs; `texts` are the expanded sources, not stripped."""
     bare = {source: strip(text.decode()) for source, text in texts.items()}
     return {key: hash_of(key, bare[key[1]], kernels) for key, kernels in jobs.items()}
 
 
 def read(path):
-    """The hashes of a list, with their source before them."""
+    """Reads a list; returns (source, hash) pairs."""
     found, source = set(), None
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     for line in text.splitlines():
@@ -63,14 +63,14 @@ def write(path, passed):
 
 
 def draw(keys, hashes, count, seed):
-    """So many of these programs, as the seed says."""
+    """Returns a random sample of the programs."""
     ordered = sorted(keys, key=lambda key: hashes[key])
     return set(random.Random(seed).sample(ordered, min(count, len(ordered))))
 
 
 def update(jobs, hashes, passed, failed, unchecked):
-    """The list after a run of everything: what has passed, and of what this machine has no compiler for
-    (`unchecked`) what had passed before. What is not planned any more goes."""
+    """Returns the list after a complete run: programs that passed, and earlier entries of programs for which this machine has no
+    compiler (`unchecked`). Programs that are no longer planned are removed."""
     entries = {key: (key[1], hashes[key]) for key in jobs}
     return {entry for key, entry in entries.items()
             if (entry in passed if unchecked(key[0]) else key not in failed)}

@@ -1,4 +1,4 @@
-"""Tables of what check_kernels.py measured: on the terminal, and in docs/gpu-kernels-tables.md."""
+"""Tables of the results of check_kernels.py: on the terminal, and in docs/gpu-kernels-tables.md."""
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,15 +7,15 @@ from offline.machines import BY_NAME
 DOCUMENT = Path("docs/gpu-kernels-tables.md")
 TITLE = """# GPU kernels: tables
 
-What the compilers make of the kernel that does most of the work of a call, for each target.
-[GPU kernels](gpu-kernels.md) says how it is compiled and how to read the columns. This page is
-written whole by `./run check-kernels --docs`.
+Compiler statistics of the kernel that does most of the work of a call, for each target.
+[GPU kernels](gpu-kernels.md) describes the compilation and [the columns](gpu-kernels.md#reading-the-tables).
+`./run check-kernels --docs` generates this page.
 
 """
 
 
 def print_tables(kernels, machines):
-    """A line for each target."""
+    """Prints a line for each target."""
     print(f'\n{"target":8} {"kernels":>7} {"failed":>6} {"spills":>6} {"scratch":>7}  '
           f'{"most registers":42} {"least occupancy":44} slowest')
     for machine in machines:
@@ -42,8 +42,8 @@ def extreme(kernels, field, choose, form):
 @dataclass(frozen=True)
 class Call:
     title: str
-    words: str  # of `tenon check`
-    kind: str = ""  # of the multiply-adds: f32, f16, i8; "" where it is not about them
+    words: str  # arguments of `tenon check`
+    kind: str = ""  # type of the multiply-adds: f32, f16, i8; "" if the call has none
 
 
 CONV = "conv x={0}:32x64x56x56 w={0}:64x64x3x3 y={0}:32x64x56x56 pad_begin=1,1 pad_end=1,1"
@@ -62,19 +62,19 @@ CALLS = [
     Call("Transposition of f32, 4096 × 4096", "copy x=f32:4096x4096/1,4096 y=f32:4096x4096"),
 ]
 
-LOCAL_BYTES = 128  # in a cycle of a compute unit
+LOCAL_BYTES = 128  # per cycle and compute unit
 AIM = 0.8
 
 
 def needed(machine, kind, loop):
-    """Multiply-adds for each byte from local memory that AIM of the peak takes."""
+    """Returns the multiply-adds per byte of local memory that are needed to reach AIM of the peak."""
     f32, f16, i8 = BY_NAME[machine].peaks
     peak = {"f16": f16, "i8": i8}[kind] if loop["matrix"] and kind in ("f16", "i8") else f32
     return AIM * peak / LOCAL_BYTES
 
 
 def figures(kernel, kind):
-    """The cells of a kernel's row after its name."""
+    """Returns the cells of a kernel's row after its name."""
     if "error" in kernel:
         return ["does not compile", "", "", "", "", ""]
     if "registers" not in kernel:
@@ -93,8 +93,8 @@ def figures(kernel, kind):
     return cells + [f'{loop["macs"] / loop["local"]:.2f} of {needed(kernel["machine"], kind, loop):.2f}']
 
 
-HEADER = ("| Target | Solver | Kernel | Registers | Scratch, bytes | Local, KiB | Occupancy | Multiply-adds a turn "
-          "| a local byte |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
+HEADER = ("| Target | Solver | Kernel | Registers | Scratch, bytes | Local, KiB | Occupancy | Multiply-adds per iteration "
+          "| per local byte |\n|---|---|---|---:|---:|---:|---:|---:|---:|\n")
 
 
 def table(call, kernels):
@@ -107,8 +107,8 @@ def table(call, kernels):
 
 
 def main_kernel(kernels):
-    """Of the kernels of a call, the one with the most multiply-adds; else the last, which has the
-    result."""
+    """Returns the kernel of a call with the most multiply-adds; otherwise the last kernel, which writes
+    the result."""
     return max(kernels, key=lambda k: k.get("loop", {}).get("macs", 0), default=None)
 
 

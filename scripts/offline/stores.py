@@ -1,9 +1,8 @@
-"""What it takes a kernel to write its result, read from PTX: of the loop around the widest store to
-global memory, the instructions of the shortest turn that stores. That is the epilogue without c,
-bias and activation, where the kernel has them as branches.
+"""The cost of writing a kernel's result, read from PTX: the instructions of the shortest storing iteration of the loop around
+the widest store to global memory. This is the epilogue without c, bias and activation if the kernel has branches for them.
 
-instructions: of one work-item in such a turn
-bytes: that it stores
+instructions: per work-item and iteration
+bytes: stored per iteration
 """
 import heapq
 import re
@@ -22,8 +21,8 @@ def without_comments(lines):
 
 
 def parts(lines):
-    """{label: (instructions, labels that may follow)} of a function; the first has none, "". Parts end
-    at jumps as well as at labels."""
+    """Returns {label: (instructions, possible next labels)} of a function; the label of the first part is "". Parts end at jumps
+    and at labels."""
     found, tables, name, table = {"": ([], [])}, {}, "", None
     for line in without_comments(lines):
         if table is not None or ".branchtargets" in line:
@@ -44,7 +43,7 @@ def parts(lines):
         if jumps:
             found[name][1].extend(TARGET.findall(line))
         if jumps or line in ENDS:
-            # What comes behind is a part of its own, which only a condition leads to.
+            # The code after a conditional jump is a separate part.
             after = f"{name}+"
             if jumps and jumps[1]:
                 found[name][1].append(after)
@@ -55,7 +54,7 @@ def parts(lines):
 
 
 def shortest_turn(graph, start):
-    """Instructions from a part round to itself, or None."""
+    """Returns the instructions of the shortest path from a part to itself, or None."""
     queue, done = [(0, start)], set()
     while queue:
         length, part = heapq.heappop(queue)
@@ -76,7 +75,7 @@ def stored(code):
 
 
 def widest_store(lines):
-    """The measures of a kernel, or None where no loop stores."""
+    """Returns the measures of a kernel, or None if no loop stores."""
     graph = parts(lines)
     best = None
     for part, (code, _) in graph.items():

@@ -344,7 +344,7 @@ class Comparison(unittest.TestCase):
         first, second, third, last = done.stdout.splitlines()
         self.assertIn("2 cases, time before / time after: geometric mean 1.00, least 0.25", first)
         self.assertEqual((second.split(), third.split()), (["0.25", "gemm", "b", "f32"], ["4.00", "gemm", "a", "f32"]))
-        self.assertIn("2 cases are in one of them alone", last)
+        self.assertIn("2 cases are in only one of the files", last)
 
     def test_nothing_in_common(self):
         self.assertIn("no case in common", self.compare({"a": 1}, {"b": 1}).stderr)

@@ -47,7 +47,7 @@ class Demo(unittest.TestCase):
         lines = [line for line in done.stdout.splitlines() if re.match("[a-z]", line)]
         self.assertRegex(lines[0], "^device ")
         self.assertRegex(lines[1], r"^learning .* 1 type x 1 seed x \d+ steps$")
-        self.assertRegex(lines[2], r"^f32   untrained \d+\.\d\d % of the held-out digits read right$")
+        self.assertRegex(lines[2], r"^f32   untrained \d+\.\d\d % of the held-out digits recognized$")
         self.assertLess(float(lines[2].split()[2]), 50)  # by chance, a tenth
         self.assertRegex(lines[3], r"^f32   kernels   compiled in [0-9.]+ s$")
         shown = [re.match(r"training +(\d+) %  about (\d+) s left$", line) for line in lines[4:9]]
@@ -65,14 +65,14 @@ class Demo(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertIn("1 type x 2 seeds x 30 steps", output)
         ready = [(int(done), int(of))
-                 for done, of in re.findall(r"kernels   (\d+) of (\d+) calls have theirs", output)]
+                 for done, of in re.findall(r"kernels   (\d+) of (\d+) calls ready", output)]
         self.assertEqual(ready, [(i + 1, len(ready)) for i in range(len(ready))], output)
         self.assertGreater(len(ready), 30)
         for line in output.split("\n"):
             last = line.rstrip("\r").split("\r")[-1]  # what is left on the terminal
             self.assertNotIn("training  [", last)
         self.assertIn("[########################################] 100 %", output)
-        self.assertRegex(output, r"wrong +too few were read right; build/tools/tenon selftest")
+        self.assertRegex(output, r"wrong +too few were recognized; run build/tools/tenon selftest")
 
     def test_too_few_digits_are_refused(self):
         with tempfile.TemporaryDirectory() as folder:

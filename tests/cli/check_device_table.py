@@ -117,8 +117,8 @@ class Tables(unittest.TestCase):
     def test_bad_files_are_refused(self):
         for documents, says in [
                 (("{",), "0.json"), (([],), "TypeError"), (({},), "'device'"),
-                ((tuned({"kind": 3}),), "no text"),
-                ((tuned(dict(CPU, kind="../x")),), "there is no kind"),
+                ((tuned({"kind": 3}),), "is not a string"),
+                ((tuned(dict(CPU, kind="../x")),), "unknown kind"),
                 ((tuned(CPU), tuned(GPU)), "different kinds: cpu_16, gfx942"),
                 ((tuned(CPU, ("no type", "x")),), "0.json")]:
             with self.subTest(says), self.assertRaisesRegex(device_table.Wrong, says):

@@ -41,10 +41,10 @@ class Gpu(unittest.TestCase):
         self.gpu(0, "--filter", "copy", "--parts", "device,ceilings,selftest,tune,tests")
         files = self.archived()
         report = files["gpu/REPORT.md"]
-        for heading in ("What can it do", "Are the results right", "How fast is it", "What did not succeed"):
+        for heading in ("Capabilities", "Correctness", "Speed compared with other libraries", "Failures"):
             self.assertIn("## " + heading, report)
-        self.assertRegex(report, r"Self-test: [1-9]\d* solvers right, 0 wrong")
-        self.assertIn("Everything did.", report)
+        self.assertRegex(report, r"Self-test: [1-9]\d* solvers correct, 0 wrong")
+        self.assertIn("None.", report)
         self.assertEqual(json.loads(files["gpu/report.json"])["tests/all"]["status"], "skipped")
         self.assertIn("ceilings", json.loads(files["gpu/ceilings.json"]))
 
@@ -53,7 +53,7 @@ class Gpu(unittest.TestCase):
         self.assertRegex(self.archived()["gpu/REPORT.md"], r"\| gemm \| [^|]*64x64x64[^|]* \| f32 \| [\d.]+ \|")
 
     def test_wrong_use(self):
-        self.assertIn("there is no part dog", self.gpu(2, "--parts", "dog"))
+        self.assertIn("unknown part dog", self.gpu(2, "--parts", "dog"))
         self.assertIn("--minutes must be above 0", self.gpu(2, "--minutes", "0"))
 
     def test_a_build_that_is_not_there(self):

@@ -340,7 +340,7 @@ class Whole(unittest.TestCase):
         self.assertEqual(listed.read_text(encoding="utf-8"), before)
 
     def test_bad_arguments_say_what_is_wrong(self):
-        for arguments, said in ((("--target", "sm_20"), 'no target "sm_20"'), (("--jobs", "0"), "--jobs"),
+        for arguments, said in ((("--target", "sm_20"), 'unknown target "sm_20"'), (("--jobs", "0"), "--jobs"),
                                 (("--record", "--target", "sm_80"), "--record"), (("--record", "--new"), "--record"),
                                 (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
             done = self.check("", "k", *arguments)

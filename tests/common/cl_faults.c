@@ -1,4 +1,5 @@
-/* The linker gives calls of NAME to __wrap_NAME, and those of __real_NAME to NAME. */
+/* With --wrap=NAME the linker redirects calls of NAME to __wrap_NAME, and calls of __real_NAME to
+ * the real NAME. */
 #include "common/cl_faults.h"
 
 #include "common/testing.h"
@@ -24,8 +25,8 @@ typedef struct fault {
     const char *function;
     cl_uint what;
     cl_int error;
-    unsigned left;  /* calls until the one that fails */
-    unsigned calls; /* to delay */
+    unsigned left;  /* calls up to and including the one that fails */
+    unsigned calls; /* bit mask of the calls to delay */
     const void *answer;
     size_t size;
     unsigned hits;
@@ -65,7 +66,7 @@ unsigned faults_end(void)
     return now.hits;
 }
 
-/* A call that is delayed does its work all the same. */
+/* Delays the call if its bit is set. The call itself is still made. */
 static bool delay(void)
 {
     const struct timespec time = {.tv_nsec = 10000000};
@@ -183,7 +184,7 @@ static cl_int enqueued(const cl_event *event, cl_int error)
 static _Thread_local struct {
     const char *text; /* NULL: the real driver's binaries */
     char loaded[4096];
-    char source[1 << 18]; /* of the last program */
+    char source[1 << 18]; /* source of the program created last */
 } ptx;
 
 void faults_give_ptx(const char *text)
@@ -243,7 +244,7 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
 #define WRAP_MEMORY(name, parameters, arguments)                                                   \
     WRAP_AS(NULL, void *, name, 0, parameters, made(BLOCKS, __real_##name arguments))
 
-/* One that answers what it is asked. */
+/* Wraps an information function, whose answer a fault can replace. */
 #define WRAP_QUERY(name, parameters, arguments)                                                    \
     WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, __real_##name arguments)
 
@@ -270,8 +271,8 @@ void faults_hide(const char *function)
 void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
 
-/* Where the library opens OpenCL itself: it finds the functions below in the place of the real
- * ones. */
+/* Used where the library opens OpenCL with dlopen: dlsym returns the wrappers below instead of the
+ * driver's functions. */
 void *__wrap_dlsym(void *library, const char *name)
 {
     char wrapped[80];
@@ -314,7 +315,7 @@ WRAP(clGetDeviceIDs,
       cl_uint *count),
      (platform, type, room, ids, count))
 
-/* clGet…Info of an object. */
+/* Wraps clGet…Info of an object type. */
 #define WRAP_INFO(name, type)                                                                      \
     WRAP_QUERY(name, (type object, cl_uint what, size_t size, void *value, size_t *used),          \
                (object, what, size, value, used))
@@ -388,7 +389,7 @@ typedef void(CL_CALLBACK *context_callback)(const char *text, const void *data, 
                                             void *user);
 typedef void(CL_CALLBACK *program_callback)(cl_program program, void *user);
 
-/* What the last context was made with that has a callback. */
+/* Callback and user data of this thread's last context that was created with a callback. */
 static _Thread_local struct {
     context_callback callback;
     void *user;
@@ -474,7 +475,7 @@ WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *
 WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
      (kernel, index, value))
 
-/* What every command ends with. */
+/* The last parameters of every clEnqueue… function. */
 #define WAIT_PARAMETERS cl_uint waits, const cl_event *list, cl_event *event
 #define WAIT_ARGUMENTS  waits, list, event
 
@@ -544,7 +545,7 @@ WRAP_COMMAND(clEnqueueSVMMemcpy,
               WAIT_PARAMETERS),
              (queue, blocking, to, from, size, WAIT_ARGUMENTS))
 
-/* A driver with an extension. */
+/* Simulates a driver with extension functions. */
 static _Thread_local void *(*extension)(const char *name);
 
 void faults_give_extension(void *(*find)(const char *name))

@@ -1,10 +1,10 @@
 /*
- * Faults for tests: calls of OpenCL and of the allocator that fail when they are told to.
+ * Fault injection for tests: makes chosen calls of OpenCL functions and of the allocator fail.
  *
- * A program that links cl_faults.c with -Wl,--wrap for each of the functions there (meson.build has
- * the list) makes the calls of its own objects, Tenon's among them, through wrappers. What the
- * OpenCL driver and other shared libraries call is not touched. A fault is of the thread that asked
- * for it.
+ * A program links cl_faults.c with -Wl,--wrap for each function declared there (the list is in
+ * meson.build). Calls from the program's own objects, including Tenon's, then go through wrappers;
+ * calls from the OpenCL driver and other shared libraries do not. A fault applies only to the
+ * thread that requested it.
  */
 #ifndef TENON_TESTS_CL_FAULTS_H
 #define TENON_TESTS_CL_FAULTS_H
@@ -19,18 +19,19 @@
 #define FAULTS_MEMORY "memory, locks and threads"
 #define FAULTS_OPENCL "cl"
 
-/* The nth call of `function` from now on (1: the next) gives `error`, and does nothing; malloc,
- * calloc and realloc give NULL whatever the error. */
+/* Makes the nth call of `function` from now on (1: the next call) return `error` without doing
+ * anything. malloc, calloc and realloc return NULL whatever the error. */
 void faults_fail_next(const char *function, cl_int error, unsigned nth);
 
-/* The same for every call. */
+/* Makes every call of `function` fail. */
 void faults_fail_all(const char *function, cl_int error);
 
-/* The same for every call of a function that asks for `what`: clGetDeviceInfo, CL_DEVICE_NAME. */
+/* Makes every call of `function` that queries `what` fail, such as clGetDeviceInfo with
+ * CL_DEVICE_NAME. */
 void faults_fail_query(const char *function, cl_uint what, cl_int error);
 
-/* Every call of an information function that asks for `what` gives these bytes, as the driver
- * would: CL_INVALID_VALUE where the caller has no room for them. */
+/* Makes every call of an information function that queries `what` return these bytes. As in a
+ * driver, the call returns CL_INVALID_VALUE if the caller's buffer is too small. */
 void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size);
 
 /* From now on, in this thread, clGetDeviceInfo gives these answers, as the driver would; those of
@@ -45,8 +46,8 @@ void faults_give_device(const faults_answer *answers, size_t count);
 /* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
 void faults_delay(const char *function, unsigned calls);
 
-/* The driver reports an error of the last context that this thread made with a callback for it;
- * false where there was none. */
+/* Reports an error through the callback of the last context that this thread created with one.
+ * Returns false if there is no such context. */
 bool faults_report(const char *text);
 
 /* The library does not find this function of OpenCL when it looks for all of them: before its first
@@ -57,12 +58,12 @@ void faults_hide(const char *function);
  * the driver's own. */
 void faults_give_extension(void *(*find)(const char *name));
 
-/* From now on, in this thread, every program's binary is this text, with the NUL behind it, as
- * NVIDIA's drivers give PTX; loading any binary gives the program that was made from source last,
- * and keeps what was loaded. NULL: that is over. */
+/* Makes every program binary in this thread this text with its terminating NUL, like the PTX of
+ * NVIDIA's drivers. Loading any binary then records it and creates the program that was last
+ * created from source. NULL ends the simulation. */
 void faults_give_ptx(const char *text);
 
-/* What was loaded last, "" where nothing was. */
+/* Returns the binary that was loaded last, or "" if none was. */
 const char *faults_loaded_ptx(void);
 
 /* The number of memory blocks and OpenCL objects that the program's own objects have made or

@@ -1,16 +1,16 @@
-/* Runs the tests of a program with cmocka. What a failed test leaves behind (contexts, streams,
- * faults, the environment, temporary folders) must not make others fail: they run in a new process.
- */
+/* Runs the tests of a program with cmocka. After a failed test the remaining tests run in a new
+ * process, so that its leftovers (contexts, streams, faults, environment, temporary folders) cannot
+ * affect them. */
 #include "common/restart.h"
 #include "common/testing.h"
 
-/* The tests of this program, in the order of their lines, and the state of the one that runs. */
+/* The tests of this program, sorted by line, and the state of the current one. */
 static struct {
     test_entry *first;
     size_t count;
-    bool any;          /* a test has begun */
-    bool is_over;      /* and has returned, or was skipped */
-    unsigned failures; /* of this process and those before it */
+    bool any;          /* a test has started */
+    bool is_over;      /* the test has returned or was skipped */
+    unsigned failures; /* in this process and those before it */
 } group;
 
 void test_register(test_entry *test)
@@ -28,13 +28,14 @@ void test_note_skip(void)
     group.is_over = true;
 }
 
-/* "LINE FAILURES": the test where the program continues, and how many have failed before. Where it
- * cannot, the test that has been announced goes on in this process. */
+/* Continues at `test` in a new process, whose TEST_RESUME is "LINE FAILURES": the line of the test
+ * and the number of failures so far. If a restart is not possible, the announced test runs in this
+ * process. */
 static void restart_at(const test_entry *test)
 {
     char resume[64];
     snprintf(resume, sizeof resume, "%d %u", test->line, ++group.failures);
-    printf("[ RESTART  ] a test has failed: the others run in a new process\n");
+    printf("[ RESTART  ] a test has failed: the remaining tests run in a new process\n");
     test_restart(resume);
     printf("[ RUN      ] %s\n", test->name);
 }

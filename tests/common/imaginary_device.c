@@ -1,6 +1,6 @@
-/* A driver whose device reports other numbers than it has: preloaded, so that tests meet processors
- * that are not at hand. IMAGINARY_DEVICE has words such as "units=256 cache=1073741824 lanes=16":
- * what `numbers` below lists. The device computes as before. */
+/* A library for LD_PRELOAD that overrides device information, to test processors that are not
+ * available. The variable IMAGINARY_DEVICE holds words such as "units=256 cache=1073741824
+ * lanes=16"; `numbers` lists all of them. Computation is not affected. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -27,7 +27,7 @@ static const number numbers[] = {
     {"group=", CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t)},
 };
 
-/* The value of a word; NULL where the variable does not have it. */
+/* Returns the text after `word` in the variable, or NULL if the variable does not contain it. */
 static const char *value_of(const char *word)
 {
     const char *text = getenv("IMAGINARY_DEVICE");
@@ -52,7 +52,8 @@ __attribute__((visibility("default"))) cl_int clGetDeviceInfo(cl_device_id devic
     if (mine == NULL) {
         void *found = dlsym(dlopen("libOpenCL.so.1", RTLD_NOW), "clGetDeviceInfo");
         get_info behind;
-        memcpy(&behind, &found, sizeof behind); /* C has no cast from void * to a function */
+        memcpy(&behind, &found,
+               sizeof behind); /* C has no cast from void * to a function pointer */
         return behind(device, param_name, size, value, size_ret);
     }
     const unsigned long long large = strtoull(value_of(mine->word), NULL, 0);

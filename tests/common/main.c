@@ -1,4 +1,4 @@
-/* The entry point of a test program that needs no device. */
+/* Entry point of a test program that needs no device. */
 #include "common/testing.h"
 
 int main(void)

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-/* Up to 64 threads measure. */
+/* The most threads that a measurement uses. */
 #define MOST_THREADS 64
-/* Multiply-adds of a thread in each time. */
+/* Multiply-adds of one thread in each repeat. */
 #define MULTIPLY_ADDS 1e8
 
 processor_here processor_at_hand;
@@ -27,7 +27,7 @@ void processor_put(const processor *p, test_random random)
     processor_at_hand = (processor_here){*p, random, 0};
 }
 
-/* The repeats of what takes so long. */
+/* Fills in repeats of a measurement that takes `time` without noise. */
 static void repeat(double time, double times[TN_HOST_REPEATS])
 {
     processor_here *here = &processor_at_hand;
@@ -38,7 +38,8 @@ static void repeat(double time, double times[TN_HOST_REPEATS])
             test_real(&here->random, 1, 20);
 }
 
-/* Of sets up to half as large again as the cache a part is still found there. */
+/* Returns the time to read `bytes`. The cache hit rate falls linearly from 1 for sets of the
+ * cache's size to 0 for sets 1.5 times as large. */
 static double reading(const processor *p, uint32_t threads, double bytes)
 {
     const double cache = (double)p->cache, found = fmin(fmax(3 - 2 * bytes / cache, 0), 1);

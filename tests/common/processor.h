@@ -1,4 +1,4 @@
-/* Processors that are not there: the times that measuring one would take. */
+/* Simulated processors: they provide the times that measuring a real one would take. */
 #ifndef TENON_TESTS_PROCESSOR_H
 #define TENON_TESTS_PROCESSOR_H
 
@@ -7,30 +7,30 @@
 
 typedef struct processor {
     uint32_t units, lanes;
-    uint64_t driver_cache; /* bytes of the last cache as the driver has them; 0: not known */
-    uint64_t cache;        /* that other guests leave */
-    double rate;           /* multiply-adds a nanosecond of a core */
-    double memory;         /* bytes a nanosecond of all cores */
-    double cache_speed;    /* bytes a nanosecond of a core */
+    uint64_t driver_cache; /* bytes of the last-level cache as reported by the driver; 0: unknown */
+    uint64_t cache;        /* bytes of it that other guests of the machine leave free */
+    double rate;           /* multiply-adds per nanosecond of one core */
+    double memory;         /* bytes per nanosecond of all cores */
+    double cache_speed;    /* bytes per nanosecond of one core */
     double pages, unaligned;
-    /* The most that a time is longer by chance, as a share of it; and of the repeats of a
-     * measurement how many, at most, are those of a thread which was interrupted. */
+    /* Noise: the largest random increase of a time, as a fraction of it; and the maximum number of
+     * repeats of a measurement in which the thread was interrupted. */
     double noise;
     int interrupted;
 } processor;
 
-/* The processor that processor_take measures, and the source of its noise. */
+/* The processor that processor_take measures, and the random source of its noise. */
 typedef struct processor_here {
     processor is;
     test_random random;
-    unsigned taken; /* how often it was measured */
+    unsigned taken; /* number of measurements so far */
 } processor_here;
 extern processor_here processor_at_hand;
 
-/* A desktop processor of 8 lanes, without noise. */
+/* A desktop processor with 8 lanes and no noise. */
 processor processor_usual(void);
 
-/* Puts a processor in the place of the one at hand. */
+/* Makes measurements use processor `p` in place of the real one. */
 void processor_put(const processor *p, test_random random);
 
 tn_host_timer processor_take;

@@ -1,4 +1,4 @@
-/* Restarts a test program in a new process, in the state in which this one started. */
+/* Restarts a test program in a new process with the initial state of this one. */
 #include "common/restart.h"
 
 #include "common/testing.h"
@@ -25,7 +25,8 @@ void test_before_restart(void (*function)(void))
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* Files of the program, of its driver and of the tests have lower numbers. */
+/* Saved standard streams have descriptors from KEPT_FILES on; those of the program, its driver and
+ * the tests are lower. */
 #define KEPT_FILES   500
 #define MOST_FILES   1024
 
@@ -34,7 +35,7 @@ extern char **environ;
 static const int limits[] = {RLIMIT_AS, RLIMIT_CORE, RLIMIT_FSIZE, RLIMIT_NOFILE};
 static const int signals[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXFSZ};
 
-/* The state of the process when it started. */
+/* State of the process when it started. */
 static struct {
     char **environment;
     int folder, streams[3];
@@ -53,7 +54,7 @@ void test_before_restart(void (*function)(void))
     functions[function_count++] = function;
 }
 
-/* A copy of a list of texts with room for one more; NULL without memory. */
+/* Copies a list of strings, with room for one more. Returns NULL if memory is exhausted. */
 static char **copy_texts(char **texts)
 {
     size_t count = 0;
@@ -80,7 +81,7 @@ __attribute__((constructor)) static void note_start(void)
     sigprocmask(SIG_SETMASK, NULL, &start.blocked);
 }
 
-/* The soft limits alone: a hard limit cannot be raised again. */
+/* Restores soft limits only: a lowered hard limit cannot be raised again. */
 static void restore_limits(void)
 {
     for (size_t i = 0; i < COUNT(limits); i++) {
@@ -110,8 +111,8 @@ static void restore_start(void)
         fcntl(i, F_SETFD, FD_CLOEXEC);
 }
 
-/* Adds `resume` to the first environment, in place of what an earlier restart added. Allocates
- * nothing: the test that failed may have made the allocator fail. */
+/* Adds `resume` to the initial environment, replacing the entry of an earlier restart. Allocates no
+ * memory, since the failed test may have made the allocator fail. */
 static void add_resume(const char *resume)
 {
     static char variable[128];
@@ -123,8 +124,8 @@ static void add_resume(const char *resume)
     start.environment[at] = variable;
 }
 
-/* The words of the command that started the process, its loader among them where it was named;
- * false where there is no /proc. */
+/* Reads the command line of the process, including the dynamic loader if it was named. Returns
+ * false if there is no /proc. */
 static bool read_command(char text[65536], char *words[512])
 {
     size_t count = 0;

@@ -42,7 +42,8 @@ static void remove_all(const char *folder)
     rmdir(folder);
 }
 
-/* The folders that no test has removed yet, of this process and not of one that forked from it. */
+/* Folders that no test has removed yet. They belong to the process that created them, not to its
+ * forks. */
 static struct {
     char *paths[MOST_FOLDERS];
     pid_t process;
@@ -55,7 +56,8 @@ static void remove_left(void)
             temporary_remove(made.paths[i]);
 }
 
-/* Does not count a folder beyond MOST_FOLDERS, which stays where its test fails. */
+/* Registers a folder for removal. Folders beyond MOST_FOLDERS are not registered and remain if
+ * their test fails. */
 static void count_folder(char *path)
 {
     if (made.process == 0) {
@@ -91,7 +93,7 @@ void temporary_remove(char *folder)
     free(folder);
 }
 
-/* Counts, and keeps the name that comes first. */
+/* Counts the entries whose names contain `part`, and copies the alphabetically first name. */
 static int look(const char *folder, const char *part, char name[256])
 {
     int count = 0;

@@ -1,28 +1,28 @@
-/* Folders of tests' own, and what is in them. */
+/* Temporary folders of tests, and access to their contents. */
 #ifndef TENON_TESTS_TEMPORARY_H
 #define TENON_TESTS_TEMPORARY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes an empty folder below TMPDIR or /tmp, for temporary_remove. A folder that a failed test
- * leaves is removed before the next test, or when the program ends. */
+/* Creates an empty folder below TMPDIR or /tmp, to be removed by temporary_remove. If a failed test
+ * leaves it, it is removed before the next test or when the program ends. */
 char *temporary_make(void);
 
-/* Removes a folder with all in it, and frees the path. */
+/* Removes a folder and its contents, and frees the path. */
 void temporary_remove(char *folder);
 
-/* "folder/name", valid until the fourth call from now. */
+/* Returns "folder/name", which is valid until the fourth call from now. */
 const char *temporary_path(const char *folder, const char *name);
 
-/* Files whose names have a text in them; folders that cannot be read have none. */
+/* Returns the number of files whose names contain `part`; 0 if the folder cannot be read. */
 int temporary_count(const char *folder, const char *part);
 
-/* The name of the first such file, in the order of names; false where there is none. */
+/* Copies the alphabetically first of these names; returns false if there is none. */
 bool temporary_find(const char *folder, const char *part, char name[256]);
 
-/* A whole file, which the caller frees, with a 0 behind it. Both fail the test where they cannot.
- */
+/* Read a whole file into memory that the caller frees, followed by a 0 byte; write a file. Both
+ * fail the test on an error. */
 unsigned char *temporary_read(const char *path, size_t *size);
 void temporary_write(const char *path, const void *bytes, size_t size);
 

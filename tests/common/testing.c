@@ -1,6 +1,6 @@
 #include "common/testing.h"
 
-/* Where a test is run without meson test. */
+/* Disables the store when a test runs without meson test, which sets TENON_CACHE itself. */
 __attribute__((constructor)) static void keep_nothing(void)
 {
 #ifdef _WIN32

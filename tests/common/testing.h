@@ -1,5 +1,5 @@
-/* What every test program includes: cmocka with the headers that it wants first, and a seeded
- * source of random numbers. */
+/* Header of every test program: cmocka with the headers it requires, test registration, and a
+ * seeded random number generator. */
 #ifndef TENON_TESTS_TESTING_H
 #define TENON_TESTS_TESTING_H
 
@@ -15,11 +15,11 @@
 
 #include <cmocka.h>
 
-/* What Meson takes for "skipped". */
+/* Exit status that Meson reports as "skipped". */
 #define TEST_SKIPPED 77
 
-/* How often a test looks, a millisecond apart, for what another thread is to do: long enough for
- * any machine, however busy. */
+/* Number of times, one millisecond apart, that a test polls for an action of another thread: enough
+ * for any machine under any load. */
 #define TEST_LOOKS 120000
 
 /* splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014). */
@@ -35,13 +35,13 @@ static inline uint64_t test_next(test_random *random)
     return z ^ z >> 31;
 }
 
-/* An integer in [low, high]. */
+/* Returns an integer in [low, high]. */
 static inline int64_t test_between(test_random *random, int64_t low, int64_t high)
 {
     return low + (int64_t)(test_next(random) % (uint64_t)(high - low + 1));
 }
 
-/* A real number in [low, high). */
+/* Returns a real number in [low, high). */
 static inline double test_real(test_random *random, double low, double high)
 {
     return low + (high - low) * ((double)(test_next(random) >> 11) * 0x1p-53);
@@ -52,11 +52,11 @@ static inline bool test_one_in(test_random *random, int64_t n)
     return test_between(random, 1, n) == 1;
 }
 
-/* The seed of this run: TENON_TEST_SEED, or the time. Printed once, so that a run can be repeated.
- */
+/* Returns the seed of this run: TENON_TEST_SEED, or else the time. It is printed once, to make the
+ * run repeatable. */
 uint64_t test_seed(void);
 
-/* A source of its own for a test, so that tests do not depend on which others ran. */
+/* Returns a test's own generator, so that its numbers do not depend on which other tests ran. */
 static inline test_random test_random_for(uint64_t stream)
 {
     test_random random = {test_seed() ^ stream * UINT64_C(0xd1342543de82ef95)};
@@ -64,21 +64,21 @@ static inline test_random test_random_for(uint64_t stream)
     return random;
 }
 
-/* A test as it registers itself. `set_up` and `tear_down` may be NULL. */
+/* A registered test. `set_up` and `tear_down` may be NULL. */
 typedef struct test_entry {
     const char *name;
     void (*run)(void), (*set_up)(void), (*tear_down)(void);
-    int line; /* of its definition: tests run in this order */
+    int line; /* line of its definition; tests run in this order */
     struct test_entry *next;
 } test_entry;
 void test_register(test_entry *test);
 
-/* Defines a test: `TEST(name) { ... }`, in the source file that has the program's other tests.
- * A constructor registers it before main. */
+/* Defines a test: `TEST(name) { ... }`. All tests of a program are in one source file. A
+ * constructor registers the test before main. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* A test with a function that runs before it and one that runs after it, also where it has failed;
- * each may be NULL. Where one fails, so does the test. */
+/* Defines a test with a function that runs before it and one that runs after it, even if it has
+ * failed. Each may be NULL; if either fails, the test fails. */
 #define TEST_WITH(name, before, after)                                                             \
     static void name(void);                                                                        \
     __attribute__((constructor)) static void register_##name(void)                                 \
@@ -88,13 +88,13 @@ void test_register(test_entry *test);
     }                                                                                              \
     static void name(void)
 
-/* Runs the tests of the program, those alone that match the pattern TENON_TEST_FILTER where it is
- * set, and prints as cmocka does; returns how many failed. After a failed test the others run in a
- * new process, so that they find nothing of it. A program without a function main has one that
- * calls this. */
+/* Runs the tests of the program, or those that match the pattern in TENON_TEST_FILTER if it is set,
+ * and prints results like cmocka. Returns the number of failures. After a failed test the remaining
+ * ones run in a new process, where its leftovers cannot affect them. A program without main of its
+ * own links one that calls this function. */
 int test_run_group(void);
 
-/* A test that is skipped has not failed. */
+/* Records that a skipped test has not failed. */
 void test_note_skip(void);
 #undef skip
 #define skip() (test_note_skip(), _skip(__FILE__, __LINE__))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests docs/ci.md: its workflow files, container file, packages and variables; and that a program which runs
-twice with its two caches finds its kernels the second time.
+"""Tests docs/ci.md: its workflow files, container file, packages and variables; and that the second
+run of a program with its two caches builds no kernels.
 
     check_ci.py SOURCE_ROOT BUILD_ROOT -- CC…
 """
@@ -30,14 +30,14 @@ def blocks(language):
 
 
 def installed_by(script):
-    """The packages of a script's apt-get install."""
+    """Returns the packages that a script installs with apt-get."""
     script = script.replace("\\\n", " ")
     return {word for line in re.findall(r"apt-get install ([^\n&]*)", script) for word in line.split() if not word.startswith("-")}
 
 
 class Files(unittest.TestCase):
     def scripts(self):
-        """The shell steps of both workflow files."""
+        """Returns the shell steps of both workflow files."""
         github, gitlab = map(yaml.safe_load, blocks("yaml"))
         steps = github["jobs"]["cpu"]["steps"]
         self.assertTrue(all(("uses" in step) != ("run" in step) for step in steps))
@@ -66,7 +66,7 @@ class Files(unittest.TestCase):
         for package in installed_by(blocks("dockerfile")[0]):
             done = subprocess.run(["apt-cache", "show", package], capture_output=True, text=True, check=False)
             known = subprocess.run(["apt-cache", "stats"], capture_output=True, text=True, check=False).stdout
-            if re.search(r"Total package names: [1-9]\d{4}", known):  # the lists are there
+            if re.search(r"Total package names: [1-9]\d{4}", known):  # the package lists are downloaded
                 self.assertEqual(done.returncode, 0, package)
 
     def test_variables_exist(self):

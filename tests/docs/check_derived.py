@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests what pages derive from files: README's program, chart and table of devices, and the places that an operation
-is named in, by the example of docs/architecture.md, `pad`."""
+"""Tests parts of pages that are derived from files: README's program, chart and table of devices,
+and the list of places that name an operation, with `pad` as the example in docs/architecture.md."""
 import copy
 import re
 import sys
@@ -10,10 +10,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
+import activations  # noqa: E402
 import chart  # noqa: E402
 import devices  # noqa: E402
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 class Readme(unittest.TestCase):
@@ -32,8 +34,8 @@ class Chart(unittest.TestCase):
     def test_it_shows_what_the_files_say(self):
         picture = chart.CHART.read_text(encoding="utf-8")
         for _, label, *figures in chart.bars():
-            self.assertIn(f">{label}<", picture, "./run docs draws it anew")
-            self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs draws it anew")
+            self.assertIn(f">{label}<", picture, "./run docs redraws it")
+            self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs redraws it")
 
     def test_the_worst_is_the_worst_of_all_files(self):
         files = chart.files()
@@ -65,7 +67,7 @@ class Chart(unittest.TestCase):
     def test_captions(self):
         picture = chart.CHART.read_text(encoding="utf-8")
         for line in chart.caption().splitlines():
-            self.assertIn(line, picture, "./run docs draws it anew")
+            self.assertIn(line, picture, "./run docs redraws it")
 
 
 class Devices(unittest.TestCase):
@@ -73,9 +75,9 @@ class Devices(unittest.TestCase):
         self.assertEqual(devices.wrong(devices.read()), [])
 
     def test_the_tables_are_what_the_files_say(self):
-        self.assertEqual(devices.filled(README), README, "./run docs writes it anew")
+        self.assertEqual(devices.filled(README), README, "./run docs updates it")
         page = devices.RUNS_PAGE.read_text(encoding="utf-8")
-        self.assertEqual(devices.filled_runs(page), page, "./run docs writes it anew")
+        self.assertEqual(devices.filled_runs(page), page, "./run docs updates it")
 
     def test_all_is_said_of_no_run_that_failed_or_was_not_counted(self):
         self.assertEqual(devices.counted({"passed": 868, "failed": 1}), "868 of 869")
@@ -113,6 +115,37 @@ class Devices(unittest.TestCase):
             self.assertRegex("\n".join(devices.wrong([row])), message)
 
 
+def places(page, title):
+    """The files of the table in a section of docs/architecture.md."""
+    section = page.split(f"## {title}\n")[1].split("\n## ")[0]
+    return re.findall(r"(?m)^\| `([^`]*)` \|", section.split("| Place | ")[1].split("\n\n")[0])
+
+
+class Activations(unittest.TestCase):
+    HEADER = ROOT / "include" / "tenon" / "activation.h"
+    ENUMERATOR = re.compile(r"^    TENON_ACTIVATION_(\w+) =\s+(\d+)", re.M)
+
+    def test_the_list_is_the_enumeration(self):
+        header = self.HEADER.read_text(encoding="utf-8")
+        enumerators = {name: int(number) for name, number in self.ENUMERATOR.findall(header)}
+        self.assertEqual(activations.listed(), enumerators)
+        self.assertEqual(list(enumerators.values()), list(range(len(enumerators))))
+
+    def test_the_kernels_have_the_numbers(self):
+        text = activations.KERNELS.read_text(encoding="utf-8")
+        self.assertEqual(activations.written(text), text, "./run docs writes them anew")
+
+    def test_the_files_that_name_one_are_those_of_the_page(self):
+        paths = [ROOT / "docs" / "numerics.md"]
+        for folder in ("include", "src", "cl_kernels", "tests", "python"):
+            paths += (path for path in (ROOT / folder).rglob("*")
+                      if path.suffix in (".c", ".h", ".hpp", ".cl", ".clh", ".py", ".txt"))
+        names = [path.relative_to(ROOT).as_posix() for path in paths
+                 if re.search("(?i)selu", path.read_text(encoding="utf-8"))]
+        self.assertEqual(sorted(set(names) - {"tests/docs/check_derived.py"}),
+                         sorted(places(PAGE, "Adding an activation")))
+
+
 class AddingAnOperation(unittest.TestCase):
     NAMED = re.compile(r"X\(pad\)|'pad'|\bpad/\w|\bpad\.h\b|tn_operation_pad\b|tenon_pad_")
     OWN = re.compile(r"(^|/)(pad/|pad\.h$|test_pad\.c$)")
@@ -126,9 +159,7 @@ class AddingAnOperation(unittest.TestCase):
                     yield name
 
     def test_the_places_outside_its_own_files_are_those_of_the_page(self):
-        page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-        places = page.split("## Adding an operation\n")[1].split("| Place | Lines |\n|---|---|\n")[1].split("\n\n")[0]
-        self.assertEqual(sorted(self.files_that_name_pad()), sorted(re.findall(r"(?m)^\| `([^`]*)` \|", places)))
+        self.assertEqual(sorted(self.files_that_name_pad()), sorted(places(PAGE, "Adding an operation")))
 
 
 if __name__ == "__main__":

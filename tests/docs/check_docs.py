@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Tests what the pages show: programs are built and run, fragments compiled, links followed, and
-commands looked for.
+"""Tests the contents of documentation pages: builds and runs programs, compiles fragments, follows
+links, and checks that commands exist.
 
     check_docs.py --include FOLDER … --library FOLDER -- cc …
 
-A block of C with a main() is a program. Any other follows a line `<!-- compile with FILE -->`, whose
-FILE beside this script declares what the fragment takes for given, or `<!-- from FILE -->`, and is
-then a part of FILE as it stands there. Blocks of C++ and of Python are run by tests/embed/cpp and
-python/tests, those of docs/ci.md by check_ci.py.
+A C block with a main() is a program. Any other C block follows a line `<!-- compile with FILE -->`,
+whose FILE beside this script declares the names that the fragment uses, or `<!-- from FILE -->`, in
+which case the block must be a verbatim part of FILE. tests/embed/cpp and python/tests run the C++
+and Python blocks, check_ci.py those of docs/ci.md.
 """
 import argparse
 import json
@@ -31,7 +31,7 @@ OPTIONS = argparse.Namespace()
 
 
 def blocks(language):
-    """(page and line, how and of what a block is made or None, code) of all pages."""
+    """Yields (page and line, (method, file) or (None, None), code) for each block of all pages."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         for found in BLOCK.finditer(text):
@@ -42,7 +42,7 @@ def blocks(language):
 
 
 def anchors(page):
-    """As GitHub makes them of headings."""
+    """Returns the anchors that GitHub derives from the page's headings."""
     text = re.sub(r"(?ms)^```.*?^```$", "", page.read_text(encoding="utf-8"))
     heads = (re.sub(r"[`*]|\]\([^)]*\)|\[", "", head) for head in re.findall(r"(?m)^#+ +(.*)$", text))
     return {re.sub(r"[^\w\- ]", "", head.strip().lower()).replace(" ", "-") for head in heads}
@@ -118,7 +118,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(count, 20)
 
     def check_options(self, command, line):
-        """Those of a line that runs `tenon COMMAND` are in its help."""
+        """The options in a line that runs `tenon COMMAND` are in its help."""
         words = re.split(r"\s[#|>&]|;|\)", re.split(rf"tenon {command}", line, maxsplit=1)[1])[0]
         options = re.findall(r"(?<![\w-])--[a-z][a-z-]*|(?<![\w-])-[a-z]\b", words)
         said = subprocess.run([OPTIONS.tenon, "help", command], capture_output=True, text=True,

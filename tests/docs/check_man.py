@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests the man pages: lint has nothing to say, and nothing of the help and the environment is missing.
+"""Tests the man pages: lint reports nothing, and every option of the help and every environment
+variable is described.
 
     check_man.py TENON PAGE …
 """
@@ -15,7 +16,7 @@ TENON, PAGES = sys.argv[1], [Path(p) for p in sys.argv[2:]]
 
 
 def shown(page):
-    """The page's words, as a reader has them."""
+    """Returns the page's text with escapes removed."""
     text = page.read_text(encoding="utf-8").replace("\\&", "")
     return text.replace("\\-", "-").replace("\\e", "\\")
 
@@ -25,7 +26,7 @@ class Pages(unittest.TestCase):
         found = [tool for tool in (["mandoc", "-Tlint", "-Wwarning"], ["man", "--warnings", "-E", "UTF-8", "-l"])
                  if shutil.which(tool[0])]
         if not found:
-            self.skipTest("there is neither mandoc nor man")
+            self.skipTest("neither mandoc nor man is installed")
         for page in PAGES:
             for tool in found:
                 done = subprocess.run([*tool, str(page)], capture_output=True, text=True, check=False)

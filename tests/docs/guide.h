@@ -1,3 +1,3 @@
-/* What the blocks of docs/guide.md take for given. */
+/* Declarations for the code blocks of docs/guide.md. */
 #include <stdio.h>
 #include <tenon/tenon.h>

@@ -1,4 +1,4 @@
-/* What docs/architecture.md's second solver of pad takes for given: the rest of its file. */
+/* Declarations for the second solver of pad in docs/architecture.md: the rest of its file. */
 #include "ops/common/walk.h"
 #include "ops/pad/internal.h"
 

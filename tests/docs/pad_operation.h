@@ -1,4 +1,4 @@
-/* What docs/architecture.md's description of pad's operation takes for given. */
+/* Declarations for the description of operation pad in docs/architecture.md. */
 #include "dispatch/operation.h"
 #include "ops/pad/internal.h"
 #include "ops/registry.h"

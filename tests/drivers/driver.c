@@ -26,17 +26,18 @@ static void try_here(const char *devices, driver_outcome (*run)(const driver *))
     _exit(run(&d));
 }
 
-/* What comes of a case whose process came to its end; a driver that ends it says what it likes. */
+/* Prints the result of a case by the exit status of its process. A driver that ends the process may
+ * use any other status. */
 static void print_outcome(const char *what, int status)
 {
     if (status == DRIVER_RIGHT)
-        printf("right here: %s\n", what);
+        printf("correct here: %s\n", what);
     else if (status == DRIVER_WRONG)
         printf("wrong here: %s\n", what);
     else if (status == DRIVER_UNTRIED)
         printf("not tried: %s\n", what);
     else
-        printf("wrong here: %s: the driver ends the process, status %d\n", what, status);
+        printf("wrong here: %s: the driver ended the process with status %d\n", what, status);
 }
 
 void driver_try(const char *what, const char *devices, driver_outcome (*run)(const driver *))
@@ -49,7 +50,7 @@ void driver_try(const char *what, const char *devices, driver_outcome (*run)(con
     if (child < 0 || waitpid(child, &status, 0) != child)
         printf("not tried: %s\n", what);
     else if (WIFSIGNALED(status))
-        printf("wrong here: %s: ends by signal %d\n", what, WTERMSIG(status));
+        printf("wrong here: %s: ended by signal %d\n", what, WTERMSIG(status));
     else
         print_outcome(what, WEXITSTATUS(status));
 }
@@ -94,7 +95,7 @@ void driver_run(const driver *d, cl_kernel kernel, size_t global, size_t local, 
     need(clEnqueueReadBuffer(d->queue, result, CL_TRUE, 0, bytes, contents, 0, NULL, NULL));
 }
 
-/* Comments become blanks, so that what they speak of is not found. */
+/* Replaces comments by blanks, to keep their words out of searches. */
 static void blank_comments(char *text)
 {
     for (char *at = text; *at != '\0'; at++) {

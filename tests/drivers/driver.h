@@ -1,7 +1,7 @@
 /*
- * Reduced cases of what drivers get wrong. Each is tried in a process of its own, since it may
- * crash, and says "right here" or "wrong here" of the driver at hand, which decides nothing: the
- * tests that follow see to it that Tenon stays clear of it.
+ * Minimal reproducers of driver bugs. Each case runs in a process of its own, since it may crash,
+ * and prints "correct here" or "wrong here" for the current driver. The result does not fail a
+ * test; the tests that follow each case check that Tenon avoids the bug.
  */
 #ifndef TESTS_DRIVERS_DRIVER_H
 #define TESTS_DRIVERS_DRIVER_H
@@ -11,32 +11,33 @@
 typedef enum driver_outcome {
     DRIVER_RIGHT,
     DRIVER_WRONG,
-    DRIVER_UNTRIED /* the device cannot do what it takes */
+    DRIVER_UNTRIED /* the device lacks a feature that the case requires */
 } driver_outcome;
 
-/* Where a case runs: the context and queue of the device that the tests use. */
+/* The environment of a case: context and queue of the device under test. */
 typedef struct driver {
     cl_context context;
     cl_device_id device;
     cl_command_queue queue;
 } driver;
 
-/* Tries a case and prints what comes of it. To be called before anything in this process has called
- * OpenCL. `devices` is what PoCL is told to offer (POCL_DEVICES); NULL leaves that alone. */
+/* Runs a case and prints its result. Must be called before this process has called OpenCL.
+ * `devices` is the value of POCL_DEVICES, which selects PoCL's devices; NULL leaves it
+ * unchanged. */
 void driver_try(const char *what, const char *devices, driver_outcome (*run)(const driver *));
 
-/* For cases. The kernel of a program, which ends the case as untried where it does not build; and a
- * buffer, with these contents where they are not NULL. */
+/* For use in cases: build a program and return its kernel, ending the case as untried if the build
+ * fails; and create a buffer with these contents unless they are NULL. */
 cl_kernel driver_kernel(const driver *d, const char *source, const char *name);
 cl_mem driver_buffer(const driver *d, size_t bytes, const void *contents);
 void driver_set_buffer(cl_kernel kernel, cl_uint argument, cl_mem buffer);
 
-/* Runs a kernel in one dimension and reads a buffer back. */
+/* Runs a kernel over one dimension and reads a buffer back. */
 void driver_run(const driver *d, cl_kernel kernel, size_t global, size_t local, cl_mem result,
                 size_t bytes, void *contents);
 
-/* Calls `look` for every file of cl_kernels/, with its path and its text, in which comments have
- * become blanks; returns how many files there were. */
+/* Calls `look` for every file of cl_kernels/ with its path and its text, in which comments are
+ * blanked. Returns the number of files. */
 int driver_each_source(void (*look)(const char *path, const char *text));
 
 #endif

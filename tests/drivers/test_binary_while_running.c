@@ -1,8 +1,8 @@
 /*
- * The size of a program's binary is asked for while a kernel of it runs. PoCL 3.1 compiles the
- * kernel once more for it, and puts what it has got before what is running, under the same size of
- * work-group; at its end the kernel lets go of the wrong one, and PoCL ends the process
- * (pocl_release_dlhandle_cache: found->ref_count > 0).
+ * Tests querying the size of a program's binary while one of its kernels runs. For the query PoCL
+ * 3.1 compiles the kernel again and inserts the result in its cache before the entry in use, under
+ * the same work-group size; when the kernel ends it releases the wrong entry, and PoCL ends the
+ * process (pocl_release_dlhandle_cache: found->ref_count > 0).
  */
 #include "driver.h"
 
@@ -26,7 +26,7 @@ static void sleep_for(long nanoseconds)
     nanosleep(&(struct timespec){.tv_nsec = nanoseconds}, NULL);
 }
 
-/* Gives a processor to the kernel until it runs; false where it has ended before. */
+/* Yields the processor to the kernel until it runs. Returns false if it has ended already. */
 static bool wait_until_running(cl_event event)
 {
     cl_int status;
@@ -40,7 +40,7 @@ static bool wait_until_running(cl_event event)
     return status == CL_RUNNING;
 }
 
-/* The first step towards a binary; PoCL compiles here. */
+/* Queries the size of the binary, which is the first step of reading it; PoCL compiles here. */
 static bool get_size(cl_kernel kernel)
 {
     cl_program program;
@@ -96,8 +96,8 @@ static bool is_over(cl_event event)
     return status == CL_COMPLETE;
 }
 
-/* Work goes on where its stream ends, and streams that are open may have work: until it is over,
- * nothing asks for a binary. */
+/* Work continues after its stream is destroyed, and an open stream may have work: no binary may be
+ * requested until the work has completed. */
 static void keep_while_running(bool is_destroyed)
 {
     char *folder = temporary_make();

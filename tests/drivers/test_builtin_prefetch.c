@@ -1,7 +1,7 @@
 /*
- * clang's __builtin_prefetch in OpenCL C. Mesa's compiler goes by way of SPIR-V, which has no such
- * instruction, and ends the process over it; it takes OpenCL's prefetch(), which on PoCL does
- * nothing.
+ * Tests clang's __builtin_prefetch in OpenCL C. Mesa's compiler translates to SPIR-V, which has no
+ * such instruction, and ends the process. Mesa accepts OpenCL's prefetch(), which does nothing on
+ * PoCL.
  */
 #include "driver.h"
 
@@ -33,8 +33,8 @@ static driver_outcome reduced(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* Whether a source has the builtin elsewhere than right after the question whether the host allows
- * it. */
+/* Returns true if a source uses the builtin anywhere other than directly after the test of
+ * TENON_BUILTIN_PREFETCH. */
 static bool has_builtin(const char *text)
 {
     static const char question[] = "#if TENON_BUILTIN_PREFETCH\n";
@@ -50,7 +50,7 @@ static bool has_builtin(const char *text)
 static void look(const char *path, const char *text)
 {
     if (has_builtin(text))
-        fail_msg("%s has __builtin_prefetch, whatever the host says", path);
+        fail_msg("%s uses __builtin_prefetch without testing TENON_BUILTIN_PREFETCH", path);
 }
 
 TEST(no_source_has_it_unasked)
@@ -63,7 +63,8 @@ TEST(no_source_has_it_unasked)
     assert_true(driver_each_source(look) > 40);
 }
 
-/* Winograd's kernels, the only ones with the builtin, on a device that is taken for one without. */
+/* Runs Winograd's kernels, the only ones with the builtin, on a device that is treated as one
+ * without it. */
 TEST(kernels_do_without_it)
 {
     static const char *const lines[] = {

@@ -1,6 +1,7 @@
 /*
- * exp() of doubles. On llvmpipe (Mesa 25.0, rusticl) fma() of doubles is a product and a sum, each
- * rounded; exp() is made with it, and loses as many ulp as half its argument is long.
+ * Tests exp() of doubles. On llvmpipe (Mesa 25.0, rusticl) fma() of doubles rounds the product and
+ * the sum separately. exp() is built on it, and its error in ulp is half the magnitude of its
+ * argument.
  */
 #include "driver.h"
 
@@ -46,7 +47,7 @@ static driver_outcome reduced_fma(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* The reference is within 1 ulp, and OpenCL allows 3. */
+/* The host's exp() is accurate to 1 ulp, and OpenCL allows 3. */
 static driver_outcome reduced_exp(const driver *d)
 {
     double x[SIZE], y[SIZE];
@@ -59,7 +60,7 @@ static driver_outcome reduced_exp(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* Whether a source calls exp() by its own name. */
+/* Returns true if a source calls exp() by that name. */
 static bool calls_exp(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "exp(")) != NULL; at++)
@@ -72,7 +73,7 @@ static void look(const char *path, const char *text)
 {
     const char *own = strstr(path, "/common/math.clh");
     if (own == NULL && calls_exp(text))
-        fail_msg("%s calls exp(), not math_exp()", path);
+        fail_msg("%s calls exp() instead of math_exp()", path);
 }
 
 TEST(no_source_calls_it)
@@ -95,7 +96,7 @@ static void run_line(tenon_stream *stream, const char *line)
         fail_msg("%s: %s", line, result.why);
 }
 
-/* In the form that the device has, or in Tenon's own (1). */
+/* Runs with the device's own exp(), or with Tenon's (form 1). */
 static void run_lines(int form)
 {
     static const char *const lines[] = {

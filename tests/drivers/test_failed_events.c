@@ -1,7 +1,7 @@
 /*
- * Commands that wait for an event that fails, and so fail as well. PoCL 3.1 lets go of such an
- * event and locks it once more after that: it ends the process where nobody else holds the event
- * then, though its state has told of the failure before.
+ * Tests commands that wait for a failing event and therefore fail themselves. PoCL 3.1 releases the
+ * event of such a command and then locks it once more. If no caller holds a reference at that
+ * moment, it ends the process, although the event's state has already reported the failure.
  */
 #include "driver.h"
 
@@ -21,7 +21,7 @@ static void sleep_milliseconds(int count)
         nanosleep(&moment, NULL);
 }
 
-/* A command that waits for the gate: a kernel, or a marker. */
+/* Enqueues a command that waits for the gate: a kernel or a marker. */
 static bool enqueue(const driver *d, cl_command_queue queue, bool marker, waiting *w)
 {
     static const char source[] = "__kernel void nothing(__global int *x) { x[0] = 1; }\n";
@@ -38,7 +38,7 @@ static bool enqueue(const driver *d, cl_command_queue queue, bool marker, waitin
     return error == CL_SUCCESS && clFlush(queue) == CL_SUCCESS;
 }
 
-/* A queue with such a command, which waits for a user event. */
+/* Creates a queue with one such command, whose gate is a user event. */
 static bool begin(const driver *d, bool unordered, bool marker, waiting *w)
 {
     const cl_queue_properties list[] = {CL_QUEUE_PROPERTIES,
@@ -112,8 +112,8 @@ static void *fail_gate_elsewhere(void *gate)
     return NULL;
 }
 
-/* Whether the last reference may go as soon as the state says that the command has failed, which
- * another thread may still be at. */
+/* Tests releasing the last reference as soon as the state reports the failure, while another thread
+ * may still process it. */
 static driver_outcome released_at_once(const driver *d)
 {
     for (int i = 0; i < 2000; i++) {
@@ -132,7 +132,7 @@ static driver_outcome released_at_once(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* A second command that waits for the first, whose event is not held. */
+/* Enqueues a second command that waits for the first, whose event has been released. */
 static driver_outcome chain(const driver *d, bool marker)
 {
     waiting w, next = {.queue = NULL};
@@ -189,12 +189,12 @@ static driver_outcome callbacks(const driver *d)
 int main(void)
 {
     driver_try("a kernel that fails, its event held", NULL, a_kernel_held);
-    driver_try("a kernel that fails, its event held by nobody", NULL, a_kernel_unheld);
+    driver_try("a kernel that fails, its event released", NULL, a_kernel_unheld);
     driver_try("a marker that fails, its event held", NULL, a_marker_held);
-    driver_try("a marker that fails, its event held by nobody", NULL, a_marker_unheld);
+    driver_try("a marker that fails, its event released", NULL, a_marker_unheld);
     driver_try("a kernel that waits for one that fails", NULL, a_chain_of_kernels);
     driver_try("a marker that waits for a kernel that fails", NULL, a_chain_to_a_marker);
-    driver_try("the event of a command that has failed, let go of at once", NULL, released_at_once);
+    driver_try("the event of a failed command, released at once", NULL, released_at_once);
     driver_try("the callback of an event that fails", NULL, callbacks);
     return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * A vector of halves that does not change in a loop, stored where halves are aligned and the vector
- * is not. PoCL 3.1 takes the address for aligned to the vector, and the store crashes.
+ * Tests storing a loop-invariant vector of halves at an address aligned to a half but not to the
+ * vector. PoCL 3.1 assumes alignment to the vector, and the store crashes.
  */
 #include "driver.h"
 
@@ -29,8 +29,8 @@ static driver_outcome reduced(const driver *d)
     return right ? DRIVER_RIGHT : DRIVER_WRONG;
 }
 
-/* Whether a source stores halves as vectors other than behind the question whether they are
- * aligned. */
+/* Returns true if a source stores vectors of halves without first testing that the address is
+ * aligned to the vector. */
 static bool stores_vectors(const char *text)
 {
     static const char guard[] = "& (2 * TENON_VW - 1)) == 0";
@@ -48,7 +48,7 @@ static bool stores_vectors(const char *text)
 static void look(const char *path, const char *text)
 {
     if (stores_vectors(text))
-        fail_msg("%s stores halves as vectors, whether they are aligned or not", path);
+        fail_msg("%s stores vectors of halves without testing their alignment", path);
 }
 
 TEST(no_source_stores_them_so)
@@ -59,7 +59,7 @@ TEST(no_source_stores_them_so)
     assert_true(driver_each_source(look) > 40);
 }
 
-/* alpha 0: the same zeros everywhere, at every place within a vector. */
+/* With alpha 0 the same zeros are stored everywhere, at every offset within a vector. */
 TEST(zeros_of_a_product_may_lie_anywhere)
 {
     enum { M = 3, N = 197, MOST = 33, SIZE = M * N + 2 * MOST };

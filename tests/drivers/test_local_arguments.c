@@ -1,7 +1,8 @@
 /*
- * A function that is not inlined and takes a pointer to a __local array of its kernel. PoCL makes
- * an argument of such an array; where every call gives the same array, LLVM has by then replaced
- * the parameter by the array itself, and the function reads one that nobody fills.
+ * Tests a function that is not inlined and takes a pointer to a __local array of its kernel. PoCL
+ * turns such an array into a kernel argument. If every call passes the same array, LLVM has already
+ * replaced the parameter by the array itself, and the function reads an array that is never
+ * written.
  */
 #include "driver.h"
 
@@ -56,7 +57,7 @@ static driver_outcome reduced(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* Whether a place is in a directive of one line, as macros that are no functions are. */
+/* Returns true if `at` is in a one-line directive, such as an object-like macro. */
 static bool is_in_directive(const char *text, const char *at)
 {
     const char *begin = at, *end = at + strcspn(at, "\n");
@@ -65,16 +66,16 @@ static bool is_in_directive(const char *text, const char *at)
     return *begin == '#' && end[-1] != '\\';
 }
 
-/* A parameter has a name behind the star. */
+/* Distinguishes a cast from a parameter, which has a name after the star. */
 static bool is_cast(const char *at)
 {
     const char *star = at + strcspn(at, "*,;{}");
     return star[0] == '*' && star[1] == ')';
 }
 
-/* The first function's head in a source that takes __local memory and is neither a kernel nor
- * always inlined; NULL where there is none. A head ends with a brace, and begins after what ends
- * before. */
+/* Returns the head of the first function that takes __local memory and is neither a kernel nor
+ * always inlined, or NULL. A head ends with a brace and begins after the end of the preceding
+ * declaration. */
 static const char *not_inlined(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "__local")) != NULL; at++) {
@@ -85,7 +86,7 @@ static const char *not_inlined(const char *text)
             begin--;
         const char *brackets = memchr(begin, '(', (size_t)(at - begin));
         if (*end != '{' || brackets == NULL)
-            continue; /* an array, or a cast */
+            continue; /* an array or a cast */
         char head[4096] = "";
         snprintf(head, sizeof head, "%.*s", (int)(end - begin), begin);
         if (strstr(head, "TENON_INLINE") == NULL && strstr(head, "__kernel") == NULL &&
@@ -98,12 +99,13 @@ static const char *not_inlined(const char *text)
 static void look(const char *path, const char *text)
 {
     const char *found = not_inlined(text);
-    /* But for TENON_FUNCTION, whose heads are looked at like all others. */
+    /* Except in the definition of TENON_FUNCTION; functions declared with it are checked like all
+     * others. */
     const char *word = strstr(text, "noinline");
     if (word != NULL && !is_in_directive(text, word))
         fail_msg("%s has a function that is not inlined", path);
     if (found != NULL)
-        fail_msg("%s: not TENON_INLINE, but takes __local memory: %.200s", path, found);
+        fail_msg("%s: a function without TENON_INLINE takes __local memory: %.200s", path, found);
 }
 
 TEST(no_source_has_such_a_function)
@@ -120,7 +122,8 @@ TEST(no_source_has_such_a_function)
     assert_true(driver_each_source(look) > 40);
 }
 
-/* Its panels of b lie in __local memory: integers, so that every bit must be right. */
+/* The product keeps panels of b in __local memory. The operands are integers, so every bit must be
+ * correct. */
 TEST(a_product_through_local_memory_is_exact)
 {
     enum { M = 37, N = 131, K = 401 };

@@ -1,6 +1,6 @@
 /*
- * Structs that a loop of a known length stores into a private array. Mesa 25.0 (rusticl on
- * llvmpipe) keeps the last of them alone; member by member, or by a pointer, none is lost.
+ * Tests storing structs to a private array in a loop of known length. Mesa 25.0 (rusticl on
+ * llvmpipe) keeps only the last one. Stores of single members or through a pointer are correct.
  */
 #include "driver.h"
 
@@ -44,7 +44,7 @@ static driver_outcome reduced(const driver *d)
     return DRIVER_RIGHT;
 }
 
-/* Names, of types that are structs or of functions that return one. */
+/* Names of struct types, or of functions that return one. */
 typedef struct name_list {
     char names[400][48];
     int count;
@@ -75,7 +75,7 @@ static size_t word_length(const char *text)
     return length;
 }
 
-/* What ends with "} name;" at the beginning of a line. */
+/* Collects each type definition that ends with "} name;" at the beginning of a line. */
 static void find_structs(const char *path, const char *text)
 {
     (void)path;
@@ -86,7 +86,8 @@ static void find_structs(const char *path, const char *text)
     }
 }
 
-/* "type name(", the type at the beginning of a line or after TENON_INLINE. */
+/* Collects functions by "type name(", with the type at the beginning of a line or after
+ * TENON_INLINE. */
 static void find_functions(const char *path, const char *text)
 {
     (void)path;
@@ -100,7 +101,7 @@ static void find_functions(const char *path, const char *text)
     }
 }
 
-/* Whether a name that ends at `end` is the variable of a loop in the same function. */
+/* Returns true if the name that ends at `end` is a loop variable in the same function. */
 static bool is_of_loop(const char *text, const char *name, size_t length)
 {
     for (const char *at = name; at >= text + 10 && strncmp(at, "\n}", 2) != 0; at--)
@@ -110,8 +111,8 @@ static bool is_of_loop(const char *text, const char *name, size_t length)
     return false;
 }
 
-/* The first place where a loop stores what a function returns, a struct, into an array; NULL where
- * there is none. */
+/* Returns the first place where a loop stores a struct returned by a function to an array, or
+ * NULL. */
 static const char *stores_structs(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "] = ")) != NULL; at++) {
@@ -130,7 +131,7 @@ static void look(const char *path, const char *text)
 {
     const char *found = stores_structs(text);
     if (found != NULL)
-        fail_msg("%s: a loop stores structs into an array: %.60s", path, found);
+        fail_msg("%s: a loop stores structs to an array: %.60s", path, found);
 }
 
 TEST(no_source_does_so)

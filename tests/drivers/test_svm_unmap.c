@@ -1,8 +1,7 @@
 /*
- * Shared virtual memory that is mapped by a command without an event and unmapped by one with an
- * event. PoCL 6 notes a mapping only where the command that makes it has an event or waits for one;
- * the end of a mapping that it has not noted fails, and it writes to the event that it has not
- * made.
+ * Tests shared virtual memory that is mapped by a command without an event and unmapped by one with
+ * an event. PoCL 6 records a mapping only if its command has an event or waits for one. Unmapping
+ * an unrecorded mapping fails, and PoCL then writes to an event that it has not created.
  */
 #include "driver.h"
 
@@ -41,7 +40,7 @@ static driver_outcome both_have_an_event(const driver *d)
     return by_events(d, true, true);
 }
 
-/* What Tenon does. */
+/* Maps without an event and unmaps with one, through Tenon's functions. */
 TEST(mappings_end_by_an_event)
 {
     const int64_t shape[] = {BYTES};

@@ -1,8 +1,8 @@
 /*
- * Two threads that run one program, each on a queue of its own, with sizes that change. On
- * PoCL 3.1's device `basic`, which works on the caller's thread, one lets go of what the other has
- * (pocl_release_dlhandle_cache: found->ref_count > 0). Its device `pthread`, the usual one, has one
- * thread that does so.
+ * Tests two threads that run one program on queues of their own with changing sizes. PoCL 3.1's
+ * device `basic` executes on the calling thread, and one thread releases a cache entry that the
+ * other uses (pocl_release_dlhandle_cache: found->ref_count > 0). The default device, `pthread`,
+ * does so on a single thread.
  */
 #include "driver.h"
 
@@ -73,7 +73,8 @@ static driver_outcome reduced(const driver *d)
     return well ? DRIVER_RIGHT : DRIVER_WRONG;
 }
 
-/* Where PoCL is not the default device's platform there is nothing to be learned. */
+/* Runs the case only on PoCL's device `basic`. If the default platform is not PoCL, the case is not
+ * tried. */
 static driver_outcome reduced_on_basic(const driver *d)
 {
     char name[256] = "";
@@ -81,7 +82,8 @@ static driver_outcome reduced_on_basic(const driver *d)
     return strncmp(name, "basic", 5) == 0 ? reduced(d) : DRIVER_UNTRIED;
 }
 
-/* A thread of Tenon's: sizes that change, on a stream of its own, every result looked at. */
+/* Thread function: runs Tenon with changing sizes on a stream of its own and checks every
+ * result. */
 static void *use(void *data)
 {
     enum { MOST = 5000 };

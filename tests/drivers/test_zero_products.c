@@ -1,6 +1,6 @@
 /*
- * A product with a constant 0, which is NaN where the other factor is infinite or NaN. Mesa 25.0
- * (rusticl on llvmpipe) makes 0 of it, whatever the other factor is.
+ * Tests products with a constant 0, which are NaN if the other factor is infinite or NaN. Mesa 25.0
+ * (rusticl on llvmpipe) folds them to 0.
  */
 #include "driver.h"
 
@@ -32,7 +32,7 @@ static bool is_of_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* The first product with a constant 0; NULL where there is none. */
+/* Returns the first product with a constant 0, or NULL. */
 static const char *multiplies_by_zero(const char *text)
 {
     for (const char *at = text; (at = strstr(at, "0 * ")) != NULL; at++)
@@ -48,7 +48,7 @@ static void look(const char *path, const char *text)
 {
     const char *found = multiplies_by_zero(text);
     if (found != NULL)
-        fail_msg("%s: a product with 0, not zero_times(): %.60s", path, found);
+        fail_msg("%s: a product with 0 instead of zero_times(): %.60s", path, found);
 }
 
 TEST(no_source_does_so)

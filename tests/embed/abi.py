@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Compares the binary interface that the public headers describe with the one that is kept in the tree.
+"""Compares the binary interface of the public headers with the description that is checked in.
 
     abi.py --include include --include build/include --kept src/tenon.abi [--write] [--flag=-I…] -- cc
 
-A library is made of the headers, in which every declared function has an empty body: its types are the callers', and
-nothing of the library's inside is in it. One more function uses each enumeration, since most are members of type
-uint32_t. libabigail's abidw describes it and abidiff compares. --write keeps what there is now.
-Exit status 77 (skipped) without libabigail, and where types have other sizes than those of the kept file (x86-64).
+A library is generated from the headers with an empty body for each declared function, so it has
+only the types that callers see. One extra function uses each enumeration, since most members of
+enumeration type are declared as uint32_t. libabigail's abidw describes the library and abidiff
+compares. --write replaces the checked-in description.
+
+Exit status 77 (skipped) without libabigail, or on a machine whose type sizes differ from the
+checked-in description's (x86-64).
 """
 import argparse
 import platform
@@ -50,10 +53,10 @@ def main():
     parser.add_argument("compiler", nargs="+")
     args = parser.parse_args()
     if not shutil.which("abidw") or not shutil.which("abidiff"):
-        print("no libabigail (abigail-tools): skipped")
+        print("libabigail (abigail-tools) is not installed: skipped")
         return 77
     if platform.machine() != "x86_64" or sys.maxsize < 2**32:
-        print(f"what is kept is for x86-64, this is {platform.machine()}: skipped")
+        print(f"the checked-in interface is for x86-64, this machine is {platform.machine()}: skipped")
         return 77
     with tempfile.TemporaryDirectory(prefix="tenon-abi-") as folder:
         made = describe(args, folder)
@@ -63,9 +66,9 @@ def main():
             return 0
         done = subprocess.run(["abidiff", args.kept, str(made)], text=True, stdout=subprocess.PIPE, check=False)
     if done.returncode == 0:
-        print("the interface is the one that is kept")
+        print("the interface is unchanged")
         return 0
-    print(done.stdout, "\nThe interface has changed. docs/abi.md says what may; ./run symbols keeps what there is now.",
+    print(done.stdout, "\nThe interface has changed. docs/abi.md lists allowed changes; ./run symbols accepts this one.",
           sep="")
     return 1
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Compiles each public header alone, as C11 or as C++17, with every warning an error.
+"""Compiles each public header alone, as C11 or as C++17, with warnings as errors.
 
     headers.py --language c --include include --include build/include [--flag=-I…] -- cc
 
-Each folder given by --include is searched for tenon/*.h. A header is included twice, to try its
-guard, every TENON_…_INIT in it initialises an object of its type, and every tenon_…_params(…) is an object in C.
-Exit status 77 (skipped) where the compiler is missing.
+Searches each --include folder for tenon/*.h. Each header is included twice to test its guard; every
+TENON_…_INIT in it initialises an object of its type, and every tenon_…_params(…) is an object in C.
+Exit status 77 (skipped) without a compiler.
 """
 import argparse
 import re
@@ -59,7 +59,7 @@ def main():
     parser.add_argument("compiler", nargs="*")
     args = parser.parse_args()
     if not args.compiler or not shutil.which(args.compiler[0]):
-        print("no compiler")
+        print("no compiler is installed")
         return 77
     headers = public_headers(args.include)
     flags = [f"-I{folder}" for folder in args.include] + args.flag
@@ -71,7 +71,7 @@ def main():
                               encoding="utf-8")
             if not compile_alone(args.compiler, args.language, flags, source):
                 bad.append(name)
-    print(f"{len(headers)} headers, not alone as {STANDARD[args.language]}: {', '.join(bad) or 'none'}")
+    print(f"{len(headers)} headers; fail to compile alone as {STANDARD[args.language]}: {', '.join(bad) or 'none'}")
     return 1 if bad or not headers else 0
 
 

@@ -1,5 +1,5 @@
-"""What the checks of applications share: Tenon as `meson install` puts it into a root, where nothing else that it
-was built with can be found, and the running of what was built with it."""
+"""Shared parts of the application checks: installs Tenon with `meson install` to a root that
+contains nothing else, and runs applications built with it."""
 import argparse
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCES = {"c": Path(__file__).resolve().parent / "consumer" / "main.c",
            "c++": Path(__file__).resolve().parent / "consumer" / "main.cpp"}
 STANDARD = {"c": "-std=c11", "c++": "-std=c++17"}
-# All that the library may need besides, whatever the C library calls its parts.
+# Other libraries that Tenon may depend on, for the different C libraries.
 SYSTEM = re.compile(r"^(lib(c|m|dl|pthread|rt)\b|ld-|libgcc_s|linux-vdso)")
 
 
@@ -20,7 +20,7 @@ def run(*command, **options):
 
 
 def arguments(description):
-    """--build or --source come from who calls; a compiler that is not there is ""."""
+    """Parses the arguments. Callers add --build or --source; a missing compiler is ""."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--build")
     parser.add_argument("--source")
@@ -50,27 +50,27 @@ class Installed:
         self.prefix = Path(f"{root}{prefix[0]}")
         self.pc_file.write_text(text.replace(f"prefix={prefix[0]}", f"prefix={self.prefix}", 1), encoding="utf-8")
         self.include = self.prefix / "include"
-        # What was not built is not tried: -Ddefault_library.
+        # Either library may be missing, depending on -Ddefault_library.
         self.shared = sorted(self.libdir.glob("libtenon.so*"))
         self.static = self.libdir / "libtenon.a"
 
     def needed(self):
-        """The libraries that the shared one asks for."""
+        """Returns the libraries that the shared library depends on."""
         if not shutil.which("readelf"):
             return []
         dynamic = subprocess.run(["readelf", "-d", str(self.shared[0])], text=True, stdout=subprocess.PIPE, check=True)
         return re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic.stdout)
 
     def remove_shared(self):
-        """The linker takes the shared library where it finds both."""
+        """Removes the shared library, which the linker would prefer to the static one."""
         for path in self.shared:
             path.unlink()
         self.shared = []
 
 
 def bad_loaders(folder, compiler):
-    """Folders where the names of OpenCL's loader are: one is no library, the other has no function; with what is then
-    said of it."""
+    """Yields folders with unusable OpenCL loaders and the expected error for each: one file is not
+    a library, the other has no functions."""
     for kind, expected in (("broken", "install OpenCL's loader"), ("hollow", "has no cl")):
         where = Path(folder, kind)
         where.mkdir(exist_ok=True)
@@ -83,7 +83,7 @@ def bad_loaders(folder, compiler):
 
 
 def try_program(program, libdir, folder, compiler, opens_opencl=True):
-    """Runs it as it is and, where OpenCL is opened, without an OpenCL that could be used."""
+    """Runs a program as it is and, if it opens OpenCL at run time, without a usable OpenCL."""
     path = [str(libdir), *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]
     run(program, env=dict(os.environ, LD_LIBRARY_PATH=":".join(path)))
     for where, expected in bad_loaders(folder, compiler) if opens_opencl else []:

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests cl_kernels/embed.py: names, comments, line numbers, errors, and that the C compiles."""
+"""Tests cl_kernels/embed.py: names, comments, line numbers, errors, and that the generated C
+compiles."""
 import os
 import re
 import shutil
@@ -39,7 +40,7 @@ class Embed(unittest.TestCase):
                               capture_output=True, text=True, check=False)
 
     def embedded(self, *names):
-        """The table: names in their order, and texts by name."""
+        """Returns the names in table order, and the texts by name."""
         done = self.run_embed(*names)
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.folder / "k.c").read_text(encoding="utf-8")
@@ -109,7 +110,7 @@ class Embed(unittest.TestCase):
     def test_output_compiles(self):
         compiler = os.environ.get("CC", "cc").split()
         if not shutil.which(compiler[0]):
-            self.skipTest("no C compiler")
+            self.skipTest("no C compiler is installed")
         self.embedded("b/second.cl", "a/first.cl")
         subprocess.run([*compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                         "-fsyntax-only", "-I", str(EMBED.parents[1] / "src"), "k.c"],

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests src/device/embed_kinds.py: what a kind has from another, new files, errors."""
+"""Tests src/device/embed_kinds.py: inheritance between kinds, new files, and errors."""
 import json
 import shutil
 import subprocess

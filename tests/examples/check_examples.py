@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples and looks at what they print. Each compares its results with the host's, too.
+"""Tests the examples by their output. Each example also compares its results with the host's.
 
     check_examples.py NAME=PROGRAM …
 """
@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
 PHOTO = EXAMPLES / "data" / "cat.png"
 DRAWING = ROOT / "docs" / "images" / "cat-drawing.png"
-MOST_LINES = 149  # but for the demo, which is an application
+MOST_LINES = 149  # except for the demo, which is a complete application
 PROGRAMS = {}
 
 
@@ -74,7 +74,8 @@ class Examples(unittest.TestCase):
             self.assertEqual(done.stdout, f"{drawing}: 360 × 240 pixels\n")
             done = run("photo_reference", PHOTO, drawing)
             self.assertEqual(done.returncode, 0, done.stderr)
-        # What the page shows is what the example draws; and the check can fail.
+        # The picture in the documentation is what the example draws, and the comparison detects a
+        # wrong picture.
         done = run("photo_reference", PHOTO, DRAWING)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(run("photo_reference", PHOTO, PHOTO).returncode, 1)

@@ -1,8 +1,8 @@
 /*
- * What examples/photo is to draw, in double precision and pixel by pixel: compares a drawing with
- * it, of which no pixel may differ by more than one step of 255.
+ * Reference for examples/photo: computes the drawing in double precision, pixel by pixel, and
+ * compares a drawing with it. No pixel may differ by more than one step of 255.
  *
- *     photo_reference PHOTO.png DRAWING.png
+ * photo_reference PHOTO.png DRAWING.png
  */
 #include <math.h>
 #include <png.h>
@@ -36,14 +36,14 @@ static int within(int value, int size)
     return value < 0 ? 0 : value >= size ? size - 1 : value;
 }
 
-/* How bright the eye sees a pixel; beyond the border, that of the border. */
+/* Returns the luminance of a pixel. Outside the picture the nearest border pixel is used. */
 static double brightness(const picture *p, int y, int x)
 {
     png_const_bytep at = p->pixels + 3 * (within(y, p->height) * p->width + within(x, p->width));
     return 0.299 * at[0] + 0.587 * at[1] + 0.114 * at[2];
 }
 
-/* The mean around a pixel, weighted by a Gaussian. */
+/* Returns the mean around a pixel, weighted by a Gaussian. */
 static double blurred(const picture *p, int y, int x, double deviation)
 {
     double sum = 0, weights = 0;
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
             const int found = drawing.pixels[y * photo.width + x];
             wrong = !(fabs(found - wanted) <= 1);
             if (wrong)
-                fprintf(stderr, "pixel %d of row %d is %d, must be %.2f\n", x, y, found, wanted);
+                fprintf(stderr, "pixel %d of row %d is %d, expected %.2f\n", x, y, found, wanted);
         }
     free(photo.pixels);
     free(drawing.pixels);

@@ -126,6 +126,23 @@ void norm_check_types(const norm_case *p, test_random *random)
         norm_check(p, *type, random);
 }
 
+void norm_check_layouts(bool backward, test_random *random)
+{
+    static const int64_t shape[] = {3, 12, 5, 6, 0};
+    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
+        for (int layout = 0; layout < NORM_LAYOUTS; layout++) {
+            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
+            p.backward = backward;
+            p.params.groups = 4;
+            p.params.dimensions = 1 + (uint32_t)layout % 4;
+            p.gap = layout % 2 != 0;
+            p.f32_parameters = layout % 2 == 0;
+            for (int i = 0; i < NORM_CASE_OPERANDS; i++)
+                p.layout[i] = layout;
+            norm_check_types(&p, random);
+        }
+}
+
 /* What must be there for the call to be sound. */
 static uint32_t optional_operands(const norm_case *p)
 {

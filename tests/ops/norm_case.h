@@ -38,6 +38,7 @@ void norm_make(test_fixture *f, const norm_case *p, tenon_dtype dtype, test_rand
 /* Tries every solver as well. */
 void norm_check(const norm_case *p, tenon_dtype dtype, test_random *random);
 void norm_check_types(const norm_case *p, test_random *random);
+void norm_check_layouts(bool backward, test_random *random);
 
 /* A random kind, shape, layout and choice of operands. */
 norm_case norm_random_case(test_random *random, bool backward);

@@ -1,5 +1,6 @@
 /* tenon_activation_backward: gradients at special values and kinks; the reference against finite
  * differences. Its shapes are in test_pointwise.c. */
+#include "activation_case.h"
 #include "fixture.h"
 
 #include "ops/activation/internal.h"
@@ -7,40 +8,6 @@
 
 #include <float.h>
 #include <math.h>
-
-static const tenon_activation activations[] = {
-    {TENON_ACTIVATION_IDENTITY, 0, 0, 0},       {TENON_ACTIVATION_RELU, 0, 0, 0},
-    {TENON_ACTIVATION_LEAKY_RELU, 0, -0.01, 0}, {TENON_ACTIVATION_CLIPPED_RELU, 0, 6, 0},
-    {TENON_ACTIVATION_CLIPPED_RELU, 0, 0.5, 0}, {TENON_ACTIVATION_HARD_SIGMOID, 0, 0.2, 0.5},
-    {TENON_ACTIVATION_HARD_SWISH, 0, 0, 0},     {TENON_ACTIVATION_HARD_TANH, 0, -1, 1.1},
-    {TENON_ACTIVATION_SOFTSIGN, 0, 0, 0},       {TENON_ACTIVATION_ABS, 0, 0, 0},
-    {TENON_ACTIVATION_SQUARE, 0, 0, 0},         {TENON_ACTIVATION_SIGMOID, 0, 0, 0},
-    {TENON_ACTIVATION_TANH, 0, 0, 0},           {TENON_ACTIVATION_ELU, 0, -2.3, 0},
-    {TENON_ACTIVATION_SELU, 0, 0, 0},           {TENON_ACTIVATION_CELU, 0, 1.3, 0},
-    {TENON_ACTIVATION_GELU, 0, 0, 0},           {TENON_ACTIVATION_GELU_TANH, 0, 0, 0},
-    {TENON_ACTIVATION_SILU, 0, 0, 0},           {TENON_ACTIVATION_MISH, 0, 0, 0},
-    {TENON_ACTIVATION_SOFTPLUS, 0, 0, 0},       {TENON_ACTIVATION_EXP, 0, 0, 0},
-};
-#define ACTIVATIONS    (sizeof activations / sizeof *activations)
-#define RUN_TIME_KINDS 11 /* those before the ones that need a build of their own */
-
-static void begin(test_fixture *f, const tenon_activation *activation, tenon_dtype dtype,
-                  int64_t size)
-{
-    test_begin(f, &tn_operation_activation_backward);
-    test_params(f, tenon_activation_params)->activation = *activation;
-    for (int i = 0; i < ACTIVATION_VIEWS; i++)
-        f->c.views[i] = test_view(dtype, TEST_ROW, false, 1, &size, 0);
-    test_make(f);
-}
-
-/* The 16-bit types compute in f32: the builds take turns at them, for the sake of build time. */
-static bool takes_turn(size_t activation, tenon_dtype dtype)
-{
-    if (activation < RUN_TIME_KINDS || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64)
-        return true;
-    return (dtype == TENON_DTYPE_F16) == (activation % 2 == 0);
-}
 
 TEST(special_values)
 {
@@ -50,12 +17,14 @@ TEST(special_values)
         12,   -12,  40,   -40, 88,  -88,      104,       -104,     710,       -710,  1e30,   -1e30};
     static const double gradients[] = {1, -3, 0.5, 0.01};
     const int64_t count = sizeof values / sizeof *values, many = 4;
-    for (size_t a = 0; a < ACTIVATIONS; a++)
+    for (size_t a = 0; a < test_activations; a++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
+            const tenon_activation activation = test_activation(a);
             test_fixture f;
-            if (!takes_turn(a, *type))
+            if (!test_takes_turn(activation.kind, *type))
                 continue;
-            begin(&f, &activations[a], *type, count * many);
+            activation_begin(&f, &tn_operation_activation_backward, activation, *type,
+                             count * many);
             for (int64_t i = 0; i < count * many; i++) {
                 test_set(&f.operands[BACKWARD_X], i, values[i / many]);
                 test_set(&f.operands[BACKWARD_DY], i, gradients[i % many]);
@@ -107,21 +76,22 @@ TEST(kinks)
     tenon_memory_destroy(&gradient.memory);
 }
 
-/* Between the kinks, which lie at whole numbers, -2.5, 2.5 and 1.1. */
+/* Between the kinks, which lie at whole numbers, -4.2, -2.5, 0.5, 1.1, 1.8 and 2.5. */
 TEST(finite_differences)
 {
     const double h = 1e-5;
-    for (size_t a = 0; a < ACTIVATIONS; a++)
+    for (size_t a = 0; a < test_activations; a++)
         for (int i = 0; i < 86; i++) {
             const double x = -9.03 + 0.211 * i;
-            const tenon_activation *f = &activations[a];
-            double up = tn_activation_reference(f, TENON_DTYPE_F64, (tn_bounded){x + h, 0}).value;
-            double down = tn_activation_reference(f, TENON_DTYPE_F64, (tn_bounded){x - h, 0}).value;
-            double got = tn_activation_gradient_reference(f, TENON_DTYPE_F64, x, 1.5).value;
+            const tenon_activation f = test_activation(a);
+            double up = tn_activation_reference(&f, TENON_DTYPE_F64, (tn_bounded){x + h, 0}).value;
+            double down =
+                tn_activation_reference(&f, TENON_DTYPE_F64, (tn_bounded){x - h, 0}).value;
+            double got = tn_activation_gradient_reference(&f, TENON_DTYPE_F64, x, 1.5).value;
             double slope = (up - down) / (2 * h);
             if (!(fabs(got - 1.5 * slope) <= 1e-8 * (1 + fabs(up))))
-                fail_msg("activation %u: the gradient at %g is %.12g, by differences %.12g",
-                         f->kind, x, got, 1.5 * slope);
+                fail_msg("activation %u: the gradient at %g is %.12g, by differences %.12g", f.kind,
+                         x, got, 1.5 * slope);
         }
 }
 
@@ -133,7 +103,7 @@ TEST(planned)
     const int64_t count = 100003;
     test_fixture f;
     tenon_plan *plan;
-    begin(&f, &activation, TENON_DTYPE_F32, count);
+    activation_begin(&f, &tn_operation_activation_backward, activation, TENON_DTYPE_F32, count);
     test_fill_plainly(&f, TEST_BOUND, 1, &random);
     tenon_memory memories[ACTIVATION_VIEWS];
     tenon_tensor views[ACTIVATION_VIEWS];

@@ -270,8 +270,8 @@ TEST(epilogues)
     }
     offer o;
     prepare(&o, &tn_operation_activation);
-    o.params.activation.activation.kind = TENON_ACTIVATION_SQUARE + 1;
-    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "21");
+    o.params.activation.activation.kind = TN_ACTIVATION_KINDS;
+    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "which is no tenon_activation_kind");
     o.params.activation.activation.kind = TENON_ACTIVATION_CELU;
     refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "celu");
     o.params.activation.activation.alpha = -1;

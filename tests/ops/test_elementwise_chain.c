@@ -180,7 +180,8 @@ TEST(bad_input)
         {{.activation = 1}, "activation of step 1 is relu, which add does not use"},
         {{.activation = 99}, "activation of step 1 is no such value"},
         {{.op = TENON_CHAIN_ACTIVATE, .operand = 1}, "operand of step 1 is x0, which activate"},
-        {{.op = TENON_CHAIN_ACTIVATE, .activation = 21}, "activation kind is 21"},
+        {{.op = TENON_CHAIN_ACTIVATE, .activation = TN_ACTIVATION_KINDS},
+         "is no tenon_activation_kind"},
         {{.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CELU}, "celu"},
     };
     const int64_t shape[] = {4};

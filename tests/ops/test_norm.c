@@ -24,19 +24,8 @@ TEST(sizes_around_vectors)
 
 TEST(every_layout)
 {
-    static const int64_t shape[] = {3, 12, 5, 6, 0};
     test_random random = test_random_for(702);
-    for (int kind = TENON_NORM_LAYER; kind <= TENON_NORM_BATCH; kind++)
-        for (int layout = 0; layout < NORM_LAYOUTS; layout++) {
-            norm_case p = norm_case_of((tenon_norm_kind)kind, shape);
-            p.params.groups = 4;
-            p.params.dimensions = 1 + (uint32_t)layout % 4;
-            p.gap = layout % 2 != 0;
-            p.f32_parameters = layout % 2 == 0;
-            for (int i = 0; i < NORM_CASE_OPERANDS; i++)
-                p.layout[i] = layout;
-            norm_check_types(&p, &random);
-        }
+    norm_check_layouts(false, &random);
 }
 
 TEST(ranks)

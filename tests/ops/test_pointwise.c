@@ -1,6 +1,7 @@
 /* The operations on elements over shapes: sizes around vectors and pieces, every rank, inputs that
  * repeat, every way to be in place, long rows. What they compute is tested by programs of their
  * own. */
+#include "activation_case.h"
 #include "fixture.h"
 
 #include "ops/activation/internal.h"
@@ -8,8 +9,7 @@
 #include "ops/gated/internal.h"
 #include "ops/registry.h"
 
-#define ACTIVATIONS (TENON_ACTIVATION_SQUARE + 1)
-#define KINDS       (TENON_ELEMENTWISE_SCALE_ADD + 1)
+#define KINDS (TENON_ELEMENTWISE_SCALE_ADD + 1)
 
 /* What parameters are drawn for: integers ask for a function of integers; only some cases may take
  * one that needs a build of its own. */
@@ -39,19 +39,12 @@ typedef struct pointwise_case {
     uint32_t form;                     /* which inputs are which outputs */
 } pointwise_case;
 
-/* The 16-bit types compute in f32: the builds take turns at them, for the sake of build time. */
-static bool takes_turn(uint32_t kind, tenon_dtype dtype)
-{
-    return dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64 ||
-           (dtype == TENON_DTYPE_F16) == (kind % 2 == 0);
-}
-
 static uint32_t draw_activation(test_fixture *f, const wish *w, test_random *random)
 {
     uint32_t kind;
     do
-        kind = (uint32_t)test_between(random, 0, ACTIVATIONS - 1);
-    while (tn_activation_is_build(kind) && !(w->builds && takes_turn(kind, w->dtype)));
+        kind = (uint32_t)test_between(random, 0, TN_ACTIVATION_KINDS - 1);
+    while (tn_activation_is_build(kind) && !(w->builds && test_takes_turn(kind, w->dtype)));
     test_params(f, tenon_activation_params)->activation = tn_activation_tried(kind);
     return f->c.operation->operand_count - 1;
 }

@@ -62,12 +62,12 @@ static place ptx_b_8(int laneid, int i)
 }
 
 /* --- PTX ISA, "Asynchronous warpgroup-level matrix shared memory layout" ---
- * Canonical layouts with swizzling, in elements of which T have 128 bits, N being 2, 4 or 8 for
+ * Canonical layouts with swizzling, in units of T elements of 128 bits together; N is 2, 4 or 8 for
  * swizzling of 32, 64 and 128 bytes:
  *   K-major   Swizzle<log2 N, 4, 3> o ((8, m), (T, 2k)) : ((N T, SBO), (1, T))
  *   MN-major  Swizzle<log2 N, 4, 3> o ((T, N, m), (8, k)) : ((1, T, LBO), (N T, SBO))
- * Swizzle<B, M, S> exchanges B bits of an address from bit M on with their exclusive or with those
- * that are S bits higher. */
+ * Swizzle<B, M, S> replaces the B bits of an address from bit M on by their exclusive or with the
+ * bits S positions higher. */
 static int swizzle_bits(int address, int B, int M, int S)
 {
     const int mask = ((1 << B) - 1) << (M + S);
@@ -91,9 +91,9 @@ static unsigned long long descriptor_encode(unsigned x)
     return (x & 0x3FFFF) >> 4;
 }
 
-/* Bits 13-0 the start address, 29-16 the leading dimension byte offset, 45-32 the stride dimension
- * byte offset, 51-49 the base offset (0 where the repeating pattern begins at its own size), 63-62
- * the swizzle mode: 0 none, 1 of 128 bytes, 2 of 64, 3 of 32. */
+/* Bits 13-0: start address; 29-16: leading dimension byte offset; 45-32: stride dimension byte
+ * offset; 51-49: base offset (0 if the repeating pattern begins at a multiple of its size); 63-62:
+ * swizzle mode, 0 none, 1 of 128 bytes, 2 of 64, 3 of 32. */
 unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsigned stride,
                                         int swizzle)
 {
@@ -102,9 +102,10 @@ unsigned long long ptx_wgmma_descriptor(unsigned address, unsigned leading, unsi
            descriptor_encode(stride) << 32 | mode << 62;
 }
 
-/* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic": of a matrix instruction M x N x K of one block,
- * the K values of a row of A are spread over 64 / M groups of lanes, K / (64 / M) consecutive ones
- * in the registers of each; lane = i + M * (k / that many). B likewise by columns. --- */
+/* --- AMD, CDNA 3 ISA, "Dense Matrix Arithmetic" ---
+ * For an M x N x K instruction of one block, the K values of a row of A are distributed over 64 / M
+ * groups of lanes. The registers of each lane hold K / (64 / M) consecutive values; lane = i + M *
+ * (k / (K / (64 / M))). B is distributed likewise by columns. */
 static place cdna_a(int lane, int item, int k_per_group)
 {
     return (place){lane % 32, k_per_group * (lane / 32) + item};
@@ -151,9 +152,10 @@ static place cdna_d(int lane, int item)
     return (place){8 * (item / 4) + 4 * (lane / 32) + item % 4, lane % 32};
 }
 
-/* --- AMD, RDNA 3 ISA, "Wave Matrix Multiply Accumulate", wave32: lane n of 0 to 15 has row n of A,
- * all of K in its registers in order, and column n of B; lanes 16 to 31 have them again. Register i
- * of D has row 2 i in lanes 0 to 15, row 2 i + 1 in lanes 16 to 31. --- */
+/* --- AMD, RDNA 3 ISA, "Wave Matrix Multiply Accumulate", wave32 ---
+ * Lane n from 0 to 15 holds row n of A, with all of K in its registers in order, and column n of B;
+ * lanes 16 to 31 hold copies. Register i of D holds row 2 i in lanes 0 to 15 and row 2 i + 1 in
+ * lanes 16 to 31. */
 static place rdna3_a(int lane, int item)
 {
     return (place){lane < 16 ? lane : lane - 16, item};
@@ -169,10 +171,11 @@ static place rdna3_d(int lane, int item)
     return lane < 16 ? (place){2 * item, lane} : (place){2 * item + 1, lane - 16};
 }
 
-/* --- AMD, RDNA 4 ISA, the same chapter. 16 bits: registers 0 and 1 have K 0 to 3 in lanes 0 to 15,
- * and 4 to 7 in lanes 16 to 31; registers 2 and 3 have 8 to 11, and 12 to 15. 8 bits: both
- * registers have K 0 to 7 in lanes 0 to 15, and 8 to 15 in lanes 16 to 31. Register i of D has row
- * i in lanes 0 to 15, row i + 8 in lanes 16 to 31. --- */
+/* --- AMD, RDNA 4 ISA, same chapter ---
+ * 16 bits: registers 0 and 1 hold K 0 to 3 in lanes 0 to 15 and 4 to 7 in lanes 16 to 31; registers
+ * 2 and 3 hold 8 to 11 and 12 to 15. 8 bits: both registers hold K 0 to 7 in lanes 0 to 15 and 8 to
+ * 15 in lanes 16 to 31. Register i of D holds row i in lanes 0 to 15 and row i + 8 in lanes 16 to
+ * 31. */
 static int rdna4_k_16(int lane, int item)
 {
     const int vgpr = item / 2, first_of_pair = vgpr < 2 ? 0 : 8;
@@ -204,10 +207,11 @@ static place rdna4_d(int lane, int item)
     return (place){lane < 16 ? item : item + 8, lane % 16};
 }
 
-/* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate: component r of a is row r of A, of which
- * a work-item has K / sub-group size neighbours, in the order of the work-items. A work-item has
- * one column of B; component k of b has rows 2 k and 2 k + 1 of it of 16 bits, 4 k to 4 k + 3 of 8,
- * the first in the low bits. It has the same column of the result, one row a component. --- */
+/* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate ---
+ * Component r of a is row r of A; each work-item holds K / sub-group size neighbouring elements, in
+ * the order of the work-items. A work-item holds one column of B: component k of b holds its rows 2
+ * k and 2 k + 1 for 16 bits, 4 k to 4 k + 3 for 8 bits, the first in the low bits. It holds the
+ * same column of the result, one row per component. */
 static place intel_a(int lane, int item, int of_row)
 {
     return (place){item / of_row, lane * of_row + item % of_row};

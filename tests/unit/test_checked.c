@@ -1,4 +1,4 @@
-/* Arithmetic that says when it overflows. */
+/* Tests arithmetic that reports overflow. */
 #include "common/testing.h"
 
 #include "base/checked.h"

@@ -1,6 +1,6 @@
-/* Which solvers plans take on kinds of devices: on CPUs; on GPUs of operations that are bound by
- * memory, few long rows and many short ones; on matrix units, of products; of convolutions, when
- * columns in the workspace are worth their while. */
+/* Tests which solvers plans select on the kinds of devices: on CPUs; on GPUs for memory-bound
+ * operations with few long rows and with many short ones; on matrix units for products; and for
+ * convolutions, when an im2col workspace is worth its cost. */
 #include "common/testing.h"
 
 #include "check/case.h"
@@ -26,7 +26,7 @@ static void choose(tenon_context *context, const char *line, tenon_dtype dtype, 
     tenon_plan_release(plan);
 }
 
-/* A line, and how the description of its plan begins. */
+/* A call, and the beginning of its plan's description. */
 static const char *const choices[][2] = {
     {"softmax x=T:8192x1024 y=T:8192x1024", "softmax/group:"},
     {"softmax x=T:128x50000 y=T:128x50000", "softmax/group:tm"},
@@ -45,13 +45,13 @@ static const char *const choices[][2] = {
     {"activation x=T:1048576 y=T:1048576 activation=relu", "activation/dense"},
 };
 
-/* Where a work-group may have 256 work-items. */
+/* Selected on kinds that allow 256 work-items in a work-group. */
 static const char *const large_group_choices[][2] = {
     {"copy x=T:4096x4096/1,4096 y=T:4096x4096", "copy/transpose_local"},
     {"softmax x=T:128x50000 y=T:128x50000", "softmax/group:tm256"},
 };
 
-/* On CPUs of 4, 8 and 16 lanes alike. */
+/* Selected on CPUs of 4, 8 and 16 lanes alike. */
 static const char *const cpu_choices[][2] = {
     {"gemm a=T:256x256 b=T:256x256 d=T:256x256", "gemm/cpu_direct:"},
     {"gemm a=T:256x256 b=T:256x256/1,256 d=T:256x256", "gemm/cpu_"},
@@ -109,9 +109,9 @@ TEST(cpus_of_every_width)
                           sizeof cpu_choices / sizeof *cpu_choices);
 }
 
-/* Products of f16 on matrix units: 1536 x 1536 by 4096, of which blocks of 128 x 128 would be
- * little more than a whole number of rounds on some, so that the rows that are left have K cut; and
- * of 16 rows, or columns, and 4096 x 4096, with a thin block. */
+/* Products of f16 on matrix units. `square` is 1536 x 1536 by 4096: on some kinds blocks of 128 x
+ * 128 slightly exceed a whole number of rounds, so K is cut for the remaining rows. `rows` and
+ * `columns` are products of 16 rows or columns with 4096 x 4096, which use thin blocks. */
 static const struct {
     const char *kind, *square, *rows, *columns;
 } matrix_choices[] = {
@@ -170,7 +170,7 @@ TEST(blocks_that_fill_matrix_units)
     }
 }
 
-/* Of every kind, also of those that the table above does not list. */
+/* Tests every kind, including those that are not in the table above. */
 TEST(large_products_run_on_matrix_units)
 {
     static const char *const units[] = {"mma:", "wgmma:", "mfma:", "wmma:", "xmx:"};
@@ -189,8 +189,7 @@ TEST(large_products_run_on_matrix_units)
     }
 }
 
-/* The convolutions of ResNet-50 that are no product as they stand: images of c channels, k filters.
- */
+/* Layers of ResNet-50 that are not products without im2col: images of c channels, k filters. */
 static const struct {
     int c, side, k, filter, stride;
 } layers[] = {{3, 224, 64, 7, 2},    {64, 56, 64, 3, 1},    {128, 56, 128, 3, 2},
@@ -208,7 +207,7 @@ static void image(char *text, size_t size, const char *name, int n, int c, int h
         snprintf(text + used, size - (size_t)used, "/%d,1,%d,%d", c * h * w, c * w, c);
 }
 
-/* Layer `l` in a direction, for n images, in NCHW or, if `last`, in NHWC. */
+/* Writes the call of layer `l` in a direction, for n images, in NCHW or, if `last`, in NHWC. */
 static void make_line(char *line, size_t size, int direction, size_t l, int n, bool last)
 {
     static const char *const operations[] = {"conv", "conv_backward_data", "conv_backward_filter"};
@@ -226,16 +225,14 @@ static void make_line(char *line, size_t size, int direction, size_t l, int n, b
              stride, stride, f / 2, f / 2, end > 0 ? end : 0, end > 0 ? end : 0);
 }
 
-/* The sides of the smallest block of sums that a work-group has, and of one that uses a core well.
- */
+/* Sides of the smallest block of sums of a work-group, and of one that uses a core well. */
 #define LEAST_BLOCK 32
 #define GOOD_BLOCK  64
 
-/* Why columns may be faster than finding each element where it is multiplied: the result has few
- * rows, so that blocks would be mostly empty, where columns are a product of many; or it has too
- * few blocks to keep the device busy, where columns, which are more, have enough; or the product
- * alone has matrix units for the type. The filters' gradient, whose sums are cut, needs no more
- * blocks. */
+/* Returns true if im2col may be faster than implicit GEMM. Either the result has few rows, so
+ * blocks would be mostly empty, while im2col is a product of many rows; or the result has too few
+ * blocks to keep the device busy, while im2col has enough; or only the product has matrix units for
+ * the type. The filters' gradient needs no more blocks, since its sums are split. */
 static bool may_have_columns(tenon_context *context, int direction, size_t l, int n,
                              tenon_dtype dtype, const char *plan)
 {
@@ -263,7 +260,7 @@ static void check_layer(tenon_context *context, const char *target, size_t l, te
     }
 }
 
-/* A unit serves the types whose trials came out right, and the others go elsewhere. */
+/* A unit serves the types whose trials passed; other types use other solvers. */
 TEST(types_of_a_unit_each_for_itself)
 {
     static const char line[] = "gemm a=T:1536x4096 b=T:4096x1536 d=T:1536x1536";

@@ -1,4 +1,4 @@
-/* The device model's numbers of the processor at hand. */
+/* Tests the device model's constants for the current processor. */
 #include "common/testing.h"
 #include "device/host_speed.h"
 #include "runtime/probe/constants.h"
@@ -11,7 +11,7 @@ static const tn_device_kind *table(void)
     return tn_device_kind_of_cpu(16, 0);
 }
 
-/* What would be measured where the table is right. */
+/* Returns the speeds that would be measured if the table were exact. */
 static tn_host_speed usual(void)
 {
     const tn_device_kind *kind = table();
@@ -26,7 +26,7 @@ static tn_host_speed usual(void)
 static void assert_near(double value, double wanted)
 {
     if (!(fabs(value - wanted) <= 1e-9 * wanted))
-        fail_msg("%g, must be %g", value, wanted);
+        fail_msg("%g, expected %g", value, wanted);
 }
 
 TEST(near_the_table_it_stays_the_table)
@@ -59,7 +59,7 @@ TEST(further_off_it_goes_by_steps)
     assert_near(own.rates.scalar, kind->rates.scalar / 2);
     assert_near(own.steps.row, kind->steps.row * 2);
     assert_near(own.memory.bandwidth, kind->memory.bandwidth * 8);
-    assert_near(own.memory.cache, kind->memory.cache * 64); /* the most */
+    assert_near(own.memory.cache, kind->memory.cache * 64); /* the upper limit */
     assert_string_equal(own.name, kind->name);
 }
 
@@ -116,7 +116,7 @@ TEST(arbitrary_text_is_refused)
     tn_host_speed read;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (tn_constants_parse(texts[i], &read))
-            fail_msg("\"%s\" is taken", texts[i]);
+            fail_msg("\"%s\" is accepted", texts[i]);
     for (int i = 0; i < 10000; i++) {
         char text[] = TEXT("57.25", "31.5", "21", "33554432", "0.625", "0.75");
         for (int n = 0; n < 3; n++)
@@ -129,7 +129,7 @@ TEST(arbitrary_text_is_refused)
     }
 }
 
-/* A table of one set and one repeat, which is enough. */
+/* Returns a table with one set and one repeat, which is sufficient. */
 static tn_host_times least_times(void)
 {
     return (tn_host_times){.threads = 2,
@@ -150,7 +150,7 @@ TEST(the_least_table_is_enough)
     assert_near(speed.cache, 16);
     assert_int_equal(speed.cache_size, 1 << 20);
     assert_near(speed.pages, 0.5);
-    assert_near(speed.unaligned, 1); /* never faster */
+    assert_near(speed.unaligned, 1); /* never faster than aligned */
 }
 
 TEST(tables_without_times_are_refused)
@@ -191,8 +191,8 @@ TEST(interrupted_pieces_do_not_count)
     assert_near(tn_host_undisturbed(most, 7), 10);
 }
 
-/* What every processor that this can run on keeps to: its numbers depend on the processor and on
- * what else runs there, so no more can be said of them. */
+/* Checks properties that hold for every processor. The numbers themselves depend on the processor
+ * and its load. */
 TEST(the_processor_at_hand_is_measured)
 {
     static const uint32_t lanes[] = {4, 7, 8, 16, 64};

@@ -1,5 +1,5 @@
-/* The copy bandwidth of imaginary GPUs: with noise, with failures, and with times that cannot be.
- */
+/* Tests the copy bandwidth of simulated GPUs, with noise, with failures and with impossible
+ * times. */
 #include "common/testing.h"
 #include "device/copy_speed.h"
 #include "runtime/probe/copy_bandwidth.h"
@@ -8,12 +8,13 @@
 
 #define BYTES 5e8
 
-/* A GPU of so many bytes a nanosecond, and 20 microseconds of a launch. Each run takes up to
- * `noise` of its time more, at random; every second one takes `shared` of its time more. */
+/* A GPU that copies `speed` bytes per nanosecond and needs 20 microseconds per launch. Each run
+ * takes up to `noise` of its time longer, at random; every second run takes `shared` of its time
+ * longer. */
 typedef struct gpu {
     double speed, noise, shared;
     unsigned fails_at, runs; /* the run that fails; 0: none */
-    double answers;          /* instead of the time, where not 0 */
+    double answers;          /* returned instead of the time, unless 0 */
     test_random random;
 } gpu;
 
@@ -34,7 +35,7 @@ static bool measured(gpu *g, double units, double *speed)
     return tn_copy_speed_measure(&probe, speed);
 }
 
-/* From a phone's memory to twice the fastest of today, with noise of 5 %. */
+/* Speeds from a phone's memory to twice the fastest of today, with 5 % noise. */
 TEST(speeds_come_out_right)
 {
     for (int step = 0; step < 25; step++) {
@@ -61,13 +62,13 @@ TEST(failures_and_absurd_times_are_refused)
     }
     gpu half_shared = {.speed = 1000, .noise = 0.05, .shared = 0.5}, fast = {.speed = 3000};
     assert_false(measured(&half_shared, 132, &speed));
-    assert_false(measured(&fast, 2, &speed)); /* two units cannot load as much */
+    assert_false(measured(&fast, 2, &speed)); /* two units cannot load that much */
     assert_true(measured(&fast, 132, &speed));
     assert_false(tn_copy_speed_of((double[]){0}, 1, BYTES, 132, &speed));
     assert_false(tn_copy_speed_of(NULL, 0, BYTES, 132, &speed));
 }
 
-/* Some repeats that are late, as where others use the device, change nothing. */
+/* A few late repeats, as on a device that others use, do not change the result. */
 TEST(late_repeats_do_not_count)
 {
     const double times[TN_COPY_REPEATS] = {1e6, 1.01e6, 9e7, 1e6, 1.02e6, 1e6, 5e6, 1.01e6, 1e6};
@@ -76,7 +77,7 @@ TEST(late_repeats_do_not_count)
     assert_true(fabs(speed - 1000) < 11);
 }
 
-/* GB/s of the data sheets, of which copies reach the table's share. */
+/* Data sheet bandwidths in GB/s; copies reach the table's share of them. */
 TEST(cards_of_one_kind_get_their_own_bandwidth)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The crash guard's marks with an imaginary clock and imaginary processes. */
+/* Tests crash guard records with a simulated clock and simulated processes. */
 #include "common/testing.h"
 
 #include "runtime/probe/crash_record.h"
@@ -29,10 +29,10 @@ TEST(texts_come_back_as_they_were)
     assert_int_equal(read.strikes, 2);
     assert_int_equal(read.least, 3);
     assert_true(read.since == NOW);
-    assert_false(tn_crash_record_read(text, NOW - 2 * DAY, &read)); /* of a time to come */
+    assert_false(tn_crash_record_read(text, NOW - 2 * DAY, &read)); /* dated in the future */
 }
 
-/* Marks of earlier versions name no least number. */
+/* Records of earlier versions contain no `least`. */
 TEST(texts_without_a_least_number_bar_at_once)
 {
     tn_crash_record read;
@@ -84,7 +84,8 @@ TEST(an_end_counts_once)
     }
 }
 
-/* Whether so many strikes bar, where `least` are needed, for exactly so long. */
+/* Checks that `strikes` crashes bar the trial for exactly `seconds`, if `least` crashes are
+ * required. */
 static void assert_bars_for(unsigned strikes, unsigned least, int64_t seconds)
 {
     const tn_crash_record mark = mark_of("-", strikes, least, NOW);
@@ -114,7 +115,7 @@ TEST(the_first_bar_is_for_an_hour)
     assert_bars_for(100000, TN_NEVER_BARRED, 0);
 }
 
-/* What is tried again at this moment, by a process that lives, is not barred. */
+/* A trial that a live process is running at the moment is not barred. */
 TEST(a_process_that_is_at_it_bars_nobody)
 {
     const tn_crash_record mark = mark_of("a.1.1", 7, 1, NOW);

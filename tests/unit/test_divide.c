@@ -1,4 +1,4 @@
-/* divide_by_turns, which kernels for Intel's GPUs divide by, beside the division of C. */
+/* Tests divide_by_turns, the division in kernels for Intel's GPUs, against C's division. */
 #include "common/testing.h"
 
 #include "common/divide.h"
@@ -12,7 +12,7 @@ static void assert_divides(int64_t a, int64_t b)
                  (long long)divide_by_turns(a, b));
 }
 
-/* Around a multiple of the divisor, where a quotient that is one off shows. */
+/* Tests dividends around a multiple of the divisor, where an off-by-one quotient shows. */
 static void assert_around(int64_t quotient, int64_t b)
 {
     const int64_t most = (MOST - 2) / b, whole = (quotient < most ? quotient : most) * b;

@@ -1,4 +1,5 @@
-/* Element types, and conversions against a method of their own: the nearer of two neighbours. */
+/* Tests element types and their conversions against an independent method: choosing the nearer of
+ * two neighbours. */
 #include "common/testing.h"
 
 #include "base/dtype.h"
@@ -22,8 +23,9 @@ static uint16_t infinity_of(const format *f)
     return (uint16_t)((2 * f->bias + 1) << f->mantissa);
 }
 
-/* By definition: an integer count of the format's least subnormal. For infinity's pattern, what the
- * next number would be: what rounding to infinity is decided by. */
+/* Computes the value from its definition: an integer multiple of the format's smallest subnormal.
+ * For infinity's bit pattern, returns the next number that the format would have, which decides
+ * rounding to infinity. */
 static double magnitude_of(const format *f, uint16_t bits)
 {
     int exponent = bits >> f->mantissa;
@@ -77,14 +79,14 @@ TEST(every_pattern_comes_back)
 static void check_encode(const format *f, double value, uint16_t expected)
 {
     if (f->encode(value) != expected)
-        fail_msg("%a gives %04x, must give %04x (%d mantissa bits)", value, f->encode(value),
+        fail_msg("%a gives %04x, expected %04x (%d mantissa bits)", value, f->encode(value),
                  expected, f->mantissa);
     if (f->encode(-value) != (expected | 0x8000))
         fail_msg("%a gives %04x (%d mantissa bits)", -value, f->encode(-value), f->mantissa);
 }
 
-/* Between every two neighbours: the midpoint goes to the even one, what is next to it to the nearer
- * one. */
+/* Between every two neighbours, the midpoint rounds to the even one and the values next to it to
+ * the nearer one. */
 TEST(rounds_to_nearest_even)
 {
     for (int i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /*
- * Sizes that no memory has: refused, and never cut off to what a program of 32 bits can count. The
- * numbers of bytes are multiples of 2^32, so that next to nothing would be left of them there.
+ * Tests sizes beyond any memory: they must be refused and never truncated to 32 bits. The byte
+ * counts are multiples of 2^32, which truncation would reduce to almost nothing.
  */
 #include "common/testing.h"
 
@@ -19,7 +19,8 @@ TEST(a_size_is_the_whole_number_or_none)
 
 TEST(an_array_has_room_for_all_or_is_none)
 {
-    volatile int64_t many = INT64_C(1) << 61; /* unknown to a compiler that would warn */
+    volatile int64_t many = INT64_C(1)
+                            << 61; /* volatile, to hide the value from compilers that would warn */
     unsigned char *bytes = tn_array(3, 2), *least = tn_array(0, 1);
     assert_non_null(bytes);
     for (int i = 0; i < 6; i++)
@@ -28,14 +29,14 @@ TEST(an_array_has_room_for_all_or_is_none)
     assert_int_equal(*least, 0);
     free(bytes);
     free(least);
-    /* Volatile, since clang leaves out an allocation that nobody uses, and takes it for done. */
+    /* Volatile, because clang removes an unused allocation and assumes that it succeeded. */
     void *volatile none = tn_array(-1, 1);
     assert_null(none);
     none = tn_array(many, 8); /* 2^64 bytes */
     assert_null(none);
 }
 
-/* Few bytes, which a reference would read as many numbers. */
+/* The memory is a few bytes, but the view describes many elements, which a reference would read. */
 TEST(a_view_too_large_to_read_is_not_read)
 {
     float one = 1;
@@ -54,7 +55,7 @@ TEST(a_mirror_too_large_is_out_of_memory)
     assert_int_equal(tn_mirror_create(NULL, &view, &seed, &mirror), TENON_ERROR_OUT_OF_MEMORY);
 }
 
-/* A device may have more memory than a program of 32 bits can ask it for. */
+/* A device may have more memory than a 32-bit program can request. */
 TEST(a_buffer_too_large_for_a_size_is_out_of_memory)
 {
     if (sizeof(size_t) > 4)

@@ -1,4 +1,4 @@
-/* The log: levels, and messages of any length. */
+/* Tests the log: levels, and messages of any length. */
 #include "common/testing.h"
 
 #include "base/log.h"
@@ -67,7 +67,7 @@ static void fail_within(void *user, tenon_log_level level, const char *message)
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "the callback's");
 }
 
-/* Who logs has a failure of its own to report. */
+/* The caller of the log has its own failure to report. */
 TEST(callbacks_that_fail_leave_the_message)
 {
     const tn_log log = {fail_within, NULL, TENON_LOG_ERROR};

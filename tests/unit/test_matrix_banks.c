@@ -1,15 +1,16 @@
-/* The banks of NVIDIA's local memory that lanes want together, where blocks of factors and sums lie
- * as cl_kernels/matrix/layout.h has them: by lanes and addresses alone, which ldmatrix and cp.async
- * are given. */
+/* Tests that NVIDIA's shared memory is accessed without bank conflicts, for blocks of factors and
+ * sums laid out by cl_kernels/matrix/layout.h. Uses only lanes and addresses, which are the
+ * operands of ldmatrix and cp.async. */
 #include "common/testing.h"
 
 #include "matrix/layout.h"
 
-/* Elements of a line, at most. */
+/* The most elements of a line. */
 enum { MOST = 128 };
 
-/* NVIDIA's local memory has 32 banks of 4 bytes, and serves 8 lanes at a time that want 16 bytes
- * each. How many of them want the busiest bank, where their vectors begin at these elements. */
+/* NVIDIA's shared memory has 32 banks of 4 bytes and serves 8 lanes with 16 bytes each at a time.
+ * Returns how many of the lanes access the busiest bank, given the elements at which their vectors
+ * begin. */
 static int busiest(int pack, const int places[8])
 {
     int wanted[32] = {0}, most = 0;
@@ -21,7 +22,7 @@ static int busiest(int pack, const int places[8])
     return most;
 }
 
-/* How blocks may lie. */
+/* Layout of a block: the position of an element. */
 typedef int place_of(int pack, int pitch, int line, int at);
 
 static int without_swizzle(int pack, int pitch, int line, int at)
@@ -32,10 +33,12 @@ static int without_swizzle(int pack, int pitch, int line, int at)
 
 typedef struct banks {
     place_of *place;
-    int pack, length, pitch; /* elements of a word and of a line; from a line to the next */
+    int pack, length,
+        pitch; /* elements per word, elements per line, and elements from one line to the next */
 } banks;
 
-/* Of 8 lanes from one on, by ldmatrix: which line and element each of them gives. */
+/* For ldmatrix, the line and the element that each of 8 lanes addresses, counted from a first
+ * lane. */
 typedef int of_lane(int lane);
 
 static int of_squares(const banks *b, of_lane *line, of_lane *at, int scale, int first_line,
@@ -55,10 +58,10 @@ static int of_squares(const banks *b, of_lane *line, of_lane *at, int scale, int
     return most;
 }
 
-/* Of all that ldmatrix loads of 64 lines: along K, or across. */
+/* Returns the worst conflict of all ldmatrix loads of 64 lines, along K or across it. */
 static int of_loads(const banks *b, bool across)
 {
-    const int step = across ? 16 : 8 * b->pack; /* of a product, in elements of a line */
+    const int step = across ? 16 : 8 * b->pack; /* step of one product, in elements of a line */
     int most = 0;
     for (int line = 0; line < 64; line += 16)
         for (int at = 0; at + step <= b->length; at += step) {
@@ -76,7 +79,8 @@ static int of_loads(const banks *b, bool across)
     return most;
 }
 
-/* Of the vectors that 8 lanes copy there together, which follow one another along the lines. */
+/* Returns the worst conflict of copies in which 8 lanes store consecutive vectors of the lines
+ * together. */
 static int of_copies(const banks *b)
 {
     const int vector = 4 * b->pack, in_line = b->length / vector;
@@ -91,8 +95,8 @@ static int of_copies(const banks *b)
     return most;
 }
 
-/* Swizzled, 8 lanes never want the same bank. Without it, blocks of such lines have conflicts: in
- * loads where there is no padding, in copies of lines of 64 bytes where there is. */
+/* Swizzled, 8 lanes never access the same bank. Without swizzling such blocks have conflicts: in
+ * loads if lines are not padded, and in copies of 64-byte lines if they are. */
 TEST(blocks_without_bank_conflicts)
 {
     for (int pack = 1; pack <= 4; pack *= 2)
@@ -106,15 +110,15 @@ TEST(blocks_without_bank_conflicts)
             assert_int_equal(of_loads(&plain, false), vectors < 8 ? vectors : 8);
             if (vectors == 4)
                 assert_int_equal(of_copies(&padded), 2);
-            if (pack == 2) { /* ldmatrix turns these alone */
+            if (pack == 2) { /* the only size that ldmatrix transposes */
                 assert_int_equal(of_loads(&swizzled, true), 1);
                 assert_int_equal(of_loads(&plain, true), vectors < 8 ? vectors : 8);
             }
         }
 }
 
-/* Each element of a swizzled block has its own place in its line, and those of a vector stay
- * together. */
+/* Each element of a swizzled block has a unique place in its line, and the elements of a vector
+ * stay together. */
 TEST(swizzled_lines_keep_their_vectors)
 {
     for (int pack = 1; pack <= 4; pack *= 2)
@@ -132,7 +136,7 @@ TEST(swizzled_lines_keep_their_vectors)
         }
 }
 
-/* The same of 16 lanes that want 8 bytes each. */
+/* Returns how many of 16 lanes with 8 bytes each access the busiest bank. */
 static int busiest_of_pairs(const int places[16])
 {
     int wanted[32] = {0}, most = 0;
@@ -144,7 +148,7 @@ static int busiest_of_pairs(const int places[16])
     return most;
 }
 
-/* Of lanes that write their pairs of sums, for all tiles of a row. */
+/* Returns the worst conflict of lanes that store their pairs of sums, for all tiles of a row. */
 static int of_sums_written(int width, int pitch)
 {
     int most = 0;
@@ -162,7 +166,7 @@ static int of_sums_written(int width, int pitch)
     return most;
 }
 
-/* Of 8 lanes that read so many sums each, 4 at a time. */
+/* Returns the worst conflict of 8 lanes that each load `count` sums, 4 at a time. */
 static int of_sums_read(int width, int pitch, int count)
 {
     int most = 0;
@@ -178,7 +182,8 @@ static int of_sums_read(int width, int pitch, int count)
     return most;
 }
 
-/* Sums of NVIDIA's units on their way to d; rows 4 banks apart would have conflicts. */
+/* NVIDIA's sums are staged in shared memory before they are stored to d; rows 4 banks apart would
+ * conflict. */
 TEST(sums_without_bank_conflicts)
 {
     for (int width = 32; width <= 64; width *= 2) {
@@ -196,7 +201,8 @@ TEST(sums_without_bank_conflicts)
     }
 }
 
-/* Of 32 lanes that write one sum each, for all sums of a lane: columns of d, `rows` long. */
+/* Returns the worst conflict of 32 lanes that store one sum each, for all sums of a lane: columns
+ * of d with `rows` elements. */
 static int of_columns_written(int unit, int rows, int pitch)
 {
     int most = 0;
@@ -213,8 +219,8 @@ static int of_columns_written(int unit, int rows, int pitch)
     return most;
 }
 
-/* Sums that pass as columns. wgmma's are 64 rows, whose vectors are read without conflicts; those
- * of mma.sync are 16, of which two lanes may want the same bank. */
+/* Sums that are staged as columns. wgmma's columns have 64 rows, and their vectors are loaded
+ * without conflicts; those of mma.sync have 16, and two lanes may access the same bank. */
 TEST(columns_without_bank_conflicts)
 {
     assert_int_equal(of_columns_written(MATRIX_WGMMA, 64, 68), 1);

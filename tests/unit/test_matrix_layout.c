@@ -1,11 +1,11 @@
-/* Where elements lie in the lanes of matrix units: cl_kernels/matrix/layout.h against what the
- * vendors' texts say (matrix_texts.c). */
+/* Tests the element layouts of matrix units in cl_kernels/matrix/layout.h against the vendors'
+ * documents (matrix_texts.c). */
 #include "common/testing.h"
 #include "matrix_texts.h"
 
 #include "matrix/layout.h"
 
-/* Sides are 128 at most (wgmma). */
+/* Sides are at most 128 (wgmma). */
 enum { MOST = 128 };
 
 TEST(shapes)
@@ -24,7 +24,7 @@ TEST(shapes)
     }
 }
 
-/* Every unit and type that there is has a text. */
+/* Every supported pair of unit and type has a documented layout. */
 TEST(none_is_left_out)
 {
     int there = 0;
@@ -36,19 +36,19 @@ TEST(none_is_left_out)
 
 static void differs(const matrix_text *x, char matrix, int lane, int item, place ours, place theirs)
 {
-    fail_msg("%s: element %d of lane %d is %c[%d, %d], and not %c[%d, %d]", x->instruction, item,
+    fail_msg("%s: element %d of lane %d is %c[%d, %d], expected %c[%d, %d]", x->instruction, item,
              lane, matrix, theirs.row, theirs.col, matrix, ours.row, ours.col);
 }
 
-/* `order` is where Tenon has the vendor's steps of K: the same in all lanes, and of A and B alike.
- */
+/* `order` maps the vendor's steps of K to Tenon's. It must be the same in all lanes and for A and
+ * B. */
 static void same_step(const matrix_text *x, int order[MOST], int ours, int theirs)
 {
     if (order[theirs] < 0)
         order[theirs] = ours;
     if (order[theirs] != ours || (ours != theirs && !x->reorders_k))
-        fail_msg("%s: step %d of K is %d here, and %d there", x->instruction, theirs, ours,
-                 order[theirs]);
+        fail_msg("%s: step %d of K is %d in this lane, but %d in another", x->instruction, theirs,
+                 ours, order[theirs]);
 }
 
 TEST(every_lane_of_a_and_b)
@@ -91,7 +91,7 @@ TEST(every_lane_of_d)
             }
 }
 
-/* How often each element of a matrix is held. */
+/* How many lanes hold each element of a matrix. */
 typedef struct tally {
     int count[MOST][MOST];
 } tally;
@@ -132,15 +132,15 @@ TEST(lanes_share_a_matrix)
     }
 }
 
-/* PTX ISA, "ldmatrix": thread 8 j + r gives the address of row r of matrix j. Each thread receives
- * a fragment of a row: of matrix j, thread T has in its register j elements 2 (T % 4) and 2 (T % 4)
- * + 1 of 16 bits of row T / 4; with .trans, of column T / 4. */
+/* PTX ISA, "ldmatrix": thread 8 j + r provides the address of row r of matrix j. Each thread
+ * receives a fragment of a row: from matrix j, register j of thread T receives elements 2 (T % 4)
+ * and 2 (T % 4) + 1, of 16 bits, of row T / 4; with .trans, of column T / 4. */
 static int giver_of(int matrix, int row)
 {
     return 8 * matrix + row;
 }
 
-/* All types: what 32 bits of a row hold goes as two elements of 16 bits. */
+/* Works for all types: the 32 bits of a row are moved as two elements of 16 bits. */
 TEST(ldmatrix_gives_a)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
@@ -160,7 +160,7 @@ TEST(ldmatrix_gives_b)
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
     for (int t = 0; t < 4; t++)
         for (int lane = 0; lane < 32; lane++)
-            for (int w = 0; w < 4; w++) { /* two words of one B, and two of its neighbour */
+            for (int w = 0; w < 4; w++) { /* two words of one B and two of its neighbour */
                 const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
                 const int word = matrix_ldmatrix_b_word(giver) + lane % 4;
                 assert_int_equal(matrix_ldmatrix_b_col(giver),
@@ -204,10 +204,10 @@ TEST(wgmma_shares_d)
     assert_true(covers(&d, 64, 128, 1));
 }
 
-/* A block of a factor: `width` rows (of B, columns) by `depth` steps. */
+/* A block of a factor: `width` rows (for B, columns) by `depth` steps. */
 typedef struct wgmma_block {
     int along_k, width, depth, bits;
-    int line_bytes, row_bytes, lines; /* what matrix/layout.h makes of it */
+    int line_bytes, row_bytes, lines; /* derived by matrix/layout.h */
 } wgmma_block;
 
 static wgmma_block block_of(int along_k, int width, int depth, int bits)
@@ -224,8 +224,8 @@ static int vectors_of(const wgmma_block *b)
     return b->width * b->depth * b->bits / 128;
 }
 
-/* Where copies put each element of a block is where a product finds it, of 128 columns, that begins
- * at `row` and `k`. */
+/* Checks that copies store each element of a block where a product of 128 columns, which begins at
+ * `row` and `k`, reads it. */
 static void find_part(const wgmma_block *b, int row, int k)
 {
     const int size = b->bits / 8, in_vector = 16 / size;
@@ -261,7 +261,7 @@ static void find_parts(const wgmma_block *b)
             find_part(b, row, k);
 }
 
-/* Of 16 bits, along K and across it; bytes lie along K. */
+/* Elements of 16 bits, along K and across it; bytes are always along K. */
 TEST(wgmma_finds_its_factors)
 {
     for (int width = 64; width <= 256; width *= 2)
@@ -275,7 +275,7 @@ TEST(wgmma_finds_its_factors)
         }
 }
 
-/* Every element of a block has its own place in it, and every vector its own 16 bytes. */
+/* Every element of a block has a unique place in it, and every vector its own 16 bytes. */
 TEST(blocks_of_wgmma_have_no_gaps)
 {
     for (int along_k = 0; along_k < 2; along_k++)
@@ -296,15 +296,15 @@ TEST(blocks_of_wgmma_have_no_gaps)
         }
 }
 
-/* 8 work-items write the vectors of 8 neighbouring numbers together, and a product reads the same
- * vector of 8 rows: each is 128 bytes of different banks. */
+/* 8 work-items store the vectors of 8 neighbouring lines together, and a product loads the same
+ * vector of 8 rows: each access covers 128 bytes in different banks. */
 TEST(wgmma_has_no_bank_conflicts)
 {
     for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)
         for (int v = 0; v < 1024; v += 8) {
             unsigned written = 0, read = 0;
             for (int i = 0; i < 8; i++) {
-                const int rows = v / 8 * 8 + i; /* of a panel, the same vector */
+                const int rows = v / 8 * 8 + i; /* the same vector of 8 rows of a panel */
                 written |= 1u << matrix_wgmma_swizzled(row_bytes, 16 * (v + i)) / 16 % 8;
                 read |= 1u << matrix_wgmma_swizzled(row_bytes, rows * row_bytes) / 16 % 8;
             }

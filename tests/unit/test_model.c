@@ -1,4 +1,5 @@
-/* The kinds of devices and the time of work on them: device/kind.h and device/model.h. */
+/* Tests the kinds of devices and the estimated time of work on them: device/kind.h and
+ * device/model.h. */
 #include "common/testing.h"
 
 #include "device/model.h"
@@ -46,7 +47,7 @@ static void check_assumed(const tn_kind_assumed *assumed)
     assert_true(assumed->mma > 0 && assumed->mma <= 1);
 }
 
-/* A file that leaves something out, and says of no other that has it, is not one. */
+/* A kind file that omits a value and does not inherit it from another kind is incomplete. */
 TEST(every_kind_is_whole)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++) {
@@ -96,14 +97,15 @@ static void check_fits(const tn_device_kind *kind, const tn_kind_tile *tiles, si
         const tn_kind_tile *tile = &tiles[t];
         const size_t rows = (size_t)(tile->mb + tile->nb) + 2 * GEMM_TILE_PADDING;
         assert_true(rows * (size_t)(tile->kb * tile->lb) * element <= kind->usual.local_memory);
-        /* A kernel that keeps many registers has smaller work-groups than the device says. */
+        /* A kernel that uses many registers supports only work-groups smaller than the device
+         * reports. */
         assert_true(tile->mb / tile->mr * (tile->nb / tile->nr) <= 128);
         assert_true(kind->usual.max_work_group >= 256);
         assert_true(tile->mr * tile->nr <= 16);
     }
 }
 
-/* Little local memory, few registers, small work-groups. */
+/* Embedded GPUs have little local memory, few registers and small work-groups. */
 TEST(tiles_of_embedded_gpus_are_safe)
 {
     static const char *const names[] = {"adreno", "mali", "powervr"};
@@ -163,7 +165,7 @@ static tn_model model_of(const char *kind, double units)
 static void assert_near(double time, double expected)
 {
     if (time < expected * 0.999 || time > expected * 1.001)
-        fail_msg("%g ns, not %g", time, expected);
+        fail_msg("%g ns, expected %g", time, expected);
 }
 
 TEST(launches_and_bytes)
@@ -179,7 +181,7 @@ TEST(launches_and_bytes)
                 1e9 / memory->bandwidth / memory->side_by_side);
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .reads = TN_LONG_ROWS, .reach = 0.5}),
                 2e9 / memory->bandwidth / memory->long_rows);
-    /* Half the work-items that memory wants reach half its speed. */
+    /* Half the work-items needed to saturate memory reach half its speed. */
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .items = tn_model_items(&gpu) / 2}),
                 2e9 / memory->bandwidth / memory->side_by_side);
     assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e6}), 1e6 / cpu.kind->memory.cache / 2);
@@ -212,8 +214,8 @@ TEST(rates_by_unit_and_type)
                 (1e6 * cpu.kind->steps.single_element + 1e3 * cpu.kind->steps.row) / 4);
 }
 
-/* Local memory and the way from the last cache are at work while others multiply: the slowest
- * counts. */
+/* Local memory and loads from the last-level cache overlap with multiplication; the slowest of them
+ * determines the time. */
 TEST(blocks_move_while_others_multiply)
 {
     const tn_model gpu = model_of("sm_90", 132), other = model_of("gfx942", 304);
@@ -228,12 +230,12 @@ TEST(blocks_move_while_others_multiply)
     assert_near(tn_work_time(&gpu, &work), 3 * alone);
     work.fetched_bytes *= 8;
     assert_near(tn_work_time(&gpu, &work), 4 * alone);
-    /* Where local memory's speed is not known it costs nothing. */
+    /* If local memory's speed is unknown, its use costs nothing. */
     work.fetched_bytes = 0;
     assert_near(tn_work_time(&other, &work), tn_work_time(&other, &products));
 }
 
-/* Three work-groups take two rounds of two cores, and one leaves a core idle. */
+/* Three work-groups take two rounds on two cores, and the second leaves a core idle. */
 TEST(rounds_of_work_groups)
 {
     const tn_model cpu = model_of("cpu_16", 2);
@@ -244,8 +246,8 @@ TEST(rounds_of_work_groups)
     assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1000}), all);
 }
 
-/* Few rounds of a GPU are whole, so that 144 work-groups for 132 units take as long as 264; of many
- * the last one hardly counts. */
+/* A few rounds on a GPU are whole: 144 work-groups on 132 units take as long as 264. Of many rounds
+ * the last one hardly matters. */
 TEST(rounds_of_a_gpu)
 {
     const tn_model gpu = model_of("sm_90", 132);
@@ -263,7 +265,7 @@ TEST(rounds_of_a_gpu)
     }
 }
 
-/* A few units do not reach all of the memory's speed. */
+/* A few units do not reach the full memory bandwidth. */
 TEST(few_units_read_slower)
 {
     const tn_model gpu = model_of("sm_90", 132);
@@ -272,7 +274,7 @@ TEST(few_units_read_slower)
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 33}), 2 * all);
 }
 
-/* What a time is made of. */
+/* The parts of a time estimate. */
 TEST(parts_of_a_time)
 {
     const tn_model gpu = model_of("sm_90", 132);
@@ -289,7 +291,7 @@ TEST(parts_of_a_time)
     assert_true(sum.groups == 1000 && sum.rounds == more.rounds && sum.launches == 3);
 }
 
-/* Blocks of K that are smaller than memory is slow wait for it, one after the other. */
+/* If a block of K takes less time than memory's latency, each step waits for memory. */
 TEST(steps_wait_for_memory)
 {
     const tn_model gpu = model_of("sm_80", 108);

@@ -1,4 +1,4 @@
-/* Outcomes of measurements as text, and how far two calls are apart. */
+/* Tests the text form of measurement outcomes, and the distance between two calls. */
 #include "common/testing.h"
 #include "dispatch/nearest.h"
 
@@ -49,7 +49,7 @@ static void assert_distance(const char *a, const char *b, double distance)
 {
     const double there = tn_call_distance(a, b), back = tn_call_distance(b, a);
     if (!(there == back && (there == distance || fabs(there - distance) < 1e-9)))
-        fail_msg("%s and %s: %g and %g, must be %g", a, b, there, back, distance);
+        fail_msg("%s and %s: distances %g and %g, expected %g", a, b, there, back, distance);
 }
 
 TEST(distances_are_of_sizes_alone)

@@ -1,4 +1,5 @@
-/* Views that overlap, themselves or one another: never missed, by brute force. */
+/* Tests the detection of views that overlap themselves or each other: by brute force, no overlap is
+ * missed. */
 #include "views.h"
 
 static bool any_shared(const int64_t *a, size_t count_a, int64_t size_a, const int64_t *b,
@@ -20,7 +21,7 @@ static bool has_duplicates(const int64_t *at, size_t count)
     return false;
 }
 
-/* Strides that nest, in a random order of dimensions. */
+/* Returns a view with nested strides, in a random order of dimensions. */
 static tenon_tensor nested_view(test_random *random)
 {
     tenon_tensor view = {.dtype = TENON_DTYPE_F32, .rank = (uint32_t)test_between(random, 0, 4)};
@@ -82,11 +83,11 @@ TEST(overlap_of_two_is_never_missed)
         apart += !shared;
         told_apart += !answer;
     }
-    /* It may be wrong on the safe side, but not as a rule. */
+    /* The check may report a false overlap, but not for most disjoint views. */
     assert_true(told_apart > apart / 2);
 }
 
-/* Blocks of one matrix, which is what real programs cut: here the answer is exact. */
+/* For blocks of one matrix, the usual case in real programs, the answer is exact. */
 TEST(blocks_of_a_matrix_are_told_apart)
 {
     test_random random = test_random_for(9);
@@ -96,7 +97,7 @@ TEST(blocks_of_a_matrix_are_told_apart)
         tenon_tensor whole = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
         whole.offset = 4 * (uint64_t)test_between(&random, 0, 9);
         tenon_tensor block[2] = {whole, whole};
-        /* One dimension is cut twice: the blocks meet where the cuts do. */
+        /* One dimension is cut twice: the blocks overlap exactly if the cuts do. */
         uint32_t d = (uint32_t)test_between(&random, 0, 2);
         int64_t start[2], size[2];
         for (int i = 0; i < 2; i++) {

@@ -1,7 +1,7 @@
 /*
- * The table of plans: finds, bounds, evicts the least recently used, serves threads. A context
- * with an owner is one within the validation context, which nothing checks: with a family that
- * launches nothing, no device is needed.
+ * Tests the table of plans: lookup, capacity, eviction of the least recently used plan, and use by
+ * several threads. A context with an owner is a validation context, in which no self-check runs,
+ * and the family launches nothing, so no device is needed.
  */
 #include "common/testing.h"
 
@@ -107,7 +107,7 @@ TEST_WITH(the_least_recently_used_goes, set_up, tear_down)
 {
     for (uint64_t i = 0; i < TN_PLAN_TABLE_CAPACITY; i++)
         use(i);
-    use(0); /* so that 1 is the oldest now */
+    use(0); /* makes 1 the oldest */
     assert_int_equal(atomic_load(&made), TN_PLAN_TABLE_CAPACITY);
     use(TN_PLAN_TABLE_CAPACITY);
     assert_int_equal(count_of(), TN_PLAN_TABLE_CAPACITY);
@@ -119,7 +119,7 @@ TEST_WITH(the_least_recently_used_goes, set_up, tear_down)
     assert_int_equal(atomic_load(&made), before + 1);
 }
 
-/* Against the simplest table there is: a list of the last numbers. */
+/* Compares with the simplest possible table: a list of the time of each number's last use. */
 TEST_WITH(random_use_agrees_with_a_plain_list, set_up, tear_down)
 {
     enum { CAPACITY = TN_PLAN_TABLE_CAPACITY, NUMBERS = CAPACITY + 200 };

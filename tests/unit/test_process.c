@@ -1,4 +1,4 @@
-/* Processes by name: whether they are alive. */
+/* Tests process names and whether a named process is alive. */
 #include "common/testing.h"
 
 #include "base/process.h"
@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A child that has written its name, and waits to be ended. */
+/* Starts a child that writes its name and waits to be killed. */
 static pid_t start(char name[TN_PROCESS_SIZE])
 {
     int ends[2];
@@ -41,7 +41,7 @@ TEST(one_that_lives_is_alive)
     waitpid(child, NULL, 0);
 }
 
-/* Before its parent has asked after it, too: some parents never do. */
+/* A killed process has ended even before its parent has waited for it, as some parents never do. */
 TEST(one_that_was_killed_has_ended)
 {
     char name[TN_PROCESS_SIZE];
@@ -54,7 +54,7 @@ TEST(one_that_was_killed_has_ended)
     assert_int_equal(tn_process_look(name), TN_PROCESS_ENDED);
 }
 
-/* The host, the number and the start of this process. */
+/* Returns the host, ID and start time of this process. */
 static void split(unsigned *host, long *id, unsigned long long *started)
 {
     char name[TN_PROCESS_SIZE];
@@ -85,7 +85,7 @@ TEST(numbers_that_come_again_are_told_apart)
     assert_int_equal(look(host, id, started, "x"), TN_PROCESS_ELSEWHERE);
     assert_int_equal(look(host, "0", started, ""), TN_PROCESS_ELSEWHERE);
     assert_int_equal(look(host, "-1", started, ""), TN_PROCESS_ELSEWHERE);
-    /* Cut to 32 bits it would be a group of processes that lives. */
+    /* Truncated to 32 bits these IDs would denote a live process group. */
     assert_int_equal(look(host, "4294967296", 0, ""), TN_PROCESS_ELSEWHERE);
     assert_int_equal(look(host, "99999999999999999999", 0, ""), TN_PROCESS_ELSEWHERE);
 }

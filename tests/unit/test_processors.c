@@ -1,6 +1,6 @@
-/* Measuring processors and choosing by what was measured, on imaginary ones: of every width, from 1
- * to 256 compute units, with caches from 2 MiB to 1 GiB that drivers know or not and that other
- * guests share, and speeds a factor of ten apart. Lists what each chooses. */
+/* Tests measuring processors, and choosing by the measurements, on simulated ones: 1 to 256 compute
+ * units of every vector width, caches of 2 MiB to 1 GiB that drivers may or may not report and that
+ * other guests share, and speeds a factor of ten apart. Prints each processor's choices. */
 #include "common/processor.h"
 
 #include "check/case.h"
@@ -19,12 +19,12 @@
 
 static const uint64_t caches[] = {2 * MIB, 8 * MIB, 24 * MIB, 64 * MIB, 256 * MIB, 1024 * MIB};
 static const uint32_t units[] = {1, 2, 6, 16, 64, 256}, lanes[] = {4, 8, 16};
-/* Of which other guests leave one part of so many. */
+/* Divisor of the cache: other guests leave one part in this many. */
 static const uint32_t guests[] = {1, 8};
 static const double speeds[] = {0.3, 1, 3};
 #define PROCESSORS (COUNT(caches) * COUNT(units) * COUNT(lanes) * COUNT(guests) * COUNT(speeds))
 
-/* The processor of that number of all combinations. */
+/* Returns processor `number` of all combinations. */
 static processor processor_of(size_t number)
 {
     const uint64_t cache = caches[number % COUNT(caches)];
@@ -74,10 +74,10 @@ static void assert_between(const processor *p, const char *what, double low, dou
     if (value >= low && value <= high)
         return;
     describe(p);
-    fail_msg("%s is %g, must be from %g to %g", what, value, low, high);
+    fail_msg("%s is %g, expected from %g to %g", what, value, low, high);
 }
 
-/* What every core together reads from the caches is at least twice as fast as memory. */
+/* Returns true if all cores together read from the caches at least twice as fast as from memory. */
 static bool drops(const processor *p)
 {
     return p->cache_speed * (p->units < 64 ? p->units : 64) >= 2 * p->memory;
@@ -113,7 +113,7 @@ TEST(each_is_measured)
         }
 }
 
-/* A context of the processor, whose constants are measured at the first choice. */
+/* Creates a context of the processor, whose constants are measured at the first choice. */
 static tenon_context *context_of(const processor *p, tenon_measurements measurements)
 {
     const tn_device_kind *kind = tn_device_kind_of_cpu(p->lanes, p->driver_cache);
@@ -146,20 +146,21 @@ static const char *const calls[] = {
     "reduce x=T:1x67108864 y=T: axis_count=2 axes=0,1",
     "activation x=T:1048576 y=T:1048576 activation=relu",
 };
-#define SQUARE 3 /* the product of those whose b has rows of whole pages */
-/* Compute units that have so many rows of it each that packing b takes little of their time. */
+#define SQUARE 3 /* the product of `calls` in which the rows of b are whole pages apart */
+/* Largest number of compute units for which each has enough rows of the square product to make
+ * packing b cheap. */
 #define FEW_UNITS 16
 
-/* The choice of a call, and the time that the context's model gives it. */
+/* The choice for a call, and its time by the context's model. */
 typedef struct choice {
     const tn_solver *solver;
-    double time, least; /* of the choice; of all candidates */
+    double time, least; /* time of the choice; smallest time of all candidates */
     const char *family;
 } choice;
 
 typedef struct listener {
     tenon_context *context;
-    const tn_solver *asked; /* whose time is wanted; NULL: the chosen one's */
+    const tn_solver *asked; /* the solver whose time is wanted; NULL: the chosen one */
     choice found;
 } listener;
 
@@ -212,7 +213,7 @@ static void choose_all(const processor *p, uint64_t stream, choice found[COUNT(c
     tenon_context_release(context);
 }
 
-/* A context that has the processor's own numbers as they are, without noise or rounding. */
+/* Creates a context with the processor's own numbers, without noise or rounding. */
 static tenon_context *context_of_truth(const processor *p, tn_device_kind *own)
 {
     tenon_context *context = context_of(p, TENON_MEASUREMENTS_NONE);
@@ -233,7 +234,8 @@ static tenon_context *context_of_truth(const processor *p, tn_device_kind *own)
     return context;
 }
 
-/* What was measured leads to choices that are nearly as good as those by the truth. */
+/* Choices by measured numbers are nearly as good as choices by the true ones: at most this factor
+ * slower. */
 #define NEARLY 2
 
 TEST(each_chooses_well)
@@ -260,7 +262,8 @@ TEST(each_chooses_well)
     print_message("the worst choice takes %.2f times as long as the best\n", worst);
 }
 
-/* Other guests have the rest of the cache: what the driver says of it decides nothing. */
+/* Other guests occupy part of the cache, so the size that the driver reports must not affect
+ * choices. */
 TEST(what_the_driver_says_of_the_cache_does_not_count)
 {
     static const uint64_t said[] = {0, 2 * MIB, 32 * MIB, 480 * MIB, 1024 * MIB};
@@ -273,14 +276,14 @@ TEST(what_the_driver_says_of_the_cache_does_not_count)
             for (size_t c = 0; s > 0 && c < COUNT(calls); c++)
                 if (found[c].solver != first[c].solver || found[c].time != first[c].time) {
                     describe(&p);
-                    fail_msg("%s: %s, not %s", calls[c], found[c].solver->name,
+                    fail_msg("%s: %s, expected %s", calls[c], found[c].solver->name,
                              first[c].solver->name);
                 }
         }
     }
 }
 
-/* Ten times the speed of everything takes no call longer. */
+/* A processor ten times as fast in everything takes no longer for any call. */
 TEST(faster_processors_take_no_longer)
 {
     for (size_t i = 0; i < PROCESSORS; i += 5) {
@@ -305,8 +308,8 @@ static const char *solver_of_square(const processor *p)
     return solver != NULL ? solver->name : "none";
 }
 
-/* A b whose rows are pages apart is packed where reading it in place halves the rate, and not where
- * that costs nothing: what a server with a large cache has chosen wrongly. */
+/* A b whose rows are pages apart is packed if reading it in place halves the rate, and not if it
+ * costs nothing. A server with a large cache chose wrongly here. */
 TEST(rows_that_are_pages_apart_are_packed_where_that_pays)
 {
     for (size_t i = 0; i < PROCESSORS; i++) {
@@ -321,7 +324,7 @@ TEST(rows_that_are_pages_apart_are_packed_where_that_pays)
     }
 }
 
-/* What every solver of a call's family sets its parameters to can be forced by their names. */
+/* Every parameter value that a solver of a call's family selects can also be forced by name. */
 static void hear_values(void *user, const tn_request *request, const tn_choice *chosen)
 {
     const tn_family *family = request->family;
@@ -333,7 +336,7 @@ static void hear_values(void *user, const tn_request *request, const tn_choice *
         for (uint32_t i = 0; i < set.solver->parameter_count; i++) {
             const tn_parameter *x = &set.solver->parameters[i];
             if (set.values[i] < x->low || set.values[i] > x->high)
-                fail_msg("%s/%s: %s is %d, must be from %d to %d", family->name, set.solver->name,
+                fail_msg("%s/%s: %s is %d, expected from %d to %d", family->name, set.solver->name,
                          x->name, set.values[i], x->low, x->high);
         }
     }
@@ -354,13 +357,13 @@ TEST(values_are_allowed_with_any_local_memory)
                 tn_dispatch_of(context)->listener_user = context;
                 memset(&parsed, 0, sizeof parsed);
                 assert_int_equal(tn_case_parse_line(calls[c], TENON_DTYPE_F32, &parsed), TENON_OK);
-                (void)tn_case_plan(context, &parsed, NULL, &plan); /* none may fit */
+                (void)tn_case_plan(context, &parsed, NULL, &plan); /* no solver may fit */
                 tenon_plan_release(plan);
                 tenon_context_release(context);
             }
 }
 
-/* Without measurements nothing is measured, and choices go by the table and the driver's cache. */
+/* Without measurements, the table and the driver's cache size determine choices. */
 TEST(without_measurements_the_table_decides)
 {
     const processor p = processor_usual();

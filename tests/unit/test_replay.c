@@ -1,5 +1,5 @@
-/* Choices on processors on which every candidate has been timed, by the files that `tenon-bench
- * regret --json` wrote there: choosing again needs none of them, and no clock. */
+/* Replays choices on processors for which `tenon-bench regret --json` recorded the time of every
+ * candidate. Needs neither these processors nor a clock. */
 #include "common/testing.h"
 
 #include "check/case.h"
@@ -15,9 +15,9 @@
 
 #define MOST_CASES 512
 
-static const char *folder; /* of the files */
+static const char *folder; /* of the recorded files */
 
-/* A product of a file: "words [BATCHx ]MxNxK [a'][b']", where a' and b' are transposed. */
+/* A product as named in a file: "words [BATCHx ]MxNxK [a'][b']", where a' and b' are transposed. */
 typedef struct product {
     int batch, m, n, k;
     bool a_is_transposed, b_is_transposed;
@@ -29,7 +29,7 @@ static bool read_product(const char *name, product *p)
     *p = (product){.batch = 1};
     p->a_is_transposed = strstr(name, "a'") != NULL;
     p->b_is_transposed = strstr(name, "b'") != NULL;
-    /* The last word of three numbers, and the batch before it. */
+    /* Finds the last word of three numbers, and the batch before it. */
     while (at > name && sscanf(at, " %dx%dx%d", &p->m, &p->n, &p->k) != 3)
         at--;
     while (at > name && at[-1] >= '0' && at[-1] <= '9')
@@ -64,7 +64,7 @@ static void write_product(char *line, size_t size, const char *name)
     char a[64], b[64], d[64];
     product p;
     if (!read_product(name, &p))
-        fail_msg("%s is no product", name);
+        fail_msg("%s does not name a product", name);
     write_operand(a, sizeof a, p.batch, p.m, p.k, p.a_is_transposed);
     write_operand(b, sizeof b, p.batch, p.k, p.n, p.b_is_transposed);
     write_operand(d, sizeof d, p.batch, p.m, p.n, false);
@@ -76,8 +76,8 @@ typedef struct convolution {
     bool is_depthwise;
 } convolution;
 
-/* "network CHANNELS@SIDE kFILTERS RxS[/STRIDE] nIMAGES", or "dw" for the filters of a depthwise
- * one. */
+/* A convolution as named in a file: "network CHANNELS@SIDE kFILTERS RxS[/STRIDE] nIMAGES", with
+ * "dw" for the filters of a depthwise one. */
 static bool read_convolution(const char *name, convolution *c)
 {
     char filters[16], filter[16];
@@ -91,12 +91,12 @@ static bool read_convolution(const char *name, convolution *c)
            sscanf(filter, "%dx%*d/%d", &c->filter, &c->stride) >= 1;
 }
 
-/* Padded so that y has the side of x where the stride is 1. */
+/* Padded so that y is as large as x if the stride is 1. */
 static void write_convolution(char *line, size_t size, const char *name)
 {
     convolution c;
     if (!read_convolution(name, &c))
-        fail_msg("%s is no convolution", name);
+        fail_msg("%s does not name a convolution", name);
     const int pad = c.filter / 2, out = (c.side + 2 * pad - c.filter) / c.stride + 1;
     snprintf(line, size,
              "conv x=T:%dx%dx%dx%d w=T:%dx%dx%dx%d y=T:%dx%dx%dx%d stride=%d,%d "
@@ -106,7 +106,7 @@ static void write_convolution(char *line, size_t size, const char *name)
              pad, c.is_depthwise ? c.channels : 1);
 }
 
-/* What would be chosen, with its parameters. */
+/* Writes the solver that would be chosen, with its parameters. */
 static void choose(tenon_context *context, const char *suite, const char *name, char *solver,
                    size_t size)
 {
@@ -126,8 +126,8 @@ static void choose(tenon_context *context, const char *suite, const char *name, 
     snprintf(solver, size, "%.*s", (int)strcspn(text, " ;("), text);
 }
 
-/* Nanoseconds of a solver as it was timed; with its first parameters where these were not; 0 where
- * it was not timed at all. */
+/* Returns the recorded nanoseconds of a solver. If its parameters were not timed, returns the time
+ * with the first parameters that were; 0 if it was not timed at all. */
 static double time_of(const json_t *measured, const char *solver)
 {
     double first = 0;
@@ -164,7 +164,7 @@ static json_t *read_file(const char *name)
     return file;
 }
 
-/* A context of the device that a file is of, without it. */
+/* Creates a target context for the device of a file. */
 static tenon_context *context_of(const json_t *file)
 {
     const json_t *device = json_object_get(file, "device");
@@ -185,7 +185,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Times of choices over those of the best candidates. */
+/* Times of the choices relative to those of the best candidates. */
 typedef struct regret {
     double median, late, most; /* `late`: the 95th percentile */
 } regret;
@@ -204,7 +204,8 @@ static bool is_of(const json_t *result, const char *suite)
            strcmp(json_string_value(json_object_get(result, "dtype")), "f32") == 0;
 }
 
-/* The regret of what was chosen when the file was written, and of what `context` chooses now. */
+/* Computes the regret of the choices when the file was written, and of the choices of `context`
+ * now. */
 static void compare_choices(const json_t *file, const char *suite, tenon_context *context,
                             regret *then, regret *now)
 {
@@ -232,9 +233,8 @@ static void compare_choices(const json_t *file, const char *suite, tenon_context
     *now = regret_of(new, count);
 }
 
-/* A file, a suite in it, and the constants: the table's (NULL) or a processor's. Choices are no
- * worse than those that were made when the file was written; the worst ones are better where
- * `improves`. */
+/* Replays a suite of a file with the table's constants (`speed` is NULL) or a processor's. Choices
+ * must be no worse than when the file was written; the worst must be better if `improves`. */
 static void replay(const char *name, const char *suite, const tn_host_speed *speed, bool improves)
 {
     json_t *file = read_file(name);
@@ -268,8 +268,8 @@ TEST(by_the_table)
     replay(INTEL_CONV, "conv-cpu", NULL, false);
 }
 
-/* Measured three times on two cores of the same kind of processor (CPU family 6, model 207), with
- * other programs running. */
+/* Measured three times on two cores of the same kind of processor (CPU family 6, model 207), under
+ * load from other programs. */
 static const tn_host_speed intel[] = {{90.3, 21.2, 54.4, 2 << 20, 0.48, 0.68},
                                       {81.6, 17.8, 16.9, 16 << 20, 0.71, 0.84},
                                       {57.8, 16.2, 45.3, 2 << 20, 0.65, 0.81}};
@@ -280,18 +280,19 @@ TEST(by_what_is_measured_there)
         replay(INTEL_GEMM, "gemm-cpu", &intel[i], true);
 }
 
-/* Speeds of that processor without other programs, as tenon-bench measured them: 31 bytes a
- * nanosecond from memory, of each core 170 from up to 8 MiB and 67 from 32 MiB. Whatever part of
- * the cache other guests leave, choices of products are better. */
+/* Speeds of that processor without other programs, measured by tenon-bench: 31 bytes per nanosecond
+ * from memory; per core, 170 from up to 8 MiB and 67 from 32 MiB. Whatever part of the cache other
+ * guests leave, the choices for products are better. */
 TEST(by_any_part_of_the_cache)
 {
     for (uint64_t size = 1; size <= 128; size *= 2) {
-        const tn_host_speed speed = {.rate = 90.3,
-                                     .memory = 31,
-                                     .cache = size <= 32 ? 170 : 67, /* of a quarter of it */
-                                     .cache_size = size << 20,
-                                     .pages = 0.6,
-                                     .unaligned = 0.75};
+        const tn_host_speed speed = {
+            .rate = 90.3,
+            .memory = 31,
+            .cache = size <= 32 ? 170 : 67, /* sets of a quarter of `size` are read at this speed */
+            .cache_size = size << 20,
+            .pages = 0.6,
+            .unaligned = 0.75};
         replay(INTEL_GEMM, "gemm-cpu", &speed, true);
     }
 }

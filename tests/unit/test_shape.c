@@ -1,4 +1,4 @@
-/* Views: what is refused, and everything that is derived from strides against brute force. */
+/* Tests the validation of views, and every property derived from strides against brute force. */
 #include "views.h"
 
 static void refuse(const tenon_tensor *view, const char *value)
@@ -49,16 +49,16 @@ TEST(sizes_that_overflow_are_refused)
         int64_t shape[3], stride[3];
         bool fits;
     } cases[] = {
-        {0, {big, big, 1}, {0, 0, 1}, false},                     /* too many elements */
-        {0, {big, big / 8, 1}, {0, 0, 1}, false},                 /* too many bytes */
-        {0, {big, big / 32, 1}, {0, 0, 1}, true},                 /* 2^61 bytes of repeats */
-        {0, {3, 1, 1}, {INT64_MAX / 2, 0, 0}, false},             /* the last element's place */
-        {0, {2, 2, 1}, {INT64_MAX / 2, INT64_MAX, 0}, false},     /* the sum of places */
-        {0, {2, 1, 1}, {INT64_MAX / 8, 0, 0}, true},              /* just fits */
-        {0, {2, 1, 1}, {INT64_MAX / 4, 0, 0}, false},             /* one byte too far */
-        {UINT64_MAX - 3, {1, 1, 1}, {0, 0, 0}, false},            /* the offset alone */
-        {INT64_MAX - 7, {2, 1, 1}, {1, 0, 0}, false},             /* the offset with the elements */
-        {0, {INT64_MAX, 0, INT64_MAX}, {1, 1, INT64_MAX}, true},  /* empty: none of it counts */
+        {0, {big, big, 1}, {0, 0, 1}, false},                 /* too many elements */
+        {0, {big, big / 8, 1}, {0, 0, 1}, false},             /* too many bytes */
+        {0, {big, big / 32, 1}, {0, 0, 1}, true},             /* 2^61 bytes of repeats */
+        {0, {3, 1, 1}, {INT64_MAX / 2, 0, 0}, false},         /* the address of the last element */
+        {0, {2, 2, 1}, {INT64_MAX / 2, INT64_MAX, 0}, false}, /* the sum of the addresses */
+        {0, {2, 1, 1}, {INT64_MAX / 8, 0, 0}, true},          /* just fits */
+        {0, {2, 1, 1}, {INT64_MAX / 4, 0, 0}, false},         /* one byte too far */
+        {UINT64_MAX - 3, {1, 1, 1}, {0, 0, 0}, false},        /* the offset alone */
+        {INT64_MAX - 7, {2, 1, 1}, {1, 0, 0}, false},         /* the offset plus the elements */
+        {0, {INT64_MAX, 0, INT64_MAX}, {1, 1, INT64_MAX}, true},  /* empty: none of it matters */
         {0, {INT64_MAX, 1, 1}, {0, INT64_MAX, INT64_MAX}, false}, /* 2^65 bytes */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -169,7 +169,7 @@ TEST(derived_properties_agree_with_brute_force)
     static int64_t at[MAX_ELEMENTS];
     for (int n = 0; n < 5000; n++) {
         tenon_tensor view = random_view(&random, 4, 12);
-        if (test_one_in(&random, 3)) /* dense ones do not come about by chance */
+        if (test_one_in(&random, 3)) /* random strides are almost never dense */
             for (int64_t d = (int64_t)view.rank - 1, stride = 1; d >= 0; stride *= view.shape[d--])
                 view.stride[d] = view.shape[d] == 1 ? 7 : stride;
         size_t count = addresses(&view, at);

@@ -1,4 +1,4 @@
-/* Structs of callers that have the headers of another version. */
+/* Tests structs of callers compiled with the headers of another version. */
 #include "base/sized.h"
 #include "common/testing.h"
 
@@ -13,7 +13,7 @@ typedef struct known {
     int64_t count;
 } known;
 
-/* As an older and a newer version have it. */
+/* The struct in an older and in a newer version. */
 typedef struct older {
     uint32_t struct_size, flags;
     const char *solver;
@@ -91,7 +91,7 @@ TEST(sizes_that_cannot_be)
     assert_string_equal(tenon_last_error(), "op: out is NULL");
 }
 
-/* Parameters that end with a member that has a size of its own. */
+/* Parameters whose last member has its own struct size. */
 typedef struct whole {
     uint32_t struct_size, flags;
     const char *solver;
@@ -120,7 +120,7 @@ TEST(a_last_member_may_be_older)
     const struct {
         uint32_t struct_size, flags;
         const char *solver;
-    } before = {offsetof(whole, last), 1, "a"}; /* there was such a member */
+    } before = {offsetof(whole, last), 1, "a"}; /* the size before that member existed */
     const whole *taken;
     whole room;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
@@ -145,7 +145,8 @@ TEST(a_last_member_may_be_newer)
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
     assert_true(taken->struct_size == sizeof room && taken->last.struct_size == sizeof(known));
     assert_int_equal(taken->last.count, 4);
-    own.last.known.struct_size = sizeof(known); /* then the other bytes are the outer struct's */
+    own.last.known.struct_size =
+        sizeof(known); /* the remaining bytes then belong to the outer struct */
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);
     own.last.more[1] = 1;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_UNSUPPORTED);
@@ -172,7 +173,7 @@ TEST(a_last_member_fits_its_struct)
     assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
     assert_non_null(strstr(tenon_last_error(), "; start from LAST_INIT"));
     own = whole_defaults;
-    own.struct_size = offsetof(whole, last) + 8; /* less than any struct has */
+    own.struct_size = offsetof(whole, last) + 8; /* smaller than any version of the struct */
     assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
     own.struct_size = 0;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_ERROR_INVALID_ARGUMENT);
@@ -249,7 +250,7 @@ TEST(literals_name_what_differs)
     assert_int_equal(expected.epilogue.struct_size, sizeof expected.epilogue);
 }
 
-/* The epilogue can grow in every struct that has one: nothing of the struct follows it. */
+/* The epilogue is the last member of every struct that has one, so that it can grow. */
 TEST(epilogues_are_the_last_members)
 {
 #define IS_LAST(type)                                                                              \

@@ -1,9 +1,10 @@
-/* The grammar of solver names: what is printed can be read, and what is malformed is refused. */
+/* Tests the grammar of solver names: printed names can be parsed, and malformed names are
+ * refused. */
 #include "common/testing.h"
 
 #include "dispatch/solver.h"
 
-/* Names of which one begins another are where a careless parser slips. */
+/* Some names are prefixes of others, which a careless parser confuses. */
 static const tn_parameter parameters[] = {{"m", 1, 9}, {"mr", 1, 64}, {"kc", 8, 1024}};
 static const tn_solver plain = {.name = "plain"};
 static const tn_solver tiled = {.name = "tiled", .parameters = parameters, .parameter_count = 3};

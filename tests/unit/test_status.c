@@ -1,4 +1,4 @@
-/* Statuses, the thread's message, and how long texts are cut. */
+/* Tests statuses, the thread's error message, and the truncation of long messages. */
 #include "common/testing.h"
 
 #include "base/status.h"
@@ -20,7 +20,7 @@ TEST(every_status_has_its_name)
     assert_string_equal(tenon_status_string((tenon_status)-1), "unknown status");
 }
 
-/* Runs first: nothing has failed on this thread yet. */
+/* Runs first, before any failure on this thread. */
 TEST(no_message_at_first)
 {
     assert_string_equal(tenon_last_error(), "");
@@ -76,7 +76,7 @@ TEST(threads_have_messages_of_their_own)
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
 }
 
-/* A text whose every part can be recognised. */
+/* Returns a text in which each part is recognisable. */
 static char *numbered_text(size_t length)
 {
     char *text = malloc(length + 1);
@@ -167,7 +167,7 @@ TEST(a_cause_is_kept_with_its_error)
                      TENON_ERROR_INCOMPLETE);
     assert_string_equal(tenon_last_error(), "op: part 2: cause");
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
-    /* What no longer fits is cut off its end. */
+    /* Text that does not fit is truncated at the end. */
     tn_fail(TENON_ERROR_BUILD_FAILED, "%s", "");
     tn_fail_append(text);
     tn_fail_because(TENON_ERROR_INCOMPLETE, "%s", text);

@@ -1,4 +1,4 @@
-/* The store: what it keeps, what it refuses, and that no fault of it stops anything. */
+/* Tests the store: what it keeps and refuses, and that its faults do not fail any call. */
 #include "common/temporary.h"
 #include "common/testing.h"
 
@@ -147,7 +147,7 @@ TEST(what_is_no_store_is_refused)
                    "tenon_test: params: store.set is NULL");
 }
 
-/* Calls of every kind, which have nothing to find. */
+/* Makes calls of every kind, none of which finds anything. */
 static void use_in_vain(tn_store *store)
 {
     for (int i = 0; i < 3; i++) {
@@ -191,7 +191,7 @@ TEST(a_folder_that_goes_is_told_once)
     temporary_remove(parent);
 }
 
-/* One entry cannot be written, and all others can. */
+/* Only one entry cannot be written; all others can. */
 TEST(a_directory_in_place_of_an_entry_is_told_once)
 {
     char *folder = temporary_make(), name[256];
@@ -245,7 +245,7 @@ TEST(a_full_disk_is_told_once_and_what_is_there_still_read)
     temporary_remove(folder);
 }
 
-/* What was altered goes, and is written again. */
+/* An altered entry is removed and written again. */
 TEST(altered_entries_are_told_and_made_anew)
 {
     char *folder = temporary_make(), name[256];
@@ -274,7 +274,8 @@ TEST(altered_entries_are_told_and_made_anew)
     temporary_remove(folder);
 }
 
-/* As a whole entry that somebody has given another's name: it would stand in its way for good. */
+/* An intact entry renamed to another entry's name would block that entry for ever, so it is
+ * removed. */
 TEST(entries_of_another_key_are_told_and_made_anew)
 {
     char *folder = temporary_make(), a[TN_STORE_NAME_SIZE], b[TN_STORE_NAME_SIZE];
@@ -296,7 +297,7 @@ TEST(entries_of_another_key_are_told_and_made_anew)
     temporary_remove(folder);
 }
 
-/* Through the store, whose first write looks at what is there. */
+/* Checks the limit through the store, whose first write counts the existing files. */
 TEST(the_limit_is_kept)
 {
     char *folder = temporary_make(), key[32], text[1001];
@@ -322,7 +323,7 @@ TEST(the_limit_is_kept)
     temporary_remove(folder);
 }
 
-/* An application's cache of one entry, which answers as it is told. */
+/* An application's store of one entry, which returns sizes as instructed by the test. */
 static struct own {
     char name[64];
     unsigned char bytes[1000];
@@ -397,7 +398,7 @@ TEST(sizes_that_make_no_sense_do_no_harm)
     own.is_lying = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
-            /* One that says that it has written so much would have had to. */
+            /* A function that reports this size as written must have written it. */
             if (i == k && sizes[i] > 0 && sizes[i] <= TN_ENTRY_MOST)
                 continue;
             own.told_first = sizes[i];
@@ -411,7 +412,7 @@ TEST(sizes_that_make_no_sense_do_no_harm)
 
 #define THREADS 6
 
-/* What a thread finds under a key was put there whole, by whichever thread. */
+/* A value found under a key is complete, whichever thread stored it. */
 static void *use_at_once(void *data)
 {
     tn_store *store = data;
@@ -439,7 +440,7 @@ TEST(several_threads_at_once)
 {
     char *folder = temporary_make();
     pthread_t threads[THREADS];
-    test_seed(); /* which is not for threads to find first */
+    test_seed(); /* computes the seed here, because threads must not do so at once */
     tn_store *store = open_folder(folder, 30000);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, use_at_once, store), 0);

@@ -1,4 +1,4 @@
-/* Entries of the store as bytes: what is read back, and what is refused. */
+/* Tests store entries as bytes: reading them back, and refusing invalid ones. */
 #include "common/testing.h"
 
 #include "base/store_entry.h"
@@ -6,7 +6,7 @@
 #define MOST_KEY  300
 #define MOST_DATA 2000
 
-/* Any bytes but 0, which ends a key. */
+/* Draws a key of any bytes except 0, which ends a key. */
 static void draw_key(test_random *random, char key[MOST_KEY + 1])
 {
     const int64_t length = test_between(random, 0, MOST_KEY);
@@ -23,7 +23,8 @@ static size_t draw_data(test_random *random, unsigned char data[MOST_DATA])
     return size;
 }
 
-/* On the heap to the byte, so that a reader that goes too far is seen by tools that watch it. */
+/* Copies the entry to a heap block of exactly its size, so that memory checkers detect reads past
+ * its end. */
 static bool reads(const unsigned char *bytes, size_t size)
 {
     tn_entry entry;
@@ -78,7 +79,7 @@ TEST(no_byte_can_be_altered)
         for (int bits = 1; bits < 256; bits++) {
             bytes[at] ^= (unsigned char)bits;
             if (reads(bytes, size))
-                fail_msg("byte %zu altered by %#x is not noticed", at, bits);
+                fail_msg("byte %zu altered by %#x is not detected", at, bits);
             bytes[at] ^= (unsigned char)bits;
         }
     assert_true(reads(bytes, size));
@@ -104,7 +105,7 @@ TEST(no_byte_can_be_missing_or_too_many)
     free(bytes);
 }
 
-/* Sizes that add up to the right one only where they overflow, and keys without an end. */
+/* Sizes whose sum is correct only because it overflows, and keys without a terminator. */
 TEST(sizes_that_overflow_are_refused)
 {
     size_t size;
@@ -132,7 +133,7 @@ TEST(arbitrary_bytes_are_no_entries)
         const size_t length = (size_t)test_between(&random, 0, sizeof noise);
         for (size_t k = 0; k < length; k++)
             noise[k] = (unsigned char)test_next(&random);
-        /* Behind what an entry begins with, as far as the draw goes. */
+        /* Keeps the beginning of a valid entry, of random length. */
         const size_t head = (size_t)test_between(&random, 0, 48);
         memcpy(noise, bytes, head < length ? head : length);
         assert_false(reads(noise, length));

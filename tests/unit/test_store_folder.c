@@ -1,4 +1,4 @@
-/* The store's folder: where it is, who may use it, what goes from it. */
+/* Tests the store's folder: its location, permissions and cleanup. */
 #include "common/temporary.h"
 #include "common/testing.h"
 
@@ -15,7 +15,7 @@
 
 static char why[256];
 
-/* The variables in their order, those that are NULL not set, and the folder that comes of them. */
+/* Sets the variables in this order (NULL: unset) and checks the resulting folder. */
 static void assert_usual(const char *off, const char *own, const char *cache, const char *home,
                          const char *expected)
 {
@@ -41,7 +41,7 @@ TEST(the_environment_names_the_folder)
     assert_usual(NULL, NULL, "/cache", "/home/me", "/cache/tenon");
     assert_usual(NULL, NULL, "", "/home/me", "/home/me/.cache/tenon");
     assert_usual(NULL, NULL, NULL, "/home/me", "/home/me/.cache/tenon");
-    /* The standard says that such a path is to be ignored. */
+    /* The XDG standard requires relative paths to be ignored. */
     assert_usual(NULL, NULL, "cache", "/home/me", "/home/me/.cache/tenon");
     assert_usual(NULL, NULL, NULL, "", NULL);
     assert_usual(NULL, NULL, NULL, NULL, NULL);
@@ -88,7 +88,7 @@ TEST(what_others_may_write_is_refused)
         assert_null(tn_folder_make(folder, why));
     }
     assert_int_equal(chmod(folder, 0700), 0);
-    /* A container's root may not know that user. */
+    /* root in a container may be unable to use that user ID. */
     if (geteuid() == 0 && chown(folder, 12345, (gid_t)-1) == 0) {
         assert_unusable(folder, "it is another user's");
         assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
@@ -127,7 +127,7 @@ static void name_of(int number, char name[TN_STORE_NAME_SIZE])
     tn_store_name(TN_STORE_TRIAL, key, name);
 }
 
-/* Twenty entries of 1000 bytes, number i used i days ago. */
+/* Writes twenty entries of 1000 bytes; entry i was last used i days ago. */
 static void fill(const char *folder)
 {
     unsigned char bytes[1000] = {0};
@@ -189,7 +189,7 @@ static void make_temporary(const char *folder, const char *process, int64_t age)
     set_age(folder, name, age);
 }
 
-/* The name of a process that is no more. */
+/* Returns the name of a process that has ended. */
 static void name_ended(char name[TN_PROCESS_SIZE])
 {
     int ends[2];
@@ -228,7 +228,8 @@ TEST(what_writers_have_left_that_are_no_more_goes)
     temporary_remove(folder);
 }
 
-/* Neither links, which could lead out of the folder, nor pipes, which would be waited for. */
+/* Neither symbolic links, which could lead out of the folder, nor pipes, which would block, are
+ * read. */
 TEST(only_files_are_read)
 {
     char *folder = temporary_make();

@@ -1,4 +1,4 @@
-/* Kinds of GPU, and plans for those that are not there. */
+/* Tests the kinds of GPU, and plans for devices that are not present. */
 #include "common/testing.h"
 
 #include "runtime/probe/capability.h"
@@ -100,7 +100,7 @@ TEST(intel_by_its_ip_version)
     }
 }
 
-/* The first kernel of a plan: others add up slices. */
+/* The first kernel of a plan; later ones add up slices. */
 typedef struct heard {
     int kernels;
     char source[64], options[512], kernel[64];
@@ -145,8 +145,8 @@ TEST(plans_for_what_is_not_there)
     }
 }
 
-/* The solver of a large product, by its name up to the parameters, and its kernel's source, on a
- * device that has wgmma as well, or on the usual one. */
+/* Returns the solver of a large product, by name without parameters, and its first kernel; on a
+ * device that also has wgmma if `wgmma`, otherwise on the default one. */
 static void chosen_with(bool wgmma, const char *kind, tenon_dtype dtype, uint32_t flags,
                         char name[64], heard *h)
 {
@@ -209,7 +209,7 @@ TEST(hopper_prefers_wgmma_where_it_can)
     }
 }
 
-/* The solver of a convolution of images whose channels lie side by side, and its kernel. */
+/* Returns the solver of a convolution of images with contiguous channels, and its kernel. */
 static void chosen_for_images(const char *kind, char name[64], heard *h)
 {
     const int64_t image[] = {32, 128, 56, 56}, filter[] = {256, 128, 3, 3},
@@ -239,8 +239,8 @@ static void chosen_for_images(const char *kind, char name[64], heard *h)
     tenon_context_release(context);
 }
 
-/* Which writes vectors of the result along its channels; in PTX that is edited the blocks' array
- * alone grows, and not what the kernel has beside it. */
+/* The kernel stores vectors of the result along its channels. In edited PTX only the blocks' array
+ * grows, not the kernel's other local memory. */
 TEST(hopper_prefers_wgmma_for_images)
 {
     char name[64];
@@ -260,8 +260,9 @@ TEST(hopper_prefers_wgmma_for_images)
     assert_string_equal(name, "conv/implicit_matrix");
 }
 
-/* By an array where the driver compiles for sm_90a; in PTX that is edited where it does not. With
- * no more than the driver says there are no such blocks. */
+/* The full local memory is available through an array if the driver compiles for sm_90a, and
+ * through edited PTX if it does not. With only the size that the driver reports, such large blocks
+ * are not used. */
 TEST(hopper_has_its_local_memory)
 {
     char name[64];
@@ -293,7 +294,7 @@ TEST(others_do_not)
     }
 }
 
-/* f32 loses nothing unless the caller lets it. */
+/* f32 products do not lose precision unless the caller allows it. */
 TEST(tf32_is_asked_for)
 {
     char name[64];
@@ -306,7 +307,8 @@ TEST(tf32_is_asked_for)
     assert_string_not_equal(name, "gemm/mma");
 }
 
-/* A solver that would never be chosen there is no answer to what would be built. */
+/* A solver that would never be chosen on the target is refused, because it does not show what would
+ * be built. */
 TEST(a_solver_made_for_others_is_refused)
 {
     const int64_t shape[] = {512, 512};
@@ -344,7 +346,7 @@ TEST(trials_by_what_a_target_has)
     tenon_context_release(context);
 }
 
-/* Which matrix units a kind has, and in which form. */
+/* Tests which vector width each kind of CPU has. */
 TEST(cpus_have_the_vectors_of_their_kind)
 {
     static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
@@ -402,7 +404,8 @@ TEST(units_of_each_kind)
     }
 }
 
-/* A device taken for another kind keeps what it can do, and chooses by the other's tables. */
+/* A device treated as another kind keeps its own capabilities and chooses by the other kind's
+ * tables. */
 TEST(a_device_like_another_kind)
 {
     tenon_context *device, *like;

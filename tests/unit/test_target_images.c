@@ -1,4 +1,4 @@
-/* What convolutions and poolings of images are planned as on GPUs that are not there. */
+/* Tests which solvers convolutions and poolings of images use on GPUs that are not present. */
 #include "common/testing.h"
 
 #include "dispatch/plan.h"
@@ -12,7 +12,7 @@
 
 typedef enum layout { NCHW, NHWC, LAYOUTS } layout;
 
-/* A kernel that a plan builds, or several, one after the other. */
+/* The kernels that a plan builds, in order. */
 typedef struct heard {
     char kernels[512];
     size_t most_work_group;
@@ -49,12 +49,12 @@ static tenon_context *target(const char *kind, heard *h)
     return context;
 }
 
-/* The plan's name and its kernels must hold these. */
+/* Checks that the plan's name and its kernels contain these strings. */
 static void close(tenon_context *context, tenon_plan *plan, const heard *h, const char *name,
                   const char *kernel)
 {
     if (strstr(plan->name, name) == NULL || strstr(h->kernels, kernel) == NULL)
-        fail_msg("%s: planned as %s with %s, not %s with %s", context->device.model.kind->name,
+        fail_msg("%s: planned as %s with %s, expected %s with %s", context->device.model.kind->name,
                  plan->name, h->kernels, name, kernel);
     assert_true(h->most_work_group <= 256);
     tenon_plan_release(plan);
@@ -84,7 +84,7 @@ static void check_depthwise(const char *kind, layout how)
     context = target(kind, &h);
     assert_int_equal(tenon_conv_backward_filter_plan(context, &backward, &x, &x, &w, &plan),
                      TENON_OK);
-    /* The sums of 9 taps by 128 work-items do not fit PowerVR's 4 KiB. */
+    /* The sums of 9 taps by 128 work-items exceed PowerVR's 4 KiB. */
     if (context->device.info.local_memory < 9 * 128 * sizeof(float))
         close(context, plan, &h, "conv_backward_filter/direct", "conv_backward_filter");
     else
@@ -126,7 +126,7 @@ TEST(depthwise_and_pooling)
         }
 }
 
-/* Each transform is one launch, and the products between them another solver's. */
+/* Each transform is one launch, and another solver computes the products between them. */
 TEST(winograd)
 {
     static const char *const solvers[] = {"conv/winograd2_gemm", "conv/winograd4_gemm"};

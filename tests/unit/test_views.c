@@ -1,4 +1,4 @@
-/* Views of views: each against the addresses that it must have. */
+/* Tests views of views: each element against its expected address. */
 #include "views.h"
 
 static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
@@ -10,7 +10,7 @@ static void assert_invalid(tenon_tensor view)
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
-/* The address of an element by its index. */
+/* Returns the address of an element by its index. */
 static int64_t address(const tenon_tensor *view, const int64_t *index)
 {
     int64_t at = 0;
@@ -75,7 +75,7 @@ TEST(reshapes_keep_the_elements)
     for (int n = 0; n < 20000; n++) {
         static const int64_t factors[] = {1, 2, 3, 4, 6, 12, -1, 0};
         tenon_tensor view = random_view(&random, 4, 12), shaped = {.rank = 77};
-        if (n % 2 == 0) { /* dense, or nearly */
+        if (n % 2 == 0) { /* dense or nearly so */
             view = tenon_tensor_view(TENON_DTYPE_F16, view.rank, view.shape);
             if (view.rank > 1 && n % 3 == 0)
                 view = tenon_tensor_transpose(view, 0, view.rank - 1);
@@ -98,7 +98,7 @@ TEST(reshapes_keep_the_elements)
     assert_true(allowed > 100 && refused > 20);
 }
 
-/* Whatever is dense can be reshaped to any shape of as many elements. */
+/* A dense view can be reshaped to any shape with the same number of elements. */
 TEST(dense_tensors_reshape)
 {
     const int64_t from[] = {4, 1, 6, 5}, to[] = {2, 10, -1, 2, 1}, flat[] = {-1}, one[] = {1, 1};
@@ -193,7 +193,7 @@ TEST(orders_and_steps_that_are_none)
     assert_int_equal(tenon_tensor_slice_step(view, 0, 3, 1, INT64_MAX).offset, 3 * 6 * 4);
 }
 
-/* Strides that a program may have computed wrongly: the places they lead to do not fit 63 bits. */
+/* Strides that a program may have miscalculated: the resulting addresses do not fit in 63 bits. */
 TEST(strides_that_overflow)
 {
     const int64_t far = INT64_C(1) << 62, shape[] = {8, 2}, longest[] = {INT64_MAX},
@@ -217,12 +217,13 @@ TEST(strides_that_overflow)
     view = tenon_tensor_view(TENON_DTYPE_I8, 1, longest);
     assert_invalid(tenon_tensor_slice_step(view, 0, 0, 2, INT64_MAX));
     view = tenon_tensor_view(TENON_DTYPE_I8, 2, split);
-    view.stride[1] = far; /* the last element lies there, the one after it would overflow */
+    view.stride[1] = far; /* the last element is there; the next one would overflow */
     assert_int_equal(tenon_tensor_reshape(&view, 1, split + 1, &read), TENON_OK);
     assert_true(read.stride[0] == far);
 }
 
-/* `text`: the message of the call that is given the view; after "view: " stands the maker's own. */
+/* Checks the message of a call that is given the view; after "view: " it repeats the message of the
+ * function that created the view. */
 static void refused_with(tenon_tensor view, const char *text)
 {
     assert_int_equal(view.dtype, TENON_DTYPE_INVALID);
@@ -231,7 +232,7 @@ static void refused_with(tenon_tensor view, const char *text)
     assert_string_equal(tenon_last_error(), text);
 }
 
-/* The call that is given an invalid view says what was asked for when it was made. */
+/* The call that is given an invalid view reports the request that created it. */
 TEST(invalid_views_say_why)
 {
     const int64_t shape[] = {4, 6}, negative[] = {4, -1}, wide[] = {3, 2, 5};
@@ -276,7 +277,7 @@ TEST(invalid_views_say_why)
                         A "its dtype is 0, as of one destroyed or never filled in");
     tenon_tensor bad = tenon_tensor_squeeze(view, 1);
     assert_true(bad.memory.u.svm == &view);
-    /* The first cause stays, whatever is made of the view afterwards. */
+    /* The first cause is preserved in all views derived from the invalid one. */
     bad = tenon_tensor_slice(tenon_tensor_transpose(bad, 0, 1), 0, 0, 1);
     bad = tenon_tensor_unsqueeze(tenon_tensor_permute(bad, (const uint32_t[]){1, 0}), 0);
     bad = tenon_tensor_broadcast(tenon_tensor_squeeze(bad, 0), 2, shape);
@@ -286,7 +287,7 @@ TEST(invalid_views_say_why)
 #undef A
 }
 
-/* What each maker says of what it refuses. */
+/* The message of each view function for each invalid argument. */
 TEST(refusals_have_reasons)
 {
     const int64_t shape[] = {4, 1}, longest[] = {INT64_MAX, 3}, negative[] = {4, -1}, less[] = {4};
@@ -324,8 +325,8 @@ TEST(refusals_have_reasons)
 #undef REASON
 }
 
-/* The maker's message is there at once, replaces an older one, and stays when later views are
- * made. */
+/* The message of the view function is available at once, replaces an older one, and is not changed
+ * by views created later. */
 TEST(refusals_are_told_where_they_happen)
 {
     const int64_t shape[] = {4, 6};
@@ -347,7 +348,7 @@ TEST(refusals_are_told_where_they_happen)
                         "6 entries");
 }
 
-/* Element (n, c, h, w) of the view is element (n, h, w, c) of what it was made of. */
+/* Element (n, c, h, w) of the view is element (n, h, w, c) of the original. */
 TEST(channels_from_the_end)
 {
     test_random random = test_random_for(24);

@@ -4,37 +4,38 @@
 #include <math.h>
 #include <stdio.h>
 
+#define X(number, NAME, ...)                                                                       \
+    _Static_assert(TENON_ACTIVATION_##NAME == (number), "the number of " #NAME);
+#include "ops/common/activation_list.h"
+#undef X
+
 const char *const tn_activation_words[] = {
-    "identity",   "relu",      "leaky_relu", "clipped_relu", "sigmoid", "tanh", "elu",
-    "selu",       "celu",      "gelu",       "gelu_tanh",    "silu",    "mish", "hard_sigmoid",
-    "hard_swish", "hard_tanh", "softplus",   "softsign",     "exp",     "abs",  "square",
-    NULL};
-#define KINDS (sizeof tn_activation_words / sizeof *tn_activation_words - 1)
+#define X(number, NAME, name, ...) [number] = #name,
+#include "ops/common/activation_list.h"
+#undef X
+    [TN_ACTIVATION_KINDS] = NULL};
+
+static const struct {
+    bool is_build;
+    uint32_t constants;
+    double alpha, beta; /* the customary ones */
+} listed[] = {
+#define X(number, NAME, name, ...) [number] = {__VA_ARGS__},
+#include "ops/common/activation_list.h"
+#undef X
+};
 
 #define CELU_LEAST 1e-30
 #define CELU_MOST  1e30
 
 bool tn_activation_is_build(uint32_t kind)
 {
-    static const bool is_build[KINDS] = {
-        [TENON_ACTIVATION_SIGMOID] = true,   [TENON_ACTIVATION_TANH] = true,
-        [TENON_ACTIVATION_ELU] = true,       [TENON_ACTIVATION_SELU] = true,
-        [TENON_ACTIVATION_CELU] = true,      [TENON_ACTIVATION_GELU] = true,
-        [TENON_ACTIVATION_GELU_TANH] = true, [TENON_ACTIVATION_SILU] = true,
-        [TENON_ACTIVATION_MISH] = true,      [TENON_ACTIVATION_SOFTPLUS] = true,
-        [TENON_ACTIVATION_EXP] = true,
-    };
-    return kind < KINDS && is_build[kind];
+    return kind < TN_ACTIVATION_KINDS && listed[kind].is_build;
 }
 
 uint32_t tn_activation_constants(uint32_t kind)
 {
-    static const uint32_t constants[KINDS] = {
-        [TENON_ACTIVATION_LEAKY_RELU] = 1, [TENON_ACTIVATION_CLIPPED_RELU] = 1,
-        [TENON_ACTIVATION_ELU] = 1,        [TENON_ACTIVATION_CELU] = 1,
-        [TENON_ACTIVATION_HARD_TANH] = 2,  [TENON_ACTIVATION_HARD_SIGMOID] = 2,
-    };
-    return kind < KINDS ? constants[kind] : 0;
+    return kind < TN_ACTIVATION_KINDS ? listed[kind].constants : 0;
 }
 
 /* The kind of the activation that has a member at an address. */
@@ -58,27 +59,9 @@ bool tn_activation_uses_beta(const void *params, const void *beta)
 TENON_API tenon_activation tenon_activation_default(tenon_activation_kind kind)
 {
     tenon_activation activation = {.kind = (uint32_t)kind};
-    switch (kind) {
-    case TENON_ACTIVATION_LEAKY_RELU:
-        activation.alpha = 0.01;
-        break;
-    case TENON_ACTIVATION_CLIPPED_RELU:
-        activation.alpha = 6;
-        break;
-    case TENON_ACTIVATION_ELU:
-    case TENON_ACTIVATION_CELU:
-        activation.alpha = 1;
-        break;
-    case TENON_ACTIVATION_HARD_SIGMOID:
-        activation.alpha = 1.0 / 6;
-        activation.beta = 0.5;
-        break;
-    case TENON_ACTIVATION_HARD_TANH:
-        activation.alpha = -1;
-        activation.beta = 1;
-        break;
-    default:
-        break;
+    if (activation.kind < TN_ACTIVATION_KINDS) {
+        activation.alpha = listed[kind].alpha;
+        activation.beta = listed[kind].beta;
     }
     return activation;
 }
@@ -134,7 +117,7 @@ static tenon_status refuse_constants(const char *caller, const tenon_activation 
 
 tenon_status tn_activation_check(const char *caller, const tenon_activation *activation)
 {
-    if (activation->kind >= KINDS)
+    if (activation->kind >= TN_ACTIVATION_KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: activation kind is %u, which is no tenon_activation_kind",
                        caller, activation->kind);

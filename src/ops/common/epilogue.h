@@ -16,6 +16,13 @@ enum {
     TN_EPILOGUE_SCALARS
 };
 
+enum {
+    TN_ACTIVATION_KINDS = 0
+#define X(...) +1
+#include "ops/common/activation_list.h"
+#undef X
+};
+
 /* The names by tenon_activation_kind, for messages and `tenon check`; NULL ends them. */
 extern const char *const tn_activation_words[];
 

@@ -53,6 +53,19 @@ const char *tn_columns_configure(tenon_context *context, const tn_problem *probl
 const char *tn_rows_group_configure(tenon_context *context, const tn_problem *problem,
                                     tn_choice *choice);
 
+/* All of these solvers but their launch functions; `along` names the axis. */
+#define TN_ROWS_SOLVER(along)                                                                      \
+    .name = "rows", .serves = "everything; vectors lie along the " along,                          \
+    .configure = tn_rows_configure
+#define TN_COLUMNS_SOLVER(along)                                                                   \
+    .name = "columns", .serves = "everything; vectors lie across the " along,                      \
+    .configure = tn_columns_configure
+#define TN_ROWS_GROUP_SOLVER                                                                       \
+    .name = "group",                                                                               \
+    .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on GPUs",              \
+    .awkward = TN_ROWS_GROUP_AWKWARD, TN_PARAMETERS(tn_team_parameter, 1),                         \
+    .configure = tn_rows_group_configure
+
 /* Records the launch of any of these. */
 tenon_status tn_rows_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
                             const tn_choice *choice, const char *source, const char *kernel);

@@ -1,6 +1,5 @@
-/* The awkward cases of convolution, of its gradients, of the transposed convolution, of im2col and
- * of col2im: their tensors lie as those of the problem at hand do, and a solver's sizes stand
- * beside it. */
+/* Awkward cases of convolution, its gradients, the transposed convolution, im2col and col2im.
+ * Their tensors have the layouts of the given problem; a solver may set some of the sizes. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/conv/forward/cpu_direct.h"
@@ -13,18 +12,18 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A convolution: channels and filters are those of a group. Kernels are the same for images of
- * fewer dimensions, of which those that they lack have one element. */
+/* Sizes of a convolution; channels and filters are per group. Images with fewer dimensions use the
+ * same kernels, with one element in each missing dimension. */
 typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
-    int64_t rows;  /* of an image that has several depthwise tiles */
+    int64_t rows;  /* of an image that is cut into several depthwise tiles */
     int64_t unit;  /* offsets and gaps are multiples of it */
-    int64_t shift; /* but of the image that is read, which begins so many elements later */
+    int64_t shift; /* additional offset, in elements, of the image that is read */
     tenon_conv_geometry geometry;
 } sizes;
 
-/* The usual ones: of a convolution more taps than a block of K has. */
+/* Default sizes. A filter has more taps than a block of K. */
 static const sizes of_result = {
     .n = 2,
     .groups = 2,
@@ -48,7 +47,7 @@ static const sizes of_gradient = {
     .geometry = {
         .stride = {1, 1, 2}, .dilation = {1, 2, 1}, .pad_begin = {0, 2, 1}, .pad_end = {0, 0, 2}}};
 
-/* The names by which solvers give them. */
+/* Names of the sizes in the solvers' awkward cases. */
 static const struct {
     const char *name;
     size_t at;
@@ -68,7 +67,7 @@ static const struct {
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
              {"dilation_w", offsetof(sizes, geometry.dilation[2])}};
 
-/* Groups of one channel, and several tiles of the image or blocks of channels. */
+/* Sets groups of one channel, with several tiles of the image or blocks of channels. */
 static void make_depthwise(const conv_problem *like, sizes *s)
 {
     static const int64_t filters[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
@@ -115,13 +114,14 @@ static sizes take_sizes(const sizes *usual, const conv_problem *like, const tn_c
     return s;
 }
 
-/* So many channels or filters are loaded as those at hand are. */
+/* Returns a number of channels or filters that is loaded in the same way as the given one. */
 static int64_t depth_like(int64_t depth)
 {
     return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
 }
 
-/* With a unit, channels and filters are multiples of it where those at hand are. */
+/* With a unit, rounds channels and filters to its multiples if those of the given problem are
+ * multiples. */
 static void take_unit(const conv_problem *like, sizes *s)
 {
     if (like->c % s->unit == 0)
@@ -130,14 +130,14 @@ static void take_unit(const conv_problem *like, sizes *s)
         s->filters = tn_round_up(s->filters, s->unit);
 }
 
-/* Which dimension of an image is the contiguous one. */
+/* Returns whether the channels are the contiguous dimension. */
 static bool channels_last(const int64_t stride[CONV_RANK])
 {
     return stride[1] == 1 && stride[4] != 1;
 }
 
-/* N C D H W, or N D H W C, with gaps of a few units between channels, or pixels, and images; where
- * rows do not `join`, there are gaps between them, too. */
+/* Returns a view of images in the order N C D H W, or N D H W C if `last`. There are gaps of a few
+ * units between channels or pixels, and between images, and also between rows unless `join`. */
 static tenon_tensor image_view(uint32_t dtype, bool last, bool join, int64_t n, int64_t c,
                                const int64_t size[3], int64_t unit)
 {
@@ -164,13 +164,13 @@ static tenon_tensor dense_view(uint32_t dtype, int64_t n, int64_t c, const int64
     return tenon_tensor_view((tenon_dtype)dtype, CONV_RANK, shape);
 }
 
-/* Filters whose taps lie in the order of those at hand, at a stride of the same kind. */
+/* Returns filters whose taps have the order and the kind of stride of the given ones. */
 static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
 {
     const int64_t k = s->groups * s->filters, c = s->channels, *size = s->filter;
     const bool rows_join = like->w[4] == 1 && like->w[3] == like->window.filter[2];
     conv_tap_order order;
-    if (s->unit > 1 && channels_last(like->w)) /* as those of one tap do in either order */
+    if (s->unit > 1 && channels_last(like->w)) /* filters of one tap match both orders */
         return image_view(like->dtype, true, rows_join, k, c, size, s->unit);
     if (!tn_conv_find_tap_order(like, &order))
         return image_view(like->dtype, channels_last(like->w), rows_join, k, c, size, s->unit);
@@ -187,7 +187,8 @@ static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
     return view;
 }
 
-/* The residual and the bias, where the problem at hand reads them; `image` is of the output. */
+/* Adds the residual and the bias if the given problem reads them; `image` is a view like the
+ * output. */
 static void take_epilogue(const conv_problem *like, const tenon_tensor *image,
                           const tenon_epilogue *epilogue, tn_case *c)
 {
@@ -214,9 +215,9 @@ static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
     take_epilogue(like, &c->views[CONV_Y], &params->epilogue, c);
 }
 
-/* For conv/cpu_direct: how little a work-group does, so that there are several, in problems of
- * which each takes less local memory than the one before: the first that fits, or the last one,
- * which fits wherever any problem does. */
+/* For conv/cpu_direct: limits the work per work-group to get several work-groups. Tries problems
+ * that take less and less local memory, and keeps the first that fits, or the last, which fits on
+ * every device that fits any problem. */
 static void take_cut_views(const conv_problem *like, const tn_choice *choice, sizes *s, tn_case *c)
 {
     static const struct {
@@ -241,8 +242,8 @@ static void take_cut_views(const conv_problem *like, const tn_choice *choice, si
     }
 }
 
-/* Usually at two strides along the rows, since kernels take 1 or 2 by vectors and others one by
- * one. */
+/* There are usually two strides along the rows, since kernels load strides of 1 or 2 by vectors
+ * and other strides element by element. */
 bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
@@ -263,8 +264,8 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     return true;
 }
 
-/* What the gradients are of: x, w and y of the convolution. Where filters are dense, nothing is
- * added to what the output holds. */
+/* Operands of the gradients: x, w and y of the convolution. If filters are dense, the result is
+ * not added to the output's contents. */
 typedef struct backwards {
     sizes size;
     tenon_tensor x, w, y;
@@ -284,7 +285,7 @@ static backwards take_backwards(const conv_problem *like, const tn_choice *choic
                    image_view(like->dtype, w_last, false, k, s.channels, s.filter, s.unit),
                    image_view(like->dtype, y_last, false, s.n, k, s.out, s.unit),
                    tn_check_epilogue(like->flags, like->activation)};
-    shift_view(&s, &b.y); /* which both gradients read */
+    shift_view(&s, &b.y); /* read by both gradients */
     if (is_set(choice, number, "dense_images")) {
         b.x = dense_view(like->dtype, s.n, c, s.image);
         b.y = dense_view(like->dtype, s.n, k, s.out);
@@ -354,7 +355,7 @@ bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choic
     return true;
 }
 
-/* Enough lines for several parts; one variant has the kernels of both layouts. */
+/* Makes enough lines for several parts. One variant contains the kernels of both layouts. */
 bool tn_conv_backward_bias_awkward(const tn_problem *problem, const tn_choice *choice,
                                    uint32_t number, tn_case *c)
 {
@@ -370,7 +371,8 @@ bool tn_conv_backward_bias_awkward(const tn_problem *problem, const tn_choice *c
     return true;
 }
 
-/* Fills in the parameters; columns that lie along the taps where those at hand do. */
+/* Fills in the parameters and returns a view of the columns. Columns are contiguous along the taps
+ * if `along_taps`. */
 static tenon_tensor columns_view(tenon_dtype dtype, bool along_taps, const sizes *s,
                                  tenon_im2col_params *params)
 {
@@ -404,8 +406,9 @@ bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     return true;
 }
 
-/* As a convolution has it: with an epilogue, and with columns of another type. Before that as the
- * caller has it, where the problem at hand is such a one. */
+/* Makes the case of a folding within a convolution, with an epilogue and with columns in another
+ * type. If the given problem is a call of tenon_col2im, there is a case of such a call before it.
+ */
 bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        tn_case *c)
 {

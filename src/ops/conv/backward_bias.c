@@ -1,6 +1,6 @@
-/* tenon_conv_backward_bias: what it refuses, the family, and its solvers: whole, which sums a
- * channel in one go, and parts, which shares it out over the workspace where there are few
- * channels. */
+/* tenon_conv_backward_bias: argument validation, the solver family and its solvers: `whole`, which
+ * sums a channel in one pass, and `parts`, which splits the sum over the workspace if there are
+ * few channels. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
@@ -12,10 +12,10 @@
 
 enum { OPERAND_DY, OPERAND_DB };
 
-/* Work-items for each compute unit that keep it busy. */
+/* Work-items per compute unit that keep it busy. */
 #define CPU_ITEMS 4
 #define GPU_ITEMS 256
-/* Elements that are worth a part. */
+/* Minimum elements per part. */
 #define LEAST_PART 512
 
 static bool channels_last(const conv_bias_problem *p)
@@ -23,13 +23,13 @@ static bool channels_last(const conv_bias_problem *p)
     return p->y[1] == 1 && p->y[4] != 1;
 }
 
-/* Lines along q. */
+/* Returns the number of lines along q. */
 static int64_t lines_of(const conv_bias_problem *p)
 {
     return p->n * p->out[0] * p->out[1];
 }
 
-/* Work-items that one part takes. */
+/* Returns the number of work-items for one part. */
 static int64_t width_of(tenon_context *context, const conv_bias_problem *p)
 {
     return channels_last(p) ? tn_ceil_div(p->k, tn_lanes(context, p->dtype)) : p->k;
@@ -52,7 +52,7 @@ static int64_t busy_items(tenon_context *context)
            (context->device.is_cpu ? CPU_ITEMS : GPU_ITEMS);
 }
 
-/* Parts of so many lines each. */
+/* Returns the number of lines per part. */
 static int64_t chunk_of(tenon_context *context, const conv_bias_problem *p)
 {
     int64_t parts = tn_ceil_div(busy_items(context), width_of(context, p));
@@ -120,7 +120,7 @@ static tenon_status record_launch(const char *caller, tn_recording *recording,
     return tn_record(caller, recording, &launch);
 }
 
-/* In chunks of lines, whose number is the layout. */
+/* Launches over chunks of lines; the chunk size is the layout of the choice. */
 static tenon_status conv_backward_bias_launch(const char *caller, tn_recording *recording,
                                               const tn_problem *problem, const tn_choice *choice)
 {

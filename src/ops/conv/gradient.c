@@ -1,4 +1,4 @@
-/* The gradients of convolutions and of transposed ones: their families, and what they refuse. */
+/* Gradients of convolution and transposed convolution: solver families and argument validation. */
 #include "ops/conv/problem/gradient.h"
 
 #include "base/shape.h"
@@ -35,7 +35,7 @@ const conv_gradient tn_conv_gradient_of_image = {
     {"dy", "w", "dx"}, {CONV_Y, CONV_W, CONV_X}, false};
 const conv_gradient tn_conv_gradient_of_filter = {
     {"x", "dy", "dw"}, {CONV_X, CONV_Y, CONV_W}, false};
-/* Those of a transposed convolution are those of the convolution with x and y exchanged. */
+/* The gradients of a transposed convolution are those of the convolution with x and y exchanged. */
 const conv_gradient tn_conv_transpose_gradient_of_x = {
     {"dy", "w", "dx"}, {CONV_X, CONV_W, CONV_Y}, true};
 const conv_gradient tn_conv_transpose_gradient_of_filter = {
@@ -54,7 +54,7 @@ tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradie
                               views[at[CONV_W]],          views[at[CONV_Y]],
                               gradient->is_transposed};
     TN_TRY(tn_conv_take_shapes(caller, params->groups, &params->geometry, &named, problem));
-    at[CONV_C] = at[CONV_BIAS] = 2; /* a beta adds what the output holds */
+    at[CONV_C] = at[CONV_BIAS] = 2; /* a nonzero beta adds the output's contents */
     memcpy(problem->operand, at, sizeof at);
     if (params->beta == 0)
         return TENON_OK;

@@ -1,5 +1,4 @@
-/* The descriptions of the transposed convolution and of gradients, which dispatch/operation.h
- * explains. */
+/* Descriptions of the transposed convolution and of the gradients; see dispatch/operation.h. */
 #include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -206,7 +205,7 @@ static const char *const transpose_filter_examples[] = {
     NULL,
 };
 
-/* What the gradients with three operands have in common. */
+/* Common part of the gradients with three operands. */
 #define GRADIENT(first, second, result)                                                            \
     .operands = {{.name = first, .image = true},                                                   \
                  {.name = second, .image = true},                                                  \

@@ -1,5 +1,5 @@
-/* The references of convolution's gradients, of the transposed convolution and of col2im, in plain
- * C and double precision. They go through the convolution's products one by one. */
+/* References of convolution's gradients, of the transposed convolution and of col2im, in plain C
+ * and double precision. They iterate over the products of the convolution. */
 #include "base/checked.h"
 #include "check/host.h"
 #include "ops/conv/problem/gradient.h"
@@ -12,8 +12,8 @@ static int64_t plane_of(const conv_window *v)
     return v->size[0] * v->size[1] * v->size[2];
 }
 
-/* The element of an image plane that tap number i reads for output number j, at [i · pixels + j];
- * -1 in the padding. NULL without memory; the caller frees it. */
+/* Returns the element of an image plane that tap i reads for output j, at [i · pixels + j], or -1
+ * in the padding. Returns NULL if memory is exhausted; the caller frees the array. */
 static int64_t *make_places(const conv_window *v)
 {
     int64_t taps = tn_window_taps(v), pixels = tn_window_pixels(v), tap[3] = {0}, out[3] = {0};
@@ -33,21 +33,21 @@ static int64_t *make_places(const conv_window *v)
     return places;
 }
 
-/* A product of an element of dy and one of w or x is added to where it belongs. */
+/* Adds a product of an element of dy and one of w or x to its sum. */
 static void add_term(tn_bounded *sum, double term)
 {
     sum->value += term;
     sum->bound += fabs(term);
 }
 
-/* The operands in double: what is read by the gradient of x or of w. */
+/* The operands in double precision; the gradients of x and of w each use some of them. */
 typedef struct dense_operands {
     double *x, *y, *w, *c, *bias;
     int64_t *places;
     double *counts; /* products of each element of x */
 } dense_operands;
 
-/* The products of filter number k with image n's y, in channel c of its group. */
+/* Adds the products of filter k and image n of y, in channel c of its group. */
 static void scatter(const conv_problem *p, const dense_operands *o, int64_t n, int64_t k, int64_t c,
                     tn_bounded *sums)
 {
@@ -65,7 +65,7 @@ static void scatter(const conv_problem *p, const dense_operands *o, int64_t n, i
         }
 }
 
-/* Element number i of an image, of which `sum` is expected. */
+/* Returns element i of an image from the sum of its products. */
 static tn_bounded finish(uint32_t dtype, const tenon_epilogue *e, const dense_operands *o,
                          int64_t i, int64_t plane, int64_t channels, tn_bounded sum)
 {
@@ -98,7 +98,7 @@ static void free_operands(const dense_operands *o)
     free(o->counts);
 }
 
-/* `image` is what is written. */
+/* `image` is the tensor that is written. */
 static bool image_reference(const conv_problem *p, const tenon_epilogue *e, const tenon_tensor *y,
                             const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                             const tenon_tensor *image, tn_bounded *results)
@@ -131,7 +131,8 @@ bool tn_conv_transpose_reference(const void *given, const tenon_tensor *const *v
                            v[CONV_Y], expected);
 }
 
-/* The problem of a gradient, and its epilogue; false where it is none. */
+/* Fills in the problem of a gradient and its epilogue. Returns false if the arguments are invalid.
+ */
 static bool take_gradient(const conv_gradient *gradient, const tenon_conv_backward_params *params,
                           const tenon_tensor *const *views, conv_problem *p,
                           tenon_epilogue *epilogue)
@@ -161,7 +162,7 @@ bool tn_conv_transpose_backward_data_reference(const void *params, const tenon_t
            tn_conv_problem_reference(&p, &epilogue, solver, views, expected);
 }
 
-/* The products of tap number i of filter k and channel c of its group. */
+/* Returns the sum for tap i of filter k and channel c of its group. */
 static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_t k, int64_t c,
                           int64_t i)
 {
@@ -178,7 +179,7 @@ static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_
     return sum;
 }
 
-/* `image` and `result` are what the convolution has as x and y. */
+/* `image` and `result` are the convolution's x and y. */
 static bool filter_reference(const conv_gradient *gradient, const void *params,
                              const tenon_tensor *const *v, const tenon_tensor *image,
                              const tenon_tensor *result, tn_bounded *expected)

@@ -1,4 +1,4 @@
-/* The descriptions of convolution, im2col and col2im, which dispatch/operation.h explains. */
+/* Descriptions of convolution, im2col and col2im; see dispatch/operation.h. */
 #include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -109,7 +109,7 @@ static const char *const col2im_examples[] = {
     NULL,
 };
 
-/* Decided by x and w alone: y may be a guess. */
+/* Decided by x and w alone, since y may be a guess. */
 static uint32_t channels_last(const void *params, const tn_call *call)
 {
     const tenon_tensor *x = call->operands[CONV_X].view, *w = call->operands[CONV_W].view;

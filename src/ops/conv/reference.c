@@ -1,4 +1,4 @@
-/* The references of convolution and im2col, in plain C and double precision. */
+/* References of convolution and im2col, in plain C and double precision. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "check/host.h"
@@ -7,17 +7,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As GEMM's: roundings of the epilogue, and of adding up blocks. */
+/* As in GEMM's reference: roundings of the epilogue, and the minimum length of blocks that are
+ * summed separately. */
 #define EPILOGUE_ROUNDINGS 8
 #define LEAST_BLOCK        32
 
-/* What a row of taps reads of an image in dense data: element `at` of `row`, 0 outside. */
+/* The part of an image, in dense data, that a row of taps reads: element `at` of `row`, or 0
+ * outside. */
 typedef struct image_row {
-    const double *row; /* NULL where all of it is padding */
+    const double *row; /* NULL if all of it is padding */
     int64_t length;
 } image_row;
 
-/* The row under taps (t, r) of outputs (o, p). */
+/* Returns the row under taps (t, r) of outputs (o, p). */
 static image_row row_under(const double *x, const conv_window *v, int64_t channel,
                            const int64_t out[2], int64_t t, int64_t r)
 {
@@ -33,16 +35,15 @@ static double pixel(image_row row, int64_t w)
     return row.row != NULL && w >= 0 && w < row.length ? row.row[w] : 0;
 }
 
-/* All operands in double. */
+/* All operands in double precision. */
 typedef struct dense_operands {
     double *x, *w, *c, *bias;
     tn_bounded *sums; /* by transforms, or NULL */
-    double roundings; /* of those */
+    double roundings; /* of the transforms */
 } dense_operands;
 
-/* Room for a row of outputs: what the taps of all channels of a group read for it, a line with its
- * padding for each row of taps, and the sums of the products of one filter and of their magnitudes.
- */
+/* Buffers for a row of outputs: the elements under the taps of all channels of a group, one padded
+ * line per row of taps, and the sums of one filter's products and of their magnitudes. */
 typedef struct row_sums {
     double *lines, *value, *magnitude;
     int64_t line;
@@ -59,7 +60,7 @@ static bool make_room(const conv_problem *p, row_sums *sums)
     return sums->value != NULL;
 }
 
-/* The lines under row (o, p) of the outputs; `x` begins with the first channel of the group. */
+/* Loads the lines under row (o, p) of the outputs; `x` starts at the first channel of the group. */
 static void take_lines(const conv_problem *p, const double *x, const int64_t out[2],
                        const row_sums *sums)
 {
@@ -74,8 +75,8 @@ static void take_lines(const conv_problem *p, const double *x, const int64_t out
             }
 }
 
-/* The sums of a filter: each goes through channels and taps in order, and those of a row go side by
- * side, so that a compiler takes several at a time. */
+/* Computes the sums of a filter. Each element is summed in the order of channels and taps; the
+ * loop over the row is innermost, so compilers can vectorise it. */
 static void sum_row(const conv_problem *p, const double *w, const row_sums *sums)
 {
     const conv_window *v = &p->window;
@@ -107,14 +108,14 @@ tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *e, tn_bounded s
     value += bias;
     magnitude += fabs(bias);
     if (dtype == TENON_DTYPE_F64)
-        roundings *= 2; /* this reference rounds as much as the device does */
+        roundings *= 2; /* this reference has the same roundoff as the device */
     double lost = (count + EPILOGUE_ROUNDINGS) * tn_least_normal((tenon_dtype)dtype);
     double bound = tn_gamma(roundings, tn_roundoff((tenon_dtype)dtype)) * magnitude + lost;
     return tn_stored((tenon_dtype)dtype, tn_activation_reference(&e->activation, (tenon_dtype)dtype,
                                                                  (tn_bounded){value, bound}));
 }
 
-/* Element `number` of y, of filter k, the q-th of its row. */
+/* Returns element `number` of y, of filter k, the q-th of its row. */
 static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
                           const row_sums *sums, int64_t number, int64_t k, int64_t q)
 {
@@ -131,7 +132,7 @@ static tn_bounded element(const conv_problem *p, const tenon_epilogue *e, const 
                            o->bias != NULL ? o->bias[k] : 0);
 }
 
-/* Row (o, p) of an image's outputs, for all filters of a group. */
+/* Computes row (o, p) of an image's outputs, for all filters of a group. */
 static void row_results(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
                         const row_sums *sums, const int64_t at[4], tn_bounded *expected)
 {
@@ -148,7 +149,7 @@ static void row_results(const conv_problem *p, const tenon_epilogue *e, const de
     }
 }
 
-/* All of y, which is not empty; false without memory. */
+/* Computes all of y, which must not be empty. Returns false if memory is exhausted. */
 static bool all_results(const conv_problem *p, const tenon_epilogue *e, const dense_operands *o,
                         tn_bounded *expected)
 {
@@ -164,7 +165,8 @@ static bool all_results(const conv_problem *p, const tenon_epilogue *e, const de
     return true;
 }
 
-/* The sums as a forced solver has them, where that makes a difference; false without memory. */
+/* Computes the sums of a forced solver if they differ from the usual ones. Returns false if memory
+ * is exhausted. */
 static bool take_sums(const conv_problem *p, const char *solver, int64_t count, dense_operands *o)
 {
     int64_t tile = tn_winograd_tile(tn_solver_named(&tn_conv_family, solver));

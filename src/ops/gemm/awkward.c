@@ -1,21 +1,21 @@
-/* The awkward cases of GEMM's solvers, and what those of its relatives share with them: the types
- * and layouts of the problem at hand, in awkward sizes. */
+/* Awkward cases of the GEMM solvers, and helpers that related families share: awkward sizes with
+ * the types and layouts of the given problem. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/gemm/internal.h"
 #include "ops/registry.h"
 
-/* Columns are two of the largest block that a solver has, and one; K is past two of the longest
- * blocks, and a tail. Short of the validation context's 16 MiB by far. */
+/* The columns exceed two of the largest block of any solver by one. K exceeds two of the longest
+ * blocks by a remainder. The operands are far smaller than the validation context's 16 MiB. */
 #define USUAL_COLS  131
 #define USUAL_DEPTH 1091
 
-/* Gaps: a pitch longer than the rows, a batch longer than its matrices, an offset. */
+/* Gaps between elements: extra pitch of rows and of batch entries, and an offset. */
 #define GAP    5
 #define OFFSET 3
 
-/* Matrices that lie as `layout` says, in a batch unless that is 0. The first is aligned for vectors
- * of `width` elements, the second is not. */
+/* Returns a view of matrices with the given layout, batched unless `batch` is 0. The first matrix
+ * is aligned for vectors of `width` elements; the second is not. */
 static tenon_tensor matrix_view(uint32_t dtype, gemm_layout layout, int64_t batch, int64_t rows,
                                 int64_t cols, int64_t width)
 {
@@ -35,9 +35,9 @@ static tenon_tensor matrix_view(uint32_t dtype, gemm_layout layout, int64_t batc
     return view;
 }
 
-/* A single row whose elements lie apart is contiguous along M, too. Calls whose bits must not
- * follow the batch keep such a d as it is; in all others the factors change places, and the case
- * would be of another problem. */
+/* Returns the layout of d in the case. A single row with strided elements also counts as
+ * contiguous along M. Batch-invariant calls keep such a d; in all other calls the factors are
+ * exchanged, and the case would describe another problem. */
 static gemm_layout layout_of_d(const gemm_problem *like)
 {
     const gemm_layout layout = tn_gemm_layout(like, GEMM_D);
@@ -54,7 +54,7 @@ void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, ui
     const int64_t thin = tn_awkward_size(choice, number, "thin", 0);
     const int64_t width = tn_awkward_size(choice, number, "width", 1);
     const int64_t d_width = tn_awkward_size(choice, number, "d_width", 1);
-    if (thin > 0) { /* the thin side stays the thin side */
+    if (thin > 0) { /* the thin side remains the thin side */
         m = like->n < like->m ? USUAL_COLS : thin;
         n = like->n < like->m ? thin : USUAL_COLS;
     }

@@ -1,4 +1,4 @@
-/* The BLAS-shaped calls: views made of their arguments, and tenon_gemm. */
+/* BLAS-style entry points: convert the arguments to views and call tenon_gemm. */
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/gemm/internal.h"
@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* A matrix argument as BLAS gives it. */
+/* A matrix argument of a BLAS call. */
 typedef struct blas_matrix {
     const char *name;
     cl_mem buffer;
@@ -33,7 +33,7 @@ static tenon_status check_enums(const char *caller, tenon_blas_layout layout,
     return TENON_OK;
 }
 
-/* A size_t of 64 bits may hold more. */
+/* Returns whether a size fits int64_t; a 64-bit size_t may be larger. */
 static bool is_index(uint64_t value)
 {
     return value <= INT64_MAX;
@@ -56,7 +56,8 @@ static tenon_status fill_view(const char *caller, tenon_dtype dtype, const blas_
     return TENON_OK;
 }
 
-/* The rows × cols matrix op(x), which is stored as itself or transposed, by rows or by columns. */
+/* Makes the rows × cols view of op(x). x is stored row-major or column-major, and transposed if
+ * `transposed`. */
 static tenon_status matrix_view(const char *caller, tenon_dtype dtype, tenon_blas_layout layout,
                                 bool transposed, size_t rows, size_t cols,
                                 const blas_matrix *matrix, tenon_tensor *view)
@@ -77,7 +78,7 @@ static tenon_status matrix_view(const char *caller, tenon_dtype dtype, tenon_bla
     return TENON_OK;
 }
 
-/* A vector as a matrix of one column. */
+/* Makes the view of a vector as a matrix with one column. */
 static tenon_status vector_view(const char *caller, tenon_dtype dtype, size_t length,
                                 const blas_matrix *vector, tenon_tensor *view)
 {
@@ -132,7 +133,7 @@ static tenon_status gemv(const char *caller, tenon_dtype dtype, tenon_stream *st
     TN_TRY(matrix_view(caller, dtype, layout, transposed, rows, cols, &a, &va));
     TN_TRY(vector_view(caller, dtype, cols, &x, &vx));
     TN_TRY(vector_view(caller, dtype, rows, &y, &vy));
-    if (cols == 0) /* BLAS does nothing then; the product would multiply y by beta */
+    if (cols == 0) /* BLAS returns without an update here; the product would multiply y by beta */
         va.shape[0] = vy.shape[0] = 0;
     return tn_operation_run_as(caller, &tn_operation_gemm, stream, &params,
                                (const tenon_tensor *const[]){&va, &vx, &vy, NULL, &vy}, sync);

@@ -1,4 +1,4 @@
-/* From the caller's views to the canonical problem. */
+/* Conversion of the caller's views to the canonical GEMM problem. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/gemm/internal.h"
@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first size that two matrices, by their rows and columns, differ in, and which of the factors
- * would fit transposed. Returns `text`. */
+/* Describes the first size in which two matrices disagree, and which factor would fit if it were
+ * transposed. Returns `text`. */
 static const char *describe_mismatch(const int64_t *a, const int64_t *b, const int64_t *d,
                                      char text[192])
 {
@@ -53,7 +53,7 @@ static tenon_status check_shapes(const char *caller, const tenon_tensor *a, cons
     return TENON_OK;
 }
 
-/* The strides of a view over d's batch, and of its matrix. */
+/* Sets a factor's strides over d's batch and within its matrix. */
 static tenon_status take_factor(const char *caller, const char *name, const tenon_tensor *view,
                                 const tenon_tensor *d, int64_t *batch, gemm_matrix *matrix)
 {
@@ -77,9 +77,9 @@ static tenon_status take_broadcast(const char *caller, const char *name, const t
     return TENON_OK;
 }
 
-/* Whether dimension `i` of the batch can become part of M (or, with `columns`, of N): the factor on
- * the other side repeats along it, and every other matrix steps from one of its entries to the next
- * as from the last row to the next. */
+/* Returns whether dimension `i` of the batch can be folded into M (or into N if `columns`). The
+ * other factor must repeat along the dimension. In every other matrix the step between batch
+ * entries must continue the stride of the rows (columns). */
 static bool folds(const gemm_problem *p, uint64_t i, bool columns)
 {
     int other = columns ? GEMM_A : GEMM_B;
@@ -124,7 +124,7 @@ static void fold_batch(gemm_problem *p)
             fold(p, i, true);
         else
             continue;
-        i = p->batch_rank; /* what was left out before may fold now */
+        i = p->batch_rank; /* dimensions skipped earlier may fold now */
     }
 }
 
@@ -168,7 +168,7 @@ static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_spac
         memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
 }
 
-/* Whether scale or zero point of a (0), b (1) or d (2) are vectors. */
+/* Returns whether the scale or the zero point of a (0), b (1) or d (2) is a vector. */
 static bool has_vector(const tenon_epilogue *epilogue, int of)
 {
     const tenon_tensor *scale = epilogue->scale[of], *zero_point = epilogue->zero_point[of];
@@ -204,7 +204,7 @@ static tenon_status fill(const char *caller, const tenon_gemm_params *params,
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
     if ((p->flags & GEMM_HAS_C) ==
-        0) { /* not read, so that its strides must not tell problems apart */
+        0) { /* c is not read: its strides must not distinguish problems */
         memset(batch.stride[GEMM_C], 0, sizeof batch.stride[GEMM_C]);
         p->matrix[GEMM_C].row = p->matrix[GEMM_C].col = 0;
     }
@@ -212,7 +212,7 @@ static tenon_status fill(const char *caller, const tenon_gemm_params *params,
     return TENON_OK;
 }
 
-/* All but what depends on which factor is which. */
+/* Fills in all fields that do not depend on the order of the factors. */
 static tenon_status begin(const char *caller, const tenon_gemm_params *params,
                           const tenon_tensor *const *views, gemm_problem *problem)
 {

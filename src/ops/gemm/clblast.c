@@ -1,8 +1,7 @@
-/*
- * gemm/clblast: the CLBlast library, used where it is forced, was measured as the fastest, or
- * nothing else serves; by estimate it is the last. It is opened when it is first asked for,
- * compiles its kernels in the caller's context at the first run there, and takes memory of its own.
- */
+/* gemm/clblast: products by the CLBlast library. It is used if it is forced, if it was measured as
+ * the fastest, or if no other solver serves; by estimate it is ranked last. The library is opened
+ * on first use. It compiles its kernels in the caller's context at the first run there, and
+ * allocates its own memory. */
 #include "ops/gemm/internal.h"
 
 #include "runtime/opencl/cl_error.h"
@@ -28,7 +27,7 @@ static struct {
 } clblast;
 
 static tn_once clblast_once = TN_ONCE_INIT;
-static char clblast_missing[256]; /* "" where all functions were found */
+static char clblast_missing[256]; /* "" if all functions were found */
 
 static void open_clblast(void)
 {
@@ -41,40 +40,41 @@ static void open_clblast(void)
 #define FIND(name)                                                                                 \
     if ((found = tn_library_find(library, #name)) == NULL)                                         \
         snprintf(clblast_missing, sizeof clblast_missing, "CLBlast has no %s", #name);             \
-    memcpy(&clblast.name, &found, sizeof found); /* C has no cast from void * to a function */
+    memcpy(&clblast.name, &found, sizeof found); /* ISO C has no cast from void * to a function    \
+                                                  * pointer */
     CLBLAST_FUNCTIONS(FIND)
 }
 
-/* Why CLBlast is not there; NULL where it is. */
+/* Returns why CLBlast is unavailable, or NULL. */
 static const char *lacks_clblast(void)
 {
     tn_once_run(&clblast_once, open_clblast);
     return clblast_missing[0] != '\0' ? clblast_missing : NULL;
 }
 
-/* One product, or a batch of them that are equally far apart; sizes and strides in elements. */
+/* Arguments of one product or of a strided batch; sizes and strides are in elements. */
 typedef struct clblast_args {
     int64_t a_offset, b_offset, d_offset; /* set for each call */
-    int64_t alpha, beta;                  /* bits of the type */
+    int64_t alpha, beta;                  /* bit patterns of the data type */
     size_t m, n, k, batch;
     size_t a_ld, b_ld, d_ld, a_batch, b_batch, d_batch;
     CLBlastTranspose a_transpose, b_transpose;
 } clblast_args;
 
-/* The operands that it gets. */
+/* Operands of the CLBlast call. */
 enum { CLBLAST_A, CLBLAST_B, CLBLAST_D, CLBLAST_OPERANDS };
 
 static tenon_status status_of(const char *caller, const char *routine, CLBlastStatusCode code)
 {
     if (code == CLBlastSuccess)
         return TENON_OK;
-    if (code > -512) /* these are OpenCL's own */
+    if (code > -512) /* OpenCL error codes */
         return tn_fail_opencl(caller, routine, (cl_int)code);
     return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast's status is %d", caller, routine,
                    (int)code);
 }
 
-/* The two precisions differ in names alone. */
+/* The two precisions differ only in names. */
 #define DEFINE_RUN(run, type, gemm)                                                                \
     static tenon_status run(const char *caller, cl_command_queue queue, const cl_mem *buffers,     \
                             const void *data)                                                      \
@@ -101,8 +101,8 @@ static tenon_status status_of(const char *caller, const char *routine, CLBlastSt
 DEFINE_RUN(run_f32, float, CLBlastSgemm)
 DEFINE_RUN(run_f64, double, CLBlastDgemm)
 
-/* A matrix as BLAS knows it: stored by rows or, transposed, by columns, which are a leading
- * dimension apart. */
+/* Describes a matrix for BLAS: row-major or transposed, with a leading dimension. Returns false if
+ * neither fits. */
 static bool leading(const gemm_matrix *x, int64_t rows, int64_t cols, size_t *ld,
                     CLBlastTranspose *transpose)
 {
@@ -116,11 +116,11 @@ static bool leading(const gemm_matrix *x, int64_t rows, int64_t cols, size_t *ld
     return (rows == 1 || x->row == 1) && (cols == 1 || x->col >= rows);
 }
 
-/* All but the offsets; false where BLAS has no word for it. */
+/* Fills in all arguments except the offsets. Returns false if BLAS cannot express the problem. */
 static bool fill(const gemm_problem *p, clblast_args *args)
 {
     const gemm_matrix *a = &p->matrix[GEMM_A], *b = &p->matrix[GEMM_B], *d = &p->matrix[GEMM_D];
-    uint64_t inner = p->batch_rank - 1; /* used where there is a batch */
+    uint64_t inner = p->batch_rank - 1; /* valid only if batched */
     bool batched = p->batch_rank > 0;
     CLBlastTranspose d_transpose;
     *args = (clblast_args){.m = (size_t)p->m,
@@ -152,8 +152,9 @@ static const char *gemm_clblast_configure(tenon_context *context, const tn_probl
                                           tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    choice->time = TN_NO_ESTIMATE; /* how fast it is depends on what it was tuned for */
-    /* Nothing is built with it, but each pair of layouts is checked. */
+    choice->time = TN_NO_ESTIMATE; /* its speed depends on the device that it was tuned for */
+    /* No kernel is built with these options; they make each pair of layouts a variant that is
+     * checked separately. */
     tn_choice_options(context, choice, GEMM_OPTIONS_FORMAT " -DTENON_LAYOUTS=%d%d",
                       GEMM_OPTIONS_VALUES(p), (int)tn_gemm_layout(p, GEMM_A),
                       (int)tn_gemm_layout(p, GEMM_B));
@@ -161,7 +162,8 @@ static const char *gemm_clblast_configure(tenon_context *context, const tn_probl
     return why != NULL || choice->is_estimate ? why : lacks_clblast();
 }
 
-/* One call for each index of the batch's dimensions but the last, which is CLBlast's. */
+/* Records one call for each index of the batch dimensions except the innermost, which CLBlast
+ * handles as a strided batch. */
 static tenon_status record_calls(const char *caller, tn_recording *recording, const gemm_problem *p,
                                  clblast_args *args)
 {
@@ -198,13 +200,13 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
     return TENON_OK;
 }
 
-/* c and the bias, which need not be d, are brought there first: d = beta * c + bias. */
+/* First stores c and the bias, which may be other tensors than d, to d: d = beta * c + bias. */
 static tenon_status gemm_clblast_launch(const char *caller, tn_recording *recording,
                                         const tn_problem *problem, const tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     clblast_args args = *TN_LAYOUT(const clblast_args, choice);
-    const char *why = lacks_clblast(); /* it was not asked while it was estimated */
+    const char *why = lacks_clblast(); /* not checked during estimation */
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s", caller, why);
     if ((p->flags & (GEMM_HAS_C | GEMM_HAS_BIAS)) != 0) {

@@ -5,24 +5,25 @@
 
 #include <math.h>
 
-/* Blocks of K are equal, so that none is shorter than half of this: the error bound counts on it.
- */
+/* Lower limit of kc. Blocks of K have equal lengths, and none is shorter than half of this. The
+ * error bound relies on it. */
 #define LEAST_KC 64
-#define KC_STEP  4 /* to which block_length() of the kernels rounds the blocks of K */
+#define KC_STEP  4 /* rounding of block lengths in block_length() of the kernels */
 
 const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
     [CPU_MR] = {"mr", 1, 14},          /* rows of the register tile */
-    [CPU_NR] = {"nr", 2, 64},          /* columns of it, and of a panel */
-    [CPU_KC] = {"kc", LEAST_KC, 2048}, /* the longest block of K */
-    [CPU_PANELS] = {"np", 1, 16},      /* panels of a work-group */
-    [CPU_SLICES] = {"ks", 2, 64},      /* slices of K, at most */
-    [CPU_PACKS] = {"pb", 1, 2}         /* 1: b is read where it lies; 2: it is packed */
+    [CPU_NR] = {"nr", 2, 64},          /* columns of the register tile and of a panel */
+    [CPU_KC] = {"kc", LEAST_KC, 2048}, /* maximum length of a block of K */
+    [CPU_PANELS] = {"np", 1, 16},      /* panels per work-group */
+    [CPU_SLICES] = {"ks", 2, 64},      /* maximum number of slices of K */
+    [CPU_PACKS] = {"pb", 1, 2}         /* 1: b is read in place; 2: b is packed */
 };
 
-/* Work-groups for each compute unit: enough that none waits long for the last. */
+/* Work-groups per compute unit, enough to balance the load at the end. */
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
-/* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
+/* REGISTERS is the number of vector registers of the widest instruction sets. CPUs with fewer
+ * spill to memory. */
 #define SHORT_SUMS   48
 #define LARGE_RESULT (4 << 20) /* bytes */
 #define WIDE_PANELS  8
@@ -52,8 +53,8 @@ const char *tn_gemm_made_for_cpus(const tenon_context *context)
     return context->device.is_cpu ? NULL : "made for CPUs";
 }
 
-/* The register tile whose ragged last panel costs least. A matrix no wider than a vector, as a
- * classifier's, takes tiles of one: 1.5 to 1.7 times as fast, measured. */
+/* Returns the register tile with the cheapest partial last panel. A matrix no wider than a vector,
+ * as in a classifier, uses tiles one vector wide: measured 1.5 to 1.7 times as fast. */
 static tn_kind_cpu_tile choose_tile(tenon_context *context, const gemm_problem *p, int64_t lanes)
 {
     const tn_kind_cpu_tile *tiles = context->device.model.kind->cpu_tiles;
@@ -70,8 +71,9 @@ static tn_kind_cpu_tile choose_tile(tenon_context *context, const gemm_problem *
     return best;
 }
 
-/* Sums as short as these take no longer than their stores: panels that lie side by side make those
- * long runs of each row, which memory takes faster than a panel's 256 bytes. */
+/* Returns whether stores dominate. With such a short K the sums take no longer than their stores.
+ * Adjacent panels in one work-group make long contiguous stores along each row, which are faster
+ * than the 256 bytes of a single panel. */
 static bool stores_most(const gemm_problem *p)
 {
     double bytes = (double)p->m * (double)p->n * (double)tn_gemm_batch_count(p) *
@@ -100,7 +102,7 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
     if (values[CPU_KC] == 0)
         values[CPU_KC] = 384;
     if (values[CPU_PANELS] == 0)
-        /* Whatever else n is: each number of them is a build of its own. */
+        /* Independent of the rest of n, since each number of panels is a separate build. */
         values[CPU_PANELS] = stores_most(p) ? (int32_t)tn_max_i64(panels, WIDE_PANELS) : panels;
     while (free_panels && values[CPU_PANELS] > 1 && !fits(context, p, local, values))
         values[CPU_PANELS]--;
@@ -140,8 +142,8 @@ int64_t tn_gemm_cpu_sums(const gemm_problem *p, const int32_t *values)
                : (int64_t)GEMM_SUM_TILES * values[CPU_MR] * values[CPU_PANELS] * values[CPU_NR];
 }
 
-/* As gemm/cpu_pack.clh: eight tiles of rows, each k padded to a power of two; or rows as they lie,
- * a vector apart. */
+/* Matches gemm/cpu_pack.clh: eight tiles of rows with each k padded to a power of two, or rows
+ * copied unchanged with a gap of one vector. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
 {
     int64_t pitch = 1;
@@ -154,14 +156,14 @@ int64_t tn_gemm_cpu_packed_a(const gemm_problem *p, const int32_t *values)
     return GEMM_PACKED_TILES * pitch * values[CPU_KC];
 }
 
-/* The numbers by which the kernels call the layouts. */
+/* Returns the number of a layout in the kernels. */
 static int layout_number(const gemm_problem *p, int matrix)
 {
     switch (tn_gemm_layout(p, matrix)) {
     case GEMM_UNIT_COL:
         return matrix == GEMM_B ? 3
                : stores_acc(p)  ? 1
-                                : 4; /* along N; along K, copied if narrow */
+                                : 4; /* b along N; a along K, copied if narrow */
     case GEMM_UNIT_ROW:
         return matrix == GEMM_A ? 2 : 1; /* a: along M; b: along K */
     default:
@@ -198,15 +200,15 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
     return stores_acc(p) ? rows : tn_min_i64(rows, GEMM_SUM_TILES * values[CPU_MR]);
 }
 
-/* Moves of an element of a contiguous along M, which is packed: the fewer rows a work-group packs,
- * the shorter its reads are. */
+/* Returns the moves per packed element of an a that is contiguous along M. The fewer rows a
+ * work-group packs, the shorter its contiguous reads are. */
 static double packing_moves(double rows)
 {
     return 4 * (1 + 16 / rows);
 }
 
-/* The share of memory's speed: of an a contiguous along M, which is packed, a tile's few rows are
- * read at a time, from a row of memory for each k. */
+/* Returns the attained share of memory bandwidth. An a that is contiguous along M is packed: its
+ * reads cover only the few rows of a tile, strided by a row of memory for each k. */
 static double reach(tenon_context *context, const gemm_problem *p)
 {
     const double m = (double)p->m, n = (double)p->n,
@@ -214,7 +216,7 @@ static double reach(tenon_context *context, const gemm_problem *p)
     return 0.9 * (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_ROW ? (m + n) / (m / apart + n) : 1);
 }
 
-/* The factors are read once. The sums of a block of K are read and written once for each. */
+/* The factors are read once. The sums are read and written once for each block of K. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const double m = (double)p->m, k = (double)p->k, batch = (double)tn_gemm_batch_count(p);

@@ -1,67 +1,68 @@
-/* What the CPU solvers share: vector widths, tile sizes, and the model of their cost. */
+/* Helpers shared by the CPU solvers: vector widths, tile sizes, and the cost model. */
 #ifndef TN_OPS_GEMM_CPU_H
 #define TN_OPS_GEMM_CPU_H
 
 #include "ops/gemm/internal.h"
 
-/* Tuning parameters of the tiled kernels, in this order; those from CPU_PARAMETERS on are
- * gemm/cpu_split_k's alone. */
+/* Tuning parameters of the tiled kernels, in this order. Those from CPU_PARAMETERS on are used
+ * only by gemm/cpu_split_k. */
 enum { CPU_MR, CPU_NR, CPU_KC, CPU_PANELS, CPU_PARAMETERS };
 enum { CPU_SLICES = CPU_PARAMETERS, CPU_PACKS, CPU_SPLIT_PARAMETERS };
 extern const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS];
 
-/* Lanes of a vector of the accumulator's type: 4, 8 or 16 floats' worth. */
+/* Returns the lanes of a vector of the accumulator's type; a vector holds 4, 8 or 16 floats. */
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 
-/* Whether a tile's sums may take 32 vector registers, not 16. */
+/* Returns whether a tile may use 32 vector registers rather than 16. */
 bool tn_gemm_has_many_registers(const tenon_context *context);
 
-/* Rows of a tile of 1 to 4 vectors, for kernels that pack both factors. */
+/* Returns the rows of a tile that is 1 to 4 vectors wide, for kernels that pack both factors. */
 int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors);
 
-/* Why a kernel made for a CPU is never chosen, or NULL; a forced one runs anywhere. */
+/* Returns why a CPU kernel is never chosen on this device, or NULL. If forced it runs on any
+ * device. */
 const char *tn_gemm_made_for_cpus(const tenon_context *context);
 
-/* How many elements of local memory a kernel with these parameters has. */
+/* Returns the local memory of a kernel with these parameters, in elements. */
 typedef int64_t (*tn_gemm_cpu_local)(const gemm_problem *problem, const int32_t *values);
 
-/* Fills in the parameters that are 0, so that the local memory suffices. `panels` is how many a
- * work-group does. */
+/* Fills in the parameters that are 0, within the local memory of the device. `panels` is the
+ * default number per work-group. */
 void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *problem, int32_t panels,
                       tn_gemm_cpu_local local, int32_t *values);
 
-/* NULL, or why the parameters do not go together. */
+/* Returns why the parameters are incompatible, or NULL. */
 const char *tn_gemm_cpu_constrains(tenon_context *context, const gemm_problem *problem,
                                    const int32_t *values, tn_gemm_cpu_local local);
 
-/* Elements of local memory that the packed rows of a take: none where its K stride is 1. */
+/* Returns the elements of local memory for the packed rows of a; 0 if the K stride of a is 1. */
 int64_t tn_gemm_cpu_packed_a(const gemm_problem *problem, const int32_t *values);
 
-/* Elements of local memory for sums that cannot wait in d. */
+/* Returns the elements of local memory for partial sums that cannot be kept in d. */
 int64_t tn_gemm_cpu_sums(const gemm_problem *problem, const int32_t *values);
 
-/* What the compiler is told. */
+/* Writes the build options. */
 void tn_gemm_cpu_options(tenon_context *context, const tn_problem *problem, const int32_t *values,
                          char text[TN_OPTIONS_SIZE]);
 
-/* All of these for a solver: its parameters, whether they go together, its options, and its time
- * but for what it packs of b. `efficiency` is the share of the rate that its loop reaches. */
+/* Configures a choice by the functions above: parameters, misfit, options, and time except for the
+ * packing of b. `efficiency` is the share of the peak rate that the solver's main loop attains. */
 void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *problem, int32_t panels,
                            tn_gemm_cpu_local local, double efficiency, tn_choice *choice);
 
-/* Work-groups side by side, each with its panels of columns. */
+/* Returns the number of work-groups along N; each computes its panels of columns. */
 int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *values);
 
-/* Rows of d that a work-group covers. */
+/* Returns the rows of d that a work-group covers. */
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,
                               const int32_t *values);
 
-/* What a launch of a tiled kernel does, but for packing b. */
+/* Returns the work of a tiled kernel's launch, except the packing of b. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem,
                          const int32_t *values);
 
-/* A launch of a tiled kernel, but for the batch, of work-groups of so many rows; and such a launch
- * completed and recorded. */
+/* The first returns the launch of a tiled kernel with `rows` rows per work-group, without the
+ * batch. The second completes and records such a launch. */
 tn_launch tn_gemm_cpu_launch(const gemm_problem *problem, const tn_choice *choice, int64_t rows,
                              const char *source, const char *kernel);
 tenon_status tn_gemm_cpu_record(const char *caller, tn_recording *recording,

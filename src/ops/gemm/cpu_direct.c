@@ -1,4 +1,5 @@
-/* gemm/cpu_direct: the tiles of cpu_packed, with b read where it lies. For b contiguous along N. */
+/* gemm/cpu_direct: the register tiles of cpu_packed, with b read in place. For b contiguous along
+ * N. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 
@@ -9,17 +10,18 @@ static const char *gemm_cpu_direct_refuses(tenon_context *context, const gemm_pr
                "the batch";
     if (p->matrix[GEMM_B].col != 1)
         return "b is not contiguous along N";
-    /* The last panel is moved left to end with the matrix, so there must be one whole panel. */
+    /* The last panel is shifted left to end at the matrix's last column, so at least one whole
+     * panel is required. */
     return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than a panel" : NULL;
 }
 
 #define PAGE     4096 /* bytes */
-#define LONG_ROW 1024 /* bytes: neighbouring panels share much of the lines of shorter ones */
-#define FEW_ROWS 128  /* of b: K. A panel of them, 64 f32 wide, has 32 KiB. */
+#define LONG_ROW 1024 /* bytes: in shorter rows, neighbouring panels share most cache lines */
+#define FEW_ROWS 128  /* rows of b, i.e. K; a panel of this many rows of 64 f32 has 32 KiB */
 
-/* The share of the rate that is left where the panels of b are read in place. A panel of few rows
- * stays in the first cache however it lies; unaligned rows of 784 bytes have cost 7 % where those
- * of 4052 have cost 25 %. */
+/* Returns the share of the peak rate that is left when panels of b are read in place. A panel of
+ * few rows stays in the L1 cache with any layout. Measured: unaligned rows of 784 bytes cost 7 %,
+ * rows of 4052 bytes 25 %. */
 static double efficiency(tenon_context *context, const gemm_problem *p)
 {
     const tn_kind_in_place *shares = &context->device.model.kind->in_place;
@@ -42,7 +44,7 @@ static const char *gemm_cpu_direct_configure(tenon_context *context, const tn_pr
     const gemm_problem *p = (const gemm_problem *)problem;
     const int32_t panels = tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_COL ? 2 : 8;
     const double share = efficiency(context, p);
-    tn_choice narrow = *choice; /* no wider than the matrix */
+    tn_choice narrow = *choice; /* with panels no wider than the matrix */
     const char *why = gemm_cpu_direct_refuses(context, p);
     if (why != NULL)
         return why;

@@ -1,4 +1,5 @@
-/* gemm/cpu_packed: explicit vectors, blocks of b packed in local memory. Serves every layout. */
+/* gemm/cpu_packed: explicit vectors, with blocks of b packed in local memory. Serves every layout.
+ */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
@@ -14,8 +15,8 @@ static const char *gemm_cpu_packed_configure(tenon_context *context, const tn_pr
 {
     const gemm_problem *p = (const gemm_problem *)problem;
     const gemm_layout b = tn_gemm_layout(p, GEMM_B);
-    /* Where a is packed too, wider groups pack it less often; where b is transposed, which takes
-     * longest, narrow ones are cut by fewer rows, and each of those packs b again. */
+    /* If a is packed too, wider work-groups pack it less often. Packing a transposed b takes
+     * longest; narrow work-groups are then split along fewer rows, and each split packs b again. */
     const int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL ? 4
                            : b == GEMM_UNIT_ROW                       ? 1
                                                                       : 2;

@@ -1,4 +1,5 @@
-/* What tenon_gemm refuses, the family, and products within other operations. */
+/* Argument validation and the solver table of tenon_gemm, and products as children of other
+ * operations. */
 #include "ops/gemm/internal.h"
 
 static const tn_solver *const solvers[] = {
@@ -40,7 +41,7 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
         TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "a", a->dtype));
     TN_TRY(tn_gemm_canonicalise(caller, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
     if (params->epilogue.beta == 0)
-        call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
+        call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
@@ -49,9 +50,8 @@ tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_fram
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
-    /* In the validation context another operation is being checked, and the product is none of it:
-     * the kernel that builds fastest serves. Its own variants are checked when they are first used.
-     */
+    /* The validation context is checking another operation, not this product, so the kernel that
+     * builds fastest is used. The variants of GEMM are checked when they are first used. */
     if (recording->context->owner != NULL)
         TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));
     return tn_child_record(caller, recording, frame, &tn_gemm_family, &own.head);

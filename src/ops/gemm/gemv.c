@@ -1,20 +1,21 @@
-/* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (The canonical problem makes
- * every vector a column.) */
+/* gemm/gemv_dot, gemv_axpy and gemv_split: a matrix times a vector. (In the canonical problem
+ * every vector is a column.) */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
-/* Rows of a work-group: by dot products enough to share a block of the vector; by scaled columns a
- * long strip, since a short one makes the reads of a column short. */
+/* Rows per work-group. Dot products need enough rows to share a block of the vector. Scaled
+ * columns need a long strip, since a short one makes short contiguous reads of each column. */
 #define DOT_ROWS        64
 #define AXPY_LEAST_ROWS 256
-/* Pieces of K, each with sums of its own; in multiples of the columns that the kernel adds at once.
- */
+/* Slices of K, each with its own sums. Their lengths are multiples of the columns that the kernel
+ * adds at once. */
 #define SPLITS      12
 #define SPLIT_CHUNK 4
 #define SPLIT_LEAST 256
 
-/* The options of those that serve a matrix of this layout, or why they do not. */
+/* Sets the options of the solvers that serve a matrix of this layout, or returns why they do not
+ * serve. */
 static const char *gemm_gemv_configure(tenon_context *context, const gemm_problem *p,
                                        gemm_layout layout, tn_choice *choice)
 {
@@ -31,7 +32,7 @@ static const char *gemm_gemv_configure(tenon_context *context, const gemm_proble
     return NULL;
 }
 
-/* The matrix is read once, by work-groups of so many rows. */
+/* Returns the work of reading the matrix once, with `rows` rows per work-group. */
 static tn_work reading(const gemm_problem *p, int64_t rows, double reach)
 {
     const double batch = (double)tn_gemm_batch_count(p);
@@ -56,7 +57,7 @@ static const char *configure_axpy(tenon_context *context, const tn_problem *prob
                                   tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    /* The strips of a column are short, and so are the reads. */
+    /* The strips of a column are short, and so are the contiguous reads. */
     const tn_work work = reading(p, AXPY_LEAST_ROWS, 0.83);
     tn_choice_add(context, choice, &work);
     return gemm_gemv_configure(context, p, GEMM_UNIT_ROW, choice);
@@ -127,8 +128,7 @@ static tenon_status launch_split(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
     gemm_problem partial = *(const gemm_problem *)problem, reduce = partial;
-    /* The workspace takes the place of the output in the first launch, and of the matrix in the
-     * second. */
+    /* The workspace is the output of the first launch and the matrix of the second. */
     partial.matrix[GEMM_D].operand = reduce.matrix[GEMM_A].operand = TN_WORKSPACE;
     partial.sums = 1U << GEMM_D;
     reduce.sums = 1U << GEMM_A;

@@ -1,4 +1,4 @@
-/* tenon_gemm for i8 and u8: the family, and what makes a problem of a call. */
+/* tenon_gemm for i8 and u8: the solver family and the preparation of a problem from a call. */
 #include "ops/gemm/int8.h"
 
 static const tn_solver *const solvers[] = {
@@ -11,7 +11,8 @@ static uint64_t bit_of(uint32_t dtype, uint32_t of, int bit)
     return (uint64_t)(dtype == of) << bit;
 }
 
-/* Beyond GEMM's: which vectors there are, from bit 40 on, and the types. */
+/* Paths in addition to those of GEMM: the types, and from bit 40 on the vectors that are present.
+ */
 static uint64_t gemm_int8_paths(const tn_problem *problem)
 {
     const int8_problem *p = (const int8_problem *)problem;
@@ -48,7 +49,8 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     int8_views views;
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
         views[i] = call->operands[i].view;
-    /* A run of a plan prepares the call again, when the caller's tensors may be gone. */
+    /* A plan prepares the call again at each run, when the caller's tensor structs may no longer
+     * exist. */
     for (int i = 0; i < 3; i++) {
         own.epilogue.scale[i] = views[GEMM_OPERANDS + INT8_SCALE_A + i];
         own.epilogue.zero_point[i] = views[GEMM_OPERANDS + INT8_ZERO_A + i];
@@ -62,7 +64,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     TN_TRY(tn_gemm_int8_check(caller, &params->epilogue, views));
     TN_TRY(tn_gemm_int8_canonicalise(caller, params, views, (int8_problem *)problem, empty));
     if (params->epilogue.beta == 0)
-        call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
+        call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }

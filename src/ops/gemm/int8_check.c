@@ -1,4 +1,4 @@
-/* What a product of i8 and u8 refuses. */
+/* Validation of the arguments of i8 and u8 products. */
 #include "ops/gemm/int8.h"
 
 #include <inttypes.h>
@@ -37,7 +37,7 @@ static tenon_status check_types(const char *caller, int8_views views)
     return need_dtype(caller, "bias", views[GEMM_BIAS], real, TENON_DTYPE_I32, d);
 }
 
-/* One element, or one for each of `size` rows or columns. */
+/* Checks that a vector has one element, or one for each of `size` rows or columns. */
 static tenon_status check_vector(const char *caller, const char *kind, const char *factor,
                                  const tenon_tensor *view, tenon_dtype dtype, int64_t size)
 {
@@ -54,7 +54,7 @@ static tenon_status check_vector(const char *caller, const char *kind, const cha
                    caller, kind, factor, tn_shape_text(view->rank, view->shape, text), size);
 }
 
-/* Those of a are for rows, those of b and d for columns. */
+/* The vectors of a apply to rows, those of b and d to columns. */
 static tenon_status check_vectors(const char *caller, const tenon_epilogue *epilogue,
                                   int8_views views)
 {
@@ -62,7 +62,7 @@ static tenon_status check_vectors(const char *caller, const tenon_epilogue *epil
     static const int factors[] = {GEMM_A, GEMM_B, GEMM_D};
     for (int i = 0; i < 3; i++) {
         const tenon_tensor *factor = views[factors[i]];
-        /* The shapes have not been compared yet: a factor may be of any rank. */
+        /* The shapes have not been compared yet, so a factor may have any rank. */
         uint32_t dimension = i == 0 ? 2 : 1;
         int64_t size = factor->rank >= dimension ? factor->shape[factor->rank - dimension] : 1;
         TN_TRY(check_vector(caller, "scale", names[i], epilogue->scale[i], TENON_DTYPE_F32, size));
@@ -72,7 +72,7 @@ static tenon_status check_vectors(const char *caller, const tenon_epilogue *epil
     return TENON_OK;
 }
 
-/* Scales of what has none. */
+/* Rejects scales for operands that do not take any. */
 static tenon_status check_presence(const char *caller, const tenon_epilogue *epilogue,
                                    tenon_dtype d)
 {
@@ -91,7 +91,7 @@ static tenon_status check_presence(const char *caller, const tenon_epilogue *epi
     return TENON_OK;
 }
 
-/* What keeps an i32 result exact. */
+/* Rejects parameters that would make an i32 result inexact. */
 static tenon_status check_exact(const char *caller, const tenon_epilogue *epilogue)
 {
     const tenon_activation *activation = &epilogue->activation;

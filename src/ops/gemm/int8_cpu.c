@@ -1,10 +1,11 @@
-/* gemm_int8/cpu: the register tile of gemm/cpu_packed on floats that hold integers. Serves every
+/* gemm_int8/cpu: the register tile of gemm/cpu_packed, on floats that hold integers. Serves every
  * layout. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/int8.h"
 
-/* A block of K may be shorter: as many products as a float sums exactly, 256 at least. */
+/* A block of K may be shorter than this: it is limited to the number of products that a float sums
+ * exactly, at least 256. */
 #define USUAL_KC 384
 #define LEAST_KC 64
 

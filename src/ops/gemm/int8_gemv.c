@@ -1,10 +1,10 @@
-/* gemm_int8/gemv: a matrix and a vector, for CPUs. For a contiguous along K or along M. */
+/* gemm_int8/gemv: a matrix times a vector, for CPUs. For a contiguous along K or along M. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/int8.h"
 
 #define GROUPS_PER_UNIT 8
-/* As gemm/int8_gemv.cl, for a contiguous along M: a few cache lines for each step of K. */
+/* Matches gemm/int8_gemv.cl for a contiguous along M: a few cache lines for each step of K. */
 #define VECTORS 16
 
 static bool along_k(const gemm_problem *p)

@@ -1,6 +1,6 @@
 /* gemm_int8/mma, gemm_int8/mfma, gemm_int8/wmma, gemm_int8/xmx and gemm_int8/wgmma: products of
- * bytes on matrix units. Sums are exact in any order, so that these serve whatever gemm_int8/tiled
- * does. */
+ * bytes on matrix units. Integer sums are exact in any order, so these solvers serve every problem
+ * that gemm_int8/tiled serves. */
 #include "ops/gemm/int8.h"
 #include "ops/gemm/matrix.h"
 
@@ -11,7 +11,7 @@ static const char *gemm_int8_matrix_configure(tenon_context *context, const tn_p
     if (!tn_matrix_unit(context, tn_matrix_kind(choice->solver), choice->values[MATRIX_FORM],
                         MATRIX_I8, unit))
         return "the device has no such matrix units";
-    unit->async = false; /* bytes are made signed on their way through registers */
+    unit->async = false; /* bytes are converted to signed in registers while they are staged */
     tn_matrix_choose_block(context, problem, unit, tn_matrix_try, choice);
     if (choice->misfit == NULL &&
         tn_matrix_local_way(context, unit, choice->values, &unit->local) && !choice->is_estimate)

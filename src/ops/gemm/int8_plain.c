@@ -1,4 +1,4 @@
-/* gemm_int8/plain: one work-item for each element. Serves everything, on any device. */
+/* gemm_int8/plain: one work-item per element. Serves every problem, on any device. */
 #include "base/checked.h"
 #include "ops/gemm/int8.h"
 

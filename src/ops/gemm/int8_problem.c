@@ -1,4 +1,4 @@
-/* The canonical problem of a product of i8 and u8, and how its launches are completed. */
+/* The canonical problem of i8 and u8 products, and the completion of their launches. */
 #include "base/shape.h"
 #include "ops/gemm/int8.h"
 
@@ -28,7 +28,8 @@ static void swap_bits(uint32_t *bits, uint32_t i, uint32_t j)
     *bits ^= differ << i | differ << j;
 }
 
-/* GEMM has exchanged and transposed its operands: so must what belongs to them. */
+/* Exchanges the types, scales and zero points after GEMM has exchanged and transposed its
+ * operands. */
 static void exchange(int8_problem *p)
 {
     static const uint32_t pairs[][2] = {{INT8_SCALE_A, INT8_SCALE_B}, {INT8_ZERO_A, INT8_ZERO_B}};
@@ -68,7 +69,7 @@ tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_para
     return TENON_OK;
 }
 
-/* The argument struct, and the patches that it needs at each run. */
+/* The argument struct and its patches at each run. */
 typedef struct int8_arguments {
     int8_args args;
     tn_patch patches[GEMM_OPERANDS + TN_EPILOGUE_SCALARS + INT8_VECTORS];
@@ -93,7 +94,7 @@ static tenon_i32 output_of(uint32_t dtype)
     }
 }
 
-/* The type of an operand of the call, before any exchange. */
+/* Returns the type of an operand of the call, numbered before any exchange. */
 static uint32_t operand_type(const int8_problem *p, uint8_t operand)
 {
     for (int x = 0; x < GEMM_OPERANDS; x++)
@@ -117,14 +118,14 @@ static void add_vector(const int8_problem *p, uint32_t number, int8_arguments *a
         };
 }
 
-/* The most that a byte can be in absolute value, less its zero point. */
+/* Returns the maximum absolute value of a byte minus its zero point. */
 static int64_t most_of(const int8_problem *p, uint32_t dtype, uint32_t zero_point)
 {
     bool shifted = (p->present >> zero_point & 1U) != 0;
     return dtype == TENON_DTYPE_I8 && !shifted ? 128 : 255;
 }
 
-/* How many products a float sums exactly, whatever they are; a multiple of 4. */
+/* Returns how many products of any values a float sums exactly; a multiple of 4. */
 static int64_t exact_products(const int8_problem *p)
 {
     int64_t most =
@@ -146,8 +147,8 @@ static void make_arguments(const int8_problem *p, int64_t tile_rows, int8_argume
                                   .a_sign = sign_of(p->types[GEMM_A]),
                                   .b_sign = sign_of(p->types[GEMM_B]),
                                   .d_sign = sign_of(p->types[GEMM_D])};
-    /* GEMM's arguments come first in the struct, so that its patches fit; but for the units, for
-     * each operand has a type of its own. */
+    /* GEMM's arguments are the first member of the struct, so its patches apply. Only their units
+     * change, since each operand has its own type. */
     for (uint32_t i = 0; i < common.patch_count; i++) {
         tn_patch patch = common.patches[i];
         if (patch.kind == TN_PATCH_OFFSET)

@@ -1,4 +1,4 @@
-/* The reference of products of i8 and u8: exact integers, then double precision; and their awkward
+/* Reference of i8 and u8 products: exact integer sums, then double precision. Also their awkward
  * cases. */
 #include "check/awkward.h"
 #include "ops/gemm/int8.h"
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Roundings on the way of a sum to d: alpha, scale · scale, alpha · that, the sum as a float, their
- * product, the additions of c and bias, and one to spare. */
+/* Roundings between the sum and d: alpha, scale · scale, alpha times that, the sum as a float,
+ * their product, the additions of c and bias, and one spare. */
 #define ROUNDINGS 8
 
-/* All inputs in double; the matrices broadcast to d's batch, the vectors to M or N. NULL where
- * absent. */
+/* All inputs in double precision. Matrices are broadcast to d's batch, vectors to M or N. Absent
+ * inputs are NULL. */
 typedef struct dense {
     double *x[INT8_D];
     int64_t m, n, k;
@@ -38,7 +38,7 @@ static bool read_all(const tenon_tensor *const *views, dense *o)
     return whole;
 }
 
-/* An entry of a vector, `absent` where there is none. */
+/* Returns an entry of a vector, or `absent` if there is no such vector. */
 static double entry(const dense *o, int vector, int64_t i, double absent)
 {
     const double *x = o->x[GEMM_D + vector];
@@ -51,7 +51,7 @@ static int32_t wrap(int64_t x)
     return low < 0x80000000U ? (int32_t)low : (int32_t)((int64_t)low - 0x100000000);
 }
 
-/* The sum with an i32 bias. */
+/* Returns the sum including an i32 bias. */
 static int32_t integer_sum(const dense *o, int64_t batch, int64_t i, int64_t j)
 {
     const double *a = o->x[GEMM_A] + (batch * o->m + i) * o->k;
@@ -77,7 +77,7 @@ static double whole_result(const dense *o, int64_t at, int32_t sum)
                : x;
 }
 
-/* The argument of the activation. */
+/* Returns the argument of the activation. */
 static tn_bounded real_result(const dense *o, int64_t at, int64_t i, int64_t j, int32_t sum)
 {
     double alpha = o->epilogue->alpha, beta = o->epilogue->beta, acc = sum, value = 0;
@@ -106,7 +106,8 @@ static double saturate(double x, double low)
     return x < low ? low : x > low + 255 ? low + 255 : x;
 }
 
-/* A quotient that may lie on either side of a tie may be rounded to either side. */
+/* Returns the rounded byte. If the error bound of the quotient includes a tie, it may be rounded
+ * either way. */
 static tn_bounded byte_result(const dense *o, int64_t j, tn_bounded y)
 {
     double scale = entry(o, INT8_SCALE_D, j, 1), zero = entry(o, INT8_ZERO_D, j, 0);
@@ -160,8 +161,8 @@ bool tn_gemm_int8_reference(const void *given, const tenon_tensor *const *views,
     return whole;
 }
 
-/* Brings sums, which are some 2^24 where no factor has a sign, and scales of some 2^-4 into the
- * range of bytes, and far into that of f16. */
+/* Returns an alpha that scales results to the range of bytes, well within that of f16. The sums
+ * are about 2^24 if no factor is signed, and scales are about 2^-4. */
 static double awkward_alpha(uint32_t present)
 {
     const int scale_a = present >> INT8_SCALE_A & 1, scale_b = present >> INT8_SCALE_B & 1,
@@ -169,7 +170,7 @@ static double awkward_alpha(uint32_t present)
     return ldexp(1, -17 + 4 * (scale_a + scale_b - scale_d));
 }
 
-/* Where d is i32, what keeps it exact. */
+/* Returns an epilogue that keeps the result exact if d is i32. */
 static tenon_epilogue awkward_epilogue(const int8_problem *like)
 {
     const bool whole = like->types[GEMM_D] == TENON_DTYPE_I32;
@@ -183,7 +184,7 @@ static tenon_epilogue awkward_epilogue(const int8_problem *like)
     return epilogue;
 }
 
-/* The vectors that the problem at hand has, with gaps. */
+/* Adds the vectors of the given problem, with gaps between elements. */
 static void add_vectors(const int8_problem *like, const tenon_tensor *matrices, tn_case *c)
 {
     static const int of[] = {GEMM_A, GEMM_B, GEMM_D};

@@ -1,5 +1,5 @@
-/* gemm_int8/tiled: gemm/tiled with words of four bytes of K in place of reals. For GPUs; serves
- * every layout. */
+/* gemm_int8/tiled: gemm/tiled with words of four bytes along K as elements. For GPUs; serves every
+ * layout. */
 #include "base/checked.h"
 #include "ops/gemm/int8.h"
 #include "ops/gemm/tiled.h"
@@ -10,13 +10,14 @@
 
 enum { INT8_TILED_PARAMETERS = TILED_NR + 1 };
 
-/* Bytes of a word, and words of a patch, which is what a work-item reads. */
+/* Bytes of a word, and words of a patch, the unit that a work-item reads. */
 #define WORD 4
-/* Instructions of a word's products where the device has no dot product: as many multiply-adds, and
- * eight bytes to be taken out. */
+/* Instructions for the products of a word if the device has no dot-product instruction: four
+ * multiply-adds and the extraction of eight bytes. */
 #define WITHOUT_DOT 12.0
 
-/* A word takes the place of an element of the accumulator's type; the lines' sums come to it. */
+/* Returns why the parameters are incompatible, or NULL. A word counts as an element of the
+ * accumulator's type; the sums of lines need memory in addition. */
 static const char *constrains(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     int32_t tile[TN_MAX_PARAMETERS] = {[TILED_VW] = 1, [TILED_LB] = 2};
@@ -33,7 +34,7 @@ static const char *constrains(tenon_context *context, const gemm_problem *p, con
                : "the blocks do not fit the local memory";
 }
 
-/* As gemm/tiled, of words; the factors are of bytes. */
+/* Like gemm/tiled with words as elements; the factors in memory are bytes. */
 static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     const int32_t *values = choice->values;

@@ -1,5 +1,5 @@
-/* What the solvers on matrix units share: which unit, how large its blocks are, and what they cost.
- */
+/* Helpers shared by the matrix-unit solvers: selection of the unit, block sizes, and the cost
+ * model. */
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
@@ -9,21 +9,23 @@
 #include <math.h>
 #include <string.h>
 
-/* Then the slices of K, at most, and how many rows of blocks, from the last, have their K cut. */
+/* The shared parameters, then the maximum number of slices of K, and the number of rows of blocks
+ * at the end of d whose K is split. */
 const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
     [MATRIX_SLICES] = {"ks", 1, 64},
     [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS},
 };
 
-/* How much longer a step takes whose blocks are copied element by element. */
+/* Slowdown of a step whose blocks are copied element by element. */
 #define UNALIGNED_SLOWDOWN 3.0
-/* Rows or columns of a thin block. */
+/* Maximum rows or columns of a thin block. */
 #define MOST_THIN 32
-/* Bytes of K in a line of a block, where the kind does not say. */
+/* Bytes along K in a line of a block if the device kind does not specify it. */
 #define LINE_BYTES 64
 
-/* The solvers' names, and both forms of each kind: where it has one alone, that twice. */
+/* Solver name, capability and the two forms of each kind of unit; a kind with one form lists it
+ * twice. */
 static const struct {
     const char *solver;
     tenon_capability capability;
@@ -44,7 +46,7 @@ matrix_kind tn_matrix_kind(const tn_solver *solver)
     return kind;
 }
 
-/* What the device has of the kind. */
+/* Finds the unit of a kind that the device has. */
 static bool find_unit(tenon_context *context, matrix_kind kind, matrix_unit *unit)
 {
     bool there = tn_context_has(context, unit->capability);
@@ -74,15 +76,15 @@ bool tn_matrix_unit(tenon_context *context, matrix_kind kind, int32_t form, int 
     } else if (!find_unit(context, kind, unit)) {
         return false;
     }
-    /* Turing's instructions have two types. */
+    /* Turing's instructions support two types. */
     return MATRIX_HAS(unit->number, type) &&
            (!unit->split || type == MATRIX_F16 || type == MATRIX_I8) &&
            (unit->emulated || kind == MATRIX_NVIDIA_WGMMA ||
             tn_capability_has_type(context, unit->capability, type));
 }
 
-/* What the device's kind says of the unit, with so many stages; an emulated one, or one that its
- * kind is not known to have, takes the smallest block that is of use. */
+/* Returns the blocks that the device kind lists for the unit and number of stages. An emulated
+ * unit, and one not expected on this kind of device, gets the smallest useful block. */
 static tn_kind_matrix blocks_for(const tenon_context *context, const matrix_unit *unit,
                                  int32_t stages)
 {
@@ -118,17 +120,17 @@ static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t 
     return tn_matrix_local_way(context, unit, values, &way);
 }
 
-/* How many blocks there are at a time, if they fit. A thin one is multiplied long before the next
- * could be there: as many as there may be. */
+/* Returns the default number of stages, if they fit. The products of a thin block finish long
+ * before the next block could arrive, so it gets the maximum. */
 static int32_t usual_stages(const matrix_unit *unit, const int32_t *values)
 {
     const bool is_thin = values[MATRIX_MB] <= MOST_THIN || values[MATRIX_NB] <= MOST_THIN;
     return !unit->async || unit->emulated ? 1 : is_thin ? 4 : 3;
 }
 
-/* Of blocks that come through registers, whether one of each factor instead of two lets another
- * work-group onto the unit. On AMD's CDNA a work-group may have all of a unit's local memory; of
- * others it is not known how much there is. */
+/* Returns the number of blocks per factor when blocks are staged through registers: one instead of
+ * two if that lets another work-group run on the compute unit. On AMD's CDNA a work-group may use
+ * all local memory of a unit; on other devices the amount per unit is unknown. */
 static int32_t usual_blocks(const tenon_context *context, const matrix_unit *unit,
                             const int32_t *values)
 {
@@ -144,10 +146,11 @@ static int32_t usual_blocks(const tenon_context *context, const matrix_unit *uni
                : 2;
 }
 
-/* Of wgmma, the deepest blocks that fit with the most stages: rows of 128 bytes are read whole from
- * global memory, and with three stages or more its products never wait for those before them.
- * Blocks beyond 128 x 128 leave a unit one work-group, which must have them. What passes the
- * registers, and is emulated, has rows of 64 bytes: more would not fit beside the sums. */
+/* Selects for wgmma the deepest blocks that fit with the most stages. Rows of 128 bytes are read
+ * whole from global memory. With three stages or more, products never wait for the preceding ones.
+ * Blocks beyond 128 x 128 leave room for only one work-group per unit, so they must have those
+ * stages. Emulated blocks are staged through registers and have rows of 64 bytes, since longer
+ * rows would not fit next to the sums. */
 static void take_depth(tenon_context *context, const matrix_unit *unit, int32_t *values)
 {
     static const struct {
@@ -164,7 +167,7 @@ static void take_depth(tenon_context *context, const matrix_unit *unit, int32_t 
     }
 }
 
-/* The parameters that are 0, as many stages as fit. */
+/* Fills in the parameters that are 0, with as many stages as fit. */
 static void take_block(tenon_context *context, const matrix_unit *unit, const tn_kind_block *block,
                        int32_t *values)
 {
@@ -201,7 +204,7 @@ void tn_matrix_choose_block(tenon_context *context, const tn_problem *problem,
                             const matrix_unit *given_unit, tn_matrix_trial *trial,
                             tn_choice *choice)
 {
-    const matrix_unit unit = *given_unit; /* which may be a part of the choice */
+    const matrix_unit unit = *given_unit; /* the argument may point into the choice */
     const tn_kind_matrix kind = blocks_for(context, &unit, choice->values[MATRIX_STAGES]);
     const tn_choice given = *choice;
     for (int i = 0; i < TN_KIND_BLOCKS && kind.blocks[i].mb > 0; i++) {
@@ -219,7 +222,8 @@ static int64_t work_items(const matrix_unit *unit, const int32_t *values)
     return (int64_t)values[MATRIX_WM] * values[MATRIX_WN] * MATRIX_LANES(unit->number);
 }
 
-/* Bytes of so many lines of a block: with 16 bytes of padding each, where they are not swizzled. */
+/* Returns the bytes of `lines` lines of a block; each has 16 bytes of padding unless the block is
+ * swizzled. */
 static int64_t lines_bytes(const matrix_unit *unit, int64_t lines, int64_t length)
 {
     const bool is_dense = unit->number == MATRIX_WGMMA ||
@@ -227,7 +231,8 @@ static int64_t lines_bytes(const matrix_unit *unit, int64_t lines, int64_t lengt
     return lines * (length * MATRIX_BITS(unit->type) / 8 + (is_dense ? 0 : 16));
 }
 
-/* A block's lines run along K; those that pass the registers by also across it. */
+/* Returns the bytes of a block. Its lines run along K; blocks staged through registers may also
+ * have lines across K. */
 static int64_t block_bytes(const matrix_unit *unit, const int32_t *values, int64_t width)
 {
     const int64_t along = lines_bytes(unit, width, values[MATRIX_KB]),
@@ -235,8 +240,8 @@ static int64_t block_bytes(const matrix_unit *unit, const int32_t *values, int64
     return values[MATRIX_STAGES] > 1 ? tn_max_i64(along, across) : along;
 }
 
-/* Sums of a warp that pass through local memory at a time: a row of tiles; of wgmma half a tile;
- * and with one block of each factor a tile. */
+/* Returns the bytes of sums that a warp passes through local memory at a time: a row of tiles,
+ * half a tile for wgmma, or one tile with one block per factor. */
 static int64_t sums_bytes(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t rows = MATRIX_M(unit->number), tile = MATRIX_N(unit->number);
@@ -247,7 +252,7 @@ static int64_t sums_bytes(const matrix_unit *unit, const int32_t *values)
     return 4 * (unit->sums_along_m ? cols * (rows + 4) : rows * (cols + (in_pairs ? 8 : 4)));
 }
 
-/* As gemm/matrix.clh has it: blocks, or sums of each warp. */
+/* Matches gemm/matrix.clh: the array holds blocks, or later the sums of each warp. */
 int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
@@ -258,7 +263,8 @@ int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
                       warps * sums_bytes(unit, values));
 }
 
-/* Then for bytes the sums of lines, what the kernel has beside, and what an emulated unit takes. */
+/* Adds to the array the sums of lines (for bytes), the kernel's own local memory, and that of an
+ * emulated unit. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
@@ -273,7 +279,7 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
            (unit->emulated && unit->number != MATRIX_WGMMA ? emulated : 0);
 }
 
-/* Whether wgmma's blocks can have rows of so many bytes along K. */
+/* Returns whether wgmma's blocks can have rows of `bytes` bytes along K. */
 static bool is_row(int32_t bytes)
 {
     return bytes == 32 || bytes == 64 || bytes == 128;
@@ -290,7 +296,7 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     if (values[MATRIX_KB] % MATRIX_K(unit->number, unit->type) != 0 ||
         values[MATRIX_KB] * MATRIX_BITS(unit->type) % 128 != 0)
         return "kb must be a multiple of the unit's depth, and of 16 bytes";
-    /* Vectors of 16 bytes lie along either dimension. */
+    /* Vectors of 16 bytes may run along either dimension. */
     if (values[MATRIX_MB] * MATRIX_BITS(unit->type) % 128 != 0 ||
         values[MATRIX_NB] * MATRIX_BITS(unit->type) % 128 != 0)
         return "mb and nb must be multiples of 16 bytes";
@@ -307,7 +313,8 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     return fits(context, unit, values) ? NULL : "the blocks do not fit the local memory";
 }
 
-/* Whether vectors of 16 bytes lie in every row and every matrix of a factor, wherever it begins. */
+/* Returns whether every row of every matrix of a factor consists of whole vectors of 16 bytes, for
+ * any aligned start. */
 static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *unit)
 {
     const gemm_matrix *x = &p->matrix[matrix];
@@ -320,7 +327,7 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
     return aligned;
 }
 
-/* Elements that a product of wgmma's reads from local memory, for each multiply-add. */
+/* Returns the elements that wgmma reads from local memory per multiply-add. */
 static double wgmma_reads(const int32_t *values)
 {
     const int n = MATRIX_N(MATRIX_WGMMA);
@@ -335,8 +342,8 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double mb = values[MATRIX_MB], nb = values[MATRIX_NB];
     const double products = groups * steps * mb * nb * values[MATRIX_KB];
     const double bytes = MATRIX_BITS(unit->type) / 8.0;
-    /* Elements that are brought there for a product, and that are read: by warps, or by wgmma, of
-     * which four warps read all of both factors, as far as a pair of units goes. */
+    /* Elements per multiply-add that are loaded to local memory, and that are read from it. Warps
+     * read their own parts; for wgmma four warps read both factors whole, up to a pair of units. */
     const bool is_wgmma = unit->number == MATRIX_WGMMA, is_copied = values[MATRIX_STAGES] > 1;
     const double brought = 1 / mb + 1 / nb;
     const double read =

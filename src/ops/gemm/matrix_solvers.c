@@ -1,6 +1,6 @@
 /* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of
- * NVIDIA, of AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper where its driver
- * lets them be used. */
+ * NVIDIA, of AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper if its driver
+ * accepts wgmma. */
 #include "ops/gemm/matrix.h"
 
 #include "base/checked.h"
@@ -8,8 +8,8 @@
 
 #include <string.h>
 
-/* The type that factors are multiplied in, or 0 where the kind has none that keeps what the caller
- * has not given up. */
+/* Returns the type in which factors are multiplied, or 0 if the kind has none with the precision
+ * that the caller requires. */
 static int type_of(const gemm_problem *p, matrix_kind kind)
 {
     switch (p->dtype) {
@@ -47,7 +47,7 @@ static gemm_problem with_rows(const gemm_problem *p, int64_t count)
     return part;
 }
 
-/* Returns the frame of a product that begins at row `first` of p's. */
+/* Returns the frame of a product that begins at row `first` of `p`. */
 static tn_frame rows_from(const gemm_problem *p, int64_t first)
 {
     static const int of_rows[] = {GEMM_A, GEMM_C, GEMM_BIAS, GEMM_D};
@@ -55,21 +55,21 @@ static tn_frame rows_from(const gemm_problem *p, int64_t first)
     tn_frame frame = tn_frame_after(0);
     for (int i = 0; i < 4; i++) {
         const gemm_matrix *matrix = &p->matrix[of_rows[i]];
-        if (matrix->row != 0) /* not absent, whose number is another operand's */
+        if (matrix->row != 0) /* present; an absent matrix has another operand's number */
             tn_frame_operand(&frame, (uint32_t)matrix->operand, (uint8_t)matrix->operand,
                              first * matrix->row * size);
     }
     return frame;
 }
 
-/* The rows before those whose K is cut. */
+/* Returns the number of rows before those whose K is split. */
 static int64_t whole_rows(const gemm_problem *p, const int32_t *values)
 {
     const int64_t rows = tn_ceil_div(p->m, values[MATRIX_MB]), cut = values[MATRIX_CUT_ROWS];
     return cut == MATRIX_ALL_ROWS || cut >= rows ? 0 : (rows - cut) * values[MATRIX_MB];
 }
 
-/* A block with the slices, and the rows that are cut, that are given. */
+/* Tries a block with the given slices and split rows. */
 static void try_slices(tenon_context *context, const gemm_problem *p, const matrix_unit *unit,
                        tn_choice *choice)
 {
@@ -97,8 +97,8 @@ static int64_t row_groups(const gemm_problem *p, const int32_t *values)
     return tn_ceil_div(p->n, values[MATRIX_NB]) * tn_gemm_batch_count(p);
 }
 
-/* Which rows of blocks may have K cut: all, where they leave half the cores without work; those
- * that would begin another round of work-groups, where others fill whole rounds; or none, 0. */
+/* Returns how many rows of blocks may have K split: all, if they leave half the cores idle; those
+ * of a last partial wave of work-groups, if the others fill whole waves; otherwise 0. */
 static int32_t rows_to_cut(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const int64_t rows = tn_ceil_div(p->m, values[MATRIX_MB]), in_row = row_groups(p, values);
@@ -111,7 +111,7 @@ static int32_t rows_to_cut(tenon_context *context, const gemm_problem *p, const 
     return rest < rows && rest < MATRIX_ALL_ROWS ? (int32_t)rest : 0;
 }
 
-/* A block with as many slices as are fastest. */
+/* Tries a block with the fastest number of slices. */
 static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                       tn_choice *choice)
 {
@@ -141,7 +141,7 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     }
 }
 
-/* Options by which programs are told apart; a launch makes those of its own. */
+/* Sets the options that identify the variant. A launch makes its own build options. */
 static void gemm_matrix_solvers_set_options(tenon_context *context, const gemm_problem *p,
                                             const matrix_unit *unit, tn_choice *choice)
 {
@@ -184,7 +184,7 @@ static tenon_status launch_product(const char *caller, tn_recording *recording,
     return tn_gemm_record_launch(caller, recording, p, &arguments, &launch);
 }
 
-/* The last rows, whose K is cut into slices. */
+/* Records the last rows, whose K is split into slices. */
 static tenon_status launch_cut(const char *caller, tn_recording *recording, const gemm_problem *p,
                                const tn_choice *choice, int64_t rows)
 {

@@ -1,4 +1,4 @@
-/* tenon_gemm and tenon_gemm_ragged: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions of tenon_gemm and tenon_gemm_ragged; see dispatch/operation.h. */
 #include "base/sized.h"
 #include "check/case.h"
 #include "ops/gemm/int8.h"
@@ -36,12 +36,12 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
-    /* Past two tiles and two blocks of K, in layouts of each kind. */
+    /* Larger than two tiles and two blocks of K, in each kind of layout. */
     "gemm a=T:2x37x1091 b=T:2x1091x131/150000,137,1+3 d=T:2x37x131 activation=relu",
     ("gemm a=T:131x300/1,140 b=T:300x133/1,301 c=T:133 bias=T:131x1 d=T:131x133/140,1+5 alpha=0.5 "
      "beta=-0.5 activation=sigmoid"),
     "gemm a=T:33x70/151,2 b=T:70x35/80,2 c=@d d=T:33x35/1,40 beta=2",
-    /* Long and thin, both ways, and vectors. */
+    /* Long and thin in both directions, and vectors. */
     "gemm a=T:3x700 b=T:700x1000 d=T:3x1000",
     "gemm a=T:1000x700 b=T:700x5 bias=T:5 d=T:1000x5 activation=gelu",
     "gemm a=T:1x1500 b=T:1500x700 d=T:1x700",
@@ -51,8 +51,8 @@ static const char *const gemm_examples[] = {
     NULL,
 };
 
-/* How a product of i8 or u8 is called: its scales and zero points, which parameters point to, are
- * operands behind d. */
+/* A call with i8 or u8. Its scales and zero points, which the parameters point to, are operands
+ * after d. */
 static const tn_operation int8_call = {
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},
@@ -106,8 +106,8 @@ const tn_operation tn_operation_gemm = {
     .examples = gemm_examples,
 };
 
-/* Products of i8 and u8 for those who call all operations alike: the output is the last operand,
- * and scales and zero points are no parameters. */
+/* Products of i8 and u8 as a regular operation, for generic callers: the output is the last
+ * operand, and scales and zero points are operands instead of parameters. */
 static tenon_status with_vectors(const char *caller, const void *params,
                                  const tenon_tensor *const *v, tenon_gemm_params *all)
 {
@@ -141,7 +141,7 @@ static tenon_status plan_int8(tenon_context *context, const void *params,
                            plan);
 }
 
-/* Scales are above 0. */
+/* Fills scales with positive values. */
 static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;

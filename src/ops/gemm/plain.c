@@ -1,9 +1,9 @@
-/* gemm/plain: one work-item for each element. Serves everything, on any device. */
+/* gemm/plain: one work-item per element. Serves every problem, on any device. */
 #include "base/checked.h"
 #include "ops/gemm/internal.h"
 
-/* Above so many multiply-adds every device has solvers that are many times faster, so that this one
- * is never chosen. */
+/* Above this number of multiply-adds every device has solvers that are many times faster, so this
+ * one is never chosen. */
 #define PLAIN_LIMIT (1 << 20)
 
 void tn_gemm_plain_configure(tenon_context *context, const gemm_problem *p, tn_choice *choice)

@@ -1,4 +1,4 @@
-/* What the solvers ask of a problem, and how its launches are completed. */
+/* Properties of a problem that solvers query, and the completion of GEMM launches. */
 #include "ops/gemm/internal.h"
 
 #include <stddef.h>
@@ -71,8 +71,8 @@ static const size_t scalar_at[TN_EPILOGUE_SCALARS] = {
     [TN_SCALAR_ACT_BETA] = offsetof(gemm_args, act_beta),
 };
 
-/* An operand that is not read may be absent; the output stands in, so that every pointer is valid.
- */
+/* Returns whether the kernel reads a matrix. If not, the matrix may be absent; the output is
+ * passed in its place to keep every pointer valid. */
 static bool is_read(const gemm_problem *p, int matrix)
 {
     switch (matrix) {
@@ -87,7 +87,7 @@ static bool is_read(const gemm_problem *p, int matrix)
     }
 }
 
-/* Strides of the innermost two dimensions of a batch, {outer, inner}. */
+/* Sets `strides` to the strides of the innermost two batch dimensions, {outer, inner}. */
 static void innermost(const gemm_problem *p, const gemm_matrix *matrix, tenon_i64 strides[2])
 {
     uint64_t rank = p->batch_rank;
@@ -130,13 +130,13 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
                       (p->sums >> x & 1) != 0 ? tn_acc_size(p->dtype)
                                               : tenon_dtype_size((tenon_dtype)p->dtype));
     if ((p->flags & GEMM_PARTIAL) != 0)
-        return; /* the scalars are for whoever adds the sums up */
+        return; /* the kernel that adds up the sums applies the scalars */
     for (uint32_t s = 0; s < TN_EPILOGUE_SCALARS; s++)
         if (s != TN_SCALAR_ALPHA || (p->flags & GEMM_UNSCALED) == 0)
             add_patch(arguments, tn_scalar_patch((tenon_dtype)p->dtype), s, scalar_at[s], 1);
 }
 
-/* The element where batch entry `index` of the outer dimensions begins, for each matrix. */
+/* Sets the offset of each matrix for entry `index` of the outer batch dimensions. */
 static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t outer_rank,
                         gemm_args *args)
 {

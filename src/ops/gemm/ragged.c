@@ -1,4 +1,4 @@
-/* What tenon_gemm_ragged refuses, the canonical problem, and the family. */
+/* Argument validation, the canonical problem and the solver family of tenon_gemm_ragged. */
 #include "ops/gemm/ragged.h"
 
 #include "base/shape.h"
@@ -45,7 +45,7 @@ static tenon_status check_shapes(const char *caller, const tenon_tensor *const *
     return TENON_OK;
 }
 
-/* The strides of a matrix whose last two dimensions are rows and columns. */
+/* Sets the strides of a matrix from the last two dimensions of a view. */
 static void take_matrix(const tenon_tensor *view, gemm_matrix *matrix)
 {
     const int64_t *shape = &view->shape[view->rank - 2], *stride = &view->stride[view->rank - 2];
@@ -53,14 +53,15 @@ static void take_matrix(const tenon_tensor *view, gemm_matrix *matrix)
     matrix->col = shape[1] == 1 ? 0 : stride[1];
 }
 
-/* c over d's shape, and the bias over groups and columns. */
+/* Sets the strides of c, broadcast to d's shape, and of the bias, broadcast over groups and
+ * columns. */
 static tenon_status take_broadcasts(const char *caller, const tenon_tensor *const *views,
                                     gemm_problem *p)
 {
     const tenon_tensor *c = views[RAGGED_C], *bias = views[RAGGED_BIAS];
     const int64_t bias_shape[] = {views[RAGGED_B]->shape[0], views[RAGGED_B]->shape[2]};
     int64_t stride[TENON_MAX_RANK];
-    if (c != NULL) { /* checked even where it is not read */
+    if (c != NULL) { /* checked even if it is not read */
         TN_TRY(tn_epilogue_bias_hint(
             tn_broadcast(caller, "c", c, 2, views[RAGGED_D]->shape, stride), bias));
         if ((p->flags & GEMM_HAS_C) != 0)
@@ -131,7 +132,7 @@ tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *pro
                        tenon_dtype_string(views[RAGGED_OFFSETS]->dtype));
     TN_TRY(canonicalise(caller, params, views, (ragged_problem *)problem, empty));
     if (params->epilogue.beta == 0)
-        call->operands[RAGGED_C].view = NULL; /* not read: it need not have memory */
+        call->operands[RAGGED_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }

@@ -1,11 +1,11 @@
-/* The reference of the ragged product: GEMM's, for each run of rows of one group. Its awkward
- * cases. */
+/* Reference of the ragged product: GEMM's reference for each run of rows of one group. Also its
+ * awkward cases. */
 #include "base/dtype.h"
 #include "check/awkward.h"
 #include "ops/gemm/ragged.h"
 #include "ops/registry.h"
 
-/* Blocks and one. */
+/* Sizes that exceed whole blocks by one. */
 #define AWKWARD_ROWS   47
 #define AWKWARD_GROUPS 6
 
@@ -16,8 +16,8 @@ static const unsigned char *element(const tenon_tensor *view, int64_t row, int64
            at * (int64_t)tenon_dtype_size(view->dtype);
 }
 
-/* The group of a row, or -1, by the words of the public header; *end becomes the row from which it
- * may be another. */
+/* Returns the group of a row, or -1, by the definition in the public header. Sets *end to the next
+ * row whose group may differ. */
 static int64_t group_of(const tenon_tensor *offsets, int64_t row, int64_t rows, int64_t *end)
 {
     for (int64_t i = 0; i < offsets->shape[0]; i++) {
@@ -31,7 +31,8 @@ static int64_t group_of(const tenon_tensor *offsets, int64_t row, int64_t rows, 
     return -1;
 }
 
-/* Entries [start, start + size) of a first dimension, where there is one that does not repeat. */
+/* Returns entries [start, start + size) of the first dimension of a matrix, unless that dimension
+ * repeats. */
 static tenon_tensor rows_of(const tenon_tensor *view, int64_t start, int64_t size)
 {
     return view->rank == 2 && view->shape[0] != 1 ? tenon_tensor_slice(*view, 0, start, size)
@@ -81,9 +82,9 @@ static void set_offset(const tenon_tensor *offsets, int64_t group, int64_t row)
     tn_case_integers(&entry, row, row, &seed);
 }
 
-/* Offsets that rise from 0 to the rows of a, some groups empty; or for as many groups as awkward
- * cases have, groups that are empty, of one row and of many, with rows before and after them all
- * and an offset that goes back. */
+/* Fills in offsets that rise from 0 to the rows of a, with some groups empty. If the number of
+ * groups is that of the awkward cases, the groups have zero, one and many rows, there are rows
+ * before and after all groups, and one offset decreases. */
 void tn_ragged_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const tenon_tensor *offsets = v[RAGGED_OFFSETS];

@@ -1,5 +1,5 @@
-/* gemm_ragged/plain, gemm_ragged/tiled and gemm_ragged/cpu: each GEMM's solver of the same kind on
- * the rows of the groups. */
+/* gemm_ragged/plain, gemm_ragged/tiled and gemm_ragged/cpu: the GEMM solvers of the same kind,
+ * applied to the rows of each group. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/ragged.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Moves of an element of b that is packed; see gemm/cpu_packed. */
+/* Moves per packed element of b; see gemm/cpu_packed. */
 #define PACK_MOVES 4
 
 static const gemm_problem *product_of(const tn_problem *problem)
@@ -18,7 +18,7 @@ static const gemm_problem *product_of(const tn_problem *problem)
     return &((const ragged_problem *)problem)->gemm;
 }
 
-/* All rows as one product, for GEMM's choice of tiles. */
+/* Returns all rows as one product, for GEMM's selection of tiles. */
 static gemm_problem whole(const tn_problem *problem)
 {
     gemm_problem p = *product_of(problem);
@@ -27,13 +27,13 @@ static gemm_problem whole(const tn_problem *problem)
     return p;
 }
 
-/* Groups that have rows, at most. */
+/* Returns the maximum number of non-empty groups. */
 static int64_t group_count(const gemm_problem *p)
 {
     return tn_min_i64(p->batch[0], p->m);
 }
 
-/* Completes a launch that has its kernel, options and sizes. */
+/* Completes and records a launch whose kernel, options and sizes are set. */
 static tenon_status record_launch(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, int64_t tile_rows, tn_launch *launch)
 {
@@ -51,7 +51,7 @@ static tenon_status record_launch(const char *caller, tn_recording *recording,
                                 offsetof(ragged_args, offsets_offset), sizeof(int32_t)};
     launch->dimensions = 2;
     launch->operand_count = RAGGED_OPERANDS;
-    for (int i = 0; i < 4; i++) /* an operand that is not read may be absent: d stands in */
+    for (int i = 0; i < 4; i++) /* d replaces operands that are not read, which may be absent */
         launch->operands[i] = RAGGED_D;
     for (uint32_t i = 0; i < count; i++)
         for (int x = 0; x < 4; x++)
@@ -91,7 +91,7 @@ const tn_solver tn_ragged_plain = {.name = "plain",
 
 /* gemm_ragged/tiled */
 
-/* Blocks of rows that there can be: all but the last of each group are whole. */
+/* Returns the maximum number of blocks of rows: all but the last of each group are whole. */
 static int64_t row_blocks(const gemm_problem *p, int64_t mb)
 {
     return p->m / mb + group_count(p);

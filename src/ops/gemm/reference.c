@@ -1,4 +1,4 @@
-/* The reference of GEMM, in plain C and double precision. */
+/* Reference of GEMM, in plain C and double precision. */
 #include "base/checked.h"
 #include "check/host.h"
 #include "ops/gemm/matrix.h"
@@ -6,29 +6,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Roundings of a result beyond those of the products' sum: alpha · sum, beta · c, the two additions
- * of the epilogue, the roundings of alpha and beta to the type, and one to spare. */
+/* Roundings of a result after the sum of products: alpha · sum, beta · c, the two additions of the
+ * epilogue, the rounding of alpha and beta to the type, and one spare. */
 #define EPILOGUE_ROUNDINGS 8
-/* A kernel that goes through K in blocks scales and adds each block's sum by itself. No block is
- * shorter than this. */
+/* Minimum length of a block. A kernel that processes K in blocks scales and adds the sum of each
+ * block separately. */
 #define LEAST_BLOCK 32
-/* Matrix units may cut off where others round: so many roundings for each product. */
+/* Roundings per product on matrix units, which may truncate instead of rounding. */
 #define CUT_OFF 2.5
 /* (1 + 2^-11)^2 - 1: both factors keep 11 bits. */
 #define TF32_ERROR (0x1p-10 + 0x1p-22)
 
-/* All operands in double, broadcast to d's batch. */
+/* All operands in double precision, broadcast to d's batch. */
 typedef struct dense_operands {
     double *a, *b, *c, *bias;
     int64_t m, n, k;
-    double per_product; /* roundings of the sums, for each product */
-    double input_error; /* of a product, relative, where factors are rounded */
-    double
-        flushed; /* what a factor may be below to count as zero, beyond what flushes everywhere */
+    double per_product; /* roundings of the sum per product */
+    double input_error; /* relative error of a product due to rounded factors */
+    double flushed;     /* magnitude below which a factor may be flushed to zero, beyond the usual
+                         * flushing */
 } dense_operands;
 
-/* The bound depends on the solver where one is named, and where any that rounds to TF32 may serve.
- */
+/* Sets the error bound. It depends on the solver if one is named, and on whether a solver that
+ * rounds to TF32 may serve. */
 static void choose_bound(const tenon_gemm_params *params, tenon_dtype dtype, dense_operands *x)
 {
     const tn_solver *solver = tn_solver_named(&tn_gemm_family, params->solver);
@@ -51,16 +51,16 @@ double *tn_gemm_read_matrix(const tenon_tensor *view, const tenon_tensor *d, int
     return view != NULL ? tn_host_read(view, d->rank, shape) : NULL;
 }
 
-/* Columns of b that are summed at a time, for all rows: they stay in a cache. */
+/* Columns of b that are summed at a time for all rows; they stay in a cache. */
 #define STRIP 32
 
-/* What a strip of a row of d needs of its products. */
+/* Sums of the products for a strip of a row of d. */
 typedef struct strip_sums {
     double value[STRIP], magnitude[STRIP], factors[STRIP];
 } strip_sums;
 
-/* Each element's sums go through K in order; those of a strip go side by side, so that a compiler
- * takes several at a time. */
+/* Computes the sums of a strip. Each element is summed in the order of K; the loop over the strip
+ * is innermost, so compilers can vectorise it. */
 static void sum_strip(const dense_operands *x, int64_t batch, int64_t i, int64_t first,
                       strip_sums *sums)
 {
@@ -81,7 +81,7 @@ static void sum_strip(const dense_operands *x, int64_t batch, int64_t i, int64_t
             sums->factors[j] += fabs(a[l]) + fabs(b[l * x->n + j]);
 }
 
-/* Element `at` of the dense d, the j-th of a strip. */
+/* Returns element `at` of the dense d, the j-th of a strip. */
 static tn_bounded element(const dense_operands *x, const tenon_epilogue *e, tenon_dtype dtype,
                           const strip_sums *sums, int64_t at, int64_t j)
 {
@@ -102,7 +102,7 @@ static tn_bounded element(const dense_operands *x, const tenon_epilogue *e, teno
     }
     double roundings = k * x->per_product + k / LEAST_BLOCK + EPILOGUE_ROUNDINGS;
     if (dtype == TENON_DTYPE_F64)
-        roundings *= 2; /* this reference rounds as much as the device does */
+        roundings *= 2; /* this reference has the same roundoff as the device */
     tn_bounded sum = {value, rounded + tn_gamma(roundings, u) * magnitude +
                                  (k + EPILOGUE_ROUNDINGS) * tn_least_normal(dtype)};
     return tn_stored(dtype, tn_activation_reference(&e->activation, dtype, sum));

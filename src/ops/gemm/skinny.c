@@ -1,41 +1,42 @@
-/* gemm/skinny and gemm/cpu_skinny: a factor of few rows or columns, and a large one that is read
- * once, where it lies. For GPUs and for CPUs. */
+/* gemm/skinny and gemm/cpu_skinny: a factor with few rows or columns times a large one that is
+ * read once and in place. For GPUs and for CPUs. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/tiled.h"
 #include "runtime/probe/local_memory.h"
 
-/* Rows or columns of the thin factor up to which this is worth choosing. */
+/* Maximum rows or columns of the thin factor for which these solvers are worthwhile. */
 #define MOST_THIN 16
-/* Columns of a CPU's work-item: neighbouring ones make for long reads along N; by dot products they
- * share blocks of the thin factor. */
+/* Columns per work-item on a CPU. Neighbouring columns make long contiguous reads along N; with
+ * dot products they share blocks of the thin factor. */
 #define AXPY_COLS 64
 #define DOT_COLS  96
-/* What a CPU's inner caches hold. */
+/* Capacity of a CPU's inner caches. */
 #define SMALL_BYTES (4 << 20)
-/* Rows of the large factor that are worth the sums' way to memory and back. */
+/* Minimum rows of the large factor for which storing and reloading the sums pays off. */
 #define LONG_SUM 1024
-/* Columns whose sums a CPU's work-item keeps: the more, the longer the reads. */
+/* Columns whose sums a CPU work-item keeps: more columns make longer contiguous reads. */
 #define MOST_STRIP  2048
 #define LEAST_STRIP 128
-#define STRIP_GAP   64 /* more than what lies between two rows of sums */
-/* Of a GPU's work-group. */
+#define STRIP_GAP   64 /* upper bound of the padding between two rows of sums */
+/* Sizes of a GPU work-group. */
 #define GPU_COLS   8
 #define GPU_SHARES 16
-/* Work-items of the model that a work-group's loads in flight are like. */
+/* Work-items in the cost model that have as many loads in flight as one work-group of this kernel.
+ */
 #define GPU_GROUP_ITEMS 256
-/* Register tile of a CPU's dot products, in vectors: with 32 registers, and with 16. */
+/* Register tile of a CPU's dot products, in vectors: with 32 registers and with 16. */
 #define WIDE_TILE   24
 #define NARROW_TILE 8
 
 enum { SKINNY_MR, SKINNY_NR, SKINNY_PARAMETERS };
 static const tn_parameter parameters[SKINNY_PARAMETERS] = {
-    [SKINNY_MR] = {"mr", 1, 8}, /* rows of the thin factor at a time */
-    [SKINNY_NR] = {"nr", 1, 8}  /* columns of the other at a time, by dot products */
+    [SKINNY_MR] = {"mr", 1, 8}, /* rows of the thin factor per pass */
+    [SKINNY_NR] = {"nr", 1, 8}  /* columns of the large factor at a time, with dot products */
 };
 
-/* The problem with its thin factor as a. */
+/* Returns the problem with the thin factor as a. */
 static gemm_problem thin_a(const tn_problem *problem)
 {
     gemm_problem p = *(const gemm_problem *)problem;
@@ -72,7 +73,8 @@ static void tune_cpu(tenon_context *context, const gemm_problem *p, int32_t *val
 
 static void tune_gpu(const gemm_problem *p, int32_t *values)
 {
-    if (values[SKINNY_MR] == 0) /* of f64 eight would not leave 32 KiB of local memory enough */
+    if (values[SKINNY_MR] == 0) /* eight rows of f64 would not leave enough of 32 KiB of local
+                                 * memory */
         values[SKINNY_MR] = p->m == 1 ? 1 : p->m <= 4 || p->dtype == TENON_DTYPE_F64 ? 4 : 8;
     if (values[SKINNY_NR] == 0)
         values[SKINNY_NR] = values[SKINNY_MR] > 4 ? 2 : 4;
@@ -91,9 +93,9 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
     return tn_round_up(tn_min_i64(MOST_STRIP, tn_ceil_div(p->n, units)), AXPY_COLS);
 }
 
-/* Measured on AVX-512 machines beside gemm/cpu_packed and gemm/cpu_direct: a large factor is read
- * faster than by them, a small one, which stays in the caches, is not. Dots of many rows have
- * few columns side by side: their sums wait for one another, and for memory. */
+/* Measured on AVX-512 machines against gemm/cpu_packed and gemm/cpu_direct: this solver reads a
+ * large factor faster, but not a small one that stays in the caches. Dot products of many rows
+ * process few columns at a time, so their sums wait for one another and for memory. */
 static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const bool dots = by_dots(p), many_dots = dots && values[SKINNY_MR] > 4;
@@ -120,8 +122,8 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
                            : 1.28};
 }
 
-/* Elements that a work-item of a GPU reads at once: 16 bytes, or with several rows four at most,
- * for which there are registers. */
+/* Returns the elements that a GPU work-item loads at once: 16 bytes. With several rows the limit
+ * is four elements, because of the registers. */
 static int32_t gpu_vector(const gemm_problem *p, const int32_t *values)
 {
     int32_t most = (int32_t)(16 / tenon_dtype_size((tenon_dtype)p->dtype));
@@ -146,7 +148,7 @@ static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)
     return by_dots(p) ? values[SKINNY_NR] : (int64_t)GPU_COLS * gpu_vector(p, values);
 }
 
-/* Memory is read once for each pass, by as many work-groups as there are. */
+/* The large factor is read once per pass, by all work-groups. */
 static tn_work work_gpu(const gemm_problem *p, const int32_t *values)
 {
     const double groups =

@@ -1,9 +1,7 @@
-/*
- * gemm/split_k, gemm/skinny_split and gemm/cpu_split_k: where d is too small to keep the device at
- * work, K is cut into slices. Each is a product of its own, an entry of one more dimension of the
- * batch, which the kernel of another solver leaves in the workspace; a second kernel adds them up
- * in the order of K.
- */
+/* gemm/split_k, gemm/skinny_split and gemm/cpu_split_k: if d is too small to keep the device busy,
+ * K is split into slices. Each slice is a separate product, an entry of an additional batch
+ * dimension, which the kernel of another solver stores to the workspace. A second kernel adds the
+ * slices in the order of K. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
@@ -13,14 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Work-groups to aim at for each core. */
+/* Target number of work-groups per core. */
 #define GROUPS_PER_CORE 4
 #define LEAST_GROUPS    8
-/* A slice that tuning makes is worth its launch and its sums; one that is asked for must be no
- * shorter than the error bound counts on. */
+/* Minimum length of a requested slice; the error bound relies on it. Slices made by tuning are
+ * longer, to pay for the launch and the second pass (TN_GEMM_TUNED_SLICE). */
 #define LEAST_SLICE   32
 #define SLICE_UNIT    16
-#define ADD_ROWS_WORK 16384.0 /* sums for each work-item of the second kernel, on a CPU */
+#define ADD_ROWS_WORK 16384.0 /* sums per work-item of the second kernel on a CPU */
 
 static int64_t slice_length(const gemm_problem *p, int32_t slices)
 {
@@ -75,7 +73,7 @@ int32_t tn_gemm_split_tune(const gemm_problem *p, int64_t groups, int64_t wanted
     int32_t slices = 2;
     while (slices < TN_GEMM_MOST_SLICES && groups * slices < wanted &&
            p->k >= 2 * slices * TN_GEMM_TUNED_SLICE)
-        slices *= 2; /* powers of two alone: each number is one more variant to check */
+        slices *= 2; /* powers of two only: each number is one more variant to check */
     return slices;
 }
 
@@ -90,7 +88,7 @@ uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
     return (uint64_t)sum_count(p, slices) * tn_acc_size(p->dtype);
 }
 
-/* On a GPU the sums go to memory and back. */
+/* On a GPU the sums are stored to memory and loaded again. */
 tn_work tn_gemm_split_sum_work(const tenon_context *context, const gemm_problem *p, int32_t slices)
 {
     const double sums = (double)sum_count(p, slices);
@@ -122,7 +120,7 @@ tenon_status tn_gemm_split_record_sum(const char *caller, tn_recording *recordin
     add.matrix[GEMM_A] = (gemm_matrix){.operand = TN_WORKSPACE};
     for (uint64_t i = p->batch_rank; i-- > 0; step *= p->batch[i])
         add.matrix[GEMM_A].batch[i] = step;
-    add.matrix[GEMM_B] = add.matrix[GEMM_A]; /* not read, but needs memory that is there */
+    add.matrix[GEMM_B] = add.matrix[GEMM_A]; /* not read, but must be valid memory */
     tn_build_options(recording->context, text, GEMM_OPTIONS_FORMAT " -DTENON_VW=%d",
                      GEMM_OPTIONS_VALUES(p), (int)tn_gemm_lanes(recording->context, p->dtype));
     tn_gemm_arguments(&add, &arguments);
@@ -143,12 +141,14 @@ void tn_gemm_split_add_options(const gemm_problem *p, char text[TN_OPTIONS_SIZE]
              GEMM_OPTIONS_VALUES(p));
 }
 
-/* What a choice keeps: how much of its options is the slices' kernel's. */
+/* Data of a choice: the length of the part of its options that belongs to the kernel of the
+ * slices. */
 typedef struct split_layout {
     uint64_t options;
 } split_layout;
 
-/* The slices by `inner`, the number of which is the parameter behind its own, and their sum. */
+/* Configures the slices with solver `inner`, and the kernel that adds them. The number of slices
+ * is the parameter after those of `inner`. */
 static const char *configure_slices(tenon_context *context, const gemm_problem *p,
                                     const tn_solver *inner, tn_choice *choice)
 {
@@ -179,14 +179,15 @@ static tenon_status launch_slices(const char *caller, tn_recording *recording,
                                     tn_is_solver(choice->solver, &tn_gemm_cpu_split_k));
 }
 
-/* gemm/split_k and gemm/skinny_split, on GPUs: the slices are gemm/tiled's or gemm/skinny's. */
+/* gemm/split_k and gemm/skinny_split, for GPUs: the slices are computed by gemm/tiled or
+ * gemm/skinny. */
 
 static const tn_solver *gpu_solver(const tn_choice *choice)
 {
     return tn_is_solver(choice->solver, &tn_gemm_split_k) ? &tn_gemm_tiled : &tn_gemm_skinny;
 }
 
-/* The number of slices that is fastest, with the parameters that suit it. */
+/* Selects the fastest number of slices, with the best parameters for it. */
 static const char *configure_gpu(tenon_context *context, const tn_problem *problem,
                                  tn_choice *choice)
 {
@@ -229,7 +230,7 @@ const tn_solver tn_gemm_split_k = {.name = "split_k",
                                    .configure = configure_gpu,
                                    .launch = launch_gpu};
 
-/* Those of gemm/skinny, and the slices. */
+/* The parameters of gemm/skinny, and the number of slices. */
 static const tn_parameter skinny_parameters[] = {
     {"mr", 1, 8}, {"nr", 1, 8}, {"ks", 2, TN_GEMM_MOST_SLICES}};
 
@@ -243,7 +244,7 @@ const tn_solver tn_gemm_skinny_split = {
     .configure = configure_gpu,
     .launch = launch_gpu};
 
-/* gemm/cpu_split_k: the slices are gemm/cpu_packed's or gemm/cpu_direct's. */
+/* gemm/cpu_split_k: the slices are computed by gemm/cpu_packed or gemm/cpu_direct. */
 
 enum { READS_B = 1, PACKS_B = 2 };
 
@@ -252,8 +253,8 @@ static const tn_solver *cpu_solver(const tn_choice *choice)
     return choice->values[CPU_PACKS] == READS_B ? &tn_gemm_cpu_direct : &tn_gemm_cpu_packed;
 }
 
-/* One of the two ways to read b, with the parameters that suit it. A way that does not serve is a
- * misfit. */
+/* Configures one of the two methods to read b, with the best parameters for it. A method that does
+ * not serve becomes a misfit. */
 static void configure_way(tenon_context *context, const gemm_problem *p, int32_t way,
                           tn_choice *choice)
 {

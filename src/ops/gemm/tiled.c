@@ -9,20 +9,21 @@
 
 const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256},   /* rows of a work-group's block */
-    [TILED_NB] = {"nb", 8, 256},   /* its columns */
+    [TILED_NB] = {"nb", 8, 256},   /* columns of a work-group's block */
     [TILED_KB] = {"kb", 4, 64},    /* steps of K in local memory */
     [TILED_MR] = {"mr", 1, 16},    /* rows of a work-item */
-    [TILED_NR] = {"nr", 1, 16},    /* its columns */
-    [TILED_VW] = {"vw", 1, 8},     /* elements that a work-item reads at once */
+    [TILED_NR] = {"nr", 1, 16},    /* columns of a work-item */
+    [TILED_VW] = {"vw", 1, 8},     /* vector width of a work-item's loads, in elements */
     [TILED_LB] = {"lb", 1, 2},     /* tiles of each factor in local memory */
-    [TILED_SLICES] = {"ks", 2, 64} /* slices of K, at most */
+    [TILED_SLICES] = {"ks", 2, 64} /* maximum number of slices of K */
 };
 
-/* Instructions beside a multiply-add: a row and a column of a work-item's sums are read for each
- * step of K, and each element of a factor is brought into local memory; guesses until measured. */
+/* Instructions in addition to the multiply-adds: per element read from local memory for a step of
+ * K (a row and a column of a work-item's sums), and per element loaded to local memory. Both are
+ * guesses until measured. */
 #define READING  0.6
 #define BRINGING 4.0
-/* Elements of a factor that wait in a work-item's registers, at most. */
+/* Maximum elements of a factor that a work-item keeps in flight in registers. */
 #define MOST_WAITING 64
 
 const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small)
@@ -49,8 +50,8 @@ int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
     return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb) * tn_gemm_batch_count(p);
 }
 
-/* Whether rows, or columns, of a factor can be read by vectors of so many elements from the first
- * to the last, if its first is aligned. */
+/* Returns whether the rows or columns of a factor can be read entirely as vectors of `width`
+ * elements, provided that its first element is aligned. */
 static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
 {
     const gemm_matrix *x = &p->matrix[matrix];
@@ -61,7 +62,8 @@ static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
     return layout != GEMM_STRIDED && aligned;
 }
 
-/* Vectors of 16 bytes, or elements one by one: each width is more kernels to build. */
+/* Returns the vector width: 16 bytes, or one element. Each width is one more set of kernels to
+ * build. */
 static int32_t vector_width(const gemm_problem *p)
 {
     int32_t width = p->dtype == TENON_DTYPE_F64 ? 2 : 4;
@@ -88,8 +90,8 @@ void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_
     take_tile(&tiles[0], width, count, choice->values);
     trial(context, p, choice);
     bool fits = choice->misfit == NULL && !context->device.is_cpu;
-    /* A CPU, which only runs this where it is asked to, has the last, which is the smallest: its
-     * drivers compile long. */
+    /* A CPU runs this only on request. It uses the last tile, the smallest, since CPU drivers
+     * compile slowly. */
     for (int i = context->device.is_cpu ? number - 1 : 1; i < number; i++) {
         tn_choice tried = given;
         take_tile(&tiles[i], width, count, tried.values);
@@ -143,7 +145,8 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
                : "the blocks do not fit the local memory";
 }
 
-/* Each element of a, or b, that is brought serves a row, or a column, of the block. */
+/* Each element of a (b) that is loaded to local memory is used by a whole row (column) of the
+ * block. */
 tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
                            double address_instructions)
 {
@@ -160,7 +163,7 @@ tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups,
                                             (BRINGING + address_instructions) / mb)};
 }
 
-/* All that is read and written comes from memory once. */
+/* Every operand is read or written once in memory. */
 tn_work tn_gemm_tiled_work(const gemm_problem *p, const int32_t *values)
 {
     const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);

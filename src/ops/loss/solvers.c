@@ -19,21 +19,7 @@ static tenon_status loss_solvers_launch(const char *caller, tn_recording *record
     return tn_rows_launch(caller, recording, problem, choice, source, kernel);
 }
 
-const tn_solver tn_cross_entropy_rows = {.name = "rows",
-                                         .serves = "everything; vectors lie along the classes",
-                                         .configure = tn_rows_configure,
-                                         .launch = loss_solvers_launch};
-
-const tn_solver tn_cross_entropy_columns = {.name = "columns",
-                                            .serves = "everything; vectors lie across the classes",
-                                            .configure = tn_columns_configure,
+const tn_solver tn_cross_entropy_rows = {TN_ROWS_SOLVER("classes"), .launch = loss_solvers_launch};
+const tn_solver tn_cross_entropy_columns = {TN_COLUMNS_SOLVER("classes"),
                                             .launch = loss_solvers_launch};
-
-const tn_solver tn_cross_entropy_group = {
-    .name = "group",
-    .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on "
-              "GPUs",
-    .awkward = TN_ROWS_GROUP_AWKWARD,
-    TN_PARAMETERS(tn_team_parameter, 1),
-    .configure = tn_rows_group_configure,
-    .launch = loss_solvers_launch};
+const tn_solver tn_cross_entropy_group = {TN_ROWS_GROUP_SOLVER, .launch = loss_solvers_launch};

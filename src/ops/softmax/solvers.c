@@ -17,21 +17,6 @@ static tenon_status softmax_solvers_launch(const char *caller, tn_recording *rec
     return tn_rows_launch(caller, recording, problem, choice, source, kernel);
 }
 
-const tn_solver tn_softmax_rows = {.name = "rows",
-                                   .serves = "everything; vectors lie along the axis",
-                                   .configure = tn_rows_configure,
-                                   .launch = softmax_solvers_launch};
-
-const tn_solver tn_softmax_columns = {.name = "columns",
-                                      .serves = "everything; vectors lie across the axis",
-                                      .configure = tn_columns_configure,
-                                      .launch = softmax_solvers_launch};
-
-const tn_solver tn_softmax_group = {
-    .name = "group",
-    .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on "
-              "GPUs",
-    .awkward = TN_ROWS_GROUP_AWKWARD,
-    TN_PARAMETERS(tn_team_parameter, 1),
-    .configure = tn_rows_group_configure,
-    .launch = softmax_solvers_launch};
+const tn_solver tn_softmax_rows = {TN_ROWS_SOLVER("axis"), .launch = softmax_solvers_launch};
+const tn_solver tn_softmax_columns = {TN_COLUMNS_SOLVER("axis"), .launch = softmax_solvers_launch};
+const tn_solver tn_softmax_group = {TN_ROWS_GROUP_SOLVER, .launch = softmax_solvers_launch};

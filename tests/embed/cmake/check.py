@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Installs a built Tenon into a temporary root and builds applications that find it by CMake, with the shared library
-and with the static one; a version that it does not serve is not found.
+"""Installs a built Tenon to a temporary root and builds applications that find it with CMake.
 
     check.py --build build --cc cc [--cxx c++] [--meson meson] [--cmake cmake]
 
-Exit status 77 (skipped) where there is no CMake.
+Tests the shared library and the static one. CMake must not find an incompatible version. Exit
+status 77 (skipped) without CMake.
 """
 import os
 import shutil
@@ -49,7 +49,7 @@ def refused(args, tenon, folder):
     done = subprocess.run([str(part) for part in command], env=environment, text=True, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if done.returncode == 0 or "Tenon" not in done.stdout:
-        raise SystemExit(f"a version that is not compatible was found:\n{done.stdout}")
+        raise SystemExit(f"CMake found an incompatible version:\n{done.stdout}")
 
 
 def check(args, folder):
@@ -68,7 +68,7 @@ def main():
     parser.add_argument("--cmake", default="cmake")
     args = parser.parse_args()
     if not shutil.which(args.cmake):
-        print("no CMake: skipped")
+        print("CMake is not installed: skipped")
         return 77
     with tempfile.TemporaryDirectory(prefix="tenon-cmake-") as folder:
         check(args, folder)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Installs a built Tenon into a temporary root and builds applications with it: through pkg-config, with the shared
-library and with the static one, and with the static one alone.
+"""Installs a built Tenon to a temporary root and builds applications with it.
 
     check.py --build build --cc cc [--cxx c++] [--meson meson] [--pkg-config pkg-config]
 
-pkg-config sees Tenon's file and no other. What was not built is left out.
+Tests pkg-config with the shared and with the static library, and the static library without
+pkg-config. pkg-config sees only Tenon's file. Libraries that were not built are skipped.
 """
 import os
 import shutil
@@ -49,7 +49,7 @@ def check(args, folder):
     print("version", *query(tenon, pkg_config, "--modversion"), "needs", *needed)
     foreign = [name for name in needed if not embed.SYSTEM.match(name) and (opens or "OpenCL" not in name)]
     if foreign:
-        raise SystemExit(f"the library needs {foreign}")
+        raise SystemExit(f"the library depends on {foreign}")
     flags = query(tenon, pkg_config, "--cflags")
     if tenon.shared:
         for program in build(compilers, folder, "shared", flags, query(tenon, pkg_config, "--libs")):
@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--pkg-config", default="pkg-config")
     args = parser.parse_args()
     if not shutil.which(args.pkg_config.split()[0]):
-        print("no pkg-config")
+        print("pkg-config is not installed")
         return 77
     with tempfile.TemporaryDirectory(prefix="tenon-consumer-") as folder:
         check(args, folder)

@@ -1,5 +1,5 @@
-/* The smallest application of Tenon: it knows only the installed header. Ends with 3 where there is
- * no OpenCL. */
+/* Minimal application that includes only the installed header. Exits with status 3 if OpenCL is
+ * missing. */
 #include <stdio.h>
 #include <tenon/tenon.h>
 

@@ -1,4 +1,4 @@
-/* The same in C++. */
+/* Minimal application in C++; see main.c. */
 #include <iostream>
 #include <memory>
 #include <tenon/tenon.h>

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Builds and runs what tries tenon.hpp, with exceptions and without, by each C++ compiler; and the
-programs in C++ that the pages show.
+"""Tests tenon.hpp with each C++ compiler, with and without exceptions.
 
     check.py --library build/src --include include --include build/include [--flag=-I…] -- g++ [clang++ …]
 
-Fails too where the header lacks an operation of the library. Exit status 77 (skipped) where there is
-no compiler.
+Builds and runs main.cpp and the C++ programs in the documentation. Also fails if the header lacks
+an operation of the library. Exit status 77 (skipped) without a compiler.
 """
 import argparse
 import os
@@ -22,7 +21,8 @@ STRICT = ["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
 
 def lacking():
-    """Of the library's operations with a plan, and of its parameters, those not in the header."""
+    """Returns the operations with a plan and the parameter structs that either the library or the
+    header lacks."""
     names = (ROOT / "src" / "tenon.symbols").read_text(encoding="utf-8")
     header = (ROOT / "include" / "tenon" / "tenon.hpp").read_text(encoding="utf-8")
     bad = []
@@ -34,7 +34,7 @@ def lacking():
 
 
 def shown(folder):
-    """The blocks of C++ in the pages, as files."""
+    """Yields the C++ blocks of the pages, as files."""
     for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]:
         text = page.read_text(encoding="utf-8")
         for number, code in enumerate(re.findall(r"(?ms)^```cpp\n(.*?)^```$", text), 1):
@@ -54,7 +54,7 @@ def try_it(compiler, source, mode, args, folder):
 
 
 def is_refused_by_an_older_language(compiler, args, folder):
-    """One line that says which language the header needs is the first error."""
+    """Returns true if, with C++14, the first error of the header names the required standard."""
     source = Path(folder, "older.cpp")
     source.write_text("#include <tenon/tenon.hpp>\n", encoding="utf-8")
     flags = [f"-I{folder}" for folder in args.include] + args.flag
@@ -72,7 +72,7 @@ def main():
     args = parser.parse_args()
     compilers = [c for c in args.compiler if shutil.which(c)]
     if not compilers:
-        print("no compiler")
+        print("no C++ compiler")
         return 77
     bad = [f"tenon.hpp lacks {name}" for name in lacking()]
     with tempfile.TemporaryDirectory(prefix="tenon-cpp-") as folder:
@@ -87,7 +87,7 @@ def main():
             print(source.name, flush=True)
             if not try_it(compilers[0], source, [], args, folder):
                 bad.append(source.name)
-    print("bad:", ", ".join(bad) or "nothing")
+    print("failed:", ", ".join(bad) or "none")
     return 1 if bad else 0
 
 

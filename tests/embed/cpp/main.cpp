@@ -1,4 +1,4 @@
-/* Tries tenon.hpp, with exceptions and without: TRY is how a call that should succeed is made. */
+/* Tests tenon.hpp, with and without exceptions. TRY makes a call that must succeed. */
 #include <tenon/tenon.hpp>
 
 #include <cstdio>
@@ -21,7 +21,7 @@ void expect(bool is_right, const char *what, int line)
 
 #if TENON_HPP_EXCEPTIONS
 #define TRY(call) call
-/* The status that a call fails with. */
+/* Returns the status with which a call fails. */
 template <class Call> tenon_status status_of(Call call)
 {
     try {
@@ -48,7 +48,7 @@ template <class Call> tenon_status status_of(Call call)
 
 using Floats = std::vector<float>;
 
-/* d = a·b for 2 × 3 and 3 × 2. */
+/* Operands and expected result of d = a·b for 2 × 3 and 3 × 2. */
 struct Product {
     tenon::Tensor<float> a, b, d;
 
@@ -90,8 +90,8 @@ void test_calls(const tenon::Context &context, const tenon::Stream &stream)
     EXPECT(p.result(stream) == (Floats{1, 4, 16, 25}));
 }
 
-/* A c that is given is added, whether parameters are given or not; what does not begin with the
- * defaults is refused. */
+/* A given c is added, with or without parameters. Parameters that do not begin with the defaults
+ * are refused. */
 void test_epilogues(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -136,7 +136,8 @@ void test_pinned(const tenon::Context &context, const tenon::Stream &stream)
            TENON_ERROR_INVALID_ARGUMENT);
 }
 
-/* Counts whose bytes overflow: with sizeof(float) these come to 24 bytes, what x has. */
+/* Counts whose size in bytes overflows: times sizeof(float) they wrap around to 24 bytes, the size
+ * of x. */
 void test_overflow(const tenon::Context &context, const tenon::Stream &stream)
 {
     const std::size_t huge = static_cast<std::size_t>(-1) / sizeof(float) + 7;
@@ -188,7 +189,7 @@ void test_plans(const tenon::Context &context, const tenon::Stream &stream)
 #endif
 }
 
-/* One plan for all parts of a batch: operands by name, at offsets of their own. */
+/* One plan serves all parts of a batch: operands by name, each at its own offset. */
 void test_named_operands(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -220,7 +221,7 @@ void test_named_operands(const tenon::Context &context, const tenon::Stream &str
     EXPECT(std::strstr(tenon_last_error(), "\"d\" is missing") != nullptr);
 }
 
-/* Scalars of a run: as the immediate call's parameters, and gone with the run. */
+/* Scalars of a run act like the parameters of an immediate call, and only for that run. */
 void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
 {
     Product p(context, stream);
@@ -265,7 +266,7 @@ template <class Make> bool is_refused(Make make)
 }
 #endif
 
-/* Views that cannot be are refused where they are made, with the message at once. */
+/* Invalid views are refused where they are created, with the message available at once. */
 void test_views()
 {
     const tenon_tensor view = tenon::tensor_view<float>({4, 5, 6, 7});
@@ -318,7 +319,7 @@ void test_failures(const tenon::Context &context, const tenon::Stream &stream)
 #endif
 }
 
-/* Whatever moves is released once; the order of release does not matter. */
+/* An owner that is moved is released once, in any order of release. */
 void test_owners()
 {
     tenon::Tensor<double> kept;

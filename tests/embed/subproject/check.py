@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds and runs applications that have the Tenon tree as a Meson subproject, by a wrap of its archive.
+"""Builds and runs applications that use Tenon as a Meson subproject, through a wrap of its archive.
 
     check.py --source . --cc cc [--cxx c++] [--meson meson]
 """
@@ -26,7 +26,7 @@ dependency_names = tenon
 
 
 def is_source(path):
-    """Not what a checkout would not have: build folders, git's own, caches."""
+    """Excludes files that a checkout would not have: build folders, git's own files and caches."""
     return path.name not in (".git", "out", "__pycache__") and not (path / "meson-private").is_dir()
 
 
@@ -49,7 +49,7 @@ def make_project(source, project):
 def main():
     args = embed.arguments(__doc__.splitlines()[0]).parse_args()
     environment = dict(os.environ, CC=args.cc, **({"CXX": args.cxx} if args.cxx else {}))
-    environment.pop("PKG_CONFIG_PATH", None)  # no installed Tenon may stand in for the subproject
+    environment.pop("PKG_CONFIG_PATH", None)  # an installed Tenon must not replace the subproject
     with tempfile.TemporaryDirectory(prefix="tenon-subproject-") as folder:
         project = Path(folder, "project")
         make_project(args.source, project)

@@ -1,6 +1,6 @@
-/* tenon_col2im: what it refuses, the family, col2im within a convolution, and the solvers:
- * elements, rows and channels, which compute one element of the image at a time, or vectors along
- * w, or along the channels. Each serves any strides, on any device, without workspace. */
+/* tenon_col2im: argument validation, the solver family, col2im within a convolution, and the
+ * solvers. `elements` computes one image element at a time, `rows` and `channels` compute vectors
+ * along w or along the channels. Each serves any strides, on any device, without workspace. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/lanes.h"
@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { OPERAND_COL, OPERAND_X }; /* as the caller numbers them */
+enum { OPERAND_COL, OPERAND_X }; /* operand numbers of the public call */
 
-/* A CPU's work-item is worth its launch from about this many elements on. */
+/* Minimum elements per CPU work-item that pay for its launch. */
 #define CPU_WORK 1024
 
 static bool channels_last(const col2im_problem *p)
@@ -20,8 +20,8 @@ static bool channels_last(const col2im_problem *p)
     return p->x[1] == 1 && p->x[4] != 1;
 }
 
-/* Vectors on a CPU, along what is contiguous, in the columns above all; on a GPU neighbours in
- * neighbouring work-items. */
+/* On a CPU the work is in vectors along the contiguous dimension, preferably that of the columns.
+ * On a GPU neighbouring work-items access neighbouring elements. */
 static tn_work conv_columns_col2im_work_of(tenon_context *context, const col2im_problem *p,
                                            const tn_solver *solver)
 {
@@ -112,7 +112,8 @@ static tenon_status conv_columns_col2im_record(const char *caller, tn_recording 
     for (uint32_t i = 0; i < TN_EPILOGUE_SCALARS; i++)
         patches[launch.patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
                                                    (uint8_t)i, scalar_at[i], 1};
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    /* If the driver chose the work-group size from the global size, PoCL would compile again for
+     * each new size. */
     launch.local[0] = launch.local[1] = launch.local[2] = recording->context->device.is_cpu ? 1 : 0;
     launch.source = "conv/columns/col2im";
     launch.options = choice->options;
@@ -230,7 +231,7 @@ tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *pro
     return TENON_OK;
 }
 
-/* Makes of a problem, which is that of col2im alone, that of a convolution which ends with it. */
+/* Converts a problem of plain col2im to that of a convolution that ends with it. */
 static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
     const conv_folding_params *params = given;

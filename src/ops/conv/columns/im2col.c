@@ -1,5 +1,5 @@
-/* tenon_im2col: what it refuses, the family, and its solvers: rows, which writes columns along q,
- * and channels, which writes them along the channels. */
+/* tenon_im2col: argument validation, the solver family, and its solvers: `rows` writes columns
+ * along q, `channels` along the channels. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/conv/problem/product.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What makes a CPU's work-item worth the arithmetic that finds its place. */
+/* Elements per CPU work-item that pay for computing its position. */
 #define CPU_ELEMENTS 1024
 
 static bool is_channels(const tn_choice *choice)
@@ -15,8 +15,8 @@ static bool is_channels(const tn_choice *choice)
     return tn_is_solver(choice->solver, &tn_im2col_channels);
 }
 
-/* What is written along the contiguous dimension goes faster; where neither solver's is, no two
- * elements are neighbours. */
+/* Stores along the contiguous dimension are faster. If it is neither solver's, all stores are
+ * scattered. */
 static tn_work conv_columns_im2col_work_of(const im2col_problem *p, bool channels)
 {
     const conv_window *v = &p->window;
@@ -61,10 +61,10 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, IM2COL_X, offsetof(im2col_args, x_offset), size},
         {TN_PATCH_OFFSET, IM2COL_COL, offsetof(im2col_args, col_offset), size}};
-    /* An empty image has no memory; nothing of it is read. */
+    /* An empty image has no memory; it is not read. */
     bool empty = tn_window_empty(&p->window);
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that it has not
-     * seen. */
+    /* If the driver chose the work-group size from the global size, PoCL would compile again for
+     * each new size. */
     size_t local = recording->context->device.is_cpu ? 1 : 0;
     tn_launch launch = {.source = "conv/columns/im2col",
                         .options = choice->options,
@@ -81,8 +81,9 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
     return tn_record(caller, recording, &launch);
 }
 
-/* A CPU's work-item takes all of a line, or all channels of a pixel, and as many of them as make it
- * worth its launch; a GPU's takes one element, beside its neighbours'. */
+/* A CPU work-item handles whole lines, or all channels of pixels, enough of them to pay for its
+ * launch. A GPU work-item handles one element; neighbouring work-items handle neighbouring
+ * elements. */
 static void share_out(const tn_recording *recording, int64_t length, int64_t lines,
                       im2col_args *args)
 {

@@ -1,14 +1,13 @@
 /*
- * conv_backward_data/col2im_gemm: columns as the product of the transposed filters and y, in the
- * workspace, then folded into the image.
+ * conv_backward_data/col2im_gemm: computes columns as the product of the transposed filters and y
+ * in the workspace, then folds them into the image.
  *
- * The columns are laid so that both stages go along what is contiguous in x: along q, or along the
- * channels (NHWC). The order of the taps is that in which the filters lie; filters that lie in
- * neither order are packed first. 16-bit tensors are packed, too, as what they are summed in: the
- * columns must not be rounded before they are added up. Where the columns do not fit the workspace,
- * images are done in several blocks, and where not even one image fits, some of its groups or
- * channels at a time. Each element of x is finished within one block, so that the blocks do not
- * change its bits.
+ * The columns have the layout of x, to make both stages contiguous: along q, or along the channels
+ * (NHWC). The taps have the order of the filters in memory; filters in neither order are packed
+ * first. 16-bit tensors are packed too, in the type of sums, since the columns must not be rounded
+ * before they are added up. If the columns exceed the workspace, images are processed in several
+ * blocks; if a single image exceeds it, some of its groups or channels at a time. Each element of
+ * x is finished within one block, so the blocking does not change its bits.
  */
 #include "base/checked.h"
 #include "base/shape.h"
@@ -19,33 +18,34 @@
 #include <math.h>
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
- */
+/* On a CPU, keeping the columns in the cache until they are read matters more than longer
+ * products. */
 #define CPU_BLOCK_BYTES (INT64_C(2) << 20)
-/* Columns along fewer channels than this fill no vector. */
+/* Columns along fewer channels than this do not fill a vector. */
 #define LEAST_CHANNELS 8
-/* Where a part of the workspace begins, in elements: a vector's boundary. */
+/* Alignment of the parts of the workspace, in elements: the largest vector. */
 #define ALIGNMENT 32
 
-/* How the work is laid out. Sizes are in elements of what is summed in. */
+/* The division of the work. Sizes are in elements of the type of sums. */
 typedef struct layout {
     bool by_taps;      /* the taps of a column are contiguous */
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
     bool packs_w, packs_y;
     int64_t taps, pixels; /* of one channel */
     int64_t w_tap, w_filter;
-    int64_t w_size, y_size;           /* packed filters; a packed image of y */
-    int64_t images, groups, channels; /* of a block; whole groups unless it is one */
+    int64_t w_size, y_size;           /* sizes of the packed filters and of a packed image of y */
+    int64_t images, groups, channels; /* of a block; whole groups unless there is only one */
 } layout;
 
-/* What a block covers: images, groups and channels of each. */
+/* Part of the problem that a block covers: first image, number of images, and so on. */
 typedef struct span {
     int64_t image, images, group, groups, channel, channels;
 } span;
 
 static void choose_order(const conv_problem *p, bool splits_group, layout *l)
 {
-    /* With groups, or some channels of one, the other order has no one stride for its rows. */
+    /* With groups, or a part of a group's channels, the rows of the other order do not have a
+     * single stride. */
     bool may_be_last = p->groups == 1 && !splits_group;
     conv_tap_order order;
     bool lies_so = tn_conv_choose_tap_order(p, l->by_taps, may_be_last, &order);
@@ -61,13 +61,13 @@ static void choose_order(const conv_problem *p, bool splits_group, layout *l)
     }
 }
 
-/* Where the columns begin: after the packed filters and images. */
+/* Returns the start of the columns, after the packed filters and images. */
 static int64_t columns_at(const layout *l)
 {
     return l->w_size + tn_round_up(l->images * l->y_size, ALIGNMENT);
 }
 
-/* The sizes of a block; at least one channel. */
+/* Sets the sizes of a block, at least one channel. */
 static void choose_block(const conv_problem *p, int64_t room, layout *l)
 {
     int64_t channel = l->taps * l->pixels, group = p->c * channel, image = p->groups * group;
@@ -89,7 +89,8 @@ static void conv_data_col2im_gemm_lay_out(tenon_context *context, const conv_pro
     int64_t size = (int64_t)tn_acc_size(p->dtype);
     uint64_t limit = p->head.workspace_limit;
     int64_t room = (int64_t)(limit < INT64_MAX ? limit : INT64_MAX) / size;
-    /* Few channels make short runs: then pixels are the better ones, wherever they lie. */
+    /* Few channels make short contiguous runs; then columns along pixels are faster in any layout.
+     */
     l->by_taps = p->x[1] == 1 && p->x[4] != 1 && p->groups * p->c >= LEAST_CHANNELS;
     l->taps = tn_window_taps(&p->window);
     l->pixels = tn_window_pixels(&p->window);
@@ -100,7 +101,7 @@ static void conv_data_col2im_gemm_lay_out(tenon_context *context, const conv_pro
     choose_block(p, context->device.is_cpu ? tn_min_i64(room, in_cache) : room, l);
     if (l->channels == p->c || !l->channel_last)
         return;
-    choose_block(p, room, l); /* rather than some channels in the other order */
+    choose_block(p, room, l); /* preferred to a part of the channels in the other order */
     if (l->channels < p->c) {
         choose_order(p, true, l);
         choose_block(p, room, l);
@@ -119,7 +120,7 @@ static const char *conv_data_col2im_gemm_refuses(const conv_problem *p)
     return NULL;
 }
 
-/* Strides of y[n, k, o, p, q] as the product reads it. */
+/* Sets the strides of y[n, k, o, p, q] as read by the product. */
 static void source_strides(const conv_problem *p, const layout *l, int64_t stride[CONV_RANK])
 {
     const int64_t *out = p->window.out, filters = p->groups * p->k;
@@ -134,7 +135,7 @@ static void source_strides(const conv_problem *p, const layout *l, int64_t strid
     stride[2] = out[1] * stride[3];
 }
 
-/* Strides of col[n, c, t, r, s, o, p, q] for a block. */
+/* Sets the strides of col[n, c, t, r, s, o, p, q] for a block. */
 static void column_strides(const conv_problem *p, const layout *l, const span *b, int64_t stride[8])
 {
     const conv_window *v = &p->window;
@@ -158,14 +159,14 @@ static tenon_tensor conv_data_col2im_gemm_make_view(const conv_problem *p, const
     return view;
 }
 
-/* Bytes of workspace: packed filters and images, and the columns of a block. */
+/* Returns the bytes of workspace: packed filters and images, and the columns of a block. */
 static uint64_t workspace_of(const conv_problem *p, const layout *l)
 {
     const int64_t columns = l->images * l->groups * l->channels * l->taps * l->pixels;
     return (uint64_t)(columns_at(l) + columns) * tn_acc_size(p->dtype);
 }
 
-/* Columns [image, group, o, p, taps, q] = filters transposed · y. */
+/* Makes the product: columns [image, group, o, p, taps, q] = transposed filters · y. */
 static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
                                   const span *b, conv_product *product)
 {
@@ -237,7 +238,8 @@ static span first_span(const layout *l)
     return (span){.images = l->images, .groups = l->groups, .channels = l->channels};
 }
 
-/* The products, the columns written and read again, and what goes before all of them. */
+/* Adds the time of the products, of storing and loading the columns, and of the packing before
+ * them. */
 static void conv_data_col2im_gemm_add_time(tenon_context *context, const conv_problem *p,
                                            const layout *l, tn_choice *choice)
 {
@@ -265,7 +267,7 @@ static void conv_data_col2im_gemm_add_time(tenon_context *context, const conv_pr
         choice->time *= CONV_COLUMNS_DOUBT;
 }
 
-/* What is its own are the layouts; GEMM and col2im check their variants by themselves. */
+/* The solver itself only has the layouts to check; GEMM and col2im check their own variants. */
 static const char *conv_data_col2im_gemm_configure(tenon_context *context,
                                                    const tn_problem *problem, tn_choice *choice)
 {

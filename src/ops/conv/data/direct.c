@@ -1,4 +1,4 @@
-/* conv_backward_data/direct: one work-item for each element of the image. Serves everything, on any
+/* conv_backward_data/direct: one work-item per element of the image. Serves every problem, on any
  * device, without workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"

@@ -1,8 +1,6 @@
-/*
- * conv_backward_data/implicit_packed, which also serves conv_transpose: columns, as the product of
- * the transposed filters and y, are folded into the image by the kernel that computes them. Without
- * workspace.
- */
+/* conv_backward_data/implicit_packed, which also serves conv_transpose: one kernel computes
+ * columns as the product of the transposed filters and y, and folds them into the image. Without
+ * workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/problem/gradient.h"
@@ -10,8 +8,8 @@
 
 #include <string.h>
 
-/* Tuning parameters: the register tile, the longest block of the sum over filters, the most rows
- * that are packed at once, and the sums in local memory in units of 1024 elements. */
+/* Tuning parameters: the register tile, the maximum block length of the sum over filters, the
+ * maximum rows packed at once, and the sums in local memory in units of 1024 elements. */
 enum { TILE_ROWS, TILE_VECTORS, DEPTH, ROWS, SUMS, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
                                                     [TILE_VECTORS] = {"nv", 1, 4},
@@ -20,16 +18,16 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
                                                     [SUMS] = {"lm", 1, 64}};
 
 #define SUMS_UNIT 1024
-/* Pixels from which on a work-group needs no further images. */
+/* Number of pixels from which a work-group needs no further images. */
 #define WANTED_PIXELS 512
-/* Work-groups for each compute unit: enough that none waits long for the last. */
+/* Work-groups per compute unit, enough to balance the load at the end. */
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
 
-/* How the work is laid out. */
+/* The division of the work. */
 typedef struct layout {
     int64_t channels, images, band; /* of a work-group */
-    int64_t lines;                  /* of y, at most */
+    int64_t lines;                  /* maximum lines of y */
     int64_t phases[3], rows, pitch;
 } layout;
 
@@ -38,7 +36,7 @@ static int64_t padded_rows(const int32_t *values)
     return tn_round_up(values[ROWS], values[TILE_ROWS]);
 }
 
-/* As W_PITCH. */
+/* Matches W_PITCH of the kernel. */
 static int64_t tile_pitch(const int32_t *values)
 {
     return values[TILE_ROWS] <= 4 ? 4 : values[TILE_ROWS] <= 8 ? 8 : 16;
@@ -54,7 +52,7 @@ static uint64_t local_bytes(tenon_context *context, const conv_problem *p, const
            (uint64_t)columns * 20 + (uint64_t)padded_rows(values) * 4 + 8;
 }
 
-/* The planes of sums of a channel, for a band of so many lines of x. */
+/* Returns the elements of a channel's planes of sums, for a band of `band` lines of x. */
 static int64_t sums_of_band(const conv_problem *p, int64_t band, layout *l)
 {
     const conv_window *v = &p->window;
@@ -65,7 +63,7 @@ static int64_t sums_of_band(const conv_problem *p, int64_t band, layout *l)
     return l->phases[1] * l->phases[2] * l->rows * l->pitch;
 }
 
-/* The longest band whose sums fit, of equal ones; false where none does. */
+/* Finds the longest band, of equal bands, whose sums fit. Returns false if none fits. */
 static bool choose_band(const conv_problem *p, int64_t room, layout *l)
 {
     int64_t size = p->window.size[1], low = 0, high = size;
@@ -89,7 +87,7 @@ static double groups_of(const conv_problem *p, const layout *l)
            (double)tn_ceil_div(p->n, l->images);
 }
 
-/* Fewer channels, then shorter bands, until there are enough work-groups. */
+/* Reduces the channels, then the bands, until there are enough work-groups. */
 static void share_out(tenon_context *context, const conv_problem *p, layout *l)
 {
     const conv_window *v = &p->window;
@@ -105,7 +103,7 @@ static void share_out(tenon_context *context, const conv_problem *p, layout *l)
         sums_of_band(p, tn_ceil_div(l->band, 2), l);
 }
 
-/* NULL, or why it does not fit. */
+/* Divides the work. Returns why it does not fit, or NULL. */
 static const char *conv_data_implicit_packed_lay_out(tenon_context *context, const conv_problem *p,
                                                      const int32_t *values, layout *l)
 {
@@ -139,7 +137,7 @@ static const char *conv_data_implicit_packed_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
         return "there is no product";
-    for (int d = 0; d < 3; d++) /* which are counted in 32 bits */
+    for (int d = 0; d < 3; d++) /* counted in 32 bits */
         if (v->filter[d] > SUMS_UNIT || v->dilation[d] > INT32_MAX / SUMS_UNIT / 4 ||
             v->stride[d] > INT32_MAX / SUMS_UNIT / 4 || v->size[d] > INT32_MAX / 4 ||
             v->out[d] > INT32_MAX / 4 || -v->start[d] > INT32_MAX / 4)
@@ -147,7 +145,7 @@ static const char *conv_data_implicit_packed_refuses(const conv_problem *p)
     return NULL;
 }
 
-/* Vectors of a tile: those whose panels leave the fewest columns unused. */
+/* Returns the vectors per tile whose panels leave the fewest columns unused. */
 static int32_t choose_vectors(const conv_problem *p, int64_t lanes, bool many)
 {
     int64_t pixels = tn_window_pixels(&p->window) / p->window.out[0];
@@ -181,7 +179,7 @@ static void conv_data_implicit_packed_tune(tenon_context *context, const conv_pr
         values[SUMS] /= 2;
 }
 
-/* Why the values do not go together; NULL where they do, and lays out the work. */
+/* Divides the work and returns NULL, or returns why the values are incompatible. */
 static const char *conv_data_implicit_packed_misfit_of(tenon_context *context,
                                                        const conv_problem *p, const int32_t *values,
                                                        layout *l)
@@ -193,7 +191,7 @@ static const char *conv_data_implicit_packed_misfit_of(tenon_context *context,
     return conv_data_implicit_packed_lay_out(context, p, values, l);
 }
 
-/* Whether the taps of all channels lie at stride 1 in the filters. */
+/* Returns whether the taps of all channels have stride 1 in the filters. */
 static bool rows_join(const conv_problem *p)
 {
     const int64_t *f = p->window.filter;
@@ -201,8 +199,8 @@ static bool rows_join(const conv_problem *p)
            (p->c == 1 || p->w[1] == f[1] * f[2]);
 }
 
-/* Packing y and the filters by vectors or one by one, folding a vector's worth of columns at a
- * time, and writing x. */
+/* Returns the work of packing y and the filters by vectors or elements, of folding one vector of
+ * columns at a time, and of storing x. */
 static tn_work conv_data_implicit_packed_work_of(tenon_context *context, const conv_problem *p,
                                                  const layout *l, const int32_t *values)
 {

@@ -1,5 +1,5 @@
-/* conv_backward_data/pointwise: a filter of one element that visits every pixel of the image once
- * is a matrix product, with the roles of x and y exchanged. */
+/* conv_backward_data/pointwise: a matrix product, for 1x1 filters that visit every pixel of the
+ * image once; x and y exchange roles. */
 #include "ops/conv/problem/product.h"
 #include "ops/conv/problem/gradient.h"
 
@@ -16,7 +16,7 @@ static const char *conv_data_pointwise_refuses(const conv_problem *p)
     return tn_window_pixels(v) == 0 ? "there is no product" : NULL;
 }
 
-/* The convolution of y that has the same result. */
+/* Returns the convolution of y with the same result. */
 static conv_problem exchanged(const conv_problem *p)
 {
     conv_problem e = *p;

@@ -1,4 +1,4 @@
-/* The transposed convolution: its sizes, its problem, and what it refuses. */
+/* The transposed convolution: output sizes, the canonical problem, and argument validation. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/conv/problem/gradient.h"
@@ -11,7 +11,7 @@ TENON_API int64_t tenon_conv_transpose_output_size(const tenon_conv_geometry *ge
                                                    int64_t output_padding)
 {
     int64_t length, reach;
-    /* What makes no sense for a convolution makes none here. */
+    /* Geometry that is invalid for a convolution is invalid here too. */
     if (tenon_conv_output_size(geometry, dim, size, filter) < 0 || output_padding < 0 ||
         output_padding >= tn_conv_padding_end(geometry, dim))
         return -1;
@@ -71,7 +71,7 @@ tenon_status tn_conv_transpose_canonicalise(const char *caller,
     TN_TRY(tn_conv_check_rank(caller, "w", w, x->rank));
     TN_TRY(output_shape(caller, params, x, w, shape));
     TN_TRY(tn_shape_check(caller, "y", y, x->rank, shape));
-    if (tn_tensor_empty(y)) { /* then the convolution of y may have another size than x */
+    if (tn_tensor_empty(y)) { /* the convolution of y may then have another size than x */
         memset(p, 0, sizeof *p);
         return TENON_OK;
     }
@@ -94,7 +94,7 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
                                           (conv_problem *)problem));
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
-        call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
+        call->operands[CONV_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }

@@ -1,9 +1,7 @@
-/*
- * conv/depthwise and conv_backward_data/depthwise: convolutions whose groups have one channel.
- *
- * Run backwards, one is a convolution forward: of dy, whose elements lie apart by the stride, with
- * the filters reversed, at stride 1 and without what does not exist. One kernel serves both.
- */
+/* conv/depthwise and conv_backward_data/depthwise: convolutions whose groups have one channel. The
+ * gradient of the image is a forward convolution of dy, dilated by the stride, with reversed
+ * filters at stride 1, in which nonexistent elements are skipped. One kernel serves both
+ * directions. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/depthwise/depthwise.h"
@@ -16,24 +14,24 @@ enum { FORWARD, BACKWARDS }; /* variants */
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
 
-/* What makes a CPU's work-item worth its launch, in multiply-adds. */
+/* Multiply-adds per CPU work-item that pay for its launch. */
 #define CPU_WORK 65536
-/* Work-items of a GPU's work-group. */
+/* Work-items of a GPU work-group. */
 #define GPU_ITEMS 128
-/* A GPU's work-items are counted in 31 bits. */
+/* GPU work-items are counted in 31 bits. */
 #define MOST_ITEMS 2147483647
 
-/* Columns that lanes number without overflow, whatever pads them. */
+/* Maximum width for which lane numbers cannot overflow, with any padding. */
 #define MOST_WIDTH (1 << 28)
 
-/* A problem as the kernel sees it: x is read, y is written. It is the layout of a choice. */
+/* The problem as seen by the kernel, which reads x and writes y. It is the layout of a choice. */
 typedef struct depthwise {
     conv_problem problem;
     int64_t spread[3];
     int64_t share, members;
     int64_t w_shift;
     bool backwards;
-    depthwise_tile tile; /* where one is used */
+    depthwise_tile tile; /* if tiles are used */
 } depthwise;
 
 static depthwise as_forward(const conv_problem *p)
@@ -67,22 +65,22 @@ static depthwise as_backwards(const conv_problem *p)
     return w;
 }
 
-/* The stride at which rows of results are computed straight from the image without looking for each
- * tap, or 0. */
+/* Returns the stride at which rows of results are computed directly from the image without looking
+ * up each tap, or 0. */
 static int plain_stride(const depthwise *w)
 {
     bool whole = w->members == 1 && w->spread[1] == 1 && w->spread[2] == 1;
     return whole ? tn_depthwise_stride(&w->problem.window) : 0;
 }
 
-/* The same of work-items without vectors, which take every plane of the image for one that is
- * there. */
+/* Like plain_stride, for work-items without vectors, which assume that every plane of the dilated
+ * image exists. */
 static int column_stride(const depthwise *w)
 {
     return w->spread[0] == 1 ? plain_stride(w) : 0;
 }
 
-/* The same of kernels with vectors along rows: otherwise the image must be brought into local
+/* Like plain_stride, for kernels with vectors along rows. At 0 the image must be loaded to local
  * memory. */
 static int straight_stride(const depthwise *w)
 {
@@ -91,12 +89,13 @@ static int straight_stride(const depthwise *w)
     return serves ? plain_stride(w) : 0;
 }
 
-/* Channels whose rows share a vector: two where one fills no more than half of it. */
+/* Returns the number of channels whose rows share a vector: 2 if one fills at most half of it. */
 static int planes_of(const depthwise *w, const int32_t *values)
 {
     const conv_problem *p = &w->problem;
     int64_t lanes = p->window.out[2];
-    if (straight_stride(w) == 2) /* of one load each, in which the last taps' lie too */
+    if (straight_stride(w) == 2) /* one load per plane, which must include the elements under the
+                                  * last taps */
         lanes += (p->window.filter[2] - 1) / 2;
     bool whole = tn_acc_size(p->dtype) == tenon_dtype_size((tenon_dtype)p->dtype);
     return straight_stride(w) != 0 && whole && values[VW] >= 4 && lanes <= values[VW] / 2 ? 2 : 1;
@@ -107,7 +106,7 @@ static int64_t channels_of(const depthwise *w)
     return w->problem.groups * w->share;
 }
 
-/* A GPU's work-items, each with so many rows. */
+/* Returns the number of GPU work-items, each with `rows` rows. */
 static double items_of(const depthwise *w, int32_t rows)
 {
     const int64_t *out = w->problem.window.out;
@@ -115,8 +114,8 @@ static double items_of(const depthwise *w, int32_t rows)
            (double)tn_ceil_div(out[1], rows);
 }
 
-/* Rows that are computed at once: as many as use most of what is read, but few in vain; fewer where
- * a GPU would be left idle. */
+/* Returns the number of rows computed at once: enough to reuse most of the loaded data, with few
+ * wasted rows, and fewer if a GPU would be idle. */
 static int32_t rows_of(tenon_context *context, const depthwise *w, int32_t lanes)
 {
     int64_t out = w->problem.window.out[1];
@@ -163,9 +162,9 @@ static const char *conv_depthwise_misfit_of(const tenon_context *context, const 
     return NULL;
 }
 
-/* A vector of results is brought there, multiplied by each tap and stored; where it is gathered,
- * element by element. Of the rate of multiply-adds a tap reaches half, or a quarter where taps are
- * not unrolled, measured on x86-64 with vectors of 16 lanes. */
+/* Returns the work of loading a vector of the image, multiplying it by each tap and storing the
+ * results; gathered vectors are loaded element by element. A tap attains half the peak rate of
+ * multiply-adds, or a quarter if taps are not unrolled, measured on x86-64 with 16-lane vectors. */
 tn_work tn_depthwise_vectors(const conv_problem *p, double vectors, int32_t lanes, bool unrolled)
 {
     const bool channels = tn_depthwise_along_channels(p, lanes);
@@ -179,7 +178,7 @@ tn_work tn_depthwise_vectors(const conv_problem *p, double vectors, int32_t lane
                      .rows = vectors};
 }
 
-/* Without vectors, for GPUs, taps are found one by one. */
+/* Efficiency without vectors, for GPUs, where each tap is looked up. */
 #define SINGLE_EFFICIENCY 0.3
 
 static tn_work conv_depthwise_work_of(const tenon_context *context, const depthwise *w,
@@ -252,7 +251,7 @@ static int64_t span_of_image(const conv_problem *p, int64_t channels)
     return tn_depthwise_span(shape, p->x);
 }
 
-/* How many of `units` pieces of work of so many multiply-adds each a work-item of a CPU does. */
+/* Returns how many of `units` units, each of `work` multiply-adds, a CPU work-item processes. */
 static int64_t run_of(const tenon_context *context, int64_t units, double work)
 {
     int64_t fair = tn_ceil_div(units, 8 * (int64_t)context->device.info.compute_units);

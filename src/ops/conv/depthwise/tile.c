@@ -1,9 +1,9 @@
-/* What the depthwise solvers share. */
+/* Helpers shared by the depthwise solvers. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/depthwise/depthwise.h"
 
-/* Windows within these overflow nothing here; no tile has room for others. */
+/* Limits that prevent overflow; windows beyond them do not fit a tile anyway. */
 #define MOST_STRIDE 4096
 #define MOST_REACH  (1 << 20)
 
@@ -33,13 +33,13 @@ int64_t tn_depthwise_room(uint32_t dtype)
     return TN_DEPTHWISE_TILE_BYTES / (int64_t)tn_acc_size(dtype);
 }
 
-/* The row of a tile of so many columns. */
+/* Lays out a tile's row of `columns` columns. */
 static void lay_row(const conv_window *v, int64_t spread, int64_t columns, int64_t lanes,
                     depthwise_tile *t)
 {
     int64_t reach = (v->filter[2] - 1) * v->dilation[2];
     t->columns = columns;
-    /* Loads of the last vector, behind the last tap. */
+    /* Includes the loads of the last vector beyond the last tap. */
     t->phase = tn_round_up(tn_round_up(columns, lanes) + reach / v->stride[2],
                            spread > 1 ? 2 * lanes : lanes);
     t->pitch = t->phase * v->stride[2] + (spread > 1 ? lanes : 0);
@@ -50,7 +50,7 @@ static int64_t rows_under(const conv_window *v, int64_t rows)
     return (rows - 1) * v->stride[1] + (v->filter[1] - 1) * v->dilation[1] + 1;
 }
 
-/* The whole width where it leaves room for some rows, else as many columns as do. */
+/* Uses the whole width if it leaves room for some rows, otherwise as many columns as fit. */
 bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members, int64_t room,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {

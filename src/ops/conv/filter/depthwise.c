@@ -1,6 +1,6 @@
-/* conv_backward_filter/depthwise: the gradient of filters whose groups have one channel. Where
- * there are too few of them for the device, the outputs are cut into parts, whose sums are added at
- * the end. */
+/* conv_backward_filter/depthwise: the gradient of filters whose groups have one channel. If there
+ * are too few filters to keep the device busy, the outputs are split into parts whose sums are
+ * added at the end. */
 #include "base/checked.h"
 #include "ops/conv/depthwise/depthwise.h"
 
@@ -11,33 +11,33 @@ enum { VW, PARTS, PARAMETERS };
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"parts", 1, 256}};
 
-#define GPU_ITEMS   128 /* of a work-group, which shares its filters' sums */
-#define GPU_LANES   32  /* filters of one, where they lie side by side */
-#define LEAST_ITEMS 4   /* work-groups that each compute unit should have */
-/* A GPU's units are counted in 31 bits. */
+#define GPU_ITEMS   128 /* per work-group, which shares the sums of its filters */
+#define GPU_LANES   32  /* filters per work-group if they are contiguous */
+#define LEAST_ITEMS 4   /* minimum work-groups per compute unit */
+/* Units of work on a GPU are counted in 31 bits. */
 #define MOST_UNITS (2147483647 - GPU_ITEMS)
 
 typedef enum way { ITEMS, CHANNELS, TILES } way;
 
 typedef struct layout {
     way how;
-    int64_t units, groups; /* what parts are made of, and work-groups of a part */
+    int64_t units, groups; /* units of work that are split into parts, and work-groups per part */
     depthwise_tile tile;
 } layout;
 
-/* Rows of dy that are taken at once; the sums of many taps leave room for few. */
+/* Returns the rows of dy processed at once; the sums of many taps leave few registers. */
 static int rows_of(const conv_problem *p, int32_t lanes)
 {
     return lanes == 1 && tn_depthwise_taps(&p->window) == 5 ? 2 : 4;
 }
 
-/* Filters that lie side by side in a work-group without vectors. */
+/* Returns the number of adjacent filters per work-group without vectors. */
 static int64_t filters_of_group(const conv_problem *p)
 {
     return p->y[1] == 1 && p->y[4] != 1 && p->groups * p->k >= GPU_LANES ? GPU_LANES : 1;
 }
 
-/* False where a tile has no room for the window. */
+/* Divides the work. Returns false if a tile is too small for the window. */
 static bool conv_filter_depthwise_lay_out(const conv_problem *p, int32_t lanes, layout *l)
 {
     const conv_window *v = &p->window;
@@ -71,7 +71,8 @@ static uint64_t workspace(const conv_problem *p, int32_t parts)
            tn_acc_size(p->dtype);
 }
 
-/* As many parts as keep the device busy, a power of two since each number is checked on its own. */
+/* Returns the number of parts that keeps the device busy: a power of two, since each number is
+ * checked separately. */
 static int32_t choose_parts(const tenon_context *context, const conv_problem *p, const layout *l)
 {
     const int64_t least = LEAST_ITEMS * (int64_t)context->device.info.compute_units,
@@ -100,7 +101,7 @@ static const char *conv_filter_depthwise_misfit_of(const tenon_context *context,
     return NULL;
 }
 
-/* As conv/depthwise, without results to store. */
+/* Like conv/depthwise, without stores of results. */
 static void conv_filter_depthwise_add_time(const tenon_context *context, const conv_problem *p,
                                            const layout *l, tn_choice *choice)
 {
@@ -132,7 +133,7 @@ static void conv_filter_depthwise_set_options(tenon_context *context, const conv
                      lanes == 1 ? tn_depthwise_stride(&p->window) : 0);
 }
 
-/* With the lanes that were asked for, or else the device's. */
+/* Uses the requested lanes, or by default the device's. */
 static const char *conv_filter_depthwise_configure(tenon_context *context,
                                                    const tn_problem *problem, tn_choice *choice)
 {
@@ -213,7 +214,7 @@ static tenon_status record_finish(const char *caller, tn_recording *recording,
     launch.operand_count = 2;
     launch.operands[0] = TN_WORKSPACE;
     launch.operands[1] = p->operand[CONV_W];
-    launch.patch_count -= 2; /* the images' */
+    launch.patch_count -= 2; /* without those of the images */
     return tn_record(caller, recording, &launch);
 }
 

@@ -1,4 +1,4 @@
-/* conv_backward_filter/direct: one work-item for each element of the filters. Serves everything, on
+/* conv_backward_filter/direct: one work-item per element of the filters. Serves every problem, on
  * any device, without workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
@@ -9,7 +9,7 @@
 
 #define LOCAL_SIZE 32
 
-/* Vectors serve where rows are long; few filters leave a GPU idle. */
+/* Vectors are used for long rows; few filters leave a GPU idle. */
 static tn_work filter_work(tenon_context *context, const conv_problem *p)
 {
     const bool dense = p->window.stride[2] == 1 && p->x[4] == 1 && p->y[4] == 1 &&
@@ -54,7 +54,7 @@ static tenon_status conv_filter_direct_launch(const char *caller, tn_recording *
     const conv_problem *p = (const conv_problem *)problem;
     conv_filter_args args = filter_arguments(p);
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    /* What is empty has no memory. */
+    /* Empty tensors have no memory. */
     bool has_y = p->n > 0 && tn_window_pixels(&p->window) > 0;
     bool has_x = has_y && !tn_window_empty(&p->window);
     uint8_t w = p->operand[CONV_W], x = has_x ? p->operand[CONV_X] : w,

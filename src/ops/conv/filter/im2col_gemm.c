@@ -1,13 +1,13 @@
 /*
- * conv_backward_filter/im2col_gemm: the images unfolded into columns in the workspace, then the
- * product of dy and the transposed columns, summed over blocks of pixels.
+ * conv_backward_filter/im2col_gemm: unfolds the images into columns in the workspace, then
+ * multiplies dy by the transposed columns, summing over blocks of pixels.
  *
- * The columns are laid as the images are (along q, or along the channels for NHWC), and the order
- * of the taps follows from that and from how the filters lie. Blocks of several images are one
- * product: dy is packed where its images and pixels cannot be stepped through as one. Blocks are
- * added in order, in dw itself, or in the workspace where dw would round their sum or lies
- * otherwise than the columns. On a GPU whose work-groups outnumber the tiles of dw, each image of a
- * block has a sum of its own, and the sums are added in order at the end.
+ * The columns have the layout of the images (along q, or along the channels for NHWC), which
+ * together with the filters' layout determines the order of the taps. A block of several images is
+ * one product: dy is packed unless its images and pixels have a single stride. Blocks are added in
+ * order: in dw itself, or in the workspace if dw would round their sum or has another layout than
+ * the columns. On a GPU with more work-groups than dw has tiles, each image of a block has its own
+ * sum, and these sums are added in order at the end.
  */
 #include "base/checked.h"
 #include "base/shape.h"
@@ -19,28 +19,28 @@
 #include <math.h>
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than long products.
- */
+/* On a CPU, keeping the columns in the cache until they are read matters more than longer
+ * products. */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
-/* Where a part of the workspace begins, in elements: a vector's boundary. */
+/* Alignment of the parts of the workspace, in elements: the largest vector. */
 #define ALIGNMENT 32
-/* Fewer columns than this are not worth a product of their own, unless a row has no more. */
+/* Minimum columns per product, unless a row has fewer. */
 #define LEAST_COLUMNS 256
-/* The elements of dw that a work-group of a GPU's GEMM has, about. */
+/* Approximate number of elements of dw per work-group of a GPU's GEMM. */
 #define GPU_TILE 4096
 
-/* How the work is laid out. Sizes are in elements of what is summed in. */
+/* The division of the work. Sizes are in elements of the type of sums. */
 typedef struct layout {
     bool by_taps;      /* the taps of a column are contiguous */
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
     bool packs_x;      /* the images are converted first */
     bool packs_y;
-    bool sums;        /* in the workspace, not in dw */
-    bool slices;      /* each image of a block has a sum of its own */
-    int64_t taps;     /* of a group */
-    int64_t w_tap;    /* stride from one tap of dw to the next */
-    int64_t y_pixel;  /* stride from one pixel of dy to the next, unless it is packed */
-    conv_block block; /* the first one, and the largest */
+    bool sums;                        /* sums are in the workspace, not in dw */
+    bool slices;                      /* each image of a block has its own sum */
+    int64_t taps;                     /* of a group */
+    int64_t w_tap;                    /* stride between taps of dw */
+    int64_t y_pixel;                  /* stride between pixels of dy unless it is packed */
+    conv_block block;                 /* the first and largest block */
     int64_t sum_size, x_size, y_size; /* of all sums; a packed image; a packed block of dy */
 } layout;
 
@@ -53,7 +53,7 @@ static void choose_order(const conv_problem *p, layout *l)
     l->sums = tn_conv_is_converted(p->dtype) || !lies_so;
 }
 
-/* Whether the pixels of so many images of dy can be stepped through as one. */
+/* Returns whether the pixels of `images` images of dy have a single stride. */
 static bool merges(const conv_problem *p, int64_t images, int64_t *joined)
 {
     const int64_t *out = p->window.out, *y = p->y;
@@ -61,7 +61,7 @@ static bool merges(const conv_problem *p, int64_t images, int64_t *joined)
     return tn_conv_one_dimension(shape, stride, joined);
 }
 
-/* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
+/* Sets the sizes of a block. If even the smallest exceeds the workspace, its sizes are used. */
 static void choose_block(tenon_context *context, const conv_problem *p, layout *l)
 {
     const conv_window *v = &p->window;
@@ -80,14 +80,15 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
         int64_t wanted = context->device.is_cpu ? tn_min_i64(room, CPU_BLOCK_BYTES / size) : room;
         l->block.images = tn_max_i64(1, tn_min_i64(p->n, wanted / image));
     }
-    /* An image alone may merge where several do not. */
+    /* A single image may have a single stride where several do not. */
     l->packs_y = packs && (tn_conv_is_converted(p->dtype) || l->block.images > 1 ||
                            !merges(p, 1, &l->y_pixel));
     int64_t block = l->block.images * tn_conv_block_pixels(&l->block);
     l->y_size = l->packs_y ? p->groups * p->k * block : 0;
 }
 
-/* A sum for each image of a block, where dw has too few tiles to keep a GPU busy. */
+/* Returns whether each image of a block gets its own sum: dw has too few tiles to keep a GPU busy.
+ */
 static bool wants_slices(tenon_context *context, const conv_problem *p, const layout *l, int64_t dw)
 {
     int64_t room = (int64_t)(p->head.workspace_limit / tn_acc_size(p->dtype) / 4);
@@ -112,11 +113,11 @@ static void conv_filter_im2col_gemm_lay_out(tenon_context *context, const conv_p
     if (wants_slices(context, p, l, dw)) {
         l->slices = l->sums = true;
         l->sum_size = dw * l->block.images;
-        choose_block(context, p, l); /* with the room that the sums leave */
+        choose_block(context, p, l); /* in the workspace that the sums leave */
     }
 }
 
-/* The workspace: sums, packed images, packed dy, columns. */
+/* Workspace layout: sums, packed images, packed dy, columns. */
 static int64_t x_at(const layout *l)
 {
     return tn_round_up(l->sum_size, ALIGNMENT);
@@ -144,7 +145,8 @@ static const char *conv_filter_im2col_gemm_refuses(const conv_problem *p)
     return NULL;
 }
 
-/* Strides of col[n, c, t, r, s, o, p, q]: pixels of all images of a block together, or taps. */
+/* Sets the strides of col[n, c, t, r, s, o, p, q]; contiguous are the pixels of all images of a
+ * block, or the taps. */
 static void column_strides(const conv_problem *p, const layout *l, const conv_block *b,
                            int64_t stride[8])
 {
@@ -160,7 +162,7 @@ static void column_strides(const conv_problem *p, const layout *l, const conv_bl
     stride[0] = b->count[0] * stride[5];
 }
 
-/* Bytes of workspace: sums, packed images, packed dy, and the columns of a block. */
+/* Returns the bytes of workspace: sums, packed images, packed dy, and the columns of a block. */
 static uint64_t workspace_of(const conv_problem *p, const layout *l)
 {
     const int64_t columns = p->groups * l->taps * l->block.images * tn_conv_block_pixels(&l->block);
@@ -200,7 +202,7 @@ static tenon_tensor conv_filter_im2col_gemm_make_view(const conv_problem *p, con
     return view;
 }
 
-/* Strides of dy by slice, group, filter and pixel. */
+/* Sets the strides of dy by slice, group, filter and pixel. */
 static void source_strides(const conv_problem *p, const layout *l, const conv_block *b,
                            int64_t stride[4])
 {
@@ -237,9 +239,9 @@ static void place(const conv_problem *p, const layout *l, const conv_block *b, t
         tn_frame_operand(frame, operand, l->sums ? TN_WORKSPACE : p->operand[CONV_W], 0);
 }
 
-/* dw [slice, group, filters, taps] = dy · columns transposed, over the pixels; added to what is
- * there in all blocks but the first, which adds the caller's beta times dw where it is summed in
- * place. */
+/* Makes the product: dw [slice, group, filters, taps] = dy · transposed columns, summed over the
+ * pixels. All blocks but the first add to the previous sum. The first adds the caller's beta times
+ * dw if the sum is in dw. */
 static tenon_status block_product(const char *caller, const conv_problem *p, const layout *l,
                                   const conv_block *b, bool is_first, conv_product *product)
 {
@@ -269,13 +271,13 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
     return TENON_OK;
 }
 
-/* Moves of an element that is unfolded into the type of sums, tap by tap, beside those of im2col.
- */
+/* Moves per element that is unfolded into the type of sums, tap by tap, in addition to those of
+ * im2col. */
 #define GATHERED 4
 
-/* The products, and beside them unfolding, packing, and the sums that all but the first read and
- * write again: a GPU's products have these in their own estimates, and sums of slices are added up
- * at the end. */
+/* Adds the time of the products, of unfolding and packing, and of reloading and storing the sums
+ * in all products but the first. On GPUs the products' own estimates include the latter, and the
+ * sums of slices are added at the end. */
 static void conv_filter_im2col_gemm_add_time(tenon_context *context, const conv_problem *p,
                                              const layout *l, tn_choice *choice)
 {

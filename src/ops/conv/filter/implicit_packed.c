@@ -1,8 +1,6 @@
-/*
- * conv_backward_filter/implicit_packed: the product of dy and columns that a kernel reads from a
- * packed, padded copy of its part of the image. Without workspace; with some, outputs are shared
- * out in slices where dw is too small to keep the device busy.
- */
+/* conv_backward_filter/implicit_packed: multiplies dy by columns that the kernel reads from a
+ * packed, padded copy of its part of the image. Works without workspace; with a workspace, the
+ * outputs are split into slices if dw is too small to keep the device busy. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "base/shape.h"
@@ -12,26 +10,27 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Tuning parameters: the register tile, and the blocks of local memory, in 1024 elements. */
+/* Tuning parameters: the register tile, and the size of blocks in local memory in units of 1024
+ * elements. */
 enum { TILE_ROWS, TILE_VECTORS, BLOCK, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {
     [TILE_ROWS] = {"mr", 2, 14}, [TILE_VECTORS] = {"nv", 1, 4}, [BLOCK] = {"lm", 1, 64}};
 
 #define BLOCK_UNIT 1024
-/* As TENON_PIXELS: the most pixels of a band. */
+/* Maximum pixels of a band; matches TENON_PIXELS. */
 #define BAND_PIXELS 512
-/* Vectors of the self-check's columns: 3 x 2 taps of more channels than a vector has lanes. */
+/* Vectors of columns in the self-check: 3 x 2 taps of more channels than a vector has lanes. */
 #define CHECK_VECTORS 6
-/* Pixels of a line that is joined from several, at most. */
+/* Maximum pixels of a line that is joined from several. */
 #define LINE_PIXELS 256
-/* Work-groups for each compute unit: enough that none waits long for the last. */
+/* Work-groups per compute unit, enough to balance the load at the end. */
 #define GROUPS_PER_UNIT 4
 #define LEAST_GROUPS    8
 
-/* Moves of an element of the image that is packed by vectors. */
+/* Moves per element of the image that is packed by vectors. */
 #define PACK_MOVES 4
 
-/* How the work is laid out. */
+/* The division of the work. */
 typedef struct layout {
     conv_window window; /* with lines joined */
     int64_t x[CONV_RANK], y[CONV_RANK];
@@ -43,7 +42,7 @@ typedef struct layout {
     int64_t blocks[4], slices;
 } layout;
 
-/* A line may be several where the filter has one element, which meets each pixel once. */
+/* Joins several lines into one if the filter has one element, which visits each pixel once. */
 static void join_lines(const conv_problem *p, layout *l)
 {
     conv_window *v = &l->window;
@@ -73,7 +72,7 @@ static void choose_positions(layout *l)
     }
 }
 
-/* The positions that the filter meets along a dimension from so many outputs. */
+/* Returns the positions under the filter along a dimension for `outputs` outputs. */
 static int64_t reach(const layout *l, int d, int64_t outputs)
 {
     return (outputs - 1) * l->stride[d] + (l->window.filter[d] - 1) * l->dilation[d] + 1;
@@ -88,7 +87,8 @@ static void choose_columns(const conv_problem *p, int64_t lanes, layout *l)
     l->vectors = f[0] * f[1] * (f[2] / l->run) * tn_ceil_div(l->channels * l->run, lanes);
 }
 
-/* The largest band whose packed image fits `room` elements; false where no pixel's does. */
+/* Finds the largest band whose packed image fits `room` elements. Returns false if a single pixel
+ * does not fit. */
 static bool choose_band(const conv_problem *p, int64_t room, layout *l)
 {
     const int64_t *out = l->window.out, depth = l->window.filter[0] * l->channels;
@@ -133,7 +133,8 @@ static double packed_elements(const conv_problem *p, const layout *l)
            (double)(p->groups * p->c);
 }
 
-/* Enough work-groups: smaller blocks of filters pack the image more often, slices are added up. */
+/* Makes enough work-groups. Smaller blocks of filters pack the image more often; slices must be
+ * added up. */
 static void share_out(tenon_context *context, const conv_problem *p, const int32_t *values,
                       layout *l)
 {
@@ -161,7 +162,7 @@ static void share_out(tenon_context *context, const conv_problem *p, const int32
     l->filters = tn_round_up(tn_ceil_div(p->k, blocks), values[TILE_ROWS]);
 }
 
-/* NULL, or why it does not fit. */
+/* Divides the work. Returns why it does not fit, or NULL. */
 static const char *conv_filter_implicit_packed_lay_out(tenon_context *context,
                                                        const conv_problem *p, const int32_t *values,
                                                        layout *l)
@@ -211,14 +212,14 @@ static const char *conv_filter_implicit_packed_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
         return "there is no product";
-    for (int d = 0; d < 3; d++) /* of which a band's are counted in 32 bits */
+    for (int d = 0; d < 3; d++) /* positions within a band are counted in 32 bits */
         if (v->filter[d] > BLOCK_UNIT || v->dilation[d] > INT32_MAX / BLOCK_UNIT / 2 ||
             v->stride[d] > INT32_MAX / BLOCK_UNIT / 2)
             return "the filter's reach is too long";
     return NULL;
 }
 
-/* The tile's vectors that leave the fewest of its last panel unused. */
+/* Selects the vectors per tile that leave the fewest unused in the last panel. */
 static void conv_filter_implicit_packed_tune(tenon_context *context, const conv_problem *p,
                                              int32_t *values)
 {
@@ -242,7 +243,7 @@ static void conv_filter_implicit_packed_tune(tenon_context *context, const conv_
         values[BLOCK] /= 2;
 }
 
-/* Why the values do not go together; NULL where they do, and lays out the work. */
+/* Divides the work and returns NULL, or returns why the values are incompatible. */
 static const char *conv_filter_implicit_packed_misfit_of(tenon_context *context,
                                                          const conv_problem *p,
                                                          const int32_t *values, layout *l)
@@ -254,7 +255,8 @@ static const char *conv_filter_implicit_packed_misfit_of(tenon_context *context,
     return conv_filter_implicit_packed_lay_out(context, p, values, l);
 }
 
-/* The image is packed by vectors or one by one; sums are written, and those of slices added up. */
+/* Returns the work of packing the image by vectors or elements, of storing the sums, and of adding
+ * those of slices. */
 static tn_work conv_filter_implicit_packed_work_of(tenon_context *context, const conv_problem *p,
                                                    const layout *l, const int32_t *values)
 {
@@ -376,7 +378,8 @@ static tenon_status conv_filter_implicit_packed_launch(const char *caller, tn_re
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const layout *l = TN_LAYOUT(const layout, choice);
     const conv_filter_packed_args args = arguments(p, l);
-    const uint8_t sums = l->slices > 1 ? TN_WORKSPACE : w; /* what is not written may be absent */
+    const uint8_t sums = l->slices > 1 ? TN_WORKSPACE : w; /* an operand that is not written may be
+                                                            * absent */
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,
          offsetof(conv_filter_packed_args, beta), 1},

@@ -1,12 +1,12 @@
-/* conv_backward_filter/pointwise: with a filter of one element that visits every pixel of the image
- * once, the image is its own columns. One product for all images where their pixels can be stepped
- * through as one, otherwise one for each, added in order. */
+/* conv_backward_filter/pointwise: a matrix product, for 1x1 filters that visit every pixel of the
+ * image once, so the image is its own columns. It is one product over all images if their pixels
+ * have a single stride, otherwise one product per image, added in order. */
 #include "ops/conv/problem/gradient.h"
 #include "ops/conv/problem/product.h"
 
 #include <string.h>
 
-/* Whether the pixels of so many images can be stepped through as one. */
+/* Returns whether the pixels of `images` images have a single stride. */
 static bool merges(const conv_problem *p, int64_t images, const int64_t stride[CONV_RANK],
                    int64_t *joined)
 {
@@ -21,7 +21,7 @@ static bool merges_both(const conv_problem *p, int64_t images, int64_t *x, int64
     return merges(p, images, p->x, x) && merges(p, images, p->y, y);
 }
 
-/* Images of a product, and the strides from one pixel to the next. */
+/* Images per product, and the strides between pixels. */
 typedef struct layout {
     int64_t images, x, y;
 } layout;
@@ -54,7 +54,8 @@ static tenon_tensor conv_filter_pointwise_make_view(const conv_problem *p, const
     return view;
 }
 
-/* dw [group, filters, channels] = dy · x transposed, added to what is there but for the first. */
+/* Makes the product: dw [group, filters, channels] = dy · transposed x. All products but the first
+ * add to dw. */
 static tenon_status product(const char *caller, const conv_problem *p, const layout *l,
                             int64_t image, conv_product *product)
 {

@@ -1,4 +1,4 @@
-/* What tenon_conv_forward refuses, and the family. */
+/* Argument validation and the solver table of tenon_conv_forward. */
 #include "base/shape.h"
 #include "ops/conv/problem/gradient.h"
 
@@ -27,7 +27,7 @@ tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head,
     problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
-        call->operands[CONV_C].view = NULL; /* not read: it need not have memory */
+        call->operands[CONV_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }

@@ -1,9 +1,7 @@
-/*
- * conv/cpu_direct: for CPUs, with vectors along the filters. A work-group copies what its pixels
- * see of the image, and lays its filters out, in local memory: nothing is unfolded, and no pixel of
- * a small image is wasted on filling a vector. The model of its cost chooses how much a work-group
- * does.
- */
+/* conv/cpu_direct: for CPUs, with vectors along the filters. A work-group copies the part of the
+ * image under its pixels to local memory, together with its reordered filters. Nothing is
+ * unfolded, and the pixels of a small image need not fill a vector. The cost model selects the
+ * amount of work per work-group. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "base/shape.h"
@@ -16,39 +14,41 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Tuning parameters: pixels of a run, and of a work-group; filters of a work-group. */
+/* Tuning parameters: pixels of a run and of a work-group, and filters of a work-group. */
 enum { RUN, PIXELS, FILTERS, PARAMETERS };
 static const tn_parameter parameters[PARAMETERS] = {
     [RUN] = {"run", 1, 14}, [PIXELS] = {"px", 1, 4096}, [FILTERS] = {"nf", 1, 4096}};
 
 #define PANEL_VECTORS 2
-/* Taps that are done at a time, as far as whole channels allow: a panel of them stays in the first
- * cache, and the copy in the second. */
+/* Taps processed at a time, in whole channels if possible: a panel of them stays in the L1 cache,
+ * and the copy in the L2 cache. */
 #define TAPS 256
-/* Taps that the tables have room for: a channel may have more than are usual. */
+/* Maximum taps in the tables; a channel may have more than TAPS. */
 #define MOST_TAPS 1024
-/* With less local memory than this, both are so many times fewer: tables and a panel of filters
- * would leave nothing for the copy. */
+/* With less local memory than this, both limits are divided by FEWER_TAPS, since tables and a
+ * panel of filters would leave no room for the copy. */
 #define LITTLE_MEMORY (UINT64_C(64) << 10)
 #define FEWER_TAPS    4
-/* Local memory that a work-group uses. */
+/* Maximum local memory of a work-group. */
 #define MOST_BYTES (INT64_C(512) << 10)
 
-/* How a problem is laid out, for one choice of the parameters. */
+/* Layout of a problem for one choice of the parameters. */
 typedef struct layout {
-    conv_problem problem; /* with the pixels of a 1x1 filter as one dimension, where they are */
+    conv_problem problem; /* with the pixels of a 1x1 filter merged into one dimension where
+                           * possible */
     int64_t run, lanes, panel;
     int64_t box[4], filters, channels;
     conv_subfilter subfilter;
     int64_t phases[3], extent[3];
-    int64_t channel;             /* elements of the copy */
+    int64_t channel;             /* elements of the copy per channel */
     int64_t copy, sums, laid;    /* vectors of local memory */
-    int64_t runs, boxes, panels; /* of the largest box; boxes; panels of a work-group */
+    int64_t runs, boxes, panels; /* runs of the largest box, number of boxes, and panels of a
+                                  * work-group */
     bool channel_last, taps_join;
 } layout;
 
-/* Vectors of a tile's sums: with two of the filters and one that is broadcast they fill the
- * registers, of which AVX-512 has 32 and others 16. */
+/* Returns the vectors of a tile's sums. With two vectors of the filters and one broadcast element
+ * they fill the registers: 32 with AVX-512, otherwise 16. */
 static int64_t tile_pixels(int64_t vector_bytes)
 {
     return vector_bytes >= 64 ? 14 : 6;
@@ -64,7 +64,7 @@ static int64_t taps_for(tenon_context *context, int64_t taps)
     return context->device.info.local_memory < LITTLE_MEMORY ? taps / FEWER_TAPS : taps;
 }
 
-/* Bytes of local memory that a work-group may use, the tables left out. */
+/* Returns the bytes of local memory available to a work-group, without the tables. */
 static int64_t scratch_bytes(tenon_context *context)
 {
     const int64_t tables = taps_for(context, MOST_TAPS) * 24 + CONV_DIRECT_RUNS * 4 + 4096;
@@ -77,8 +77,8 @@ static int64_t scratch_vectors(tenon_context *context, const layout *l, uint32_t
     return scratch_bytes(context) / (l->lanes * (int64_t)tn_acc_size(dtype));
 }
 
-/* A filter of one element that stays within the image goes through all pixels alike: where x, y and
- * the residual have one stride, they become one row. */
+/* A 1x1 filter that stays within the image treats all pixels alike: if x, y and the residual have
+ * a single stride, their pixels are merged into one row. */
 static void join_pixels(conv_problem *p)
 {
     conv_window *v = &p->window;
@@ -106,7 +106,7 @@ static void join_pixels(conv_problem *p)
     p->x[2] = p->x[3] = p->y[2] = p->y[3] = p->res[2] = p->res[3] = 0;
 }
 
-/* Equal parts, none larger than `most`. */
+/* Returns the size of equal parts that are not larger than `most`. */
 static int64_t even_part(int64_t whole, int64_t most)
 {
     return tn_ceil_div(whole, tn_ceil_div(whole, tn_max_i64(1, most)));
@@ -128,7 +128,7 @@ static void choose_box(layout *l, int64_t pixels)
         l->boxes *= tn_ceil_div(v->out[d], l->box[1 + d]);
 }
 
-/* How many channels are done at a time. */
+/* Selects the number of channels processed at a time. */
 static void choose_channels(tenon_context *context, layout *l)
 {
     const conv_problem *p = &l->problem;
@@ -138,15 +138,15 @@ static void choose_channels(tenon_context *context, layout *l)
     l->channel_last = found && order.channel_last;
     l->taps_join = found && order.stride == 1;
     l->channels = even_part(p->c, taps_for(context, TAPS) / taps);
-    /* So that vectors along the taps do not reach into the next row of them, where a panel of that
-     * leaves half of the memory. */
+    /* Rounded so that vectors along the taps do not reach into the next row of taps, if a panel of
+     * that size leaves half of the memory. */
     const int64_t whole = tn_min_i64(p->c, tn_round_up(l->channels, l->lanes)),
                   room = scratch_vectors(context, l, p->dtype) / 2 / PANEL_VECTORS;
     if (l->channel_last && whole * taps <= tn_min_i64(room, taps_for(context, MOST_TAPS)))
         l->channels = whole;
 }
 
-/* The copy's sizes; false where they are beyond all reason. */
+/* Sets the sizes of the copy. Returns false if they are unreasonably large. */
 static bool measure_copy(layout *l)
 {
     const conv_window *v = &l->problem.window;
@@ -161,12 +161,12 @@ static bool measure_copy(layout *l)
             return false;
         l->channel *= l->extent[d] * l->phases[d];
     }
-    if (l->channel % 64 == 0) /* whose channels would all fall into the same few cache sets */
+    if (l->channel % 64 == 0) /* avoids that all channels map to the same few cache sets */
         l->channel += l->lanes;
     return true;
 }
 
-/* False where so much does not fit the local memory. */
+/* Returns false if the layout does not fit the local memory. */
 static bool conv_cpu_direct_lay_out(tenon_context *context, const conv_problem *p,
                                     const int32_t *values, layout *l)
 {
@@ -189,7 +189,8 @@ static bool conv_cpu_direct_lay_out(tenon_context *context, const conv_problem *
            l->copy + l->sums + l->laid <= scratch_vectors(context, l, p->dtype);
 }
 
-/* Copying a part of the image for each channel: rows of vectors, or of single elements. */
+/* Adds the work of copying a part of the image for each channel: rows of vectors or of single
+ * elements. */
 static void add_copy(const layout *l, double groups, tn_work *work)
 {
     const conv_problem *p = &l->problem;
@@ -203,8 +204,8 @@ static void add_copy(const layout *l, double groups, tn_work *work)
         work->single_elements += elements;
 }
 
-/* The tiles, the copy, the filters laid out, the sums stored, and each tap found, by all
- * work-groups. */
+/* Returns the work of all work-groups: the tiles, the copy, the reordered filters, the stored
+ * sums, and the lookup of each tap. */
 static tn_work conv_cpu_direct_work_of(const layout *l)
 {
     const conv_problem *p = &l->problem;
@@ -227,7 +228,7 @@ static tn_work conv_cpu_direct_work_of(const layout *l)
     return work;
 }
 
-/* The longest run of a tile that wastes the fewest pixels at the ends of rows. */
+/* Returns the longest run of a tile that wastes the fewest pixels at the ends of rows. */
 static int32_t choose_run(tenon_context *context, const conv_problem *p)
 {
     conv_problem joined = *p;
@@ -238,7 +239,8 @@ static int32_t choose_run(tenon_context *context, const conv_problem *p)
     return (int32_t)(tn_round_up(row, shorter) < tn_round_up(row, longest) ? shorter : longest);
 }
 
-/* Tries amounts of work for a work-group, and takes the one that the model likes best. */
+/* Tries several amounts of work per work-group, and selects the one with the least estimated time.
+ */
 static void conv_cpu_direct_tune(tenon_context *context, const conv_problem *p, int32_t *values)
 {
     static const int32_t pixels[] = {448, 224, 112, 56, 28, 14, 7, 1};
@@ -337,7 +339,7 @@ static const char *conv_cpu_direct_configure(tenon_context *context, const tn_pr
     return NULL;
 }
 
-/* Dimensions of y, and of the residual, that go on where the rows end. */
+/* Returns how many dimensions of y and of the residual continue where the rows end. */
 static int32_t joined_dimensions(const layout *l)
 {
     const conv_problem *p = &l->problem;

@@ -1,4 +1,4 @@
-/* conv/direct: one work-item for each element of the output. Serves everything, on any device,
+/* conv/direct: one work-item per element of the output. Serves every problem, on any device,
  * without workspace. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* As gemm/plain, with the tests of the padding beside each step. */
+/* Like gemm/plain, plus the bounds checks of the padding at each step. */
 tn_work tn_conv_direct_work(const conv_problem *p)
 {
     const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(&p->window);
@@ -75,7 +75,7 @@ static tenon_status conv_direct_launch(const char *caller, tn_recording *recordi
     const conv_problem *p = (const conv_problem *)problem;
     const bool reads[CONV_OPERANDS] = {[CONV_X] = p->c > 0 && !tn_window_empty(&p->window),
                                        [CONV_W] =
-                                           p->c > 0, /* even where all that it meets is padding */
+                                           p->c > 0, /* read even if all taps are in the padding */
                                        [CONV_C] = true,
                                        [CONV_BIAS] = true};
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];

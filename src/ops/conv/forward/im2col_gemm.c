@@ -1,11 +1,11 @@
 /*
- * conv/im2col_gemm: the images unfolded into columns in the workspace, then a matrix product.
+ * conv/im2col_gemm: unfolds the images into columns in the workspace, then multiplies matrices.
  *
- * The columns are laid so that the product reads and writes whole rows: along q where y is (NCHW),
- * along the taps where y is contiguous along its channels (NHWC). The order of the taps is that in
- * which the filters lie; filters that lie in neither order are gathered first. Where the columns do
- * not fit the workspace, images are done in several blocks, and where not even one image fits, some
- * of its planes, rows or pixels at a time.
+ * The columns have the layout that lets the product read and write whole rows: along q if y is
+ * contiguous along it (NCHW), along the taps if y is contiguous along its channels (NHWC). The
+ * taps have the order of the filters in memory; filters in neither order are gathered first. If
+ * the columns exceed the workspace, images are processed in several blocks; if a single image
+ * exceeds it, some of its planes, rows or pixels at a time.
  */
 #include "base/checked.h"
 #include "ops/conv/problem/product.h"
@@ -14,28 +14,28 @@
 #include <stddef.h>
 #include <string.h>
 
-/* On a CPU, columns that stay in the cache until they are read are worth more than longer products.
- */
+/* On a CPU, keeping the columns in the cache until they are read matters more than longer
+ * products. */
 #define CPU_BLOCK_BYTES (INT64_C(8) << 20)
-/* Where the columns begin after gathered filters, in elements: a vector's boundary. */
+/* Alignment of the columns after the gathered filters, in elements: the largest vector. */
 #define ALIGNMENT 32
 
-/* Fewer columns than this are not worth a product of their own, unless a row has no more. */
+/* Minimum columns per product, unless a row has fewer. */
 #define LEAST_COLUMNS 256
 
-/* How the work is laid out. */
+/* The division of the work. */
 typedef struct layout {
     bool by_taps;      /* the taps of a column are contiguous */
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
     bool gathers;      /* the filters are gathered in the workspace first */
-    int64_t w_tap;     /* stride from one tap of a filter to the next */
+    int64_t w_tap;     /* stride between taps of a filter */
     int64_t taps;      /* of a group */
     int64_t packed;    /* elements of gathered filters */
     int64_t column;    /* elements of the columns of one pixel: one for each group */
-    conv_block block;  /* the first one, and the largest */
+    conv_block block;  /* the first and largest block */
 } layout;
 
-/* With groups, taps whose channels lie last would not have one stride from channel to channel. */
+/* With groups, taps with the channels last would not have a single stride between channels. */
 static void choose_order(const conv_problem *p, layout *l)
 {
     conv_tap_order order;
@@ -45,7 +45,7 @@ static void choose_order(const conv_problem *p, layout *l)
     l->w_tap = order.stride;
 }
 
-/* The sizes of a block. Where not even the least fits into the workspace, they are that one's. */
+/* Sets the sizes of a block. If even the smallest exceeds the workspace, its sizes are used. */
 static void choose_block(tenon_context *context, const conv_problem *p, uint64_t limit, layout *l)
 {
     const conv_window *v = &p->window;
@@ -88,7 +88,7 @@ static const char *conv_im2col_gemm_refuses(const conv_problem *p)
     return NULL;
 }
 
-/* Strides of col[n, c, t, r, s, o, p, q] for a block. */
+/* Sets the strides of col[n, c, t, r, s, o, p, q] for a block. */
 static void column_strides(const conv_problem *p, const layout *l, const conv_block *block,
                            int64_t stride[8])
 {
@@ -121,7 +121,7 @@ static im2col_problem unfold_problem(const conv_problem *p, const layout *l,
     return u;
 }
 
-/* Bytes of workspace: packed filters, and the columns of a block. */
+/* Returns the bytes of workspace: packed filters, and the columns of a block. */
 static uint64_t workspace_of(const conv_problem *p, const layout *l)
 {
     const int64_t columns = l->block.images * tn_conv_block_pixels(&l->block) * l->column;
@@ -148,7 +148,7 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
     return tn_conv_product(caller, p, block, &factors, workspace_of(p, l), product);
 }
 
-/* Writing the columns and reading them again, and the products. */
+/* Adds the time of storing and loading the columns, and of the products. */
 static void conv_im2col_gemm_add_time(tenon_context *context, const conv_problem *p,
                                       const layout *l, tn_choice *choice)
 {

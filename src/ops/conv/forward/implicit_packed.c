@@ -1,10 +1,11 @@
-/* conv/implicit_packed: gemm/cpu_packed with its blocks of b packed straight from the image. */
+/* conv/implicit_packed: gemm/cpu_packed, with its blocks of b packed directly from the image. */
 #include "base/checked.h"
 #include "ops/conv/implicit/implicit.h"
 #include "ops/conv/implicit/tiled.h"
 #include "ops/gemm/cpu.h"
 
-/* A pixel has three positions, the number of its element, of 64 bits, and what its vector has. */
+/* Returns the local memory. Each pixel has three positions, a 64-bit element number, and the data
+ * of its vector. */
 static int64_t local_elements(const gemm_problem *g, const int32_t *values)
 {
     int64_t columns = (int64_t)values[CPU_PANELS] * values[CPU_NR];
@@ -12,8 +13,8 @@ static int64_t local_elements(const gemm_problem *g, const int32_t *values)
            tn_gemm_cpu_sums(g, values);
 }
 
-/* Beside the product: packing by vectors or one by one, finding where a pixel lies once for each
- * work-group, and sums that are scattered, once for each block of K. */
+/* Adds the time of the product, of packing by vectors or elements, of locating each pixel once per
+ * work-group, and of scattered sums once per block of K. */
 static void conv_implicit_packed_add_time(tenon_context *context, const conv_problem *p,
                                           const gemm_problem *g, tn_choice *choice)
 {
@@ -25,7 +26,7 @@ static void conv_implicit_packed_add_time(tenon_context *context, const conv_pro
     const double packed = pixels * (double)g->k;
     tn_work work = tn_gemm_cpu_work(context, g, values);
     work.rows += pixels;
-    work.bytes = tn_conv_bytes(p); /* the columns are packed as they are needed */
+    work.bytes = tn_conv_bytes(p); /* the columns are packed on demand */
     work.vector_elements += by_vectors ? 1.2 * packed : 0;
     work.single_elements += by_vectors ? 0 : packed;
     if (g->matrix[GEMM_D].col > 1)
@@ -34,7 +35,7 @@ static void conv_implicit_packed_add_time(tenon_context *context, const conv_pro
     tn_choice_add(context, choice, &work);
 }
 
-/* The layout is the product. */
+/* The layout of the choice is the product. */
 static const char *conv_implicit_packed_configure(tenon_context *context, const tn_problem *problem,
                                                   tn_choice *choice)
 {

@@ -1,5 +1,5 @@
-/* conv/pointwise: a filter of one element that stays within the image is a matrix product over the
- * image as it lies. */
+/* conv/pointwise: a matrix product over the image in place, for 1x1 filters that stay within the
+ * image. */
 #include "ops/conv/problem/product.h"
 
 static const char *conv_pointwise_refuses(const conv_problem *p)

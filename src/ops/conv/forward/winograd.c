@@ -1,4 +1,5 @@
-/* conv/winograd2 and conv/winograd4: with tiles of 2 x 2 and of 4 x 4 outputs, for CPUs. */
+/* conv/winograd2 and conv/winograd4: Winograd convolution with tiles of 2 x 2 and 4 x 4 outputs,
+ * for CPUs. */
 #include "ops/conv/forward/winograd.h"
 
 #include "base/checked.h"
@@ -12,32 +13,32 @@
 
 enum { WINOGRAD_MR, WINOGRAD_NR, WINOGRAD_PARAMETERS };
 static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
-    [WINOGRAD_MR] = {"mr", 2, 14}, /* tiles that are multiplied at once */
+    [WINOGRAD_MR] = {"mr", 2, 14}, /* tiles multiplied at once */
     [WINOGRAD_NR] = {"nr", 2, 64}, /* filters of a panel */
 };
 
 /* Columns of the kernel's patch of an image. */
 #define PATCH_COLS 64
 #define REGISTERS  32
-/* Of one filter of one channel, when a panel has no other. */
+/* Bytes of the transformed data of one filter and channel, if a panel has only one. */
 #define MOST_BYTES (36 * 64 * 8)
-/* Tiles of a set: enough that the transformed filters are not read too often, few enough that what
- * becomes of the tiles stays in the cache. */
+/* Maximum tiles of a set: enough to limit the reads of the transformed filters, few enough to keep
+ * the transformed tiles in the cache. */
 #define MOST_TILES 64
-/* Channels whose filters a work-item transforms, and those that are transformed on the way. */
+/* Channels whose filters a work-item transforms, and those transformed on the fly. */
 #define FILTER_CHANNELS 32
 #define FUSED_CHANNELS  32
-/* Bytes of transformed filters, for each compute unit, that stay in the caches. */
+/* Bytes of transformed filters per compute unit that stay in the caches. */
 #define U_CACHED (1 << 20)
-/* Slices for each compute unit. */
+/* Slices per compute unit. */
 #define SLICES_PER_UNIT 4
 
-/* How the work is shared out, and how the workspace is laid out, in elements. */
+/* The division of the work, and the layout of the workspace in elements. */
 typedef struct layout {
-    bool fuses, fits; /* filters are transformed on the way; the workspace suffices */
+    bool fuses, fits; /* filters are transformed on the fly; the workspace suffices */
     int64_t lanes, panels;
     int64_t tiles[2], all_tiles, set_tiles, slices;
-    int64_t part, parts; /* panels of a work-group, and how many these make */
+    int64_t part, parts; /* panels per work-group, and the resulting number of parts */
     int64_t block;       /* channels */
     int64_t u_point, u_panel, u_group, u;
     int64_t v_row, v_point, m, m_point, own_u, slice;
@@ -99,20 +100,22 @@ static const char *conv_winograd_misfit_of(tenon_context *context, const winogra
     return NULL;
 }
 
-/* What a set takes, in vectors of products: whole tiles of registers, and the rest by twos. */
+/* Returns the cost of a set in vectors of products: whole register tiles, and the remainder in
+ * pairs. */
 static double multiply_rows(int64_t tiles, int64_t mr)
 {
     const int64_t whole = tiles / mr * mr;
     return (double)whole + 1.3 * (double)tn_round_up(tiles - whole, 2);
 }
 
-/* Moves of an element for each of a tile's points: of an image, of sums and of filters that are
- * transformed; measured on x86-64. */
+/* Moves per element and tile point for the transforms of images, of sums and of filters, measured
+ * on x86-64. */
 #define IN_MOVES     2.4
 #define OUT_MOVES    2.2
 #define FILTER_MOVES 2.2
 
-/* All sets by all work-groups: images transformed, products, sums transformed. */
+/* Returns the work of all sets in all work-groups: image transforms, products, and transforms of
+ * the sums. */
 static tn_work work_of_sets(const winograd *w, const int32_t *values, const layout *l)
 {
     const conv_problem *p = w->conv;
@@ -134,7 +137,8 @@ static tn_work work_of_sets(const winograd *w, const int32_t *values, const layo
                                 (l->fuses ? FILTER_MOVES * panels * c * nr : 0))};
 }
 
-/* All sets, what leaves the caches, and the filters where a launch before transforms them. */
+/* Works of a choice: all sets, memory traffic beyond the caches, and the filters if a preceding
+ * launch transforms them. */
 enum { WORKS = 3 };
 
 static void count_work(tenon_context *context, const winograd *w, const int32_t *values,
@@ -150,8 +154,8 @@ static void count_work(tenon_context *context, const winograd *w, const int32_t 
         (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
     const double u_bytes = u * (double)tn_acc_size(p->dtype);
     works[0] = work_of_sets(w, values, l);
-    /* Rows of tiles are stored to lines that do not wait in the cache; filters may not stay there.
-     */
+    /* Rows of tiles are stored to lines that are not in the cache; the filters may not stay there
+     * either. */
     works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) +
                                   (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
     works[2] = l->fuses ? (tn_work){0}
@@ -172,13 +176,13 @@ static double time_of(tenon_context *context, const winograd *w, const int32_t *
     return time;
 }
 
-/* Rows of products: a single one that is left over is multiplied as a pair. */
+/* Returns the rows of products; a single remaining row is multiplied as a pair. */
 static int64_t product_rows(const int32_t *values, int64_t tiles)
 {
     return tiles + tiles % values[WINOGRAD_MR] % 2;
 }
 
-/* The sizes of a slice. */
+/* Sets the sizes of a slice. */
 static void lay_out_slice(const winograd *w, const int32_t *values, layout *l)
 {
     int64_t own = l->block * values[WINOGRAD_NR] + l->lanes;
@@ -200,8 +204,8 @@ static int64_t elements(const winograd *w, const layout *l)
     return l->u + l->slices * l->parts * w->conv->groups * l->slice;
 }
 
-/* Completes a layout of which set_tiles, parts and fuses are given: with fewer slices where the
- * workspace has less room. */
+/* Completes a layout whose set_tiles, parts and fuses are set, with fewer slices if the workspace
+ * is small. */
 static layout complete(tenon_context *context, const winograd *w, const int32_t *values, layout l)
 {
     const conv_problem *p = w->conv;
@@ -223,8 +227,8 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
     return l;
 }
 
-/* The layout that is done soonest among those that fit; without one, the smallest, as on devices
- * where tests alone ask for it. */
+/* Returns the fastest of the layouts that fit. If none fits, returns the smallest, as on devices
+ * where only tests use this solver. */
 static layout conv_winograd_lay_out(tenon_context *context, const winograd *w,
                                     const int32_t *values)
 {
@@ -297,7 +301,7 @@ static const char *conv_winograd_configure(tenon_context *context, const tn_prob
     return NULL;
 }
 
-/* Elements from a tensor's first to its last. */
+/* Returns the elements from a tensor's first to its last. */
 static int64_t span(const int64_t *stride, const int64_t shape[CONV_RANK])
 {
     int64_t elements = 1;
@@ -353,7 +357,7 @@ static winograd_args arguments(const winograd *w, const layout *l)
                            .x_span = span(p->x, shape)};
 }
 
-/* The same kernel, before, for filters alone. */
+/* Records the same kernel before the convolution, to transform the filters only. */
 static tenon_status record_filters(const char *caller, tn_recording *recording, const winograd *w,
                                    const layout *l, const tn_launch *convolution)
 {
@@ -396,8 +400,8 @@ static tenon_status conv_winograd_launch(const char *caller, tn_recording *recor
     return tn_record(caller, recording, &launch);
 }
 
-/* And a row of one tile more than are multiplied at once, of channels past a block: a single row is
- * left over, whose pair must not fall on other products. */
+/* One more case: a row with one tile more than are multiplied at once, and more channels than a
+ * block. It leaves a single row, whose padding to a pair must not overwrite other products. */
 #define LEFT_OVER "; channels=37 filters=67 d=1 t=1 r=3 s=3 stride_h=1 stride_w=1 dilation_h=1 n=1 "
 
 const tn_solver tn_conv_winograd2 = {

@@ -1,10 +1,12 @@
 /*
- * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to the
- * workspace, a matrix for each point, a batch of products follows, and their transform back with
- * the epilogue. Where not all tiles fit the workspace they are done in several sets.
+ * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to
+ * matrices in the workspace, one per point. A batch of products follows, then the inverse
+ * transform with the epilogue. If the tiles exceed the workspace, they are processed in several
+ * sets.
  *
- * What is transformed stays in the type of sums: kept in 16 bits, a term would be off by 2^-11 (or
- * 2^-8) of a magnitude that exceeds an output's by far, where the bound has an output's alone.
+ * Transformed data is in the type of sums. In 16 bits a term would have an error of 2^-11 (or
+ * 2^-8) of a magnitude far above an output's, whereas the error bound is relative to the output's
+ * magnitude.
  */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -20,12 +22,12 @@
 #define GROUP 64 /* work-items of a work-group */
 /* Work-items of a launch, and tiles of all images, are counted in 31 bits. */
 #define MOST_ITEMS (INT64_C(1) << 30)
-/* Rows of the matrices begin at multiples of this many elements, and sets are such multiples. */
+/* Alignment of the matrices' rows in elements; the tiles of a set are a multiple of it. */
 #define ALIGNMENT 32
-/* The part of a memory's published bandwidth that a kernel of loads and stores has. */
+/* Share of the published memory bandwidth that a kernel of loads and stores attains. */
 #define REACH 0.83
 
-/* How the workspace is laid out, in elements. */
+/* The layout of the workspace, in elements. */
 typedef struct layout {
     int64_t tiles[2], all_tiles, set_tiles;
     int64_t u_point;
@@ -67,7 +69,7 @@ static const char *conv_winograd_gemm_refuses(const winograd *w)
     return NULL;
 }
 
-/* A matrix whose rows, or else whose columns, are what lies side by side in the tensor. */
+/* Returns a matrix whose contiguous dimension, rows or columns, is that of the tensor. */
 static winograd_matrix make_matrix(int64_t at, int64_t rows, int64_t tiles,
                                    const int64_t stride[CONV_RANK])
 {
@@ -77,7 +79,7 @@ static winograd_matrix make_matrix(int64_t at, int64_t rows, int64_t tiles,
     return (winograd_matrix){.at = at, .point = rows * pitch, .row = pitch, .tile = 1};
 }
 
-/* With as many tiles in a set as the workspace has room for, or one. */
+/* Lays out sets with as many tiles as the workspace holds, at least one. */
 static layout conv_winograd_gemm_lay_out(const winograd *w)
 {
     const conv_problem *p = w->conv;
@@ -108,7 +110,7 @@ static tenon_tensor conv_winograd_gemm_make_view(const winograd *w, int64_t rows
     return view;
 }
 
-/* For each point and group, filters times channels by channels times tiles. */
+/* Makes the products: for each point and group, filters × channels times channels × tiles. */
 static tenon_status make_product(const char *caller, const winograd *w, const layout *l,
                                  int64_t tiles, conv_product *product)
 {
@@ -132,7 +134,7 @@ static tenon_status make_product(const char *caller, const winograd *w, const la
     return TENON_OK;
 }
 
-/* The products of all sets, and what the transforms read and write. */
+/* Adds the time of the products of all sets, and of the memory traffic of the transforms. */
 static void conv_winograd_gemm_add_time(tenon_context *context, const winograd *w, const layout *l,
                                         tn_choice *choice)
 {
@@ -174,7 +176,7 @@ static const char *conv_winograd_gemm_configure(tenon_context *context, const tn
     return NULL;
 }
 
-/* A kernel, what it takes of the convolution's tensors, and its work-items. */
+/* A kernel, the tensors of the convolution that it accesses, and its work-items. */
 typedef struct transform {
     const char *kernel;
     bool takes[CONV_OPERANDS];

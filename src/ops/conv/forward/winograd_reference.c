@@ -1,5 +1,5 @@
-/* What Winograd's convolution computes, in double, and how far a device may be off: its sums are of
- * what a whole tile reads. docs/numerics.md derives the bound. */
+/* Reference of Winograd convolution in double precision, and its error bound, which depends on all
+ * inputs of a tile. docs/numerics.md derives the bound. */
 #include "base/checked.h"
 #include "ops/conv/forward/winograd.h"
 
@@ -10,8 +10,8 @@
 #define MOST_SIDE   6
 #define MOST_POINTS (MOST_SIDE * MOST_SIDE)
 
-/* The matrices B', G and A' of conv/forward/winograd.clh, for tiles of m outputs: m + 2 rows but
- * for A'. */
+/* The matrices B', G and A' of conv/forward/winograd.clh, for tiles of m outputs. B' and G have m
+ * + 2 rows. */
 typedef struct transforms {
     double input[MOST_SIDE][MOST_SIDE], filter[MOST_SIDE][MOST_SIDE], output[MOST_SIDE][MOST_SIDE];
 } transforms;
@@ -36,10 +36,10 @@ static const transforms transforms4 = {
                {0, 0, 1}},
     .output = {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}}};
 
-/* Roundings that a term passes through in the three transforms, each in two dimensions. */
+/* Roundings of a term in the three two-dimensional transforms. */
 #define ROUNDINGS2 10
 #define ROUNDINGS4 20
-/* What is flushed on the way, at most, in elements below λ, as docs/numerics.md counts them. */
+/* Maximum loss by flushing in elements below λ, as counted in docs/numerics.md. */
 #define LOST_INPUT  33
 #define LOST_FILTER 8
 #define LOST_OUTPUT 60
@@ -49,13 +49,13 @@ double tn_winograd_roundings(int64_t tile)
     return tile == 2 ? ROUNDINGS2 : ROUNDINGS4;
 }
 
-/* Values with their magnitudes: what they would be if all terms were positive. */
+/* Values with their magnitudes, i.e. the values if all terms were positive. */
 typedef struct tile_values {
     double value[MOST_POINTS], magnitude[MOST_POINTS];
 } tile_values;
 
-/* to = matrix · from · matrix', from rows of `columns` each; terms of zero coefficients are left
- * out, as on the device, where they could be NaN. */
+/* Computes to = matrix · from · matrix', where the rows of `from` have `columns` elements. Like
+ * the device it skips terms with zero coefficients, which could be NaN. */
 static void transform(const double matrix[MOST_SIDE][MOST_SIDE], int rows, int columns,
                       const tile_values *from, tile_values *to)
 {
@@ -72,7 +72,7 @@ static void transform(const double matrix[MOST_SIDE][MOST_SIDE], int rows, int c
                 }
 }
 
-/* The tile that begins at output (p, q), in one channel of an image. */
+/* Loads the tile that begins at output (p, q), in one channel of an image. */
 static void take_input(const conv_problem *p, const double *channel, int64_t row, int64_t column,
                        int sides, tile_values *values)
 {
@@ -87,7 +87,7 @@ static void take_input(const conv_problem *p, const double *channel, int64_t row
         }
 }
 
-/* All filters of a problem, transformed. */
+/* Transforms all filters of a problem. */
 static void transform_filters(const conv_problem *p, const transforms *t, int sides,
                               const double *w, tile_values *filters)
 {
@@ -101,7 +101,7 @@ static void transform_filters(const conv_problem *p, const transforms *t, int si
     }
 }
 
-/* A filter's outputs in a tile; `flushed` is λ / u, which a rounding makes λ of. */
+/* Returns a filter's outputs in a tile. `flushed` is λ / u, which a rounding turns into λ. */
 static tile_values tile_outputs(const transforms *t, int tile, int64_t channels,
                                 const tile_values *inputs, const tile_values *filters,
                                 double flushed)
@@ -131,7 +131,7 @@ static void store(const conv_problem *p, const tile_values *outputs, int tile, i
                              outputs->magnitude[i * tile + j] + LOST_OUTPUT * flushed};
 }
 
-/* All filters of all groups in one tile of an image. */
+/* Sums one tile of an image for all filters of all groups. */
 static void sum_tile(const conv_problem *p, const transforms *t, int tile, const double *image,
                      const tile_values *filters, tile_values *inputs, int64_t row, int64_t column,
                      tn_bounded *sums)

@@ -1,10 +1,10 @@
-/* The arguments of conv/implicit_tiled.clh and conv/implicit_matrix.clh. */
+/* Arguments of the kernels conv/implicit_tiled.clh and conv/implicit_matrix.clh. */
 #include "ops/conv/implicit/arguments.h"
 
 #include "base/checked.h"
 #include "ops/conv/problem/gradient.h"
 
-/* Whether k counts channels (or filters) fastest. */
+/* Returns whether channels (or filters) are the fastest index of k. */
 static bool channels_first(const conv_problem *p, conv_direction direction)
 {
     return tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER;
@@ -22,7 +22,7 @@ static tenon_i32 narrow(int64_t x)
     return (tenon_i32)(uint32_t)(uint64_t)x;
 }
 
-/* A side that counts channels (or images) and places along three dimensions. */
+/* Fills in a side that counts channels (or images) and positions in three dimensions. */
 static void fill_side(conv_side *side, int64_t count, int64_t image, int64_t other,
                       const int64_t counts[3], const int64_t scale[3],
                       const int64_t image_stride[3], const int64_t other_stride[3])
@@ -38,7 +38,7 @@ static void fill_side(conv_side *side, int64_t count, int64_t image, int64_t oth
     }
 }
 
-/* The columns', or the steps', places begin at the window's. */
+/* Adds the start of the window to the positions of the columns or of the steps. */
 static void start_side(conv_side *side, const conv_window *v, const int64_t stride[3])
 {
     uint32_t shift = 0;
@@ -92,8 +92,8 @@ static void fill_image(const conv_problem *p, conv_tiled_args *args)
     }
 }
 
-/* Whether the fastest index of k is contiguous in a, by which neighbouring work-items then read it.
- */
+/* Returns whether the fastest index of k is contiguous in a; neighbouring work-items then read
+ * along k. */
 static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
 {
     const conv_side *depth = &args->depth;
@@ -106,10 +106,10 @@ static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
     return args->gemm.a_row != 1;
 }
 
-/* True if every vector of `width` steps of k is contiguous in a and begins at a multiple of
- * `width`: the fastest indices of k that are contiguous count such a multiple, and slower ones step
- * by it. The taps of a sub-filter are `tap` apart, so that they are contiguous only where that
- * is 1. */
+/* Returns whether every vector of `width` steps of k is contiguous in a and starts at a multiple
+ * of `width`: the extents of the fastest, contiguous indices of k multiply to a multiple of
+ * `width`, and the strides of the slower ones are multiples of it. The taps of a sub-filter have
+ * stride `tap`, so they are contiguous only if it is 1. */
 static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first, bool one_index,
                                int64_t width)
 {
@@ -159,8 +159,8 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
 
-/* Whether vectors of so many rows lie one after the other in a at every step, and begin at
- * multiples of that. */
+/* Returns whether vectors of `width` rows are contiguous in a at every step, and start at
+ * multiples of `width`. */
 static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int64_t width)
 {
     bool whole = args->gemm.a_row == 1 && rows % width == 0 && args->gemm.a_batch[0] % width == 0;
@@ -169,7 +169,7 @@ static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int
     return whole;
 }
 
-/* The image's: along k, or the channels of the columns. */
+/* Returns the same for the image: along k, or along the channels of the columns. */
 static bool reads_vectors_of_image(const conv_problem *p, conv_direction direction, int64_t width)
 {
     return direction == CONV_GRADIENT_OF_FILTER
@@ -197,7 +197,7 @@ conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout
                           .image_aligned = args.aligned != 0};
 }
 
-/* Whether all strides but that of dimension `one` are multiples of a vector. */
+/* Returns whether all strides except that of dimension `one` are multiples of a vector. */
 static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
 {
     bool whole = true;
@@ -206,9 +206,10 @@ static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
     return whole;
 }
 
-/* Whether vectors of pixels lie one after the other, and begin at multiples of that: the dimensions
- * from the last on that are one count such a multiple, and what is slower steps by it. Those of the
- * residual are then one as well, `*res_stride` apart. */
+/* Returns whether the pixels form contiguous vectors that start at multiples of the vector size:
+ * the extents of the last, mergeable dimensions multiply to such a multiple, and the strides of
+ * slower ones are multiples of it. The residual's pixels must merge as well; `*res_stride` becomes
+ * their stride. */
 static bool joins_by_vectors(const conv_problem *p, const int64_t size[3],
                              const int64_t stride[CONV_RANK], int64_t *res_stride)
 {
@@ -230,8 +231,9 @@ static bool joins_by_vectors(const conv_problem *p, const int64_t size[3],
     return whole && next % CONV_VECTOR == 0;
 }
 
-/* Of the filters' gradient, and of its slices' sums, along the channels of a tap, or nothing; of
- * images along their channels, or pixels that are columns one after the other. */
+/* Returns the direction of vector stores. The gradient of the filters, and the sums of its slices,
+ * are stored along the channels of a tap or not in vectors; images along their channels, or along
+ * pixels that are consecutive columns. */
 static conv_along results_along(const conv_problem *p, const conv_tiled_layout *l,
                                 int64_t *res_stride)
 {

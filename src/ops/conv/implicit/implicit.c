@@ -1,5 +1,5 @@
-/* Shared by all solvers of implicit GEMM: conv/implicit_packed, conv/cpu_direct, and on GPUs
- * implicit_tiled and implicit_matrix of all directions. */
+/* Helpers shared by all implicit GEMM solvers: conv/implicit_packed, conv/cpu_direct, and on GPUs
+ * implicit_tiled and implicit_matrix in all directions. */
 #include "ops/conv/implicit/implicit.h"
 
 #include "base/checked.h"
@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* Kernels count positions in 31 bits, with one for those that are nowhere. */
+/* Limit of positions, which kernels count in 31 bits; one value marks positions outside the image.
+ */
 #define MOST_POSITIONS (INT64_C(1) << 30)
 
 bool tn_conv_pixels_join(const conv_problem *p, int64_t *y_stride, int64_t *res_stride)
@@ -118,7 +119,8 @@ tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording
                                      int64_t tile_rows, tn_launch *launch)
 {
     const uint8_t *at = p->operand, result = at[CONV_Y];
-    /* What is not read may be absent: the output stands in, so that every pointer is valid. */
+    /* An operand that is not read may be absent: the output is passed in its place to keep every
+     * pointer valid. */
     const uint8_t operands[] = {at[CONV_W], at[CONV_X],
                                 (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
                                 (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};

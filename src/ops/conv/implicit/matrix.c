@@ -1,7 +1,7 @@
 /* implicit_matrix and implicit_wgmma of conv, conv_backward_data and conv_backward_filter: the
- * products of implicit_tiled on matrix units, of f16 and bf16. The parameters are those of
- * gemm/mma, and whether images and filters whose channels do not lie side by side are copied first,
- * so that they do. */
+ * products of implicit_tiled on matrix units, for f16 and bf16. The parameters are those of
+ * gemm/mma, and whether images and filters with non-contiguous channels are first copied to a
+ * channels-last layout. */
 #include "ops/conv/implicit/matrix.h"
 
 #include "base/checked.h"
@@ -16,10 +16,10 @@
 static const char *const source_names[] = {
     "conv/forward/implicit_matrix", "conv/data/implicit_matrix", "conv/filter/implicit_matrix"};
 
-/* Slices of the pixels have at least so many steps. */
+/* Minimum steps of a slice of the pixels. */
 #define LEAST_SLICE 512
 
-/* A solver's variant: a direction, and whether it is the one for wgmma. */
+/* A solver's variant: a direction, and this bit for wgmma. */
 #define OF_WGMMA 4
 
 typedef struct layout {
@@ -41,7 +41,8 @@ static conv_direction direction_of(const tn_choice *choice)
     return (conv_direction)(choice->solver->variant & ~OF_WGMMA);
 }
 
-/* The first kind of unit that the device has; emulated, the two that differ most. */
+/* Finds the first kind of unit that the device has. Emulation covers the two kinds that differ
+ * most. */
 static bool find_unit(tenon_context *context, const conv_problem *p, const tn_choice *choice,
                       matrix_unit *unit)
 {
@@ -75,8 +76,8 @@ static const char *conv_implicit_matrix_misfit_of(tenon_context *context, const 
                : NULL;
 }
 
-/* Instructions that compute the addresses of what a step of a block needs: an element at a time, or
- * a vector where it is read whole. */
+/* Returns the instructions for the addresses of one step of a block: per element, or per vector if
+ * it is loaded whole. */
 static double address_instructions(const conv_vectors *v, const int32_t *values)
 {
     const double a = v->a ? CONV_VECTOR : 1, image = v->image ? CONV_VECTOR : 1;
@@ -103,14 +104,15 @@ static void conv_implicit_matrix_add_time(tenon_context *context, const conv_pro
     }
 }
 
-/* Vectors of d are for blocks that pass the registers by; of others they would take registers that
- * the main loop does without, and with them a work-group its place. */
+/* Vector stores of d are used only with blocks that bypass registers. In other kernels they would
+ * take additional registers and reduce the work-groups per compute unit. */
 static conv_along results_along(const conv_problem *p, const layout *l)
 {
     return l->unit.async ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
 }
 
-/* The slices of the filters' gradient, where they are free, are those that the block wants. */
+/* Tries a block. Unless given, the number of slices of the filters' gradient is selected for the
+ * block. */
 static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                       tn_choice *choice)
 {
@@ -118,7 +120,7 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     const conv_direction direction = direction_of(choice);
     layout *l = TN_LAYOUT(layout, choice);
     int32_t *values = choice->values;
-    (void)unit; /* the layout's */
+    (void)unit; /* the layout contains it */
     choice->misfit = conv_implicit_matrix_misfit_of(context, l, values);
     if (choice->misfit != NULL)
         return;
@@ -135,7 +137,8 @@ static void try_block(tenon_context *context, const tn_problem *problem, const m
     conv_implicit_matrix_add_time(context, p, l, choice);
 }
 
-/* What the kernel knows of the factors: whether they come by vectors, and then how they lie. */
+/* Sets the options that describe the factors: whether they are loaded as vectors, and their
+ * layout. */
 static void conv_implicit_matrix_set_options(tenon_context *context, const layout *l,
                                              tn_choice *choice)
 {
@@ -153,8 +156,8 @@ static void conv_implicit_matrix_set_options(tenon_context *context, const layou
              v->image_along_k, v->image ? CONV_VECTOR : 1, v->a ? CONV_VECTOR : 1, l->d_along);
 }
 
-/* Blocks pass the registers by where both factors come by vectors, which are aligned unless the
- * caller wants it anyway. */
+/* Selects the staging method. Blocks are copied without registers if both factors are loaded as
+ * vectors. The vectors must be aligned unless the caller requests this method. */
 static void choose_way(layout *l, int32_t stages)
 {
     l->unit.async =
@@ -162,7 +165,7 @@ static void choose_way(layout *l, int32_t stages)
         (stages > 1 || l->unit.number == MATRIX_WGMMA || (stages == 0 && l->vectors.image_aligned));
 }
 
-/* With the factors as they lie, or copied. */
+/* Configures the solver with the factors in place or copied. */
 static void configure_factors(tenon_context *context, const conv_problem *p, tn_choice *choice)
 {
     const conv_direction direction = direction_of(choice);
@@ -178,8 +181,8 @@ static void configure_factors(tenon_context *context, const conv_problem *p, tn_
     tn_matrix_choose_block(context, &read.head, &l->unit, try_block, choice);
 }
 
-/* Whether it is the faster by far: copies fill the workspace and the caches, and estimates are no
- * better than that. */
+/* Returns whether copies are much faster. They fill the workspace and the caches, and small
+ * differences are within the error of the estimates. */
 static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_choice *choice)
 {
     return copied->misfit == NULL && copied->workspace <= p->head.workspace_limit &&
@@ -248,8 +251,8 @@ static tenon_status conv_implicit_matrix_launch(const char *caller, tn_recording
     return status;
 }
 
-/* Then whether factors without vectors of channels are copied (2), and the slices of the pixels, at
- * most. */
+/* The shared parameters, then whether factors without contiguous channels are copied (2), and the
+ * maximum number of slices of the pixels. */
 const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     TN_MATRIX_PARAMETERS,
     [CONV_MATRIX_PACK] = {"cp", 1, 2},

@@ -1,5 +1,5 @@
-/* For implicit_matrix: images and filters copied to the workspace, with their channels side by side
- * (N H W C), by the kernel of copy/transpose_local. */
+/* Copies for implicit_matrix: images and filters are copied to the workspace with contiguous
+ * channels (N H W C) by the kernel of copy/transpose_local. */
 #include "base/checked.h"
 #include "ops/common/walk.h"
 #include "ops/conv/implicit/matrix.h"
@@ -8,10 +8,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Copies begin at multiples of so many elements: lines of a cache. */
+/* Alignment of the copies in elements, for cache lines. */
 #define ALIGNMENT 64
 
-/* Sizes and strides of one of a convolution's tensors. */
+/* Sets the sizes of one of a convolution's tensors, and returns its strides. */
 static const int64_t *shape_of(const conv_problem *p, int operand, int64_t shape[CONV_RANK])
 {
     const conv_window *v = &p->window;
@@ -23,8 +23,8 @@ static const int64_t *shape_of(const conv_problem *p, int operand, int64_t shape
     return is_w ? p->w : operand == CONV_X ? p->x : p->y;
 }
 
-/* Strides of a dense tensor whose channels are the last dimension; 0 where there is one element, as
- * in a problem. */
+/* Sets the strides of a dense tensor with the channels as its last dimension; dimensions of one
+ * element have stride 0, as in a problem. */
 static void channels_last(const int64_t shape[CONV_RANK], int64_t stride[CONV_RANK])
 {
     static const int order[CONV_RANK] = {1, 4, 3, 2, 0};
@@ -36,8 +36,8 @@ static void channels_last(const int64_t shape[CONV_RANK], int64_t stride[CONV_RA
     }
 }
 
-/* Dimensions from the last on that are one in both tensors become the rows; the others count
- * planes. False where the rows are not contiguous. */
+/* Fills in the arguments: the last dimensions that merge in both tensors become the rows, the
+ * others count planes. Returns false if the rows are not contiguous. */
 static bool fill_args(const int64_t shape[CONV_RANK], const int64_t from[CONV_RANK], conv_copy *c)
 {
     transpose_args *args = &c->args;
@@ -88,7 +88,7 @@ conv_problem tn_conv_copied(const conv_problem *p, const conv_copies *copies)
     return copied;
 }
 
-/* How the factors come with the copies there are so far. */
+/* Returns how the factors are loaded with the current copies. */
 static conv_vectors find_vectors(const conv_problem *p, conv_direction direction,
                                  const conv_copies *copies)
 {
@@ -98,7 +98,8 @@ static conv_vectors find_vectors(const conv_problem *p, conv_direction direction
     return tn_conv_find_vectors(&read, &l);
 }
 
-/* The image says in which order k is counted, and so what is neighbouring in the other factor. */
+/* The layout of the image determines the order of k, and thus which elements of the other factor
+ * are neighbours. */
 conv_vectors tn_conv_copies_lay_out(const conv_problem *p, conv_direction direction,
                                     conv_copies *copies)
 {
@@ -137,7 +138,7 @@ tn_frame tn_conv_copies_frame(const conv_problem *p, const conv_copies *copies)
     return frame;
 }
 
-/* Elements of 16 bits turn one by one, in tiles of which the ragged ones do as much. */
+/* 16-bit elements are transposed one by one, in tiles; partial tiles cost as much as whole ones. */
 tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *c)
 {
     const double tile = TRANSPOSE_TILE * TRANSPOSE_TILE,

@@ -1,11 +1,11 @@
-/* The gradient of filters on GPUs in slices of the pixels, whose sums wait in the workspace and are
- * added in order. */
+/* The gradient of filters on GPUs, with the pixels split into slices whose sums are stored in the
+ * workspace and added in order. */
 #include "ops/conv/implicit/slices.h"
 
 #include "base/checked.h"
 #include "ops/conv/problem/gradient.h"
 
-/* Slices begin at a vector's boundary. */
+/* Alignment of slices: a vector. */
 #define SLICE_UNIT  8
 #define MOST_SLICES 64
 /* Work-groups that keep a core busy. */
@@ -47,7 +47,7 @@ uint64_t tn_conv_slices_size(const conv_problem *p, int64_t slices)
     return slices > 1 ? (uint64_t)slices * sums_size(p) : 0;
 }
 
-/* The sums are written, and read to be added up. */
+/* The sums are stored, then loaded to be added up. */
 tn_work tn_conv_slices_work(const conv_problem *p, int64_t slices)
 {
     const double bytes = (double)tn_conv_slices_size(p, slices);

@@ -12,27 +12,28 @@
 
 const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
     [TILED_MB] = {"mb", 8, 256},        /* rows of a work-group's block */
-    [TILED_NB] = {"nb", 8, 256},        /* its columns */
+    [TILED_NB] = {"nb", 8, 256},        /* columns of a work-group's block */
     [TILED_KB] = {"kb", 4, 64},         /* steps of K in local memory */
     [TILED_MR] = {"mr", 1, 16},         /* rows of a work-item */
-    [TILED_NR] = {"nr", 1, 16},         /* its columns */
-    [CONV_TILED_SLICES] = {"ks", 1, 64} /* slices of the pixels, at most */
+    [TILED_NR] = {"nr", 1, 16},         /* columns of a work-item */
+    [CONV_TILED_SLICES] = {"ks", 1, 64} /* maximum number of slices of the pixels */
 };
 
-/* Elements, and what is counted, must fit the kernel's 32 bits. */
+/* Limits of elements and counts, which must fit the kernel's 32 bits. */
 #define MOST_ELEMENTS INT64_C(0x7fffffff)
 #define MOST_COUNTED  (INT64_C(1) << 30)
-/* More products than this, for as many sub-filters, are not worth their launch. */
+/* Maximum sub-filters; more products than this are not worth their launch. */
 #define MOST_SUBFILTERS 64
-/* Pixels that a slice has at least: enough to be worth writing its sums. */
+/* Minimum pixels per slice that pay for storing its sums. */
 #define LEAST_SLICE 256
-/* Steps of k that are loaded together where they lie so. */
+/* Steps of k that are loaded together if they are contiguous. */
 #define RUN 4
 
 static const char *const source_names[] = {
     "conv/forward/implicit_tiled", "conv/data/implicit_tiled", "conv/filter/implicit_tiled"};
 
-/* Elements from the first to the last of a tensor of five dimensions; none where they overflow. */
+/* Returns whether the elements from the first to the last of a five-dimensional tensor fit the
+ * limit; false on overflow. */
 static bool spans_fit(const int64_t shape[CONV_RANK], const int64_t stride[CONV_RANK])
 {
     int64_t span = 1;
@@ -90,7 +91,7 @@ const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction directio
     return NULL;
 }
 
-/* Elements of the image that the largest sub-filter writes. */
+/* Returns the image elements that the largest sub-filter writes. */
 static int64_t subfilter_pixels(const conv_problem *p)
 {
     const conv_window *v = &p->window;
@@ -100,7 +101,7 @@ static int64_t subfilter_pixels(const conv_problem *p)
     return pixels;
 }
 
-/* Taps of the largest sub-filter. */
+/* Returns the taps of the largest sub-filter. */
 static int64_t subfilter_taps(const conv_window *v)
 {
     const conv_subfilter subfilter = tn_conv_find_subfilter(v);
@@ -140,7 +141,7 @@ static gemm_problem image_product(const conv_problem *p)
             [GEMM_D] = {.row = p->x[1], .batch = {p->c * p->x[1]}, .operand = p->operand[CONV_X]}}};
 }
 
-/* One slice goes to dw, several to the workspace, as dense sums. */
+/* A single slice is stored to dw; several are stored to the workspace as dense sums. */
 static gemm_problem filter_product(const conv_problem *p, int64_t slices)
 {
     const int64_t taps = p->c * tn_window_taps(&p->window);
@@ -189,7 +190,7 @@ void tn_conv_tiled_lay_out(const conv_problem *p, conv_direction direction, int3
     l->product = tn_conv_tiled_product(p, direction, l->slices);
 }
 
-/* The parameters of gemm/tiled, as if the kernel had them all. */
+/* Sets the parameters of gemm/tiled, including those that this kernel lacks. */
 static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PARAMETERS])
 {
     for (int i = 0; i < TN_MAX_PARAMETERS; i++)
@@ -197,7 +198,7 @@ static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PAR
     gemm_values[TILED_LB] = 2;
 }
 
-/* The block and, of the filters' gradient, the slices that are wanted with it where they are not
+/* Sets the block and, for the filters' gradient, the best number of slices for it, unless they are
  * given. */
 static void take_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
                       const tn_kind_tile *tile, int32_t *values)
@@ -254,7 +255,7 @@ static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const g
                : "the blocks and the tables do not fit the local memory";
 }
 
-/* The main loop is gemm/tiled's, whose b is gathered: a run of it is found at once. */
+/* The main loop is that of gemm/tiled, with a gathered b: one address is computed for each run. */
 static void conv_implicit_tiled_add_time(tenon_context *context, const conv_problem *p,
                                          const conv_tiled_layout *l, tn_choice *choice)
 {
@@ -271,7 +272,7 @@ static void conv_implicit_tiled_add_time(tenon_context *context, const conv_prob
     tn_choice_add(context, choice, &slices);
 }
 
-/* Of the device's tiles the one that is fastest here; on CPUs, where tests alone force it, the
+/* Selects the fastest of the device's tiles; on CPUs, where only tests force this solver, the
  * smallest. */
 static void choose_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
                         tn_choice *choice)
@@ -321,7 +322,7 @@ static const char *conv_implicit_tiled_configure(tenon_context *context, const t
     return NULL;
 }
 
-/* A group's part of the image begins where its channels do. */
+/* The image data of a group starts at its first channel. */
 tenon_status tn_conv_tiled_launch(const char *caller, tn_recording *recording,
                                   const conv_problem *p, const conv_tiled_layout *l,
                                   const int32_t block[2], tn_launch *launch)
@@ -371,7 +372,7 @@ const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
                                           .configure = conv_implicit_tiled_configure,
                                           .launch = conv_implicit_tiled_launch};
 
-/* A product for each sub-filter, whose b is gathered from dy. */
+/* One product per sub-filter, with b gathered from dy. */
 const tn_solver tn_conv_backward_data_implicit_tiled = {
     .name = "implicit_tiled",
     .serves = "tensors of fewer than 2³¹ elements and strides whose product is at "
@@ -383,8 +384,8 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {
     .configure = conv_implicit_tiled_configure,
     .launch = conv_implicit_tiled_launch};
 
-/* dy times what the taps meet of x, over the pixels of all images; with a workspace in slices,
- * whose sums are added in order. */
+/* dy times the elements of x under the taps, over the pixels of all images; with a workspace in
+ * slices whose sums are added in order. */
 const tn_solver tn_conv_backward_filter_implicit_tiled = {
     .name = "implicit_tiled",
     .serves = "tensors of fewer than 2³¹ elements, on GPUs",

@@ -1,4 +1,5 @@
-/* From the caller's views and geometry to the canonical problems; the checks that these need. */
+/* Conversion of the caller's views and geometry to the canonical problems, with the checks that
+ * they need. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/conv/problem/problem.h"
@@ -7,13 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether the entries of one spatial dimension make sense. */
+/* Returns whether the geometry of one spatial dimension is valid. */
 static bool geometry_valid(const tenon_conv_geometry *g, uint32_t d)
 {
     return g->stride[d] >= 1 && g->dilation[d] >= 1 && g->pad_begin[d] >= 0 && g->pad_end[d] >= 0;
 }
 
-/* The padded image's size less the dilated filter's, or false where one of them overflows. */
+/* Computes the padded image's size minus the dilated filter's. Returns false on overflow. */
 static bool free_length(const tenon_conv_geometry *g, uint32_t d, int64_t size, int64_t filter,
                         int64_t *length)
 {
@@ -38,7 +39,7 @@ int64_t tn_conv_padding_end(const tenon_conv_geometry *g, uint32_t d)
     return tn_max_i64(g->stride[d], g->dilation[d]);
 }
 
-/* As an initialiser of the whole geometry leaves what it does not name. */
+/* Returns whether all values are zero, as omitted members of an initialiser are. */
 static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
 {
     for (int d = 0; d < TENON_MAX_SPATIAL; d++)
@@ -71,7 +72,8 @@ tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometr
     return TENON_OK;
 }
 
-/* Fills in spatial dimension `at` of a window; `d` is the dimension as the caller counts them. */
+/* Fills in spatial dimension `at` of a window; `d` is the number of the dimension in the caller's
+ * tensors. */
 static tenon_status take_dimension(const char *caller, const tenon_conv_geometry *g, uint32_t d,
                                    int at, int64_t size, int64_t filter, conv_window *v)
 {
@@ -159,8 +161,8 @@ static tenon_status check_filters(const char *caller, int64_t groups, const conv
     return TENON_OK;
 }
 
-/* A convolution that is run backwards may have fewer outputs than would fit its image: what output
- * padding from the stride on adds to the image is beyond the reach of the taps. */
+/* A reversed convolution may have fewer outputs than fit its image: output padding of at least the
+ * stride adds elements to the image that no tap reaches. */
 static void take_given_outputs(const tenon_conv_geometry *g, const conv_views *views,
                                conv_window *v)
 {
@@ -175,7 +177,7 @@ static void take_given_outputs(const tenon_conv_geometry *g, const conv_views *v
     }
 }
 
-/* What has made the output's spatial sizes. */
+/* Appends to the error message the geometry that determines the output's spatial sizes. */
 static void append_geometry(const tenon_conv_geometry *g, uint32_t spatial)
 {
     char text[4 * 160 + 64], stride[160], dilation[160], begin[160], end[160];
@@ -199,14 +201,14 @@ static tenon_status check_output(const char *caller, const tenon_conv_geometry *
     return status;
 }
 
-/* Strides of N, C and the spatial dimensions, which are aligned at the right. */
+/* Sets the strides of N, C and the spatial dimensions; the latter are aligned to the right. */
 static void spread_strides(int64_t to[CONV_RANK], uint32_t rank, const int64_t *stride)
 {
     for (uint32_t d = 0; d < rank; d++)
         to[d < 2 ? d : d + CONV_RANK - rank] = stride[d];
 }
 
-/* Strides of sizes of 1 do not count, and must not tell problems apart. */
+/* Strides of dimensions of size 1 are irrelevant and must not distinguish problems. */
 void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
 {
     int64_t stride[CONV_RANK];
@@ -237,7 +239,7 @@ tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epi
         return TENON_OK;
     TN_TRY(tn_epilogue_bias_hint(tn_broadcast(caller, "c", c, output->rank, output->shape, stride),
                                  bias));
-    if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not tell problems apart */
+    if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not distinguish problems */
         spread_strides(p->res, output->rank, stride);
     return TENON_OK;
 }

@@ -1,11 +1,10 @@
 /*
- * Convolution run backwards: the gradients of its image (which is also what a transposed
- * convolution computes), of its filters and of its bias; and col2im. Each is a family of its own in
- * dispatch.
+ * Reversed convolution: the gradients of the image (which the transposed convolution also
+ * computes), of the filters and of the bias, and col2im. Each is a separate family in dispatch.
  *
- * The gradients and the transposed convolution are given a conv_problem, that of the convolution
- * whose direction is reversed, with the same names: x is the image, y what the convolution makes of
- * it. Which of x, y and w is written is the family's; the residual and the bias are shaped like it.
+ * The problem of a gradient or a transposed convolution is a conv_problem, that of the convolution
+ * that is reversed, with the same names: x is the image, y its result. The family determines which
+ * of x, y and w is written; the residual and the bias have the shape of that tensor.
  */
 #ifndef TN_OPS_CONV_PROBLEM_GRADIENT_H
 #define TN_OPS_CONV_PROBLEM_GRADIENT_H
@@ -20,21 +19,21 @@
 
 enum { COL2IM_COL, COL2IM_RES, COL2IM_BIAS, COL2IM_X, COL2IM_OPERANDS };
 
-/* The canonical problem of col2im; strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h, w].
- * Within a convolution there is an epilogue, and col is in the workspace. */
+/* The canonical problem of col2im, with strides of col[n, c, t, r, s, o, p, q] and x[n, c, d, h,
+ * w]. Within a convolution it has an epilogue, and col is in the workspace. */
 typedef struct col2im_problem {
     tn_problem head;
     uint32_t dtype;
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_* of conv/args.h */
-    uint32_t col_acc;    /* col holds what sums are kept in, not dtype */
-    uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: which operand of the call */
+    uint32_t col_acc;    /* col has the type of sums, not dtype */
+    uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: index of the operand in the call */
     int64_t n, c;
     int64_t col[8], res[CONV_RANK], x[CONV_RANK], bias;
     conv_window window;
 } col2im_problem;
 
-/* The canonical problem of the bias's gradient; strides of dy[n, k, o, p, q] and db[k]. */
+/* The canonical problem of the bias gradient, with strides of dy[n, k, o, p, q] and db[k]. */
 typedef struct conv_bias_problem {
     tn_problem head;
     uint32_t dtype;
@@ -66,7 +65,7 @@ tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_param
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *problem);
 
-/* A gradient with three operands, the last of them the output. */
+/* A gradient with three operands, the last of which is the output. */
 typedef struct conv_gradient {
     const char *name[3];
     uint8_t tensor[3]; /* CONV_X, CONV_W or CONV_Y of the convolution */
@@ -84,24 +83,23 @@ tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradie
 
 conv_subfilter tn_conv_find_subfilter(const conv_window *window);
 
-/* The type in which a tensor's elements are summed, as a type of tensors. */
+/* Returns the type in which a tensor's elements are summed, as a tensor type. */
 tenon_dtype tn_conv_sum_type(uint32_t dtype);
 
-/* Whether that is another: a tensor of 16 bits. */
+/* Returns whether the type of sums differs, i.e. the tensor has 16-bit elements. */
 bool tn_conv_is_converted(uint32_t dtype);
 
-/* A tensor's box of five dimensions, and a dense array of it in the workspace, in what its elements
- * are summed in. */
+/* A five-dimensional box of a tensor, and its dense copy in the workspace, in the type of sums. */
 typedef struct conv_packing {
-    uint32_t dtype;  /* the tensor's */
-    uint8_t operand; /* of the run */
-    bool adds;       /* unpacking adds beta times what the tensor holds */
-    int64_t shift;   /* of the tensor's first element, in its elements */
-    int64_t packed;  /* where the array begins in the workspace, in its elements */
+    uint32_t dtype;  /* type of the tensor */
+    uint8_t operand; /* operand of the run */
+    bool adds;       /* unpacking adds beta times the tensor's contents */
+    int64_t shift;   /* offset of the box in the tensor, in elements of the tensor */
+    int64_t packed;  /* start of the copy in the workspace, in elements of the copy */
     int64_t shape[5], stride[5];
-    int64_t parts; /* unpacking adds up so many arrays, one after the other; 0 is 1 */
+    int64_t parts; /* number of consecutive copies that unpacking adds up; 0 means 1 */
 } conv_packing;
-/* Makes dimension `d` the last, which is packed most tightly. */
+/* Makes dimension `d` the last one, which is contiguous in the copy. */
 void tn_conv_move_last(conv_packing *packing, int d);
 
 tenon_status tn_conv_record_pack(const char *caller, tn_recording *recording,
@@ -109,7 +107,7 @@ tenon_status tn_conv_record_pack(const char *caller, tn_recording *recording,
 tenon_status tn_conv_record_unpack(const char *caller, tn_recording *recording,
                                    const conv_packing *packing);
 
-/* As tn_operation has them. */
+/* Functions as declared in tn_operation. */
 tenon_status tn_conv_backward_data_prepare(const void *params, tn_call *call, tn_problem *problem,
                                            bool *empty);
 tenon_status tn_conv_backward_filter_prepare(const void *params, tn_call *call, tn_problem *problem,
@@ -141,7 +139,7 @@ bool tn_col2im_reference(const void *params, const tenon_tensor *const *views,
 bool tn_conv_folding_reference(const void *params, const tenon_tensor *const *views,
                                tn_bounded *expected);
 
-/* As tn_family has them. */
+/* Functions as declared in tn_family. */
 bool tn_conv_backward_data_awkward(const tn_problem *problem, const tn_choice *choice,
                                    uint32_t number, struct tn_case *c);
 bool tn_conv_backward_filter_awkward(const tn_problem *problem, const tn_choice *choice,
@@ -153,8 +151,8 @@ bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choic
 bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        struct tn_case *c);
 
-/* col2im as the end of a convolution, which is no public operation: with an epilogue, and with
- * columns that may be in the type of sums. Its operands are COL2IM_COL ... COL2IM_X. */
+/* col2im as the last step of a convolution, which is not a public operation: it has an epilogue,
+ * and its columns may be in the type of sums. Its operands are COL2IM_COL ... COL2IM_X. */
 typedef struct conv_folding_params {
     tenon_im2col_params columns;
     tenon_epilogue epilogue;

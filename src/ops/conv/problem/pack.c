@@ -1,4 +1,4 @@
-/* What solvers share: the taps of sub-filters, and packing tensors into the workspace. */
+/* Helpers shared by solvers: the taps of sub-filters, and packing of tensors into the workspace. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/lanes.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Elements that are packed by one work-item of a CPU, at most. */
+/* Maximum elements that a CPU work-item packs. */
 #define CPU_RUN 4096
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -52,7 +52,7 @@ void tn_conv_move_last(conv_packing *p, int d)
     p->stride[4] = stride;
 }
 
-/* The fewest dimensions that the tensor has, the last of them last. */
+/* Merges dimensions of the tensor as far as possible; the last one remains last. */
 static void collapse(const conv_packing *p, conv_pack_args *args)
 {
     tn_space space = {.rank = 5, .views = 1};

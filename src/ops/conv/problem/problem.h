@@ -1,5 +1,5 @@
 /* Canonical problems of convolution and im2col, with the solvers and families of both. im2col is a
- * family of its own in dispatch. */
+ * separate family in dispatch. */
 #ifndef TN_OPS_CONV_PROBLEM_PROBLEM_H
 #define TN_OPS_CONV_PROBLEM_PROBLEM_H
 
@@ -11,30 +11,31 @@
 enum { CONV_X, CONV_W, CONV_C, CONV_BIAS, CONV_Y, CONV_OPERANDS };
 enum { IM2COL_X, IM2COL_COL, IM2COL_OPERANDS };
 
-/* N, C and the spatial dimensions. */
+/* Number of dimensions: N, C and the spatial ones. */
 #define CONV_RANK 5
 
-/* The canonical problem of a forward convolution: sizes, and the strides of each operand. There are
- * three spatial dimensions, of which those that the caller's images lack come first and have one
- * element, as their filter has. */
+/* The canonical problem of a forward convolution: sizes, and the strides of each operand. It has
+ * three spatial dimensions. If the caller's images have fewer, the missing ones come first, with
+ * one element in the image and in the filter. */
 typedef struct conv_problem {
     tn_problem head;
     uint32_t dtype;
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_HAS_C, CONV_HAS_BIAS, CONV_SKIP_XW of conv/args.h */
-    uint32_t exact;      /* sums may not be rearranged by transforms: TENON_CONV_EXACT */
-    uint8_t operand[8];  /* by CONV_X ... CONV_Y: which operand of the run */
+    uint32_t exact;      /* TENON_CONV_EXACT: no solver may rearrange the sums by transforms */
+    uint8_t operand[8];  /* by CONV_X ... CONV_Y: index of the operand in the run */
     int64_t n, groups;
-    int64_t c, k;           /* channels and filters of a group */
+    int64_t c, k;           /* channels and filters per group */
     int64_t x[CONV_RANK];   /* strides of x[n, c, d, h, w] */
-    int64_t w[CONV_RANK];   /* of w[k, c, t, r, s] */
-    int64_t res[CONV_RANK]; /* of the residual c[n, k, o, p, q] */
+    int64_t w[CONV_RANK];   /* strides of w[k, c, t, r, s] */
+    int64_t res[CONV_RANK]; /* strides of the residual c[n, k, o, p, q] */
     int64_t y[CONV_RANK];
     int64_t bias;
     conv_window window;
 } conv_problem;
 
-/* The canonical problem of im2col; strides of x[n, c, d, h, w] and col[n, c, t, r, s, o, p, q]. */
+/* The canonical problem of im2col, with strides of x[n, c, d, h, w] and col[n, c, t, r, s, o, p,
+ * q]. */
 typedef struct im2col_problem {
     tn_problem head;
     uint64_t dtype;
@@ -43,7 +44,7 @@ typedef struct im2col_problem {
     conv_window window;
 } im2col_problem;
 
-/* tn_family's, of all that has a conv_problem. */
+/* The `paths` function of tn_family for all families with a conv_problem. */
 uint64_t tn_conv_paths(const tn_problem *problem);
 
 extern const tn_family tn_conv_family, tn_im2col_family;
@@ -53,44 +54,43 @@ extern const tn_solver tn_conv_direct, tn_conv_im2col_gemm, tn_conv_pointwise,
     tn_conv_winograd4, tn_conv_winograd2_gemm, tn_conv_winograd4_gemm;
 extern const tn_solver tn_im2col_rows, tn_im2col_channels;
 
-/* The tensors of a convolution, whichever of them it writes, under the names that the caller knows
- * them by. */
+/* The tensors of a convolution, in any direction, with their names in the caller's operation. */
 typedef struct conv_views {
     const char *x_name, *w_name, *y_name;
     const tenon_tensor *x, *w, *y;
     bool is_transposed; /* y is given, and x may have output padding that no tap reaches */
 } conv_views;
 
-/* Checks that the shapes go together, and fills in all of a problem but the epilogue and what it
- * reads. */
+/* Checks that the shapes match, and fills in a problem except its epilogue and the flags of
+ * operands that are read. */
 tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *problem);
 
-/* Whether the last dimension of x has the channels that the filters want, and its second has not.
- * Views may be anything. */
+/* Returns whether the last dimension of x, and not its second, has the number of channels that the
+ * filters require. The views need not be valid. */
 bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t groups);
 
-/* Parts of that. `dim` counts the caller's spatial dimensions. */
+/* Steps of tn_conv_take_shapes. `dim` counts the caller's spatial dimensions. */
 tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometry *geometry,
                                     uint32_t dim);
-/* What the output padding of a transposed convolution must be below. */
+/* Returns the exclusive upper limit of a transposed convolution's output padding. */
 int64_t tn_conv_padding_end(const tenon_conv_geometry *geometry, uint32_t dim);
 tenon_status tn_conv_check_image_rank(const char *caller, const char *name,
                                       const tenon_tensor *view);
 tenon_status tn_conv_check_rank(const char *caller, const char *name, const tenon_tensor *view,
                                 uint32_t rank);
 
-/* Strides of N, C and three spatial dimensions; those of sizes of 1 are 0. */
+/* Sets the strides of N, C and three spatial dimensions; those of dimensions of size 1 are 0. */
 void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view);
 
-/* The epilogue and its operands, for an output of y's or (in reverse) of x's shape; c and bias may
- * be NULL. */
+/* Fills in the epilogue and its operands, for an output with the shape of y or (reversed) of x; c
+ * and bias may be NULL. */
 tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epilogue,
                                    const tenon_tensor *c, const tenon_tensor *bias,
                                    const tenon_tensor *output, conv_problem *problem);
 
-/* Which of c, bias and the products it reads, as a problem's flags. */
+/* Returns the problem flags for which of c, bias and the products the epilogue reads. */
 uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
                        const tenon_tensor *bias);
 
@@ -103,11 +103,11 @@ tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_param
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
-/* The checks of a call with x, w, c, bias and y, of a convolution or a transposed one, that do not
- * depend on shapes. */
+/* Checks a call with x, w, c, bias and y, of a convolution or a transposed one, as far as shapes
+ * do not matter. */
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue);
 
-/* As tn_operation and tn_family have them. */
+/* Functions as declared in tn_operation and tn_family. */
 tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head, bool *empty);
 tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty);
 bool tn_conv_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected);
@@ -118,35 +118,36 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
 bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        struct tn_case *c);
 
-/* The reference of a canonical problem, whose x, w, c, bias and y are the views. The bounds are
- * those of every solver but for Winograd's, whose own they are where `solver` names one of them. */
+/* The reference of a canonical problem with the given x, w, c, bias and y. The bounds hold for
+ * every solver except Winograd's; if `solver` names one of these, its own bounds are used. */
 bool tn_conv_problem_reference(const conv_problem *problem, const tenon_epilogue *epilogue,
                                const char *solver, const tenon_tensor *const views[CONV_OPERANDS],
                                tn_bounded *expected);
 
-/* An element that was summed from `count` products: `sum` has their sum, and that of their
- * magnitudes as its bound; `added` is beta · c, and `bias` the bias. docs/numerics.md derives the
- * bound. */
+/* Returns an element that is the sum of `count` products. `sum` has their sum as its value, and
+ * the sum of their magnitudes as its bound; `added` is beta · c, and `bias` the bias.
+ * docs/numerics.md derives the bound. */
 tn_bounded tn_conv_element(uint32_t dtype, const tenon_epilogue *epilogue, tn_bounded sum,
                            double count, double added, double bias);
 
-/* Completes the launch of a kernel that takes x, w, c, bias and y: operands, their offsets and the
- * epilogue's scalars. `args` begins with a conv_args; c and bias are read where the problem has
- * them, too; what is not read may be absent, and `result` (CONV_X or CONV_Y) stands in. */
+/* Completes the launch of a kernel with the operands x, w, c, bias and y: operands, offsets and
+ * the epilogue's scalars. `args` begins with a conv_args. c and bias are read only if the problem
+ * has them. An operand that is not read may be absent; `result` (CONV_X or CONV_Y) is passed in
+ * its place. */
 void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OPERANDS], int result,
                            tn_launch *launch, conv_args *args, tn_patch *patches);
 
-/* All multiply-adds where one work-item does each element. */
+/* Returns the work of all multiply-adds with one work-item per element. */
 tn_work tn_conv_direct_work(const conv_problem *problem);
 
-/* Taps of a filter in one channel, and pixels of an output image. */
+/* Return the taps of a filter in one channel, and the pixels of an output image. */
 int64_t tn_window_taps(const conv_window *window);
 int64_t tn_window_pixels(const conv_window *window);
 
-/* Whether the image has no element; it need not have memory then. */
+/* Returns whether the image has no elements; it may have no memory then. */
 bool tn_window_empty(const conv_window *window);
 
-/* Multiply-adds, and elements of x in one image, as doubles since they may overflow. */
+/* Return the elements of x in one image, and the multiply-adds, as doubles to avoid overflow. */
 double tn_conv_image_elements(const conv_problem *problem);
 double tn_conv_work(const conv_problem *problem);
 

@@ -1,4 +1,5 @@
-/* What solvers by a matrix product share: pointwise, im2col_gemm, col2im_gemm and winograd_gemm. */
+/* Helpers shared by the solvers that use a matrix product: pointwise, im2col_gemm, col2im_gemm and
+ * winograd_gemm. */
 #include "ops/conv/problem/product.h"
 
 #include "base/checked.h"
@@ -38,10 +39,10 @@ bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order)
     return tn_conv_choose_tap_order(p, false, true, order);
 }
 
-/* Instructions of a work-item of conv/columns/im2col.cl, which has an element of the columns, and
- * of conv/columns/col2im.cl, which has one of the image and loops over its taps: six and seven
- * divisions of 64 bits with what is around them, counted in the code for sm_90 and gfx942 with
- * their short way for numbers of 32 bits. */
+/* Instructions of a work-item of conv/columns/im2col.cl, which computes one element of the
+ * columns, and of conv/columns/col2im.cl, which computes one image element in a loop over its
+ * taps: six and seven 64-bit divisions with the surrounding code. Counted in the code for sm_90
+ * and gfx942, whose divisions have a fast path for 32-bit numbers. */
 #define UNFOLD_INSTRUCTIONS 200.0
 #define FOLD_INSTRUCTIONS   250.0
 #define TAP_INSTRUCTIONS    20.0
@@ -77,7 +78,7 @@ tn_work tn_conv_pack_work(uint32_t dtype, double elements)
                               (double)(tenon_dtype_size((tenon_dtype)dtype) + tn_acc_size(dtype))};
 }
 
-/* Of [image, group, o, p, M, N], where N is q. */
+/* Rank of views of [image, group, o, p, M, N], where N is q. */
 #define PRODUCT_RANK 6
 
 void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3])
@@ -122,7 +123,7 @@ static tenon_tensor conv_problem_product_make_view(const conv_problem *p,
     return view;
 }
 
-/* A view of y, or of what is shaped like it. */
+/* Returns a view of y or of a tensor with its shape. */
 static tenon_tensor output_view(const conv_problem *p, const int64_t shape[PRODUCT_RANK],
                                 const int64_t stride[CONV_RANK])
 {
@@ -131,7 +132,7 @@ static tenon_tensor output_view(const conv_problem *p, const int64_t shape[PRODU
     return conv_problem_product_make_view(p, shape, strides);
 }
 
-/* The element of y, or of what is shaped like it, at which a block begins. */
+/* Returns the first element of a block in y or in a tensor with its shape. */
 static int64_t first_of(const conv_block *block, const int64_t stride[CONV_RANK])
 {
     return block->image * stride[0] + block->first[0] * stride[2] + block->first[1] * stride[3] +
@@ -140,7 +141,7 @@ static int64_t first_of(const conv_block *block, const int64_t stride[CONV_RANK]
 
 static tenon_gemm_params params_of(const conv_problem *p)
 {
-    /* Which scalars are zero matters here; their values are those of the run. */
+    /* Only whether each scalar is zero matters here; the values are those of the run. */
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     params.epilogue.alpha = (p->flags & CONV_SKIP_XW) != 0 ? 0 : 1;
     params.epilogue.beta = (p->flags & CONV_HAS_C) != 0 ? 1 : 0;

@@ -12,44 +12,44 @@ typedef struct conv_block {
     int64_t first[3], count[3];
 } conv_block;
 
-/* As many pixels of an output image as `columns` allows, in the order in which they lie: a box that
- * is whole in each dimension after the first that is cut. */
+/* Sets `count` to at most `columns` pixels of an output image, consecutive in row-major order: a
+ * box that is whole in each dimension after the first one that is cut. */
 void tn_conv_cut_pixels(const conv_window *window, int64_t columns, int64_t count[3]);
 
-/* Block number `index` of image `image`, cut at the end of the images and of the output. */
+/* Returns block `index` of image `image`, cut at the end of the images and of the output. */
 conv_block tn_conv_block_at(const conv_window *window, int64_t images, const conv_block *largest,
                             int64_t image, const int64_t index[3]);
 
-/* Pixels of each of a block's images. */
+/* Returns the pixels in each of a block's images. */
 int64_t tn_conv_block_pixels(const conv_block *block);
 
-/* Blocks of a convolution of which the largest is given; at least one. */
+/* Returns the number of blocks of a convolution for a given largest block; at least one. */
 double tn_conv_block_count(const conv_problem *problem, const conv_block *largest);
 
-/* The factors: a filter's taps at strides of one matrix, and the columns' strides. */
+/* The factors of a product: strides of the filters as a matrix, and strides of the columns. */
 typedef struct conv_factors {
     int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
-    int64_t col_shift;              /* in elements, of the workspace */
-    uint8_t w_operand, col_operand; /* of the run, or TN_WORKSPACE */
+    int64_t col_shift;              /* in elements, in the workspace */
+    uint8_t w_operand, col_operand; /* operands of the run, or TN_WORKSPACE */
     int64_t taps;                   /* of a group: c * t * r * s */
 } conv_factors;
 
-/* How the taps of a filter lie: at one stride, in the order c, t, r, s or t, r, s, c. */
+/* The order of a filter's taps, which have a single stride: c, t, r, s or t, r, s, c. */
 typedef struct conv_tap_order {
     bool channel_last;
     int64_t stride;
 } conv_tap_order;
 
-/* Whether four dimensions can be stepped through as one, and its stride. */
+/* Returns whether four dimensions merge into one, and sets its stride. */
 bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *joined);
 
-/* Chooses the order in which columns are laid: that of the filters, or the preferred one. False
- * where the filters do not lie so. */
+/* Chooses the order of the taps in columns: that of the filters, or the preferred one. Returns
+ * false if the filters do not have the chosen order. */
 bool tn_conv_choose_tap_order(const conv_problem *p, bool prefers_last, bool may_be_last,
                               conv_tap_order *order);
 
-/* False where they lie in neither order. */
+/* Finds the order of the filters' taps. Returns false if it is neither. */
 bool tn_conv_find_tap_order(const conv_problem *p, conv_tap_order *order);
 
 /* A product as a child of a convolution: GEMM's problem, and the frame that maps its operands. */
@@ -58,15 +58,15 @@ typedef struct conv_product {
     tn_frame frame;
 } conv_product;
 
-/* Gives the product the part of the workspace after the first `used` bytes, which the convolution
- * itself uses, and resets its frame. */
+/* Assigns to the product the workspace after the first `used` bytes, which the convolution uses,
+ * and resets its frame. */
 void tn_conv_product_after(const conv_problem *p, uint64_t used, conv_product *product);
 
-/* Scalars of a product whose result is summed further: alpha and beta 1, whatever the caller's are.
- */
+/* Sets alpha and beta to 1 for a product whose result is summed further, regardless of the
+ * caller's values. */
 void tn_conv_product_sums(conv_product *product);
 
-/* Makes the product of a block's filters and columns, whose workspace follows `used` bytes. */
+/* Makes the product of a block's filters and columns; its workspace starts after `used` bytes. */
 tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, uint64_t used, conv_product *product);
 
@@ -74,18 +74,19 @@ double tn_conv_product_time(tenon_context *context, const conv_product *product)
 tenon_status tn_conv_product_record(const char *caller, tn_recording *recording,
                                     conv_product *product);
 
-/* How much faster columns must seem on a GPU than a kernel without them before they are taken: they
- * fill the workspace and the caches, and estimates are no better than that. */
+/* Minimum estimated speedup on a GPU for which columns are preferred to a kernel without them.
+ * Columns fill the workspace and the caches, and smaller differences are within the error of the
+ * estimates. */
 #define CONV_COLUMNS_DOUBT 1.25
 
-/* A launch that unfolds so many elements of images into columns of `dtype`; that folds columns of
- * sums into images; that packs elements as what they are summed in, if there are any. */
+/* Return the work of a launch that unfolds images into columns of `dtype`; that folds columns of
+ * sums into images; that packs elements into the type of sums (none for 0 elements). */
 tn_work tn_conv_unfold_work(uint32_t dtype, double image, double columns);
 tn_work tn_conv_fold_work(uint32_t dtype, double image, double columns);
 tn_work tn_conv_pack_work(uint32_t dtype, double elements);
 
-/* Solvers that are a single product, which `of` makes, and which is the layout of their choice;
- * they have no kernel of their own: GEMM checks its variants by itself. */
+/* Functions of solvers that are a single product, made by `of` and stored as the layout of the
+ * choice. They have no kernel of their own; GEMM checks its variants. */
 typedef tenon_status (*conv_product_of)(const char *caller, const conv_problem *problem,
                                         conv_product *product);
 const char *tn_conv_product_configure(tenon_context *context, const conv_problem *problem,
