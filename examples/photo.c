@@ -47,7 +47,7 @@ static image read_png(const char *name)
 /* Weights 1 × 3 × SIDE × SIDE. Each Gaussian sums to 1, so a uniform area gives 0. */
 static void make_filter(float *filter)
 {
-    static const double grey[] = {0.299, 0.587,
+    static const double gray[] = {0.299, 0.587,
                                   0.114}; /* perceived brightness of red, green, blue */
     double narrow[SIDE * SIDE], wide[SIDE * SIDE], narrow_sum = 0, wide_sum = 0;
     for (int i = 0; i < SIDE * SIDE; i++) {
@@ -55,9 +55,9 @@ static void make_filter(float *filter)
         narrow_sum += narrow[i] = exp(-(x * x + y * y) / (2 * NARROW * NARROW));
         wide_sum += wide[i] = exp(-(x * x + y * y) / (2 * WIDE * WIDE));
     }
-    for (int colour = 0; colour < 3; colour++)
+    for (int color = 0; color < 3; color++)
         for (int i = 0; i < SIDE * SIDE; i++)
-            *filter++ = (float)(grey[colour] * (narrow[i] / narrow_sum - wide[i] / wide_sum));
+            *filter++ = (float)(gray[color] * (narrow[i] / narrow_sum - wide[i] / wide_sum));
 }
 
 /* Reads `pixels`, H × W × 3 bytes; writes `drawing`, H × W bytes. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./run docs: writes the activations' numbers for OpenCL C, from the list that the C files include."""
+"""./run docs: writes the numbers of the activations to the OpenCL C source, from the list that the C files include."""
 import re
 from pathlib import Path
 
@@ -11,12 +11,12 @@ DEFINES = re.compile(r"(?:#define TENON_ACT_\w+ +\d+\n)+")
 
 
 def listed():
-    """The numbers by the ends of their enumerators' names."""
+    """Returns the number of each activation by its name."""
     return {name: int(number) for number, name in ROW.findall(LIST.read_text(encoding="utf-8"))}
 
 
 def written(text):
-    """The kernel file with the list's numbers, aligned as clang-format does."""
+    """Returns the kernel file with the numbers of the list, aligned like clang-format."""
     names = {f"TENON_ACT_{name}": number for name, number in listed().items()}
     width = max(map(len, names))
     return DEFINES.sub("".join(f"#define {name:{width}} {number}\n" for name, number in names.items()), text)

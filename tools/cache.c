@@ -1,4 +1,4 @@
-/* tenon cache: what is kept between processes. */
+/* tenon cache: manages the persistent cache. */
 #include "cache_file.h"
 #include "cache_list.h"
 #include "command.h"
@@ -11,8 +11,8 @@
 
 #define WHY_SIZE 256
 
-/* The folder of the environment, which the caller frees; NULL, which stderr is told, where there is
- * none. */
+/* Returns the default folder, which the caller frees. If there is none, prints the reason to stderr
+ * and returns NULL. */
 static char *usual_folder(const char *verb)
 {
     char *folder = tn_folder_usual();
@@ -21,12 +21,12 @@ static char *usual_folder(const char *verb)
     snprintf(none, sizeof none, "none of TENON_CACHE_DIR, %s is set",
              tn_folder_of_caches_variables);
     if (folder == NULL)
-        fprintf(stderr, "tenon cache: %s: there is no folder: %s\n", verb,
+        fprintf(stderr, "tenon cache: %s: no folder: %s\n", verb,
                 off != NULL && strcmp(off, "0") == 0 ? "TENON_CACHE is 0" : none);
     return folder;
 }
 
-/* One that is not there yet is made at its first use. */
+/* A folder that does not exist yet is usable: it is created at its first use. */
 static bool may_be_used(const char *verb, const char *folder)
 {
     char why[WHY_SIZE];
@@ -69,12 +69,13 @@ static int clear(const char *folder)
            before.count == 1 ? "entry" : "entries", before.bytes, folder);
     if (after.count == 0)
         return EXIT_OK;
-    fprintf(stderr, "tenon cache: clear: %zu could not be removed from %s, or are new\n",
+    fprintf(stderr, "tenon cache: clear: %zu entries in %s could not be removed or are new\n",
             after.count, folder);
     return EXIT_FAILED;
 }
 
-/* Entries that are whole; marks of what is under way are of this machine alone. */
+/* Writes the valid entries. Crash guards are only meaningful on this machine and are not written.
+ */
 static bool write_all(FILE *file, const char *folder, const cache_rows *rows, size_t *count,
                       uint64_t *bytes)
 {
@@ -85,7 +86,7 @@ static bool write_all(FILE *file, const char *folder, const cache_rows *rows, si
         tn_entry entry;
         unsigned char *whole = tn_folder_read(folder, name, &size);
         if (whole != NULL && !tn_entry_read(whole, size, &entry)) {
-            fprintf(stderr, "tenon cache: export: %s is damaged, and left out\n", name);
+            fprintf(stderr, "tenon cache: export: skipped %s: it is damaged\n", name);
         } else if (whole != NULL && entry.kind != TN_STORE_RUNNING) {
             written = cache_file_add(file, name, whole, size);
             ++*count;
@@ -98,11 +99,11 @@ static bool write_all(FILE *file, const char *folder, const cache_rows *rows, si
 
 static int cannot_write(const char *path, int error)
 {
-    fprintf(stderr, "tenon cache: export: %s cannot be written: %s\n", path, strerror(error));
+    fprintf(stderr, "tenon cache: export: cannot write %s: %s\n", path, strerror(error));
     return EXIT_FAILED;
 }
 
-/* A reader sees all of the file or nothing. */
+/* Writes to a temporary file first, so a reader sees the complete file or none. */
 static int export_rows(const char *folder, const cache_rows *rows, const char *path)
 {
     char temporary[4096];
@@ -162,7 +163,7 @@ static bool import_one(void *user, const cache_item *item)
     return !job->failed;
 }
 
-/* Nothing is written of a file that is not right as a whole. */
+/* Verifies the whole file before any entry is written. */
 static int import_file(importing *job, FILE *file, const char *path)
 {
     char fault[CACHE_FAULT_SIZE];
@@ -175,7 +176,7 @@ static int import_file(importing *job, FILE *file, const char *path)
         fprintf(stderr, "tenon cache: import: folder %s: %s\n", job->folder, job->why);
         return EXIT_FAILED;
     }
-    printf("wrote %zu %s to %s, which had %zu more of the file\n", job->written,
+    printf("wrote %zu %s to %s; %zu more existed already\n", job->written,
            job->written == 1 ? "entry" : "entries", job->folder, job->kept);
     return EXIT_OK;
 }
@@ -189,7 +190,7 @@ static int import_all(const char *folder, const char *path, bool force)
     }
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        fprintf(stderr, "tenon cache: import: %s cannot be read: %s\n", path, strerror(errno));
+        fprintf(stderr, "tenon cache: import: cannot read %s: %s\n", path, strerror(errno));
         return EXIT_FAILED;
     }
     const int status = import_file(&job, file, path);
@@ -210,7 +211,7 @@ static bool is_kind(const char *word)
     return false;
 }
 
-/* Returns EXIT_OK, or what usage_error does. */
+/* Returns EXIT_OK, or the status of usage_error. */
 static int read_arguments(int argc, char **argv, request *r)
 {
     static const char *const verbs[] = {"list", "clear", "path", "export", "import"};
@@ -220,8 +221,8 @@ static int read_arguments(int argc, char **argv, request *r)
     while (known < 5 && strcmp(r->verb, verbs[known]) != 0)
         known++;
     if (known == 5)
-        return argc > 1 ? usage_error(c, "does not know \"%s\"", r->verb)
-                        : usage_error(c, "lacks what to do");
+        return argc > 1 ? usage_error(c, "unknown action \"%s\"", r->verb)
+                        : usage_error(c, "an action is missing");
     const bool takes_file = known >= 3;
     for (int i = 2; i < argc; i++) {
         if (strcmp(r->verb, "import") == 0 && strcmp(argv[i], "--force") == 0)
@@ -231,13 +232,14 @@ static int read_arguments(int argc, char **argv, request *r)
         else if (takes_file && r->file == NULL && argv[i][0] != '-' && argv[i][0] != '\0')
             r->file = argv[i];
         else
-            return usage_error(c, "%s: does not know \"%s\"", r->verb, argv[i]);
+            return usage_error(c, "%s: unknown argument \"%s\"", r->verb, argv[i]);
     }
     if (takes_file && r->file == NULL)
-        return usage_error(c, "%s: lacks its FILE", r->verb);
+        return usage_error(c, "%s: FILE is missing", r->verb);
     if (r->kind != NULL && !is_kind(r->kind))
         return usage_error(
-            c, "list: --kind is \"%s\", must be program, check, trial, tuning or running", r->kind);
+            c, "list: unknown --kind \"%s\", allowed: program, check, trial, tuning, running",
+            r->kind);
     return EXIT_OK;
 }
 
@@ -262,19 +264,19 @@ static int run(int argc, char **argv)
 const command cache_command = {
     .name = "cache",
     .arguments = "list [--kind KIND] | clear | path | export FILE | import FILE [--force]",
-    .summary = "what is kept between processes: list it, remove it, carry it elsewhere",
+    .summary = "list, clear, export or import the persistent cache",
     .details =
-        "  list          a line for each entry: its kind (program, check, trial, tuning,\n"
-        "                running), bytes, when it was last used (to the day), what it is of;\n"
-        "                --kind lists one kind; fails where an entry is damaged\n"
+        "  list          prints a line for each entry: its kind (program, check, trial, tuning,\n"
+        "                running), size in bytes, last use (to the day) and description;\n"
+        "                --kind selects one kind; fails if an entry is damaged\n"
         "  clear         removes all entries\n"
         "  path          prints the folder: TENON_CACHE_DIR, else $XDG_CACHE_HOME/tenon, else\n"
         "                ~/.cache/tenon (macOS: ~/Library/Caches/tenon), on Windows tenon in\n"
-        "                %LOCALAPPDATA%; fails where none would be used, as with TENON_CACHE=0\n"
-        "  export FILE   writes all entries into one file, but for the marks of what is running\n"
-        "  import FILE   takes the entries of such a file, once all of it has been verified, on a\n"
-        "                machine with the same device, driver and library; others never use them.\n"
-        "                Entries that are there stay, unless --force is given. What is kept is\n"
-        "                run as code: import only what comes from who may run code here.\n",
+        "                %LOCALAPPDATA%; fails if there is none, for example with TENON_CACHE=0\n"
+        "  export FILE   writes all entries to one file, except the crash guards (running)\n"
+        "  import FILE   verifies such a file as a whole and adds its entries. They are only used\n"
+        "                with the same device, driver and library. Existing entries are kept\n"
+        "                unless --force is given. Entries contain code that is executed: import\n"
+        "                only files from people who may run code on this machine.\n",
     .run = run,
 };

@@ -46,7 +46,8 @@ static bool find_fault(char fault[CACHE_FAULT_SIZE], const char *name, const cha
     return false;
 }
 
-/* As many bytes as a line says, which may say anything: room is made as they come. */
+/* Reads as many bytes as the line specifies. The line may contain any number, so memory grows as
+ * bytes arrive. */
 static unsigned char *read_bytes(FILE *file, size_t size)
 {
     unsigned char *bytes = NULL;
@@ -64,18 +65,18 @@ static unsigned char *read_bytes(FILE *file, size_t size)
     return bytes;
 }
 
-/* What was written under its name is an entry, and that name is of its key. */
+/* Checks that the bytes match the checksum and are an entry, and that its key gives this name. */
 static bool verify(cache_item *item, uint64_t checksum, char fault[CACHE_FAULT_SIZE])
 {
     char name[TN_STORE_NAME_SIZE];
     if ((uint64_t)XXH3_64bits(item->bytes, item->size) != checksum)
-        return find_fault(fault, item->name, "its bytes have another checksum than its line says");
+        return find_fault(fault, item->name, "the checksum of its bytes differs from its line");
     if (!tn_entry_read(item->bytes, item->size, &item->entry))
-        return find_fault(fault, item->name, "its bytes are no entry of a store");
+        return find_fault(fault, item->name, "its bytes are not a cache entry");
     tn_store_name(item->entry.kind, item->entry.key, name);
     if (strcmp(name, item->name) == 0)
         return true;
-    snprintf(fault, CACHE_FAULT_SIZE, "%s: its name must be %s, by its key", item->name, name);
+    snprintf(fault, CACHE_FAULT_SIZE, "%s: its key requires the name %s", item->name, name);
     return false;
 }
 
@@ -98,13 +99,13 @@ static bool read_end(FILE *file, unsigned long long told, unsigned long long cou
     if (told == count && getc(file) == EOF)
         return true;
     snprintf(fault, CACHE_FAULT_SIZE,
-             told != count ? "it has %llu entries, must have %llu"
-                           : "there is more behind its %llu entries",
+             told != count ? "it has %llu entries, expected %llu"
+                           : "extra bytes follow its %llu entries",
              count, told);
     return false;
 }
 
-/* A line that means the same and is written otherwise was altered. */
+/* A line with the same meaning but different text has been altered. */
 static bool read_end_line(const char *line, unsigned long long *count)
 {
     char again[LINE_SIZE];
@@ -131,7 +132,7 @@ bool cache_file_read(FILE *file, cache_visitor visit, void *user, char fault[CAC
     uint64_t size, checksum;
     bool goes_on = true;
     if (fgets(line, sizeof line, file) == NULL || strcmp(line, FIRST_LINE) != 0)
-        return find_fault(fault, "its first line", "it is not \"tenon cache 1\"");
+        return find_fault(fault, "its first line", "expected \"tenon cache 1\"");
     for (; goes_on; count++) {
         if (fgets(line, sizeof line, file) == NULL)
             return find_fault(fault, "its last line", "it is missing");

@@ -1,11 +1,10 @@
-/* Entries of the store in one file, as `tenon cache export` writes and `import` reads it:
+/* The file written by `tenon cache export` and read by `tenon cache import`:
  *
- *   tenon cache 1            a line, ended by a newline, as all lines here
- *   NAME SIZE CHECKSUM       of an entry: its name, its bytes, XXH3 of these as 16 hex digits
- *   …                        its bytes
+ *   tenon cache 1            first line; every line ends with a newline
+ *   NAME SIZE CHECKSUM       for each entry: its name, its size in bytes, its XXH3 as 16 hex digits
+ *   …                        the bytes of the entry
  *   (and so on)
- *   end COUNT                how many entries there were
- */
+ *   end COUNT                the number of entries */
 #ifndef TENON_TOOLS_CACHE_FILE_H
 #define TENON_TOOLS_CACHE_FILE_H
 
@@ -15,7 +14,7 @@
 
 #define CACHE_FAULT_SIZE 256
 
-/* An entry of the file; the pointers are valid in the call only. */
+/* An entry of the file; the pointers are valid only during the call. */
 typedef struct cache_item {
     const char *name;
     const unsigned char *bytes;
@@ -23,13 +22,14 @@ typedef struct cache_item {
     tn_entry entry;
 } cache_item;
 
-/* Writes one after the other; false where the file cannot be written. */
+/* Write the file in this order: begin, entries, end. Return false if the file cannot be written. */
 bool cache_file_begin(FILE *file);
 bool cache_file_add(FILE *file, const char *name, const unsigned char *bytes, size_t size);
 bool cache_file_end(FILE *file, unsigned long long count);
 
-/* Calls for each entry of a file of any bytes, until a call returns false; each has been verified
- * before. False, with the reason in `fault`, where the file is not one that was written whole. */
+/* Calls `visit` for each entry of a file with arbitrary contents, after verifying the entry, until
+ * a call returns false. Returns false, with the reason in `fault`, if the file is incomplete or
+ * damaged. */
 typedef bool (*cache_visitor)(void *user, const cache_item *item);
 bool cache_file_read(FILE *file, cache_visitor visit, void *user, char fault[CACHE_FAULT_SIZE]);
 

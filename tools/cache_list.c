@@ -1,4 +1,4 @@
-/* tenon cache list */
+/* tenon cache list. */
 #include "cache_list.h"
 
 #include "command.h"
@@ -59,13 +59,13 @@ bool cache_rows_read(const char *verb, const char *folder, cache_rows *out)
             qsort(out->rows, out->count, sizeof *out->rows, compare);
         return true;
     }
-    fprintf(stderr, "tenon cache: %s: folder %s cannot be read%s\n", verb, folder,
-            out->is_short ? ", since memory is short" : "");
+    fprintf(stderr, "tenon cache: %s: cannot read folder %s%s\n", verb, folder,
+            out->is_short ? ": out of memory" : "");
     free(out->rows);
     return false;
 }
 
-/* Cut from the line that begins with `name`: what stands behind that. */
+/* Copies the rest of the line that begins with `name`, truncated to `size`. */
 static void copy_line(const char *text, const char *name, char *line, size_t size)
 {
     const size_t length = strlen(name);
@@ -83,17 +83,18 @@ static void print_program(const tn_entry *entry)
 {
     char kernel[160], options[512];
     copy_line(entry->key, "kernel ", kernel, sizeof kernel);
-    kernel[strcspn(kernel, ",")] = '\0'; /* a hash of its source follows */
+    kernel[strcspn(kernel, ",")] = '\0'; /* remove the hash of its source */
     copy_line(entry->key, "options ", options, sizeof options);
     printf("%s %s\n", kernel, options);
 }
 
-/* The first line of an outcome, and after it the reason, where there is one. */
+/* Prints the first line of a result, followed by the reason, if there is one. */
 static void print_outcome(const tn_entry *entry, const char *first, const char *reason)
 {
     char line[256];
     snprintf(line, sizeof line, "%.*s", (int)strcspn(first, "\n"), first);
-    /* The key begins with its kind, unless it is a mark: then with what was under way. */
+    /* The key begins with its kind, except for a crash guard, whose key begins with the guarded
+     * work. */
     const char *kind = tn_store_kind_name(entry->kind), *of = entry->key;
     if (strncmp(of, kind, strlen(kind)) == 0)
         of += strlen(kind) + strspn(of + strlen(kind), " ");
@@ -110,7 +111,7 @@ static void print_tuning(const char *data)
         printf("%s: %s, %.0f ns, of %u candidates\n", tuned.call, tuned.solver, tuned.nanoseconds,
                tuned.candidates);
     else
-        printf("makes no sense\n");
+        printf("cannot be parsed\n");
 }
 
 static void print_entry(const tn_entry *entry)

@@ -1,4 +1,4 @@
-/* What is in the store's folder, for `tenon cache`. */
+/* The entries in the store's folder, for `tenon cache`. */
 #ifndef TENON_TOOLS_CACHE_LIST_H
 #define TENON_TOOLS_CACHE_LIST_H
 
@@ -14,18 +14,19 @@ typedef struct cache_rows {
     cache_row *rows;
     size_t count, capacity;
     uint64_t bytes;
-    bool is_short; /* memory was */
+    bool is_short; /* out of memory */
 } cache_rows;
 
-/* All entries, by kind, and of a kind those that were used last first; the caller frees `rows`. A
- * folder that is not there has none. False, which stderr is told, where it cannot be read. */
+/* Reads all entries, sorted by kind and then by most recent use; the caller frees `rows`. A missing
+ * folder has no entries. Prints the reason to stderr and returns false if the folder cannot be
+ * read. */
 bool cache_rows_read(const char *verb, const char *folder, cache_rows *out);
 
-/* The word behind the point: its kind. */
+/* Returns the kind of an entry: the suffix of its name. */
 const char *cache_row_kind(const cache_row *row);
 
-/* Prints entries, those of one kind where that is not NULL, and their totals. Returns the exit
- * status: that of a failure where one of them is damaged. */
+/* Prints the entries, only those of `kind` if it is not NULL, and their totals. Returns the exit
+ * status: a failure if an entry is damaged. */
 int cache_list(const char *folder, const cache_rows *rows, const char *kind);
 
 #endif

@@ -7,8 +7,8 @@
 
 #define MOST_WORDS 64
 
-/* 512x49x4608 as the views of a product of 512 rows, 49 columns and 4608 steps of K; 0 for any
- * other word. */
+/* Expands 512x49x4608 to the views of a product with 512 rows, 49 columns and K = 4608. Returns the
+ * number of views; 0 for other words. */
 static uint32_t read_sizes(const char *word, const char *type, char views[3][64])
 {
     long long m, n, k;

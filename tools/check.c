@@ -1,4 +1,4 @@
-/* tenon check: one call of an operation again, from the line that a failure printed. */
+/* tenon check: repeats one call of an operation, from the line printed by a failure. */
 #include "command.h"
 
 #include "options.h"
@@ -14,7 +14,7 @@ static int report(const tn_case *c, const tn_case_result *result)
     char text[TN_CASE_TEXT_SIZE];
     const char *solver = result->solver[0] != '\0' ? result->solver : c->solver;
     if (!result->served) {
-        fprintf(stderr, "tenon check: %s cannot serve: %s\n", c->solver, result->why);
+        fprintf(stderr, "tenon check: %s does not support this call: %s\n", c->solver, result->why);
         return EXIT_FAILED;
     }
     if (result->right) {
@@ -25,7 +25,7 @@ static int report(const tn_case *c, const tn_case_result *result)
     return EXIT_FAILED;
 }
 
-/* What is barred on the way, and why. */
+/* Prints the solvers barred during the call, with the reasons. */
 static void print_log(void *user, tenon_log_level level, const char *message)
 {
     (void)user;
@@ -56,10 +56,10 @@ static int run(int argc, char **argv)
 {
     const char *device = NULL;
     if (!take_option(&argc, argv, "--device", &device))
-        return usage_error(&check_command, "--device lacks its SELECTOR");
+        return usage_error(&check_command, "the SELECTOR of --device is missing");
     tn_case *c = malloc(sizeof *c);
     if (c == NULL) {
-        fprintf(stderr, "tenon check: no memory\n");
+        fprintf(stderr, "tenon check: out of memory\n");
         return EXIT_FAILED;
     }
     int code;
@@ -77,18 +77,19 @@ static int run(int argc, char **argv)
 const command check_command = {
     .name = "check",
     .arguments = "SOLVER [OPERATION] OPERAND=VIEW … [FIELD=VALUE …] [--seed N]",
-    .summary = "run one call on random values and compare it with the reference",
+    .summary = "run one call on random values and compare the result with the reference",
     .details =
-        "Failed tests, self-checks and benchmarks print the line that repeats them. A solver that "
-        "a\n"
-        "self-check bars on the way is named, with what was wrong.\n\n"
-        "  SOLVER             a solver's name, as gemm/tiled or gemm/cpu_packed:mr6,nr64, or an\n"
-        "                     operation's alone, as gemm: then Tenon chooses\n"
-        "  OPERATION          where the solver serves several, as tenon_norm_inference\n"
+        "Failed tests, self-checks and benchmarks print the command line that repeats them. If a\n"
+        "self-check bars a solver during the call, its name and the error are printed.\n\n"
+        "  SOLVER             name of a solver, for example gemm/tiled or\n"
+        "                     gemm/cpu_packed:mr6,nr64, or of an operation, for example gemm, for\n"
+        "                     which Tenon chooses a solver\n"
+        "  OPERATION          required if the solver supports several operations, for example\n"
+        "                     tenon_norm_inference\n"
         "  OPERAND=VIEW       TYPE:SHAPE[/STRIDES][+OFFSET], all in elements: a=f32:3x5/8,1+2;\n"
-        "                     c=@d is the view of d; optional operands may be left out\n"
-        "  FIELD=VALUE        of the parameter struct, where it is not the default: stride=2,2\n"
-        "  --seed N           of the random values; 1 without it\n"
+        "                     c=@d is the view of d; optional operands may be omitted\n"
+        "  FIELD=VALUE        a field of the parameter struct that is not the default: stride=2,2\n"
+        "  --seed N           seed of the random values; default 1\n"
         "  --integers         small integers as inputs: the result must be exact\n"
         "  --device SELECTOR  as for \"tenon devices\"\n",
     .run = run,

@@ -1,4 +1,4 @@
-/* tenon devices: the OpenCL devices there are, and what each can do. */
+/* tenon devices: lists the OpenCL devices and their capabilities. */
 #include "command.h"
 
 #include "runtime/probe/local_memory.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMNS     100 /* the longest line */
-#define LABEL_WIDTH 20  /* of the lines that -v adds */
+#define COLUMNS     100 /* longest line */
+#define LABEL_WIDTH 20  /* width of the labels added by -v */
 
 typedef struct options {
     bool verbose;
-    const char *selector; /* or NULL */
+    const char *selector; /* may be NULL */
 } options;
 
 static const char *type_name(cl_device_type type)
@@ -28,7 +28,7 @@ static const char *type_name(cl_device_type type)
     return (type & CL_DEVICE_TYPE_ACCELERATOR) != 0 ? "accel" : "other";
 }
 
-/* "16 GiB", "7.6 GiB", "512 KiB", "100 B". */
+/* Formats a size, for example "16 GiB", "7.6 GiB", "512 KiB", "100 B". */
 static const char *size_text(uint64_t bytes, char text[16])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -43,14 +43,14 @@ static const char *size_text(uint64_t bytes, char text[16])
     return text;
 }
 
-/* Prints the first line of a text, cut to `columns`; a character of UTF-8 counts as one and is
- * never cut. */
+/* Prints the first line of a text, truncated to `columns`. A UTF-8 character counts as one column
+ * and is never split. */
 static void print_cut(const char *text, int columns)
 {
     int length = 0, kept = 0, seen = 0;
     for (; text[length] != '\0' && text[length] != '\n' && text[length] != '\r'; length++) {
         if (((unsigned char)text[length] & 0xc0) != 0x80 && ++seen == columns)
-            kept = length; /* the last column holds the mark of a cut */
+            kept = length; /* the last column shows that the text is truncated */
     }
     if (seen <= columns)
         printf("%.*s\n", length, text);
@@ -87,8 +87,9 @@ static void print_details(const tenon_device_info *info)
     print_line("unified memory", info->unified_memory ? "yes" : "no");
 }
 
-/* What tells most of a reason: of one that ends in a compiler's log, the first error of that log,
- * without its place ("error: f16.cl:9:10: …" or "f16.cl:9:10: error: …"); else all of it. */
+/* Returns the most informative part of a reason. For a reason that ends in a compiler log, this is
+ * the first error of the log without its position ("error: f16.cl:9:10: …" or "f16.cl:9:10: error:
+ * …"); otherwise the whole reason. */
 static const char *gist(const char *reason)
 {
     const char *log = strchr(reason, '\n');
@@ -103,7 +104,7 @@ static const char *gist(const char *reason)
     return error + strspn(error, " ");
 }
 
-/* Of a trial that could not be made: from there on where the message says so. */
+/* Returns the informative part of the message of a probe that could not run. */
 static const char *untried(const char *message)
 {
     const char *from = strstr(message, "cannot be tried");
@@ -124,7 +125,7 @@ static int print_capability(tenon_context *context, tenon_capability capability)
     return status == TENON_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-/* How much local memory a work-group has by each way. */
+/* Prints how much local memory each method gives a work-group. */
 static void print_local_memory(tenon_context *context)
 {
     for (int w = 0; w < TN_LOCAL_WAYS; w++) {
@@ -142,7 +143,7 @@ static void print_barred(void *user, const char *solver, const char *why)
 {
     uint32_t *count = user;
     if (++*count == 1)
-        printf("        what is not used, since it was found wrong here:\n");
+        printf("        barred here, because of wrong results or crashes:\n");
     printf("        %s\n          %s\n", solver, why);
 }
 
@@ -156,7 +157,7 @@ static int print_capabilities(const tenon_device_info *info)
         print_line("cannot be used", tenon_last_error());
         return EXIT_FAILED;
     }
-    printf("        what it can do, by trial:\n");
+    printf("        capabilities, by probe:\n");
     for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++)
         if (print_capability(context, (tenon_capability)i) != EXIT_OK)
             status = EXIT_FAILED;
@@ -164,7 +165,7 @@ static int print_capabilities(const tenon_device_info *info)
         print_local_memory(context);
     uint32_t barred = 0;
     if (tenon_context_barred(context, print_barred, &barred) != TENON_OK) {
-        print_line("cannot be told", tenon_last_error());
+        print_line("cannot be listed", tenon_last_error());
         status = EXIT_FAILED;
     }
     tenon_context_release(context);
@@ -190,7 +191,7 @@ static int print_devices(const tenon_device_info *infos, uint32_t count, bool ve
     tenon_device_info preferred = TENON_DEVICE_INFO_INIT;
     int status = EXIT_OK;
     bool marked = false;
-    /* TENON_DEVICE may name none that is there: the list shows what could be named instead. */
+    /* If TENON_DEVICE matches no device, the list shows the possible values. */
     bool has_default = tenon_device_select(NULL, &preferred) == TENON_OK;
     printf("  %-8s %-5s %5s %9s  %s\n", "selector", "type", "units", "memory", "name (platform)");
     for (uint32_t i = 0; i < count; i++) {
@@ -205,21 +206,22 @@ static int print_devices(const tenon_device_info *infos, uint32_t count, bool ve
             status = EXIT_FAILED;
     }
     if (marked)
-        printf("* is what a program takes that chooses none; TENON_DEVICE changes it\n");
+        printf("* is the default device; TENON_DEVICE in the environment changes it\n");
     if (!has_default && getenv("TENON_DEVICE") != NULL)
-        fprintf(stderr, "tenon devices: TENON_DEVICE is \"%s\", which names no device\n",
+        fprintf(stderr, "tenon devices: TENON_DEVICE is \"%s\", which matches no device\n",
                 getenv("TENON_DEVICE"));
     return status;
 }
 
-/* Lists every device; the caller frees them. Says on stderr why it fails, and returns NULL. */
+/* Returns a list of all devices, which the caller frees. On failure, prints the reason to stderr
+ * and returns NULL. */
 static tenon_device_info *list_devices(uint32_t *count)
 {
     uint32_t capacity = 0;
     tenon_status status = tenon_device_list(NULL, 0, &capacity);
     tenon_device_info *infos = calloc((size_t)capacity + 1, sizeof *infos);
     if (infos == NULL) {
-        fprintf(stderr, "tenon devices: no memory for the list\n");
+        fprintf(stderr, "tenon devices: out of memory\n");
         return NULL;
     }
     infos->struct_size = sizeof *infos;
@@ -231,11 +233,11 @@ static tenon_device_info *list_devices(uint32_t *count)
         return NULL;
     }
     if (*count > capacity)
-        *count = capacity; /* one came in between the two calls */
+        *count = capacity; /* a device appeared between the two calls */
     return infos;
 }
 
-/* A machine, or a container, may have NVIDIA's driver without the part that is OpenCL. */
+/* A machine, or a container, may have NVIDIA's driver without its OpenCL part. */
 static void tell_of_nvidia(const tenon_device_info *infos, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -245,8 +247,8 @@ static void tell_of_nvidia(const tenon_device_info *infos, uint32_t count)
     if (library == NULL)
         return;
     tn_library_close(library);
-    fprintf(stderr, "tenon devices: NVIDIA's driver is here (libcuda.so.1) without an OpenCL "
-                    "platform: its\nlibrary libnvidia-opencl.so.1, or the file "
+    fprintf(stderr, "tenon devices: NVIDIA's driver (libcuda.so.1) is installed without its OpenCL "
+                    "platform: the\nlibrary libnvidia-opencl.so.1, or the file "
                     "/etc/OpenCL/vendors/nvidia.icd that names it, is missing\n");
 }
 
@@ -270,9 +272,9 @@ static int show_all(const options *o)
     tell_of_nvidia(infos, count);
     free(infos);
     if (devices == 0) {
-        fprintf(stderr, "tenon devices: there is no OpenCL device%s\n",
+        fprintf(stderr, "tenon devices: no OpenCL device%s\n",
                 count > 0 ? ""
-                          : ", and no OpenCL platform: no driver is installed; " TN_INSTALL_DRIVER);
+                          : " and no OpenCL platform: no driver is installed; " TN_INSTALL_DRIVER);
         return EXIT_FAILED;
     }
     return status;
@@ -285,9 +287,9 @@ static int run(int argc, char **argv)
         if (strcmp(argv[i], "-v") == 0 || strcmp(argv[i], "--verbose") == 0)
             o.verbose = true;
         else if (strcmp(argv[i], "--device") != 0)
-            return usage_error(&devices_command, "does not know \"%s\"", argv[i]);
+            return usage_error(&devices_command, "unknown argument \"%s\"", argv[i]);
         else if (i + 1 == argc || argv[i + 1][0] == '\0')
-            return usage_error(&devices_command, "--device lacks its SELECTOR");
+            return usage_error(&devices_command, "the SELECTOR of --device is missing");
         else
             o.selector = argv[++i];
     }
@@ -297,11 +299,11 @@ static int run(int argc, char **argv)
 const command devices_command = {
     .name = "devices",
     .arguments = "[-v] [--device SELECTOR]",
-    .summary = "list the OpenCL devices, and with -v what each can do",
+    .summary = "list the OpenCL devices, and with -v their capabilities",
     .details =
-        "  -v, --verbose      add limits, versions, and each capability with its reason; the\n"
-        "                     capabilities are tried on the device, which takes some seconds\n"
-        "  --device SELECTOR  only this device: gpu, cpu, accelerator, indices such as 1:0, or a\n"
+        "  -v, --verbose      add limits, versions, and each capability with its reason; probing\n"
+        "                     the capabilities on the device takes a few seconds\n"
+        "  --device SELECTOR  only this device: gpu, cpu, accelerator, indices such as 1:0, or\n"
         "                     part of the name of a platform, a vendor or a device\n",
     .run = run,
 };

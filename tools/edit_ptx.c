@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Reads a whole file; the caller frees it. NULL, and errno, where that fails. */
+/* Reads a whole file, which the caller frees. Sets errno and returns NULL on failure. */
 static char *read_file(const char *path, size_t *size)
 {
     FILE *file = fopen(path, "rb");

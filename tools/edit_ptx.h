@@ -1,8 +1,9 @@
 #ifndef TENON_TOOLS_EDIT_PTX_H
 #define TENON_TOOLS_EDIT_PTX_H
 
-/* Writes to standard output what Tenon makes of a file of PTX that a driver gives for a program
- * which is built with these options. Returns the exit status, and says on stderr why it fails. */
+/* Writes the PTX of a file, as returned by a driver for a program built with these options, to
+ * standard output with Tenon's edits. Returns the exit status; prints the reason for a failure to
+ * stderr. */
 int edit_ptx(const char *path, const char *options);
 
 #endif

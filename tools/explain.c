@@ -1,4 +1,4 @@
-/* tenon explain: what Tenon chooses for a call, among which candidates, and why. */
+/* tenon explain: lists the candidate solvers for a call, the chosen one, and the reason. */
 #include "command.h"
 
 #include "call_words.h"
@@ -16,10 +16,11 @@
 
 typedef struct explanation {
     tenon_context *context;
-    bool is_done; /* a choice has been explained; those that its launches ask for are not */
+    bool is_done; /* true once a choice has been explained; nested choices of its launches are not
+                     explained */
 } explanation;
 
-/* What most of the estimate is. */
+/* Returns the name of the largest part of the estimate. */
 static const char *bound_by(const tn_choice *choice)
 {
     const tn_work_parts *parts = &choice->parts;
@@ -71,7 +72,8 @@ static void print_candidate(const explanation *e, const tn_family *family,
     print_choice(&choice, name, strcmp(name, chosen) == 0);
 }
 
-/* Whether the solver of a choice would be given the same parameters without being asked for. */
+/* Returns true if the solver of a choice gets the same parameters when it is chosen automatically.
+ */
 static bool is_usual(const explanation *e, const tn_family *family, const tn_problem *problem,
                      const tn_choice *chosen, const char *wanted)
 {
@@ -88,11 +90,11 @@ static void print_conclusion(const tn_problem *problem, const tn_candidate *firs
         printf("chosen: none\n");
     else
         printf("chosen: %s: %s\n", chosen,
-               problem->forced >= 0                 ? "it was asked for"
+               problem->forced >= 0                 ? "requested"
                : choice->basis == TN_BY_MEASUREMENT ? "measured as the fastest"
-               : choice->basis == TN_BY_NEAREST     ? "measured as the fastest of a like call"
-               : choice->solver == first->solver    ? "the least estimate"
-                                                    : "the least estimate of those not barred");
+               : choice->basis == TN_BY_NEAREST     ? "measured as the fastest for a similar call"
+               : choice->solver == first->solver    ? "lowest estimate"
+                                                    : "lowest estimate of those not barred");
 }
 
 static void explain(void *user, const tn_request *request, const tn_choice *choice)
@@ -114,8 +116,8 @@ static void explain(void *user, const tn_request *request, const tn_choice *choi
     for (uint32_t i = 0; i < count; i++)
         print_candidate(e, family, problem, list[i].solver, chosen);
     if (count > 0 && list[count - 1].time >= TN_NO_ESTIMATE)
-        printf("unknown: there is no estimate of it: it is chosen where it was measured as the "
-               "fastest, is\nasked for, or nothing else serves\n");
+        printf("unknown: no estimate; such a solver is only chosen if it was measured as the "
+               "fastest, is\nrequested, or no other solver supports the call\n");
     if (count < family->solver_count)
         printf("not chosen here:\n");
     for (uint32_t i = count; i < family->solver_count; i++)
@@ -123,7 +125,7 @@ static void explain(void *user, const tn_request *request, const tn_choice *choi
     print_conclusion(problem, &list[0], choice, chosen);
 }
 
-/* What is barred on the way, and why. */
+/* Prints the solvers barred during the call, with the reasons. */
 static void print_log(void *user, tenon_log_level level, const char *message)
 {
     (void)user;
@@ -141,11 +143,11 @@ static tenon_status open_context(const tn_device_kind *target, const char *devic
                           : tenon_context_create(&params, context);
 }
 
-/* Which device, and by which kind's numbers the device model estimates. */
+/* Prints the device, and the device kind whose numbers the estimates use. */
 static void print_device(const tn_case *c, const tn_device *device)
 {
     const tn_device_kind *kind = device->model.kind;
-    printf("%s on %s, %.0f compute units, taken for %s: ", c->operation->name, device->info.name,
+    printf("%s on %s, %.0f compute units, treated as %s: ", c->operation->name, device->info.name,
            device->model.units, kind->name);
     if (tn_device_kind_is_cpu(kind))
         printf("the device model's CPUs with vectors of %u f32\n", kind->lanes);
@@ -153,20 +155,20 @@ static void print_device(const tn_case *c, const tn_device *device)
         printf("a kind of the device model\n");
 }
 
-/* Of a CPU: the model's numbers, which may be the kind's or those of the processor. Of a GPU: its
- * bandwidth, where it was measured. */
+/* Prints the numbers of the device model: for a CPU those of its kind or measured ones, for a GPU
+ * the bandwidth, if it was measured. */
 static void print_constants(tenon_context *context)
 {
     tn_constants_need(context);
     const tn_device_kind *kind = context->device.model.kind;
     if (kind == &context->constants.kind && !tn_device_kind_is_cpu(kind))
-        printf("as measured here: %.0f bytes a ns from memory\n", kind->memory.bandwidth);
+        printf("measured here: memory bandwidth %.0f bytes/ns\n", kind->memory.bandwidth);
     if (tn_device_kind_is_cpu(kind))
         printf(
-            "%s: %.1f multiply-adds a ns of a core (of b in place: %.2f of it where rows are pages "
-            "apart, %.2f where they are not aligned); bytes a ns: %.1f from memory, %.1f of a core "
-            "from caches of %.0f MiB\n",
-            kind == &context->constants.kind ? "as measured here" : "as its kind's table has it",
+            "%s: %.1f multiply-adds/ns per core (times %.2f with b in place if its rows are pages "
+            "apart, times %.2f if they are not aligned); bandwidth in bytes/ns: memory %.1f, "
+            "caches %.1f per core, of %.0f MiB\n",
+            kind == &context->constants.kind ? "measured here" : "from the table of its kind",
             kind->rates.f32, kind->in_place.pages, kind->in_place.unaligned, kind->memory.bandwidth,
             kind->memory.cache, (double)context->device.model.cache_size / (1 << 20));
 }
@@ -198,16 +200,16 @@ static int run(int argc, char **argv)
     if (!take_option(&argc, argv, "--device", &device) ||
         !take_option(&argc, argv, "--target", &target) ||
         !take_option(&argc, argv, "--dtype", &type))
-        return usage_error(&explain_command, "an option lacks its value");
+        return usage_error(&explain_command, "the value of an option is missing");
     const tn_device_kind *kind = target != NULL ? tn_device_kind_named(target) : NULL;
     if (target != NULL && kind == NULL)
         return unknown_target(&explain_command, target);
     if (type_named(type) == TENON_DTYPE_INVALID)
-        return usage_error(&explain_command, "--dtype: there is no type \"%s\"", type);
+        return usage_error(&explain_command, "--dtype: unknown type \"%s\"", type);
     tn_case *c = malloc(sizeof *c);
     int code = EXIT_USAGE;
     if (c == NULL)
-        fprintf(stderr, "tenon explain: no memory\n");
+        fprintf(stderr, "tenon explain: out of memory\n");
     else if (read_call("tenon explain", argc - 1, argv + 1, type, c) == TENON_OK)
         code = explain_case(kind, device, c);
     else
@@ -219,22 +221,22 @@ static int run(int argc, char **argv)
 const command explain_command = {
     .name = "explain",
     .arguments = "OPERATION CALL … [--target NAME] [--dtype TYPE] [--device SELECTOR]",
-    .summary = "list the candidates for a call with their estimates, and what is chosen and why",
+    .summary = "list the candidate solvers for a call with their estimates, and the choice",
     .details =
-        "A line for each solver that may be chosen, the least estimate first, with the values of\n"
-        "its parameters: its launches; the time of launching, of computing and of memory, of\n"
-        "which the longer one counts; its work-groups and their rounds of one for each core (for\n"
-        "each that shares local memory); what most of the estimate is (others: operations that it\n"
-        "asks for; unknown: there is none). Then the solvers that are not chosen, with the\n"
-        "reason. * marks the choice, which has passed its self-check; one that fails it is\n"
-        "named.\n\n"
-        "  CALL               in the words of \"tenon check\", as\n"
+        "Prints a line for each solver that may be chosen, the lowest estimate first, with its\n"
+        "parameters: the number of launches; the times of launching, computing and memory access\n"
+        "(the longer of the last two counts); its work-groups, and the rounds they take with one\n"
+        "per core (per core that shares local memory); the largest part of the estimate (others:\n"
+        "nested operations; unknown: no estimate). Then come the solvers that are not chosen,\n"
+        "with the reason. * marks the choice, which has passed its self-check; a solver that\n"
+        "fails it is named.\n\n"
+        "  CALL               in the syntax of \"tenon check\", for example\n"
         "                     conv x=f32:8x64x56x56 w=f32:64x64x3x3 y=f32:8x64x54x54;\n"
-        "                     of gemm also MxNxK, as gemm 512x49x4608; gemm/tiled asks for a "
-        "solver\n"
-        "  --dtype TYPE       of MxNxK, and of T in views; f32 without it\n"
-        "  --target NAME      a usual device of a kind that need not be there: sm_90, gfx942,\n"
-        "                     cpu_16 …; nothing is built or checked\n"
+        "                     for gemm also MxNxK, for example gemm 512x49x4608; gemm/tiled\n"
+        "                     requests a solver\n"
+        "  --dtype TYPE       type of MxNxK, and of T in views; default f32\n"
+        "  --target NAME      a typical device of a kind that need not be installed: sm_90,\n"
+        "                     gfx942, cpu_16 …; nothing is built or checked\n"
         "  --device SELECTOR  as for \"tenon devices\"\n",
     .run = run,
 };

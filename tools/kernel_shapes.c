@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 const char *const kernel_shapes[] = {
-    /* Products: large, medium and small, every layout, a deep K, batches, attention's. */
+    /* Matrix products: large, medium and small, every layout, large K, batches, attention. */
     "gemm a=T:4096x4096 b=T:4096x4096 d=T:4096x4096",
     "gemm a=T:4096x4096/1,4096 b=T:4096x4096 bias=T:4096 d=T:4096x4096 activation=gelu",
     "gemm a=T:4096x4096 b=T:4096x4096/1,4096 c=@d d=T:4096x4096 beta=1",
@@ -23,8 +23,8 @@ const char *const kernel_shapes[] = {
     "d=f16:1024x1024",
     "gemm_int8 a=i8:1x4096 b=i8:4096x4096/1,4096 d=i32:1x4096",
     "gemm_ragged a=T:4096x1024 b=T:8x1024x4096 offsets=i32:9 d=T:4096x4096",
-    /* Convolutions of the usual networks: a first layer, 3 × 3 early and late, of stride 2,
-     * pointwise, depthwise, with the channels first and last. */
+    /* Convolutions of common networks: a first layer, 3 × 3 early and late, with stride 2,
+     * pointwise, depthwise, with channels first and last. */
     "conv x=T:32x3x224x224 w=T:64x3x7x7 bias=T:64 y=T:32x64x112x112 stride=2,2 pad_begin=3,3 "
     "pad_end=3,3 activation=relu",
     "conv x=T:32x64x56x56 w=T:64x64x3x3 y=T:32x64x56x56 pad_begin=1,1 pad_end=1,1",
@@ -52,7 +52,8 @@ const char *const kernel_shapes[] = {
     "conv_backward_bias dy=T:32x64x56x56 db=T:64",
     "conv_transpose x=T:8x128x28x28 w=T:128x64x4x4 bias=T:64 y=T:8x64x56x56 stride=2,2 "
     "pad_begin=1,1 pad_end=1,1",
-    /* Rows: of attention, of a vocabulary, one alone; images with their channels first and last. */
+    /* Row operations: attention, a vocabulary, a single row; images with channels first and last.
+     */
     "softmax x=T:65536x128 y=T:65536x128",
     "softmax x=T:4096x4096 y=T:4096x4096",
     "softmax x=T:64x50257 y=T:64x50257",
@@ -74,7 +75,7 @@ const char *const kernel_shapes[] = {
     "pool x=T:32x64x112x112 y=T:32x64x56x56 window=3,3 stride=2,2 pad_begin=1,1 pad_end=1,1",
     "pool x=T:32x64x112x112/802816,1,7168,64 y=T:32x64x56x56/200704,1,3584,64 window=3,3 "
     "stride=2,2 pad_begin=1,1 pad_end=1,1",
-    /* Streams of elements. */
+    /* Element-wise operations. */
     "elementwise a=T:16777216 b=T:16777216 d=T:16777216",
     "elementwise_chain x0=T:16777216 x1=T:16777216 y=T:16777216 step_count=2 op=multiply,activate "
     "operand=x1,scalar activation=identity,gelu",

@@ -1,9 +1,10 @@
-/* The calls beyond the operations' own examples that `tenon kernels` plans: of the sizes that
- * networks have, where parameters are chosen by size. */
+/* The calls that `tenon kernels` plans in addition to the operations' own examples. They have sizes
+ * of common networks, because parameters depend on the size. */
 #ifndef TENON_TOOLS_KERNEL_SHAPES_H
 #define TENON_TOOLS_KERNEL_SHAPES_H
 
-/* In the words of `tenon check`, with T and S as in an operation's examples; ended by NULL. */
+/* In the syntax of `tenon check`, with T and S as in an operation's examples; terminated by NULL.
+ */
 extern const char *const kernel_shapes[];
 
 #endif

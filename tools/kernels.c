@@ -1,4 +1,5 @@
-/* tenon kernels: what Tenon would build for kinds of GPU that are not there. */
+/* tenon kernels: lists the kernels that Tenon would build for kinds of GPU that are not installed.
+ */
 #include "command.h"
 
 #include "edit_ptx.h"
@@ -29,7 +30,7 @@ static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYP
                                     TENON_DTYPE_F64};
 #define TYPES (sizeof types / sizeof *types)
 
-/* A kernel that a plan asked for. */
+/* A kernel requested by a plan. */
 typedef struct heard {
     char source[64], options[TN_OPTIONS_SIZE], kernel[64];
     size_t work_group;
@@ -38,16 +39,17 @@ typedef struct heard {
 typedef struct listing {
     const char *target;
     tenon_context *context;
-    heard heard[MOST_HEARD]; /* of the plan at hand */
+    heard heard[MOST_HEARD]; /* of the current plan */
     uint32_t heard_count;
-    bool chosen_only;  /* list the automatic choice alone */
-    bool usual;        /* the call at hand is of a usual network */
-    uint64_t *printed; /* hashes of the target's lines */
+    bool chosen_only;  /* list only the automatic choice */
+    bool usual;        /* the current call is from a common network */
+    uint64_t *printed; /* hashes of the lines printed for the target */
     size_t printed_count, printed_capacity;
     uint32_t failures;
 } listing;
 
-/* A plan may launch a kernel for each of many blocks: it counts once. */
+/* Returns true if the kernel is already listed. A plan may launch a kernel for each of many blocks;
+ * it is listed once. */
 static bool was_heard(const listing *l, const heard *h)
 {
     for (size_t i = 0; i < l->heard_count; i++)
@@ -76,7 +78,7 @@ static void listen(void *user, const char *source, const char *options, const ch
     l->heard[l->heard_count++] = now;
 }
 
-/* Whether the line is new to the target. */
+/* Returns true if the line has not been printed for the target. */
 static bool is_new(listing *l, const char *line)
 {
     const uint64_t hash = XXH3_64bits(line, strlen(line));
@@ -87,7 +89,7 @@ static bool is_new(listing *l, const char *line)
         size_t capacity = 2 * l->printed_capacity + 256;
         uint64_t *printed = realloc(l->printed, capacity * sizeof *printed);
         if (printed == NULL)
-            return true; /* a line twice does no harm */
+            return true; /* a repeated line is harmless */
         l->printed = printed;
         l->printed_capacity = capacity;
     }
@@ -95,7 +97,7 @@ static bool is_new(listing *l, const char *line)
     return true;
 }
 
-/* Names and options are Tenon's own and have nothing that JSON would want escaped. */
+/* Names and options come from Tenon and contain no characters that JSON requires to be escaped. */
 static void print_heard(listing *l, const char *operation, const char *solver, bool chosen)
 {
     char line[2048];
@@ -114,14 +116,14 @@ static void print_heard(listing *l, const char *operation, const char *solver, b
     l->heard_count = 0;
 }
 
-/* What a solver may say of a problem that is not for it. */
+/* Returns true for the statuses with which a solver rejects a problem it does not support. */
 static bool is_refusal(tenon_status status)
 {
     return status == TENON_ERROR_UNSUPPORTED || status == TENON_ERROR_INVALID_ARGUMENT ||
            status == TENON_ERROR_WORKSPACE_TOO_SMALL;
 }
 
-/* A NULL solver is the automatic choice. */
+/* Plans a call. A NULL solver is the automatic choice. */
 static void plan_case(listing *l, tn_case *c, const char *solver)
 {
     tenon_plan *made = NULL;
@@ -151,7 +153,7 @@ static void plan_all(listing *l, tn_case *c)
     }
 }
 
-/* An example in each type that it has and the target computes in. */
+/* Plans an example in each of its types that the target supports. */
 static void list_example(listing *l, const char *example)
 {
     const bool typed = strstr(example, "=T:") != NULL || strstr(example, "=S:") != NULL;
@@ -169,7 +171,7 @@ static void list_example(listing *l, const char *example)
     free(c);
 }
 
-/* The trials of what the target is taken to have. */
+/* Lists the probes of the target's assumed capabilities. */
 static void list_trials(listing *l)
 {
     for (int i = 0; tenon_capability_string((tenon_capability)i) != NULL; i++) {
@@ -181,7 +183,7 @@ static void list_trials(listing *l)
     }
 }
 
-/* What its copy bandwidth is measured with. */
+/* Lists the kernel that measures the copy bandwidth. */
 static void list_copy(listing *l)
 {
     l->heard_count = 0;
@@ -189,7 +191,7 @@ static void list_copy(listing *l)
     print_heard(l, "capability", "copy_bandwidth", true);
 }
 
-/* The trials of the most local memory that it is taken to give. */
+/* Lists the probes of the largest local memory that the target is assumed to have. */
 static void list_local_memory(listing *l)
 {
     for (int w = 0; w < TN_LOCAL_WAYS; w++) {
@@ -205,7 +207,7 @@ static void list_local_memory(listing *l)
     }
 }
 
-/* What sets the elements of a tensor with gaps. */
+/* Lists the kernels that fill a tensor with gaps. */
 static void list_fill(listing *l)
 {
     static const tenon_dtype each_size[] = {TENON_DTYPE_U8, TENON_DTYPE_F16, TENON_DTYPE_F32,
@@ -225,14 +227,14 @@ static void list_fill(listing *l)
     print_heard(l, "tensor_fill", "tensor/fill", true);
 }
 
-/* Packed weights must be there to be planned with. Those of GPUs are dense, and their product that
- * of `gemm`. */
+/* Plans with packed weights need packed weights in memory. On GPUs packed weights are dense, and
+ * the product is that of `gemm`. */
 static bool needs_no_weights(const tn_operation *operation)
 {
     return operation != &tn_operation_gemm_packed;
 }
 
-/* Every call there is in the tables. */
+/* Lists the kernels of every call in the tables. */
 static void list_all(listing *l)
 {
     l->usual = true;
@@ -250,7 +252,7 @@ static void list_all(listing *l)
         list_example(l, *shape);
 }
 
-/* A NULL call is all of them. */
+/* Lists the kernels of a target for one call, or for all calls if `call` is NULL. */
 static int list_target(const tn_device_kind *kind, const char *call)
 {
     listing *l = calloc(1, sizeof *l);
@@ -310,7 +312,7 @@ typedef struct wishes {
     const char *target, *sources, *call, *ptx, *options;
 } wishes;
 
-/* Reads the options; EXIT_OK, or wrong usage. */
+/* Reads the options. Returns EXIT_OK or EXIT_USAGE. */
 static int read_wishes(int argc, char **argv, wishes *w)
 {
     for (int i = 1; i < argc; i += 2) {
@@ -321,9 +323,9 @@ static int read_wishes(int argc, char **argv, wishes *w)
                              : strcmp(argv[i], "--options") == 0  ? &w->options
                                                                   : NULL;
         if (value == NULL)
-            return usage_error(&kernels_command, "does not know \"%s\"", argv[i]);
+            return usage_error(&kernels_command, "unknown argument \"%s\"", argv[i]);
         if (i + 1 == argc || argv[i + 1][0] == '\0')
-            return usage_error(&kernels_command, "%s lacks its value", argv[i]);
+            return usage_error(&kernels_command, "the value of %s is missing", argv[i]);
         *value = argv[i + 1];
     }
     return EXIT_OK;
@@ -355,21 +357,19 @@ const command kernels_command = {
     .name = "kernels",
     .arguments =
         "[--target NAME] [--sources FOLDER] [--call CALL] [--edit-ptx FILE [--options TEXT]]",
-    .summary = "list the kernels that Tenon would build for kinds of GPU, without any",
+    .summary = "list the kernels that Tenon would build for kinds of GPU, without a GPU",
     .details =
-        "Plans each operation's examples and the shapes of usual networks, in each type, by the\n"
-        "automatic choice and by every solver that may be chosen there. A line of JSON for each\n"
-        "distinct target, operation, solver, source, options, kernel and work-group (0: the "
-        "driver\n"
-        "chooses its size); chosen: whether the automatic choice came to it; usual: whether it "
-        "did\n"
-        "for a shape of a usual network.\n\n"
-        "  --target NAME      sm_90, gfx942, xe_hpc …, other: the defaults for any other GPU, or\n"
-        "                     sm_90a: sm_90 with wgmma, as a driver for sm_90a has it, or\n"
-        "                     sm_90_edited: as one for sm_90 has it, whose PTX Tenon edits\n"
-        "  --sources FOLDER   also write the kernels' whole sources there\n"
-        "  --call CALL        only what is chosen for this call, in the words of \"tenon check\"\n"
-        "  --edit-ptx FILE    list nothing: write what Tenon makes of PTX that a driver for sm_90\n"
-        "                     gives, for a program that is built with --options TEXT\n",
+        "Plans each operation's examples and the shapes of common networks, in each type, with\n"
+        "the automatic choice and with every solver that may be chosen there. Prints a line of\n"
+        "JSON for each distinct target, operation, solver, source, options, kernel and work-group\n"
+        "(0: the driver chooses its size). chosen: true for the automatic choice; usual: true if\n"
+        "it was made for a shape of a common network.\n\n"
+        "  --target NAME      sm_90, gfx942, xe_hpc …; other: the defaults for any other GPU;\n"
+        "                     sm_90a: sm_90 with wgmma, on a driver for sm_90a;\n"
+        "                     sm_90_edited: on a driver for sm_90, whose PTX Tenon edits\n"
+        "  --sources FOLDER   also write the complete sources of the kernels to the folder\n"
+        "  --call CALL        only the choice for this call, in the syntax of \"tenon check\"\n"
+        "  --edit-ptx FILE    list nothing: write the PTX of a driver for sm_90, from FILE, with\n"
+        "                     Tenon's edits for a program built with --options TEXT\n",
     .run = run,
 };

@@ -1,11 +1,11 @@
-/* Where there is no JSON library. */
+/* Replacement of tune_file.c in builds without a JSON library. */
 #include "tune_file.h"
 
 #include <stdio.h>
 
 static bool fail(const char *path)
 {
-    fprintf(stderr, "tenon tune: %s: Tenon was built without Jansson, which reads and writes it\n",
+    fprintf(stderr, "tenon tune: %s: cannot read or write JSON: Tenon was built without Jansson\n",
             path);
     return false;
 }

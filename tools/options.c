@@ -37,5 +37,5 @@ int unknown_target(const command *c, const char *name)
     size_t used = 0;
     for (size_t i = 0; i < tn_device_kind_count; i++)
         used += (size_t)snprintf(names + used, sizeof names - used, " %s", tn_device_kinds[i].name);
-    return usage_error(c, "there is no target \"%s\"; there are%s", name, names);
+    return usage_error(c, "unknown target \"%s\", allowed:%s", name, names);
 }

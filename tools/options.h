@@ -1,4 +1,4 @@
-/* What several commands read from the command line. */
+/* Parsing of command-line options shared by several commands. */
 #ifndef TENON_TOOLS_OPTIONS_H
 #define TENON_TOOLS_OPTIONS_H
 
@@ -6,14 +6,14 @@
 
 #include <stdbool.h>
 
-/* Takes `name` and its value out of the words, wherever they are; the value stays as it was where
- * there is none. False where the option lacks its value. */
+/* Removes `name` and its value from the arguments, wherever they are. `value` is unchanged if the
+ * option is absent. Returns false if its value is missing. */
 bool take_option(int *argc, char **argv, const char *name, const char **value);
 
-/* Takes `name` out of the words; whether it was there. */
+/* Removes `name` from the arguments. Returns true if it was present. */
 bool take_flag(int *argc, char **argv, const char *name);
 
-/* Says that there is no such target, and which there are. Returns EXIT_USAGE. */
+/* Reports an unknown target and lists the valid ones. Returns EXIT_USAGE. */
 int unknown_target(const command *c, const char *name);
 
 #endif

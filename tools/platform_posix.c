@@ -1,5 +1,5 @@
 #define _POSIX_C_SOURCE  200809L
-#define _DARWIN_C_SOURCE /* sysconf's number of processors */
+#define _DARWIN_C_SOURCE /* declares sysconf's number of processors */
 
 #include "platform.h"
 
@@ -47,7 +47,8 @@ void platform_catch(void (*handler)(int))
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* What the handler writes to the pipe is read by a thread, which may do what a handler may not. */
+/* A thread reads the signal numbers that the handler writes to the pipe; it may do what a signal
+ * handler must not do. */
 #define TOO_MANY 3 /* `timeout` sends two */
 static int interrupts[2];
 static void (*orderly_end)(void);

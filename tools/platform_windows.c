@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <windows.h>
 
-#define LINE_SIZE 32768 /* the most that Windows takes */
+#define LINE_SIZE 32768 /* longest command line on Windows */
 
 void platform_set(const char *name, const char *value, bool replaces)
 {
@@ -33,7 +33,7 @@ bool platform_is_terminal(FILE *file)
 
 static void (*caught)(int);
 
-/* Windows takes a handler away when it calls it. */
+/* Windows removes a handler when it calls it. */
 static void call(int number)
 {
     signal(number, call);
@@ -49,7 +49,7 @@ void platform_catch(void (*handler)(int))
 
 static void (*orderly_end)(void);
 
-/* Windows calls it on a thread of its own, and ends the program when it returns FALSE. */
+/* Windows calls this on a thread of its own, and ends the program when it returns FALSE. */
 static BOOL WINAPI end_when_interrupted(DWORD event)
 {
     (void)event;
@@ -70,8 +70,8 @@ void platform_interrupt(int number)
     raise(number);
 }
 
-/* A word in quotes, so that the program's start takes it apart as it was; false where the line is
- * full. */
+/* Appends a word in quotes, escaped such that the started program parses it back unchanged. Returns
+ * false if the line is full. */
 static bool append_word(char *line, size_t *used, const char *word)
 {
     if (*used + 2 * strlen(word) + 4 > LINE_SIZE)

@@ -1,4 +1,4 @@
-/* tenon selftest: every solver of every operation on the device, against the references. */
+/* tenon selftest: checks every solver of every operation on the device against the references. */
 #include "command.h"
 
 #include "check/case.h"
@@ -13,22 +13,22 @@
 
 typedef struct selftest {
     const char *device, *filter;
-    const char *solvers; /* whole names between commas; NULL: all */
+    const char *solvers; /* full names separated by commas; NULL: all */
     uint64_t seed;
     tenon_context *context;
     tenon_stream *stream;
-    uint32_t right, wrong, idle; /* lines */
+    uint32_t right, wrong, idle; /* number of lines */
 } selftest;
 
 static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16,
                                     TENON_DTYPE_F64};
 #define TYPES (sizeof types / sizeof *types)
 
-/* What became of a solver's cases. */
+/* The results of a solver's cases. */
 typedef struct outcome {
     uint32_t cases, failures;
-    double worst[TYPES];                      /* error over bound; negative where no case was run */
-    char why_not[256];                        /* of the last case that it could not serve */
+    double worst[TYPES]; /* error over bound; negative if no case was run */
+    char why_not[256];   /* of the last case that the solver does not support */
     char repeat[TN_CASE_TEXT_SIZE], why[512]; /* of the first failure */
 } outcome;
 
@@ -66,7 +66,7 @@ static void run_case(const selftest *test, const tn_case *c, size_t type, outcom
         fail(o, c, result.why);
 }
 
-/* Whether an example is of each type in turn: it has an operand of type T. */
+/* Returns true if an example is run in each type: it has an operand of type T. */
 static bool is_typed(const char *example)
 {
     return strstr(example, "=T:") != NULL || strstr(example, "=S:") != NULL;
@@ -100,7 +100,7 @@ static void print_outcome(selftest *test, const char *solver, const outcome *o, 
     const char *verdict = o->failures > 0 ? "WRONG" : o->cases > 0 ? "right" : "-";
     printf("%-5s  %-*s", verdict, NAME_WIDTH, solver);
     if (o->cases == 0 && o->failures == 0) {
-        printf(" %s\n", o->why_not[0] != '\0' ? o->why_not : "has no case");
+        printf(" %s\n", o->why_not[0] != '\0' ? o->why_not : "no test case");
         test->idle++;
         return;
     }
@@ -146,7 +146,7 @@ static bool is_wanted(const selftest *test, const char *solver)
            (test->solvers == NULL || is_listed(test->solvers, solver));
 }
 
-/* The automatic choice first, then each solver. */
+/* Tests the automatic choice first, then each solver. */
 static void test_family(selftest *test, const tn_family *family)
 {
     char solver[TN_SOLVER_NAME_SIZE];
@@ -164,14 +164,14 @@ static int conclude(const selftest *test, double seconds)
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
     if (test->right + test->wrong + test->idle == 0) {
         if (test->solvers != NULL)
-            fprintf(stderr, "tenon selftest: there is no solver \"%s\"\n", test->solvers);
+            fprintf(stderr, "tenon selftest: unknown solver \"%s\"\n", test->solvers);
         else
-            fprintf(stderr, "tenon selftest: no solver's name has \"%s\" in it\n", test->filter);
+            fprintf(stderr, "tenon selftest: no solver's name contains \"%s\"\n", test->filter);
         return EXIT_FAILED;
     }
     if (tenon_context_device(test->context, &info) == TENON_OK)
         printf("%s (%s): ", info.name, info.driver_version);
-    printf("%u right, %u wrong, %u cannot serve here, in %.1f s\n", test->right, test->wrong,
+    printf("%u right, %u wrong, %u not supported here, in %.1f s\n", test->right, test->wrong,
            test->idle, seconds);
     return test->wrong > 0 ? EXIT_FAILED : EXIT_OK;
 }
@@ -195,15 +195,15 @@ static int test_all(selftest *test)
     return code;
 }
 
-/* Reads an option with its value; EXIT_OK, or wrong usage. */
+/* Reads an option with its value. Returns EXIT_OK or EXIT_USAGE. */
 static int read_option(selftest *test, const char *option, const char *value)
 {
     char *end = NULL;
     if (strcmp(option, "--device") != 0 && strcmp(option, "--filter") != 0 &&
         strcmp(option, "--solver") != 0 && strcmp(option, "--seed") != 0)
-        return usage_error(&selftest_command, "does not know \"%s\"", option);
+        return usage_error(&selftest_command, "unknown argument \"%s\"", option);
     if (value == NULL || value[0] == '\0')
-        return usage_error(&selftest_command, "%s lacks its value", option);
+        return usage_error(&selftest_command, "the value of %s is missing", option);
     if (strcmp(option, "--device") == 0)
         test->device = value;
     else if (strcmp(option, "--filter") == 0)
@@ -213,7 +213,7 @@ static int read_option(selftest *test, const char *option, const char *value)
     else
         test->seed = strtoull(value, &end, 10);
     if (end != NULL && (*end != '\0' || *value < '0' || *value > '9'))
-        return usage_error(&selftest_command, "--seed: \"%s\" is no number", value);
+        return usage_error(&selftest_command, "--seed: \"%s\" is not a number", value);
     return EXIT_OK;
 }
 
@@ -231,17 +231,18 @@ static int run(int argc, char **argv)
 const command selftest_command = {
     .name = "selftest",
     .arguments = "[--device SELECTOR] [--filter TEXT] [--solver NAME[,NAME…]] [--seed N]",
-    .summary = "try every solver of every operation on the device, against the references",
+    .summary = "check every solver of every operation on the device against the references",
     .details =
-        "A line each: whether it was right, how many cases it served, the time (which has the\n"
-        "compilation in it), and for each type the largest error as a part of its bound. A\n"
-        "failure comes with the \"tenon check\" line that repeats it, and makes the exit status\n"
-        "1. All of it takes about a quarter of an hour on a CPU of two cores, most of which is\n"
-        "compiling; --filter tries less.\n\n"
+        "Prints a line for each solver: right or WRONG, the number of cases run, the time\n"
+        "(including compilation), and for each type the largest error as a fraction of its bound.\n"
+        "A failure prints the \"tenon check\" line that repeats it, and the exit status is 1. The\n"
+        "whole test takes about a quarter of an hour on a CPU with two cores, mostly for\n"
+        "compilation; use --filter to test less.\n\n"
         "  --device SELECTOR  as for \"tenon devices\"\n"
-        "  --filter TEXT      only solvers whose name has the text in it, as gemm or conv/direct\n"
-        "  --solver NAMES     only these, by their whole names between commas; that of a family\n"
-        "                     alone is the automatic choice\n"
-        "  --seed N           of the random values; 1 without it\n",
+        "  --filter TEXT      only solvers whose name contains the text, for example gemm or\n"
+        "                     conv/direct\n"
+        "  --solver NAMES     only these solvers: full names, separated by commas; the name of an\n"
+        "                     operation alone is the automatic choice\n"
+        "  --seed N           seed of the random values; default 1\n",
     .run = run,
 };

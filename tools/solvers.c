@@ -1,4 +1,4 @@
-/* tenon solvers: the ways that there are to do each operation. */
+/* tenon solvers: lists the solvers of each operation. */
 #include "command.h"
 
 #include "ops/registry.h"
@@ -27,7 +27,7 @@ static void print_solver(const tn_family *family, const tn_solver *solver)
         printf("  needs       %s\n", solver->needs);
 }
 
-/* Of one family, or of all where `wanted` is NULL. Returns whether there is such a family. */
+/* Prints one family, or all if `wanted` is NULL. Returns false if there is no such family. */
 static bool print_families(const char *wanted)
 {
     bool found = false;
@@ -48,16 +48,18 @@ static int run(int argc, char **argv)
         return usage_error(&solvers_command, "unexpected argument \"%s\"", argv[2]);
     if (print_families(argc == 2 ? argv[1] : NULL))
         return EXIT_OK;
-    return usage_error(&solvers_command, "there is no operation \"%s\"", argv[1]);
+    return usage_error(&solvers_command, "unknown operation \"%s\"", argv[1]);
 }
 
 const command solvers_command = {
     .name = "solvers",
     .arguments = "[OPERATION]",
-    .summary = "list the solvers of every operation, or of one: names, parameters, what they serve",
-    .details = "For each solver: the name that an operation's parameters may force, the tuning\n"
-               "parameters that may follow it (as in gemm/skinny:mr4,nr2) with the least and the\n"
-               "greatest value of each, which problems it serves, and the memory that it needs\n"
-               "beyond its operands, where it needs any. No device is asked.\n",
+    .summary =
+        "list the solvers of every operation, or of one, with their parameters and requirements",
+    .details =
+        "Prints for each solver: its name, with which a call can force it; its tuning parameters,\n"
+        "which can follow the name (as in gemm/skinny:mr4,nr2), with their smallest and\n"
+        "largest values; the problems that it supports; and the memory that it requires in\n"
+        "addition to its operands, if any. No device is queried.\n",
     .run = run,
 };

@@ -1,4 +1,5 @@
-/* The `tenon` command: finds what its first argument asks for in a table, and runs it. */
+/* The `tenon` command: looks up its first argument in the table of commands, and runs that command.
+ */
 #include "command.h"
 
 #include "platform.h"
@@ -67,7 +68,7 @@ int report_failure(const char *what)
 
 static int unknown_command(const char *name)
 {
-    fprintf(stderr, "tenon: there is no command \"%s\"\n", name);
+    fprintf(stderr, "tenon: unknown command \"%s\"\n", name);
     print_usage(stderr);
     return EXIT_USAGE;
 }
@@ -93,7 +94,7 @@ static int run_command(const command *c, int argc, char **argv)
             return EXIT_OK;
         }
     }
-    /* Ctrl-C during a self-check is no crash of the solver that is checked. */
+    /* Ctrl-C during a self-check must not count as a crash of the checked solver. */
     platform_end_orderly(tn_crash_guard_withdraw_all);
     return c->run(argc, argv);
 }
@@ -118,7 +119,7 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int status = dispatch(argc - 1, argv + 1);
-    /* A full disk or a closed pipe must not look like success. */
+    /* A full disk or a closed pipe is reported as a failure. */
     if (fflush(stdout) != 0 || ferror(stdout)) {
         fprintf(stderr, "tenon: cannot write to standard output\n");
         return EXIT_FAILED;

@@ -1,4 +1,4 @@
-/* tenon tune: measures the ways to serve calls on this device, and keeps the fastest. */
+/* tenon tune: measures the solvers for calls on this device, and stores the fastest. */
 #include "command.h"
 
 #include "call_words.h"
@@ -20,11 +20,11 @@ typedef struct tune_options {
     const char *calls, *suite, *device, *time, *type;
     const char *exported, *imported, *merged, *build, *jobs;
     bool anew;
-    double seconds; /* infinite without a limit */
+    double seconds; /* infinite if there is no limit */
     unsigned job_count;
 } tune_options;
 
-/* A run over all calls. */
+/* A tuning run over all calls. */
 typedef struct tune_run {
     const tune_options *options;
     const tune_calls *calls;
@@ -34,7 +34,7 @@ typedef struct tune_run {
     bool shows; /* stderr is a terminal */
 } tune_run;
 
-/* So many interrupts end the program at once; `timeout` sends two. */
+/* The number of interrupts that end the program immediately; `timeout` sends two. */
 #define TOO_MANY  3
 #define MOST_JOBS 64
 static volatile sig_atomic_t interrupted;
@@ -57,7 +57,8 @@ static bool is_over(void *user)
     return interrupted || now() - run->began > run->options->seconds;
 }
 
-/* The time that calls take differs; without a call that is done nothing is known of it. */
+/* Shows the progress. Calls take different times; the remaining time is unknown before the first is
+ * done. */
 static void show(void *user, const tune_result *result)
 {
     const tune_run *run = user;
@@ -81,7 +82,7 @@ static void clear_line(const tune_run *run)
         fprintf(stderr, "\r\033[K");
 }
 
-/* What is barred on the way, and why. */
+/* Prints the solvers barred during the run, with the reasons. */
 static void print_log(void *user, tenon_log_level level, const char *message)
 {
     clear_line(user);
@@ -122,10 +123,10 @@ static void print_result(const char *call, const tune_result *r)
            r->fastest_time / 1e3, r->estimated_time / r->fastest_time, call);
     printf("    estimate      %s\n    fastest       %s\n", r->estimated, r->fastest);
     if (r->left_out > 0 || r->barred > 0 || r->end == TUNE_CUT)
-        printf("    %u left out by the model, %u barred%s\n", r->left_out, r->barred,
+        printf("    %u skipped by the model, %u barred%s\n", r->left_out, r->barred,
                r->end == TUNE_CUT ? "; the search was cut" : "");
     if (r->ahead > 0)
-        printf("    %u processes have built candidates ahead\n", r->ahead);
+        printf("    %u processes built candidates in advance\n", r->ahead);
 }
 
 static int report(const tune_run *run)
@@ -139,12 +140,12 @@ static int report(const tune_run *run)
     }
     const uint32_t left = run->calls->count - run->done + cut;
     if (left > 0)
-        printf("%s: %u of %u calls are left; the same command goes on\n",
-               interrupted ? "interrupted" : "the time is over", left, run->calls->count);
+        printf("%s: %u of %u calls are left; run the same command again to continue\n",
+               interrupted ? "interrupted" : "time limit reached", left, run->calls->count);
     return failed > 0 || (interrupted && left > 0) ? EXIT_FAILED : EXIT_OK;
 }
 
-/* Whether outcomes can be kept at all: otherwise a search would be in vain. */
+/* Returns true if results can be stored at all; otherwise a search would be useless. */
 static bool can_keep(tenon_context *context)
 {
     static const tn_tuned probe = {.solver = "probe", .call = "probe"};
@@ -153,11 +154,12 @@ static bool can_keep(tenon_context *context)
     const bool kept = tn_tuning_get(context, "probe", &found);
     tn_tuning_drop(context, "probe");
     if (!kept)
-        fprintf(stderr, "tenon tune: nothing can be kept; \"tenon cache path\" says where\n");
+        fprintf(stderr,
+                "tenon tune: results cannot be stored; \"tenon cache path\" prints the reason\n");
     return kept;
 }
 
-/* NULL, which stderr is told, where there is none. */
+/* Returns a context. On failure, prints the reason to stderr and returns NULL. */
 static tenon_context *make_context(tune_run *run)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
@@ -171,7 +173,7 @@ static tenon_context *make_context(tune_run *run)
     return context;
 }
 
-/* NULL where there is none by which anything can be kept. */
+/* Returns a context that can store results, or NULL. */
 static tenon_context *open_context(tune_run *run)
 {
     tenon_context *context = make_context(run);
@@ -183,7 +185,7 @@ static tenon_context *open_context(tune_run *run)
 
 static int run_all(tune_run *run)
 {
-    static tn_search_space space; /* large for a stack */
+    static tn_search_space space; /* too large for the stack */
     int code = EXIT_FAILED;
     tenon_context *context = open_context(run);
     if (context == NULL)
@@ -213,7 +215,7 @@ static int run_file(const tune_options *o)
     return well ? EXIT_OK : EXIT_FAILED;
 }
 
-/* False where the calls are wrong, which stderr has been told. */
+/* Reads the calls. If they are invalid, prints the reason to stderr and returns false. */
 static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls *calls)
 {
     const tenon_dtype type = type_named(o->type);
@@ -228,8 +230,9 @@ static bool read_calls(const tune_options *o, int argc, char **argv, tune_calls 
     return false;
 }
 
-/* An interrupt is for the process that waits for this one: a check that does not end would bar what
- * it checks. The context is left to the end of the process: what it holds is not worth a second. */
+/* Builds a solver in a child process. Interrupts are for the parent process: an interrupted
+ * self-check would bar the solver. The context is not released, because the process ends and a
+ * release would take a second. */
 static int build(const tune_options *o, int argc, char **argv)
 {
     tune_run run = {.options = o};
@@ -297,24 +300,25 @@ static int run(int argc, char **argv)
         !take_option(&argc, argv, "--jobs", &o.jobs) ||
         !take_option(&argc, argv, "--build", &o.build) ||
         !take_option(&argc, argv, "--dtype", &o.type))
-        return usage_error(&tune_command, "an option lacks its value");
+        return usage_error(&tune_command, "the value of an option is missing");
     o.anew = take_flag(&argc, argv, "--force");
     if (!read_seconds(&o))
-        return usage_error(&tune_command, "--time: \"%s\" is no number of seconds", o.time);
+        return usage_error(&tune_command, "--time: \"%s\" is not a number of seconds", o.time);
     if (!read_jobs(&o))
-        return usage_error(&tune_command, "--jobs: \"%s\" is not from 1 to %d", o.jobs, MOST_JOBS);
+        return usage_error(&tune_command, "--jobs: \"%s\" is out of range, allowed: 1 to %d",
+                           o.jobs, MOST_JOBS);
     if (type_named(o.type) == TENON_DTYPE_INVALID)
-        return usage_error(&tune_command, "--dtype: there is no type \"%s\"", o.type);
+        return usage_error(&tune_command, "--dtype: unknown type \"%s\"", o.type);
     const int files = (o.exported != NULL) + (o.imported != NULL) + (o.merged != NULL);
     if ((argc > 1) + (o.calls != NULL) + (o.suite != NULL) + files != 1)
         return usage_error(
             &tune_command,
-            "one of a call, --calls, --suite, --export, --import and --merge is wanted");
-    platform_unset("TENON_RECORD");            /* what is tuned is not written down */
-    platform_set("POCL_AFFINITY", "1", false); /* README.md says why */
+            "specify exactly one of: a call, --calls, --suite, --export, --import, --merge");
+    platform_unset("TENON_RECORD");            /* calls made by tuning are not recorded */
+    platform_set("POCL_AFFINITY", "1", false); /* see README.md */
     if (o.build != NULL)
         return argc > 1 ? build(&o, argc, argv)
-                        : usage_error(&tune_command, "--build lacks a call");
+                        : usage_error(&tune_command, "the call of --build is missing");
     return files > 0 ? run_file(&o) : tune(&o, argc, argv);
 }
 
@@ -322,27 +326,27 @@ const command tune_command = {
     .name = "tune",
     .arguments = "CALL … | --calls FILE | --suite NAME | --export FILE | --import FILE | "
                  "--merge FILE [OPTION …]",
-    .summary = "measure the ways to serve calls on this device, and keep the fastest",
+    .summary = "measure the solvers for calls on this device, and store the fastest",
     .details =
-        "For each call the solvers that may serve it, with parameters that the tables of some\n"
-        "device have, and then neighbours of the fastest, are checked and timed against each\n"
-        "other; what the model expects to take three times as long is left out. The fastest is\n"
-        "kept in the store, and taken from then on before all estimates. A call that was tuned is\n"
-        "passed over, so that a run that was interrupted goes on where it stopped.\n\n"
-        "  CALL               in the words of \"tenon explain\"\n"
-        "  --calls FILE       a line each, as TENON_RECORD=FILE makes a program write them\n"
+        "For each call, checks and times the solvers that support it, with the parameters in the\n"
+        "tables of all devices, and then neighbours of the fastest. Candidates that the model\n"
+        "expects to take three times as long are skipped. The fastest is stored, and from then on\n"
+        "chosen regardless of estimates. Calls that are already tuned are skipped, so an\n"
+        "interrupted run continues where it stopped.\n\n"
+        "  CALL               in the syntax of \"tenon explain\"\n"
+        "  --calls FILE       one call per line, as recorded by a program with TENON_RECORD=FILE\n"
         "  --suite NAME       of tenon-bench: gemm, gemm-cpu, gemm-gpu, conv, conv-cpu,\n"
         "                     conv-cpu-depthwise, conv-gpu\n"
-        "  --dtype TYPE       of a suite, of MxNxK, and of T in views; f32 without it\n"
-        "  --time SECONDS     then it ends; what was found is kept\n"
-        "  --force            calls that were tuned before, too\n"
-        "  --jobs N           processes that build candidates ahead, so many at once; the number\n"
-        "                     of cores without it, 1: none\n"
-        "  --build SOLVER     what such a process does: builds a solver, or several between\n"
-        "                     blanks, for a CALL\n"
-        "  --export FILE      writes all outcomes of the device as JSON\n"
-        "  --import FILE      takes those of a file, in the place of others of the same problems\n"
-        "  --merge FILE       takes those of a file that are faster, or about other problems\n"
+        "  --dtype TYPE       type of a suite, of MxNxK, and of T in views; default f32\n"
+        "  --time SECONDS     time limit; results found until then are stored\n"
+        "  --force            also tune calls that are already tuned\n"
+        "  --jobs N           number of processes that build candidates in advance; default: the\n"
+        "                     number of cores; 1: none\n"
+        "  --build SOLVER     used by these processes: build a solver, or several separated by\n"
+        "                     spaces, for a CALL\n"
+        "  --export FILE      write all results of the device as JSON\n"
+        "  --import FILE      read the results of a file; they replace those of the same problems\n"
+        "  --merge FILE       read the results of a file that are faster, or of other problems\n"
         "  --device SELECTOR  as for \"tenon devices\"\n",
     .run = run,
 };

@@ -5,13 +5,13 @@
 #define MOST_WORDS   (TN_MAX_OPERANDS + 64)
 #define MOST_SOLVERS 16
 
-/* The arguments of a process, which point into the texts. */
+/* The arguments of a child process, which point into the texts. */
 typedef struct command_line {
     char solvers[MOST_SOLVERS * TN_SOLVER_NAME_SIZE], call[TN_CASE_TEXT_SIZE];
     char *words[MOST_WORDS + 1];
 } command_line;
 
-/* Every so many of the names, from `first` on. */
+/* Writes every `step`-th name, from `first` on. */
 static void write_solvers(const char *const *names, uint32_t first, uint32_t count, uint32_t step,
                           command_line *line)
 {
@@ -36,8 +36,8 @@ static bool write_line(const tune_ahead *ahead, const tn_case *c, command_line *
     return word == NULL;
 }
 
-/* All are waited for, also where all is to stop: one that is killed in a self-check would bar what
- * it checked (docs/architecture.md). */
+/* Waits for all children, even if the run is to stop: a child killed during a self-check would bar
+ * the solver that it was checking (docs/architecture.md). */
 uint32_t tune_ahead_build(const tune_ahead *ahead, const tn_case *c, const char *const *names,
                           uint32_t count)
 {
@@ -47,7 +47,8 @@ uint32_t tune_ahead_build(const tune_ahead *ahead, const tn_case *c, const char 
     command_line *line = jobs > 1 && count <= MOST_SOLVERS ? malloc(sizeof *line) : NULL;
     for (uint32_t i = 0; line != NULL && i < jobs; i++) {
         write_solvers(names, i, count, jobs, line);
-        /* What it has to say the parent says, when it comes to that candidate. */
+        /* the child's messages are discarded; the parent repeats them when it measures the
+         * candidate */
         if (write_line(ahead, c, line))
             started += platform_spawn_self(line->words, &running[started]);
     }

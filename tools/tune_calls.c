@@ -11,7 +11,7 @@
 
 static bool no_memory(void)
 {
-    fprintf(stderr, "tenon tune: no memory\n");
+    fprintf(stderr, "tenon tune: out of memory\n");
     return false;
 }
 
@@ -64,7 +64,7 @@ static bool add_file_line(tune_calls *calls, const char *path, unsigned number, 
 {
     static const char begins[] = "tenon check ";
     if (memchr(line, '\0', length) != NULL) {
-        fprintf(stderr, "tenon tune: %s:%u: has a byte of 0\n", path, number);
+        fprintf(stderr, "tenon tune: %s:%u: contains a null byte\n", path, number);
         return false;
     }
     line[strcspn(line, "\r\n")] = '\0';
@@ -74,11 +74,12 @@ static bool add_file_line(tune_calls *calls, const char *path, unsigned number, 
         return true;
     if (add_line(calls, line, type))
         return true;
-    fprintf(stderr, "tenon tune: %s:%u: is no call\n", path, number);
+    fprintf(stderr, "tenon tune: %s:%u: not a call\n", path, number);
     return false;
 }
 
-/* With its end; 0 where the file has ended, or on a fault, which ferror and errno tell. */
+/* Reads a line with its newline. Returns its length; 0 at the end of the file or on an error, which
+ * ferror and errno show. */
 static size_t read_line(FILE *file, char **line, size_t *capacity)
 {
     size_t length = 0;
@@ -104,14 +105,14 @@ bool tune_calls_add_file(tune_calls *calls, const char *path, tenon_dtype type)
     bool added = true;
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        fprintf(stderr, "tenon tune: %s cannot be read: %s\n", path, strerror(errno));
+        fprintf(stderr, "tenon tune: cannot read %s: %s\n", path, strerror(errno));
         return false;
     }
     errno = 0;
     for (unsigned n = 1; added && (length = read_line(file, &line, &capacity)) > 0; n++)
         added = add_file_line(calls, path, n, line, length, type);
     if (errno == ENOMEM || ferror(file)) {
-        fprintf(stderr, "tenon tune: %s cannot be read: %s\n", path, strerror(errno));
+        fprintf(stderr, "tenon tune: cannot read %s: %s\n", path, strerror(errno));
         added = false;
     }
     free(line);
@@ -119,7 +120,7 @@ bool tune_calls_add_file(tune_calls *calls, const char *path, tenon_dtype type)
     return added;
 }
 
-/* Suites of tenon-bench whose shapes stand in a table. */
+/* Suites of tenon-bench whose shapes are in a table. */
 static const struct suite {
     const char *name;
     bool is_conv;
@@ -133,7 +134,7 @@ static const struct suite {
 
 #define SUITES (sizeof suites / sizeof *suites)
 
-/* A factor of a product: a transposed one is stored with its other dimension first. */
+/* Writes a factor of a product. A transposed factor is stored with its other dimension first. */
 static void put_factor(char text[128], const char *type, const int64_t *shape, bool transposed)
 {
     const int used = snprintf(text, 128, "%s:%" PRId64 "x%" PRId64 "x%" PRId64, type, shape[0],
@@ -143,7 +144,7 @@ static void put_factor(char text[128], const char *type, const int64_t *shape, b
                  shape[1]);
 }
 
-/* False past the last. */
+/* Writes the call of a shape. Returns false beyond the last shape. */
 static bool put_gemm(int selection, uint32_t number, tenon_dtype type, char line[512])
 {
     bench_gemm_shape s;
@@ -182,7 +183,7 @@ static const struct suite *suite_named(const char *name)
     for (size_t i = 0; i < SUITES; i++)
         if (strcmp(suites[i].name, name) == 0)
             return &suites[i];
-    fprintf(stderr, "tenon tune: --suite: there is no suite \"%s\"; there are", name);
+    fprintf(stderr, "tenon tune: --suite: unknown suite \"%s\", allowed:", name);
     for (size_t i = 0; i < SUITES; i++)
         fprintf(stderr, " %s", suites[i].name);
     fputc('\n', stderr);

@@ -1,4 +1,4 @@
-/* The calls that `tenon tune` is asked to tune, each once. */
+/* The calls to be tuned by `tenon tune`, without duplicates. */
 #ifndef TENON_TOOLS_TUNE_CALLS_H
 #define TENON_TOOLS_TUNE_CALLS_H
 
@@ -6,16 +6,17 @@
 
 typedef struct tune_calls {
     tn_case *cases;
-    char **texts; /* in the words of `tenon check`, with neither a solver nor a seed of their own */
+    char **texts; /* in the syntax of `tenon check`, without a solver or seed */
     uint32_t count, capacity;
 } tune_calls;
 
-/* Each adds what is new. False where something is wrong, which stderr is told. */
+/* Each of these functions adds the new calls. If a call is invalid, it prints the reason to stderr
+ * and returns false. */
 bool tune_calls_add(tune_calls *calls, const tn_case *c);
-/* A file that TENON_RECORD wrote: a call a line; lines that are empty or begin with # are passed
- * over. */
+/* Adds the calls of a file written by TENON_RECORD, one per line; empty lines and lines that begin
+ * with # are ignored. */
 bool tune_calls_add_file(tune_calls *calls, const char *path, tenon_dtype type);
-/* A suite of tenon-bench, of this type. */
+/* Adds the calls of a suite of tenon-bench in this type. */
 bool tune_calls_add_suite(tune_calls *calls, const char *name, tenon_dtype type);
 
 void tune_calls_free(tune_calls *calls);

@@ -27,8 +27,8 @@ TN_PRINTF(2, 3) static bool fail(const char *path, const char *format, ...)
     return false;
 }
 
-/* What outcomes depend on: the lines of the context's identity behind the library's sources, a word
- * and its value each. */
+/* Returns the properties that results depend on: the lines of the context's identity after the
+ * library's sources, each a name and a value. */
 static json_t *machine_of(const tenon_context *context)
 {
     json_t *machine = json_object();
@@ -44,7 +44,8 @@ static json_t *machine_of(const tenon_context *context)
     return machine;
 }
 
-/* What a table of the device's kind can be made of, with the outcomes; nobody reads it back. */
+/* Returns the data of the device that a table of its kind can be made from, together with the
+ * results; it is not read back. */
 static json_t *device_of(tenon_context *context)
 {
     const tn_model *model = &context->device.model;
@@ -61,7 +62,7 @@ static json_t *device_of(tenon_context *context)
     return device;
 }
 
-/* The outcome of a list, by call. */
+/* Compares two results by call. */
 static int by_call(const void *a, const void *b)
 {
     const json_t *const *x = a, *const *y = b;
@@ -84,7 +85,8 @@ static json_t *sorted(json_t *list)
     return result;
 }
 
-/* A key of one word is that of a `tenon tune` which tries whether it can keep anything. */
+/* Adds a result to the list. A key without a space belongs to a `tenon tune` that tests if results
+ * can be stored; it is skipped. */
 static void add_outcome(void *user, const char *problem, const tn_tuned *tuned)
 {
     if (strchr(problem, ' ') == NULL)
@@ -97,19 +99,19 @@ static void add_outcome(void *user, const char *problem, const tn_tuned *tuned)
         json_array_append_new(user, outcome);
 }
 
-/* Under a temporary name beside it, which is renamed. */
+/* Writes a temporary file in the same folder, and renames it. */
 static bool write_file(const char *path, const json_t *document)
 {
     char temporary[4096];
     if (snprintf(temporary, sizeof temporary, "%s.XXXXXX", path) >= (int)sizeof temporary)
-        return fail(path, "cannot be written: %s", strerror(ENAMETOOLONG));
+        return fail(path, "cannot write the file: %s", strerror(ENAMETOOLONG));
     FILE *file = tn_file_begin(temporary);
     if (file == NULL)
-        return fail(path, "cannot be written: %s", strerror(errno));
+        return fail(path, "cannot write the file: %s", strerror(errno));
     const bool written =
         json_dumpf(document, file, JSON_INDENT(2)) == 0 && fputc('\n', file) != EOF;
     const int error = tn_file_keep(file, temporary, path, written, true);
-    return error == 0 || fail(path, "cannot be written: %s", strerror(error));
+    return error == 0 || fail(path, "cannot write the file: %s", strerror(error));
 }
 
 bool tune_file_export(tenon_context *context, const char *path)
@@ -117,7 +119,7 @@ bool tune_file_export(tenon_context *context, const char *path)
     json_t *outcomes = json_array();
     if (!tn_tuning_each(context, add_outcome, outcomes)) {
         json_decref(outcomes);
-        return fail(path, "the store cannot be read");
+        return fail(path, "cannot read the store");
     }
     outcomes = sorted(outcomes);
     const size_t count = json_array_size(outcomes);
@@ -125,14 +127,14 @@ bool tune_file_export(tenon_context *context, const char *path)
         json_pack("{s:s, s:i, s:o, s:o, s:o}", "format", FORMAT, "version", VERSION, "machine",
                   machine_of(context), "device", device_of(context), "outcomes", outcomes);
     const bool written =
-        document != NULL ? write_file(path, document) : fail(path, "cannot be written");
+        document != NULL ? write_file(path, document) : fail(path, "cannot write the file");
     json_decref(document);
     if (written)
         printf("wrote %zu outcomes to %s\n", count, path);
     return written;
 }
 
-/* An outcome as it is read, with its place in the file for messages. */
+/* A result read from the file. */
 typedef struct entry {
     char key[TN_TUNING_KEY_SIZE];
     tn_tuned tuned;
@@ -140,7 +142,7 @@ typedef struct entry {
 
 typedef struct reader {
     const char *path;
-    size_t number; /* of the outcome, from 1 */
+    size_t number; /* number of the result in the file, from 1 */
 } reader;
 
 static bool fail_field(const reader *r, const char *field, const char *what)
@@ -153,13 +155,13 @@ static bool read_text(const reader *r, const json_t *outcome, const char *field,
 {
     const char *value = json_string_value(json_object_get(outcome, field));
     if (value == NULL)
-        return fail_field(r, field, "is no text");
+        return fail_field(r, field, "is not a string");
     const size_t length = strlen(value);
     if (length == 0 || length >= size)
-        return fail_field(r, field, length == 0 ? "is empty" : "is longer than any can be");
+        return fail_field(r, field, length == 0 ? "is empty" : "is too long");
     for (const char *c = value; *c != '\0'; c++)
         if ((unsigned char)*c < ' ')
-            return fail_field(r, field, "has a control character");
+            return fail_field(r, field, "contains a control character");
     memcpy(text, value, length + 1);
     return true;
 }
@@ -171,10 +173,10 @@ static bool read_numbers(const reader *r, const json_t *outcome, tn_tuned *tuned
                  *searched = json_object_get(outcome, "searched");
     tuned->nanoseconds = json_number_value(nanoseconds);
     if (!json_is_number(nanoseconds) || !(tuned->nanoseconds > 0 && tuned->nanoseconds < 1e18))
-        return fail_field(r, "nanoseconds", "is no number above 0");
+        return fail_field(r, "nanoseconds", "is not a number above 0");
     const json_int_t count = json_integer_value(candidates);
     if (!json_is_integer(candidates) || count < 1 || count > UINT32_MAX)
-        return fail_field(r, "candidates", "is no number above 0");
+        return fail_field(r, "candidates", "is not an integer above 0");
     tuned->candidates = (uint32_t)count;
     if (!json_is_boolean(searched))
         return fail_field(r, "searched", "is neither true nor false");
@@ -191,7 +193,7 @@ static const tn_family *family_named(const char *name, size_t length)
     return NULL;
 }
 
-/* The solver has to be one of the family that the key names. */
+/* Checks that the key names an operation and that the solver belongs to it. */
 static bool check_names(const reader *r, const entry *e)
 {
     tn_problem problem = {.forced = -1};
@@ -209,21 +211,21 @@ static bool check_names(const reader *r, const entry *e)
 static bool read_outcome(const reader *r, const json_t *outcome, entry *e)
 {
     if (!json_is_object(outcome))
-        return fail(r->path, "outcome %zu is no object", r->number);
+        return fail(r->path, "outcome %zu is not an object", r->number);
     return read_text(r, outcome, "call", e->tuned.call, sizeof e->tuned.call) &&
            read_text(r, outcome, "solver", e->tuned.solver, sizeof e->tuned.solver) &&
            read_text(r, outcome, "key", e->key, sizeof e->key) &&
            read_numbers(r, outcome, &e->tuned) && check_names(r, e);
 }
 
-/* Outcomes of another device, driver, processor or version are none of this one. */
+/* Checks that the results were measured on this device, driver, processor and version. */
 static bool check_machine(tenon_context *context, const char *path, const json_t *document)
 {
     json_t *own = machine_of(context);
     const json_t *there = json_object_get(document, "machine");
     const char *name;
     json_t *value;
-    bool same = json_is_object(there) || fail(path, "machine is no object");
+    bool same = json_is_object(there) || fail(path, "machine is not an object");
     if (same)
         json_object_foreach(own, name, value)
         {
@@ -250,17 +252,17 @@ static bool check_head(tenon_context *context, const char *path, const json_t *d
     return check_machine(context, path, document);
 }
 
-/* All outcomes, which the caller frees; NULL where one is wrong. */
+/* Reads all results, which the caller frees; NULL if one is invalid. */
 static entry *read_outcomes(const char *path, const json_t *document, size_t *count)
 {
     const json_t *list = json_object_get(document, "outcomes");
     *count = json_array_size(list);
     entry *entries = calloc(*count + 1, sizeof *entries);
     if (entries == NULL) {
-        fail(path, "no memory");
+        fail(path, "out of memory");
         return NULL;
     }
-    bool well = json_is_array(list) || fail(path, "outcomes is no array");
+    bool well = json_is_array(list) || fail(path, "outcomes is not an array");
     for (size_t i = 0; well && i < *count; i++)
         well = read_outcome(&(reader){path, i + 1}, json_array_get(list, i), &entries[i]);
     if (well)

@@ -1,5 +1,4 @@
-/*
- * Outcomes of tuning as a JSON file, which people can read: those of one device.
+/* The results of tuning on one device, as a human-readable JSON file:
  *
  *   {
  *     "format": "tenon tuning",
@@ -11,20 +10,20 @@
  *     ]
  *   }
  *
- * docs/performance.md says what each is. Without a JSON library these fail, and say so.
- */
+ * docs/performance.md describes the fields. Without a JSON library these functions print an error
+ * and fail. */
 #ifndef TENON_TOOLS_TUNE_FILE_H
 #define TENON_TOOLS_TUNE_FILE_H
 
 #include "dispatch/tuning.h"
 
-/* Writes all outcomes of the context's device; a reader sees all of the file or nothing. False with
- * the reason on stderr. */
+/* Writes all results of the context's device; a reader sees the complete file or none. On failure,
+ * prints the reason to stderr and returns false. */
 bool tune_file_export(tenon_context *context, const char *path);
 
-/* Takes a file's outcomes into the store, if all of it is well: in the place of those there are
- * about the same problems, or with `merges` only where they are faster. False with the reason on
- * stderr. */
+/* Validates a file and stores its results. They replace the stored results of the same problems,
+ * with `merges` only if they are faster. On failure, prints the reason to stderr and returns false.
+ */
 bool tune_file_import(tenon_context *context, const char *path, bool merges);
 
 #endif

@@ -11,10 +11,10 @@
 
 #define BATCH    8
 #define HOPELESS 3.0 /* times the estimate of the fastest so far */
-/* Neighbours are looked for so often. */
+/* The largest number of searches for neighbours. */
 #define ROUNDS 6
 
-/* A call at hand. */
+/* The search for the solver of one call. */
 typedef struct hunt {
     const tune_search *search;
     const tn_case *c;
@@ -24,9 +24,9 @@ typedef struct hunt {
     const tn_problem *problem;
     const tn_call *call;
     char key[TN_TUNING_KEY_SIZE];
-    bool was_searched;               /* the outcome that there is */
-    char found[TN_SOLVER_NAME_SIZE]; /* by a search that was cut */
-    /* The fastest so far is the first. */
+    bool was_searched;               /* state of the stored result */
+    char found[TN_SOLVER_NAME_SIZE]; /* result of a search that was cut */
+    /* The first one is the fastest so far. */
     tn_choice *batch[BATCH];
     uint32_t count;
 } hunt;
@@ -46,7 +46,8 @@ static void tell(const hunt *h)
     h->search->progress(h->search->user, h->result);
 }
 
-/* The choice of a name; NULL where the parameters do not go together or may not be chosen. */
+/* Returns the choice with a name, or NULL if its parameters are inconsistent or may not be chosen.
+ */
 static tn_choice *choice_of(const hunt *h, const char *name)
 {
     tn_problem forced = {.forced = -1};
@@ -80,7 +81,7 @@ static void swap(hunt *h, uint32_t i, uint32_t j)
     h->batch[j] = choice;
 }
 
-/* Measures the batch, of which the fastest stays. False where it cannot be done. */
+/* Measures the batch and keeps only the fastest. Returns false on failure. */
 static bool race(hunt *h)
 {
     double times[BATCH];
@@ -116,7 +117,7 @@ static bool is_hopeless(const hunt *h, const candidate *c)
     return c->estimate > HOPELESS * h->batch[0]->time;
 }
 
-/* Puts a candidate into the batch, unless the model gives it no chance or it is wrong. */
+/* Adds a candidate to the batch, unless its estimate is hopeless or its self-check fails. */
 static bool enter(hunt *h, const candidate *c)
 {
     if (is_hopeless(h, c)) {
@@ -136,7 +137,8 @@ static bool enter(hunt *h, const candidate *c)
     return h->count < BATCH || race(h);
 }
 
-/* The names of the space from `first` on, the least estimate first; returns how many fit. */
+/* Lists the names of the space from `first` on, the lowest estimate first. Returns the number of
+ * valid ones. */
 static uint32_t sort(const hunt *h, uint32_t first, candidate list[TN_MOST_POINTS])
 {
     uint32_t count = 0;
@@ -150,7 +152,7 @@ static uint32_t sort(const hunt *h, uint32_t first, candidate list[TN_MOST_POINT
     return count;
 }
 
-/* As many as the next race may have. */
+/* Builds the candidates of the next race in advance. */
 static void build_ahead(const hunt *h, const candidate *list, uint32_t count)
 {
     const char *names[BATCH];
@@ -161,7 +163,7 @@ static void build_ahead(const hunt *h, const candidate *list, uint32_t count)
     h->result->ahead += tune_ahead_build(&h->search->ahead, h->c, names, wanted);
 }
 
-/* False where measuring failed. */
+/* Checks and measures the names of the space from `first` on. Returns false if measuring failed. */
 static bool enter_all(hunt *h, uint32_t first)
 {
     candidate list[TN_MOST_POINTS];
@@ -175,7 +177,8 @@ static bool enter_all(hunt *h, uint32_t first)
     return race(h);
 }
 
-/* The first name of the space is that by estimate, which is in the batch. */
+/* Runs the search. The first name of the space is the choice by estimate, which is already in the
+ * batch. */
 static bool hunt_all(hunt *h)
 {
     char fastest[TN_SOLVER_NAME_SIZE] = "";
@@ -194,8 +197,8 @@ static bool hunt_all(hunt *h)
     return goes_on;
 }
 
-/* The least of many medians is low by chance: the fastest has to beat what is estimated to be it
- * once more. */
+/* Measures the fastest once more against the choice by estimate, because the smallest of many
+ * medians is low by chance. */
 static bool decide(hunt *h)
 {
     tune_result *r = h->result;
@@ -235,7 +238,7 @@ static bool begin(hunt *h, const tn_choice *choice)
 {
     tn_choice *first = malloc(sizeof *first);
     if (first == NULL) {
-        tn_fail(TENON_ERROR_OUT_OF_MEMORY, "tenon tune: no memory");
+        tn_fail(TENON_ERROR_OUT_OF_MEMORY, "tenon tune: out of memory");
         return false;
     }
     *first = *choice;
@@ -249,7 +252,8 @@ static bool begin(hunt *h, const tn_choice *choice)
     return true;
 }
 
-/* With no other candidate, it is the fastest of one. */
+/* Searches all candidates. Without other candidates, the choice by estimate is the fastest of one.
+ */
 static tune_end search_all(hunt *h, const tn_choice *choice)
 {
     tune_end end = TUNE_FAILED;
@@ -266,7 +270,8 @@ static tune_end search_all(hunt *h, const tn_choice *choice)
     return end;
 }
 
-/* What was found before a search was cut is not lost. */
+/* Returns true if the call is already tuned. The result of a search that was cut is used as a
+ * candidate. */
 static bool was_tuned(hunt *h)
 {
     tn_tuned tuned;
@@ -288,7 +293,7 @@ static void say_why(tune_result *result)
     snprintf(result->why, sizeof result->why, "%s", tenon_last_error());
 }
 
-/* The plan of the call is being made: its problem is at hand. */
+/* Called when the plan of the call is being made, which gives its problem. */
 static void hear(void *user, const tn_request *r, const tn_choice *choice)
 {
     hunt *h = user;
@@ -316,7 +321,7 @@ void tune_call(const tune_search *search, const tn_case *c, tune_result *result)
     tn_dispatch *dispatch = tn_dispatch_of(search->context);
     tenon_plan *plan = NULL;
     *result = (tune_result){.end = TUNE_FAILED};
-    snprintf(result->why, sizeof result->why, "%s", "there is nothing to choose");
+    snprintf(result->why, sizeof result->why, "%s", "no solver to choose");
     if (dispatch == NULL)
         return;
     dispatch->listener = hear;
@@ -345,7 +350,7 @@ tenon_status tune_build(tenon_context *context, const tn_case *c, const char *na
     tn_dispatch *dispatch = tn_dispatch_of(context);
     tenon_status status = TENON_OK;
     if (dispatch == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "tenon tune: no memory");
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "tenon tune: out of memory");
     dispatch->listener = build;
     dispatch->listener_user = context;
     while (*(names += strspn(names, " ")) != '\0') {

@@ -51,13 +51,13 @@ class WithFolder(unittest.TestCase):
 
 class Usage(WithFolder):
     def test_wrong_usage(self):
-        for args, why in (((), "lacks what to do"), (("remove",), 'does not know "remove"'),
-                          (("list", "--kind"), 'list: does not know "--kind"'),
-                          (("list", "--kind", "dog"), '--kind is "dog", must be program, check'),
-                          (("export",), "export: lacks its FILE"), (("import",), "lacks its FILE"),
-                          (("export", "a", "b"), 'export: does not know "b"'),
-                          (("export", "a", "--force"), 'does not know "--force"'),
-                          (("clear", "all"), 'clear: does not know "all"')):
+        for args, why in (((), "an action is missing"), (("remove",), 'unknown action "remove"'),
+                          (("list", "--kind"), 'list: unknown argument "--kind"'),
+                          (("list", "--kind", "dog"), 'unknown --kind "dog", allowed: program, check'),
+                          (("export",), "export: FILE is missing"), (("import",), "FILE is missing"),
+                          (("export", "a", "b"), 'export: unknown argument "b"'),
+                          (("export", "a", "--force"), 'unknown argument "--force"'),
+                          (("clear", "all"), 'clear: unknown argument "all"')):
             done = self.cache(*args)
             self.assertEqual((done.returncode, done.stdout), (2, ""), args)
             self.assertIn(why, done.stderr)
@@ -83,9 +83,9 @@ class Folder(WithFolder):
 
     def test_why_there_is_none(self):
         self.assert_fails(self.cache("path", TENON_CACHE="0"),
-                          "path: there is no folder: TENON_CACHE is 0")
+                          "path: no folder: TENON_CACHE is 0")
         self.assert_fails(self.cache("list", TENON_CACHE_DIR="", XDG_CACHE_HOME="", HOME=""),
-                          "list: there is no folder: none of TENON_CACHE_DIR")
+                          "list: no folder: none of TENON_CACHE_DIR")
 
     def test_one_that_is_not_used_says_why(self):
         self.folder.mkdir()
@@ -195,7 +195,7 @@ class Carry(WithFolder):
         mark = self.folder / ("0" * 32 + ".running")
         mark.write_bytes(b"damaged")
         done = self.cache("export", str(self.file))
-        self.assertIn(f"{mark.name} is damaged, and left out", done.stderr)
+        self.assertIn(f"skipped {mark.name}: it is damaged", done.stderr)
         self.assertIn(f"wrote {len(self.before)} entries", done.stdout)
 
     def refused(self, data, *texts):
@@ -221,8 +221,8 @@ class Carry(WithFolder):
             self.assertNotEqual(other, line)
             self.refused(whole.replace(line, other, 1), "line of entry 1")
         self.refused(whole.replace(b"end ", b"end 0"), f"line of entry {len(self.before) + 1}")
-        self.refused(whole + b"x", "there is more behind its")
-        self.refused(b"", 'its first line: it is not "tenon cache 1"')
+        self.refused(whole + b"x", "extra bytes follow its")
+        self.refused(b"", 'its first line: expected "tenon cache 1"')
         self.refused(whole[:-6], "")
 
     def test_arbitrary_bytes_do_no_harm(self):
@@ -232,13 +232,13 @@ class Carry(WithFolder):
         for _ in range(100):
             self.refused(head * draw.randrange(2) + draw.randbytes(draw.randrange(300)))
         for line, why in ((b"x\n", "line of entry 1"),
-                          (b"end 1\n", "it has 0 entries, must have 1"),
+                          (b"end 1\n", "it has 0 entries, expected 1"),
                           (b"../../x.trial 3 %016x\nabc" % 0, "line of entry 1"),
                           (b"a.trial 1073741824 %016x\nabc" % 0,
                            "a.trial: the file ends within its bytes"),
                           (b"a.trial 18446744073709551615 %016x\n" % 0, "line of entry 1"),
                           (b"a.trial 0 %016x\n" % 0, "line of entry 1"), (b"", "its last line"),
-                          (b"a.trial 3 %016x\nabcend 1\n" % 0, "another checksum"), (b"\0\n", "entry 1"),
+                          (b"a.trial 3 %016x\nabcend 1\n" % 0, "the checksum of its bytes differs"), (b"\0\n", "entry 1"),
                           (b"9" * 1000, "line of entry 1")):
             self.refused(head + line, why)
 
@@ -247,13 +247,13 @@ class Carry(WithFolder):
         name = next(name for name in self.before if name.endswith(".trial"))
         self.cache("clear")
         self.refused(whole.replace(name.encode(), b"0" * 32 + b".trial"),
-                     f"its name must be {name}, by its key")
+                     f"its key requires the name {name}")
 
     def test_files_that_are_not_there(self):
         self.assert_fails(self.cache("import", str(self.place / "none")),
-                          f"import: {self.place / 'none'} cannot be read: ")
+                          f"import: cannot read {self.place / 'none'}: ")
         target = self.place / "none/file"
-        self.assert_fails(self.cache("export", str(target)), f"export: {target} cannot be written")
+        self.assert_fails(self.cache("export", str(target)), f"export: cannot write {target}")
         self.assertTrue(re.search("No such file", self.cache("export", str(target)).stderr))
 
 

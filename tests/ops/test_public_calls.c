@@ -71,16 +71,16 @@
     }
 ENTRIES(DEFINE)
 
-typedef struct public_function {
+typedef struct public_call {
     const tn_operation *operation;
     const char *name;
     tenon_status (*call)(const void *params, const tenon_tensor *const *v);
     tenon_status (*plan)(const void *params, const tenon_tensor *const *v, tenon_plan **plan);
-} public_function;
+} public_call;
 
 #define ENTRY(operation, function, views)                                                          \
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
-static const public_function entries[] = {ENTRIES(ENTRY)};
+static const public_call entries[] = {ENTRIES(ENTRY)};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 /* The number of the entry; -1 where the operation has none of its own. */
@@ -109,7 +109,7 @@ TEST(every_operation_is_there)
 }
 
 /* Runs the plan on the memory of the operands that it names. */
-static void run_plan(test_fixture *f, const public_function *e)
+static void run_plan(test_fixture *f, const public_call *e)
 {
     const tn_operation *op = f->c.operation;
     const tenon_tensor *views[TN_MAX_OPERANDS] = {NULL};
