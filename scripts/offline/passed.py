@@ -19,9 +19,10 @@ TOKEN = re.compile(r'("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')|/\*.*?\*/|//[^
 
 
 def strip(text):
-    """Returns a source without comments, blank lines and spaces around lines, none of which affect the compiled code."""
+    """Returns a source without comments, blank lines, #line directives and spaces around lines, none of which affect the
+    compiled code."""
     bare = TOKEN.sub(lambda found: found[1] or " ", text.replace("\\\n", ""))
-    return "\n".join(line.strip() for line in bare.splitlines() if line.strip())
+    return "\n".join(line.strip() for line in bare.splitlines() if line.strip() and not line.startswith("#line"))
 
 
 def hash_of(key, text, kernels):
