@@ -20,8 +20,9 @@ extern "C" {
 #endif
 
 #define TENON_SGD_NESTEROV 1u /**< flag: Nesterov's momentum */
-#define TENON_SGD_FIRST    2u /**< flag: the first step, which sets the velocity without reading it \
-                               */
+#define TENON_SGD_FIRST                                                                            \
+    2u /**< flag: the first step, which sets the velocity without reading it                       \
+        */
 #define TENON_SGD_MAXIMIZE 4u /**< flag: gradient ascent instead of descent */
 
 /** Start from TENON_SGD_PARAMS_INIT: learning rate 0.01, all others 0. All numbers must be finite.
