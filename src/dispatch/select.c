@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert(TN_MAX_OPERANDS <= TN_FRAME_OPERANDS && TN_MAX_SCALARS <= TN_FRAME_SCALARS,
+               "a frame maps every operand and scalar of a call");
+
 static const char *select_configure(tenon_context *context, const tn_problem *problem,
                                     bool is_estimate, tn_choice *choice)
 {

@@ -129,6 +129,39 @@ TEST(frames_nest)
     assert_null(recording.frame);
 }
 
+TEST(an_offset_within_an_element_is_refused)
+{
+    const args template = {0};
+    tn_launch launch = launch_of(&template);
+    tn_recording recording = {.context = NULL};
+    tn_framed_launch framed;
+    tn_frame frame = tn_frame_after(0);
+    tn_frame_operand(&frame, 1, 1, 6);
+    assert_null(tn_frame_resolve(&frame, &launch, &framed));
+    launch.kernel = "kernel";
+    tn_frame_enter(&recording, &frame);
+    assert_int_equal(tn_record("test", &recording, &launch), TENON_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tenon_last_error(), "kernel kernel: an operand begins within"));
+    tn_frame_leave(&recording);
+    tn_frame_operand(&frame, 1, 1, -8);
+    assert_non_null(tn_frame_resolve(&frame, &launch, &framed));
+}
+
+TEST(more_patches_or_arguments_than_a_launch_takes_are_refused)
+{
+    const args template = {0};
+    tn_launch launch = launch_of(&template);
+    tn_recording recording = {.context = NULL};
+    launch.kernel = "kernel";
+    launch.patch_count = TN_MAX_PATCHES + 1;
+    assert_int_equal(tn_record("test", &recording, &launch), TENON_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tenon_last_error(), "33 patches"));
+    launch.patch_count = PATCHES;
+    launch.args_size = TN_MAX_ARGS_SIZE + 1;
+    assert_int_equal(tn_record("test", &recording, &launch), TENON_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(tenon_last_error(), "897 bytes"));
+}
+
 TEST(room_is_what_the_parent_leaves)
 {
     assert_int_equal(tn_frame_room(1024, 0), 1024);

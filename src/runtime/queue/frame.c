@@ -1,7 +1,5 @@
 #include "runtime/queue/frame.h"
 
-#include "base/checked.h"
-
 #include <string.h>
 
 static uint64_t aligned(uint64_t bytes)
@@ -80,24 +78,28 @@ static const double *find_scalar(const tn_frame *frame, uint8_t *number)
     return NULL;
 }
 
-/* Applies a patch to the template as far as it is known now. Returns false if nothing is left for a
- * run to fill in. */
-static bool resolve_patch(const tn_frame *frame, tn_patch *patch, unsigned char *args)
+/* Writes a scalar that is a constant into the template. Returns false if it is one of the call's.
+ */
+static bool write_constant(const tn_frame *frame, tn_patch *patch, unsigned char *args)
+{
+    const double *constant = find_scalar(frame, &patch->source);
+    if (constant == NULL)
+        return false;
+    const int64_t bits = tn_patch_scalar(patch->kind, constant);
+    memcpy(args + patch->at, &bits, sizeof bits);
+    return true;
+}
+
+/* Adds the frames' offset of an operand to the template. Returns false if it is not a whole number
+ * of the patch's units. */
+static bool move_operand(const tn_frame *frame, tn_patch *patch, unsigned char *args)
 {
     int64_t value, offset;
-    if (patch->kind != TN_PATCH_OFFSET) {
-        const double *constant = find_scalar(frame, &patch->source);
-        if (constant != NULL) {
-            value = tn_patch_scalar(patch->kind, constant);
-            memcpy(args + patch->at, &value, sizeof value);
-        }
-        return constant == NULL;
-    }
     patch->source = find_operand(frame, patch->source, &offset);
     memcpy(&value, args + patch->at, sizeof value);
     value += offset / (int64_t)patch->unit;
     memcpy(args + patch->at, &value, sizeof value);
-    return true;
+    return offset % (int64_t)patch->unit == 0;
 }
 
 const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch,
@@ -112,8 +114,11 @@ const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch
     for (uint32_t i = 0; i < launch->operand_count; i++)
         framed->launch.operands[i] = find_operand(frame, launch->operands[i], &offset);
     for (uint32_t i = 0; i < launch->patch_count; i++) {
-        framed->patches[count] = launch->patches[i];
-        count += resolve_patch(frame, &framed->patches[count], framed->args);
+        tn_patch patch = launch->patches[i];
+        if (patch.kind == TN_PATCH_OFFSET && !move_operand(frame, &patch, framed->args))
+            return NULL;
+        if (patch.kind == TN_PATCH_OFFSET || !write_constant(frame, &patch, framed->args))
+            framed->patches[count++] = patch;
     }
     framed->launch.args = framed->args;
     framed->launch.patches = framed->patches;

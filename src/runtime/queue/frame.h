@@ -55,7 +55,6 @@ uint64_t tn_frame_room(uint64_t limit, uint64_t used);
 uint64_t tn_frame_workspace(const tn_frame *frame);
 
 /* Memory for a launch whose arguments and patches a frame changes. */
-#define TN_MAX_PATCHES 32
 typedef struct tn_framed_launch {
     tn_launch launch;
     tn_patch patches[TN_MAX_PATCHES];
@@ -63,7 +62,7 @@ typedef struct tn_framed_launch {
 } tn_framed_launch;
 
 /* Returns the launch in terms of the call's own operands, scalars and workspace: `launch` itself
- * without a frame. */
+ * without a frame. Returns NULL if a frame moves an operand by a part of an element. */
 const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch,
                                   tn_framed_launch *framed);
 

@@ -125,7 +125,17 @@ tenon_status tn_record(const char *caller, tn_recording *recording, const tn_lau
     uint32_t number;
     tn_kernel kernel;
     tn_framed_launch framed;
+    const char *name = launch->kernel;
+    if (launch->patch_count > TN_MAX_PATCHES || launch->args_size > TN_MAX_ARGS_SIZE)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: kernel %s has %u patches and %zu bytes of arguments, a launch takes at "
+                       "most %d and %d",
+                       caller, name, launch->patch_count, launch->args_size, TN_MAX_PATCHES,
+                       TN_MAX_ARGS_SIZE);
     launch = tn_frame_resolve(recording->frame, launch, &framed);
+    if (launch == NULL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: kernel %s: an operand begins within an element", caller, name);
     if (launch->foreign != NULL)
         return recording->build_requests == NULL ? append_step(caller, recording, launch, 0)
                                                  : TENON_OK;

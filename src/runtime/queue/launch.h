@@ -19,6 +19,7 @@
 /* Together within the 1024 bytes that every device takes. */
 #define TN_MAX_POINTERS  12
 #define TN_MAX_ARGS_SIZE 896
+#define TN_MAX_PATCHES   32
 
 typedef enum tn_patch_kind {
     TN_PATCH_OFFSET, /* adds the operand's offset in units of `unit` bytes to the 64-bit integer */

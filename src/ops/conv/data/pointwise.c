@@ -41,8 +41,6 @@ static tenon_status product(const char *caller, const conv_problem *p, conv_prod
                                   .group = e.c * e.x[1],
                                   .tap = e.x[1],
                                   .pixel = {e.x[2], e.x[3], e.x[4]},
-                                  .w_operand = e.operand[CONV_W],
-                                  .col_operand = e.operand[CONV_X],
                                   .taps = e.c};
     return tn_conv_product(caller, &e, &all, &factors, 0, product);
 }

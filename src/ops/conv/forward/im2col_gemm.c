@@ -141,11 +141,13 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
                                   .group = l->taps * tap,
                                   .tap = tap,
                                   .pixel = {stride[5], stride[6], stride[7]},
-                                  .col_shift = l->packed,
-                                  .w_operand = l->gathers ? TN_WORKSPACE : p->operand[CONV_W],
-                                  .col_operand = TN_WORKSPACE,
                                   .taps = l->taps};
-    return tn_conv_product(caller, p, block, &factors, workspace_of(p, l), product);
+    TN_TRY(tn_conv_product(caller, p, block, &factors, workspace_of(p, l), product));
+    if (l->gathers)
+        tn_frame_operand(&product->frame, GEMM_A, TN_WORKSPACE, 0);
+    tn_frame_operand(&product->frame, GEMM_B, TN_WORKSPACE,
+                     l->packed * (int64_t)tenon_dtype_size((tenon_dtype)p->dtype));
+    return TENON_OK;
 }
 
 /* Adds the time of storing and loading the columns, and of the products. */

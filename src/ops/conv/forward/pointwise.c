@@ -25,8 +25,6 @@ static tenon_status product(const char *caller, const conv_problem *p, conv_prod
         .group = p->c * p->x[1],
         .tap = p->x[1],
         .pixel = {v->stride[0] * p->x[2], v->stride[1] * p->x[3], v->stride[2] * p->x[4]},
-        .w_operand = p->operand[CONV_W],
-        .col_operand = p->operand[CONV_X],
         .taps = p->c};
     return tn_conv_product(caller, p, &all, &factors, 0, product);
 }

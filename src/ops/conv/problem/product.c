@@ -172,12 +172,11 @@ tenon_status tn_conv_product_record(const char *caller, tn_recording *recording,
     return tn_gemm_record(caller, recording, &product->frame, &product->gemm);
 }
 
-static void place(const conv_problem *p, const conv_block *block, const conv_factors *factors,
-                  tn_frame *frame)
+static void place(const conv_problem *p, const conv_block *block, tn_frame *frame)
 {
     const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    tn_frame_operand(frame, GEMM_A, factors->w_operand, 0);
-    tn_frame_operand(frame, GEMM_B, factors->col_operand, factors->col_shift * size);
+    tn_frame_operand(frame, GEMM_A, p->operand[CONV_W], 0);
+    tn_frame_operand(frame, GEMM_B, p->operand[CONV_X], 0);
     tn_frame_operand(frame, GEMM_C, p->operand[CONV_C], first_of(block, p->res) * size);
     tn_frame_operand(frame, GEMM_BIAS, p->operand[CONV_BIAS], 0);
     tn_frame_operand(frame, GEMM_D, p->operand[CONV_Y], first_of(block, p->y) * size);
@@ -205,7 +204,7 @@ tenon_status tn_conv_product(const char *caller, const conv_problem *p, const co
         caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
         (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, &product->gemm, &empty));
     tn_conv_product_after(p, used, product);
-    place(p, block, f, &product->frame);
+    place(p, block, &product->frame);
     return TENON_OK;
 }
 

@@ -30,9 +30,7 @@ double tn_conv_block_count(const conv_problem *problem, const conv_block *larges
 typedef struct conv_factors {
     int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
-    int64_t col_shift;              /* in elements, in the workspace */
-    uint8_t w_operand, col_operand; /* operands of the run, or TN_WORKSPACE */
-    int64_t taps;                   /* of a group: c * t * r * s */
+    int64_t taps; /* of a group: c * t * r * s */
 } conv_factors;
 
 /* The order of a filter's taps, which have a single stride: c, t, r, s or t, r, s, c. */
@@ -66,7 +64,9 @@ void tn_conv_product_after(const conv_problem *p, uint64_t used, conv_product *p
  * caller's values. */
 void tn_conv_product_sums(conv_product *product);
 
-/* Makes the product of a block's filters and columns; its workspace starts after `used` bytes. */
+/* Makes the product of a block's filters and columns; its workspace starts after `used` bytes. The
+ * frame maps A to w and B to x; callers that multiply copies of them in the workspace map these
+ * themselves. */
 tenon_status tn_conv_product(const char *caller, const conv_problem *p, const conv_block *block,
                              const conv_factors *factors, uint64_t used, conv_product *product);
 
