@@ -148,7 +148,7 @@ static void check_visible(machine *m, const warp *w, uint32_t at)
     if (s->written > w->fenced[s->writer])
         machine_fail(m, 0,
                      "reads shared byte %#x, which warp %d has written without a "
-                     "fence.proxy.async between",
+                     "fence.proxy.async in between",
                      at, s->writer);
 }
 
