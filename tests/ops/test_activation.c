@@ -1,5 +1,5 @@
-/* tenon_activation_forward: formulas at special values and along the numbers. Its shapes are in
- * test_pointwise.c. */
+/* Tests tenon_activation_forward: its formulas at special values and over the range of f32.
+ * test_pointwise.c tests its shapes. */
 #include "dispatch/plan.h"
 #include "fixture.h"
 
@@ -38,7 +38,7 @@ static const tenon_activation activations[] = {
     {TENON_ACTIVATION_SOFTPLUS, 0, 0, 0},
     {TENON_ACTIVATION_EXP, 0, 0, 0},
 };
-#define RUN_TIME_KINDS 14 /* those before the ones that need a build of their own */
+#define RUN_TIME_KINDS 14 /* kinds before those that require a build of their own */
 #define ACTIVATIONS    (sizeof activations / sizeof *activations)
 
 static void begin(test_fixture *f, const tenon_activation *activation, tenon_dtype dtype,
@@ -51,7 +51,8 @@ static void begin(test_fixture *f, const tenon_activation *activation, tenon_dty
     test_make(f);
 }
 
-/* The 16-bit types compute in f32: the builds take turns at them, for the sake of build time. */
+/* The 16-bit types compute in f32, so each build is tested with only one of them, alternately, to
+ * save build time. */
 static bool takes_turn(size_t activation, tenon_dtype dtype)
 {
     if (activation < RUN_TIME_KINDS || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64)
@@ -78,7 +79,7 @@ TEST(special_values)
         }
 }
 
-/* By the header's formulas, not by the reference. */
+/* Values by the header's formulas, not by the reference. */
 TEST(known_values)
 {
     static const float x[] = {-2, -0.5, 0, 0.5, 3, 8};
@@ -109,14 +110,14 @@ TEST(known_values)
         assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
         for (int e = 0; e < 6; e++)
             if (y[e] != cases[i].y[e])
-                fail_msg("activation %u (%g) of %g is %g, must be %g", params.activation.kind,
+                fail_msg("activation %u (%g) of %g is %g, expected %g", params.activation.kind,
                          params.activation.alpha, (double)x[e], (double)y[e],
                          (double)cases[i].y[e]);
     }
     tenon_memory_destroy(&tensor.memory);
 }
 
-/* Of the functions that are not exact: values at -2, -0.5, 0.5 and 3 that a calculator gave. */
+/* Functions without exact values: results of a calculator at -2, -0.5, 0.5 and 3. */
 TEST(known_curves)
 {
     static const float x[] = {-2, -0.5, 0.5, 3};
@@ -151,14 +152,14 @@ TEST(known_curves)
         assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
         for (int e = 0; e < 4; e++)
             if (!(fabs((double)y[e] - cases[i].y[e]) <= 4e-6 * fabs(cases[i].y[e])))
-                fail_msg("activation %u (%g) of %g is %.9g, must be %.9g", params.activation.kind,
+                fail_msg("activation %u (%g) of %g is %.9g, expected %.9g", params.activation.kind,
                          params.activation.alpha, (double)x[e], (double)y[e], cases[i].y[e]);
     }
     tenon_memory_destroy(&tensor.memory);
 }
 
-/* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal
- * numbers among them: the functions' ranges join somewhere in between. */
+/* Every 8191st float, including NaNs, infinities and subnormals, which covers the boundaries
+ * between the ranges of the functions' approximations. */
 TEST(number_line)
 {
     const int64_t count = ((int64_t)1 << 32) / 8191;
@@ -175,10 +176,10 @@ TEST(number_line)
     }
 }
 
-/* Arguments reach to where exp() has its tail. */
+/* Arguments reach the range where exp() underflows. */
 TEST(tails_are_checked)
 {
-    const int64_t count = 512; /* some 85 are far: no seed has 5 */
+    const int64_t count = 512; /* about 85 are in the tail; no seed has as few as 5 */
     test_random random = test_random_for(401);
     test_fixture f;
     int far = 0;
@@ -193,8 +194,8 @@ TEST(tails_are_checked)
     test_finish(&f, TEST_ONCE);
 }
 
-/* Doubles by the exp() that drivers are given whose own is off: along all that does not overflow,
- * and from one end of the numbers to the other. */
+/* Tenon's exp() of doubles, used on drivers with an inaccurate one: over the range that does not
+ * overflow, and over all doubles. */
 TEST(own_exp)
 {
     static const tenon_activation with_exp[] = {{.kind = TENON_ACTIVATION_EXP},
@@ -219,7 +220,7 @@ TEST(own_exp)
     tn_capability_set(test_context, TENON_CAPABILITY_F64, form);
 }
 
-/* Views that are contiguous in one order are served as rows are, whichever order it is. */
+/* Views that are contiguous in the same order, whichever it is, are processed like rows. */
 TEST(contiguous_in_any_order)
 {
     static const struct {

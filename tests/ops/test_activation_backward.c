@@ -1,5 +1,5 @@
-/* tenon_activation_backward: gradients at special values and kinks; the reference against finite
- * differences. Its shapes are in test_pointwise.c. */
+/* Tests tenon_activation_backward: gradients at special values and kinks, and the reference against
+ * finite differences. test_pointwise.c tests its shapes. */
 #include "fixture.h"
 
 #include "ops/activation/internal.h"
@@ -22,7 +22,7 @@ static const tenon_activation activations[] = {
     {TENON_ACTIVATION_SOFTPLUS, 0, 0, 0},       {TENON_ACTIVATION_EXP, 0, 0, 0},
 };
 #define ACTIVATIONS    (sizeof activations / sizeof *activations)
-#define RUN_TIME_KINDS 11 /* those before the ones that need a build of their own */
+#define RUN_TIME_KINDS 11 /* kinds before those that require a build of their own */
 
 static void begin(test_fixture *f, const tenon_activation *activation, tenon_dtype dtype,
                   int64_t size)
@@ -34,7 +34,8 @@ static void begin(test_fixture *f, const tenon_activation *activation, tenon_dty
     test_make(f);
 }
 
-/* The 16-bit types compute in f32: the builds take turns at them, for the sake of build time. */
+/* The 16-bit types compute in f32, so each build is tested with only one of them, alternately, to
+ * save build time. */
 static bool takes_turn(size_t activation, tenon_dtype dtype)
 {
     if (activation < RUN_TIME_KINDS || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F64)
@@ -64,7 +65,8 @@ TEST(special_values)
         }
 }
 
-/* By the header's conventions, not by the reference: dy is 2, and NaN at the last, x being -8. */
+/* Values by the header's conventions, not by the reference. dy is 2 except at the last element,
+ * where x is -8 and dy is NaN. */
 TEST(kinks)
 {
     static const float x[] = {-3, -1, 0, 1, 3, 6, -8};
@@ -98,7 +100,7 @@ TEST(kinks)
         assert_ok(tenon_tensor_download(test_stream, &gradient, dx, sizeof dx, NULL));
         for (int e = 0; e < 6; e++)
             if (!(fabsf(dx[e] - cases[i].dx[e]) <= 1e-6F))
-                fail_msg("activation %u: the gradient at %g is %g, must be %g",
+                fail_msg("activation %u: the gradient at %g is %g, expected %g",
                          params.activation.kind, (double)x[e], (double)dx[e],
                          (double)cases[i].dx[e]);
         assert_true(isnan(dx[6]));
@@ -107,7 +109,7 @@ TEST(kinks)
     tenon_memory_destroy(&gradient.memory);
 }
 
-/* Between the kinks, which lie at whole numbers, -2.5, 2.5 and 1.1. */
+/* Between the kinks, which are at integers, -2.5, 2.5 and 1.1. */
 TEST(finite_differences)
 {
     const double h = 1e-5;
@@ -120,12 +122,12 @@ TEST(finite_differences)
             double got = tn_activation_gradient_reference(f, TENON_DTYPE_F64, x, 1.5).value;
             double slope = (up - down) / (2 * h);
             if (!(fabs(got - 1.5 * slope) <= 1e-8 * (1 + fabs(up))))
-                fail_msg("activation %u: the gradient at %g is %.12g, by differences %.12g",
+                fail_msg("activation %u: the gradient at %g is %.12g, by finite differences %.12g",
                          f->kind, x, got, 1.5 * slope);
         }
 }
 
-/* Past several work-items' share, planned once and run twice. */
+/* More elements than several work-items process; planned once and run twice. */
 TEST(planned)
 {
     test_random random = test_random_for(424);
@@ -159,8 +161,8 @@ TEST(planned)
     test_finish(&f, TEST_ALL);
 }
 
-/* What a device may make of factors below the normal numbers: zeros, and of an infinity times such
- * a one NaN. */
+/* A device may flush subnormal factors to zero, and an infinity times such a factor then gives
+ * NaN. */
 TEST(flushed_factors)
 {
     const tenon_activation gelu = {.kind = TENON_ACTIVATION_GELU_TANH},
