@@ -44,7 +44,8 @@ void conv_pad(conv_case *p, int64_t top, int64_t bottom, int64_t left, int64_t r
     p->geometry.pad_end[1] = right;
 }
 
-/* The operands of a call, in order: CONV_X … of the convolution, the output last. */
+/* Operation and operands of each direction, in the operation's order, with the tensors of the
+ * convolution (CONV_X …); the output is last. */
 static const struct call {
     const tn_operation *operation;
     uint8_t tensor[CONV_OPERANDS];
@@ -64,7 +65,7 @@ static bool has_epilogue(conv_direction direction)
     return direction == FORWARD || direction == TRANSPOSED;
 }
 
-/* The order of the dimensions, innermost first. */
+/* Stores the order of the dimensions, innermost first. */
 static void image_order(image_layout layout, uint32_t rank, uint32_t *order)
 {
     static const uint32_t first[IMAGE_LAYOUTS] = {[HWCN] = 2, [NHWC] = 1};
@@ -111,7 +112,7 @@ bool conv_takes(conv_direction direction, const conv_case *p)
     return true;
 }
 
-/* Of type 0 where it is absent. */
+/* Returns the view of a tensor, of type 0 if the case has none. */
 static tenon_tensor view_of(conv_direction direction, const conv_case *p, tenon_dtype dtype,
                             int tensor)
 {
@@ -137,7 +138,7 @@ static tenon_tensor view_of(conv_direction direction, const conv_case *p, tenon_
     return (tenon_tensor){.dtype = TENON_DTYPE_INVALID};
 }
 
-/* What the stride leaves of the image. */
+/* Sets the output padding to the pixels of the image that the stride leaves over. */
 static void set_output_padding(tenon_conv_transpose_params *params, const conv_case *p)
 {
     const tenon_conv_geometry *g = &p->geometry;
@@ -172,8 +173,9 @@ static void set_params(test_fixture *f, conv_direction direction, const conv_cas
         backward->beta = p->beta;
 }
 
-/* Whether all that Winograd's convolution sums fits the accumulator: multiples of 1/4 for tiles of
- * 2 (a half in each dimension), and of 1/64 for tiles of 4 and filters that are multiples of 9. */
+/* Returns true if every sum of Winograd's algorithm fits the accumulator exactly. The sums are
+ * multiples of 1/4 for tiles of 2 (a half in each dimension), and of 1/64 for tiles of 4 with
+ * filters that are multiples of 9. */
 static bool sums_are_exact(const test_fixture *f, int64_t tile)
 {
     const tenon_tensor *x = &f->operands[CONV_X].host, *w = &f->operands[CONV_W].host,
@@ -184,7 +186,8 @@ static bool sums_are_exact(const test_fixture *f, int64_t tile)
            *dense_w = tn_host_read(w, w->rank, w->shape);
     tn_bounded *sums = malloc(((size_t)count + 1) * sizeof *sums);
     conv_problem problem;
-    params.epilogue = (tenon_epilogue)TENON_EPILOGUE_INIT; /* of which the sums are the same */
+    params.epilogue =
+        (tenon_epilogue)TENON_EPILOGUE_INIT; /* the sums do not depend on the epilogue */
     assert_ok(tn_conv_canonicalise("test", &params, x, w, NULL, NULL, y, &problem));
     assert_true(sums != NULL && tn_winograd_sums(&problem, tile, dense_x, dense_w, sums));
     for (int64_t i = 0; i < count; i++)
@@ -195,13 +198,13 @@ static bool sums_are_exact(const test_fixture *f, int64_t tile)
     return largest * (tile == 2 ? 4 : 64) * tn_roundoff(y->dtype) < 1;
 }
 
-/* Winograd's solvers, whose sums are not those of the others. The gradient of a transposed
- * convolution's image is a convolution, which they may serve. */
+/* Returns true for Winograd's solvers, whose sums differ from those of other solvers. They may also
+ * serve the gradient of a transposed convolution's image, which is a convolution. */
 static bool is_transformed(const test_fixture *f, const tn_solver *solver, test_judge *judge)
 {
     const int64_t tile = tn_winograd_tile(solver);
     if (tile == 0 || tn_tensor_empty(&f->operands[f->c.operation->operand_count - 1].host))
-        return false; /* of an empty output, whatever the sizes, no solver ran */
+        return false; /* for an empty output no solver runs, whatever the sizes */
     if (*judge == TEST_EXACT &&
         !(f->c.operation == &tn_operation_conv ? sums_are_exact(f, tile) : !solver->inexact))
         *judge = TEST_BOUND;
@@ -245,7 +248,8 @@ void conv_begin(test_fixture *f, conv_direction direction, const conv_case *p, t
         f->has_own_bounds = is_transformed;
 }
 
-/* conv/winograd4 divides filters by 3 in each dimension: multiples of 9 keep its sums exact. */
+/* Makes filters multiples of 9: conv/winograd4 divides them by 3 in each dimension, and its sums
+ * stay exact. */
 static void make_divisible(test_fixture *f, const conv_case *p)
 {
     test_tensor *w = &f->operands[CONV_W];
@@ -286,7 +290,7 @@ void conv_spoil(test_fixture *f, uint32_t operand, int number, test_random *rand
              specials[number % 3]);
 }
 
-/* On reals and, where the result can be exact, on integers. */
+/* Checks reals and, if the result can be exact, integers. */
 static void check_type(conv_direction direction, const conv_case *p, tenon_dtype dtype,
                        test_extent extent, test_random *random)
 {
@@ -337,7 +341,7 @@ void conv_run_once(conv_direction direction, const conv_case *p, tenon_dtype dty
     test_finish(&f, TEST_ONCE);
 }
 
-/* Sizes whose product stays near a hundred, whatever the number of dimensions. */
+/* Draws sizes whose product is about a hundred in any number of dimensions. */
 static void random_geometry(conv_case *p, test_random *random)
 {
     static const int64_t most[] = {90, 14, 6}, most_filter[] = {9, 5, 3};

@@ -3,7 +3,7 @@
 #include "dispatch/solver.h"
 #include "runtime/context/context.h"
 
-/* Each form of each solver, and the unit that it is. */
+/* Each emulated form of each solver, and the matrix unit that it emulates. */
 static const struct unit {
     const char *solver;
     int form, number;
@@ -22,10 +22,10 @@ static const struct unit {
 static const char *const type_names[] = {"no type", "f16", "bf16", "tf32", "i8", "f32"};
 #define TYPES (sizeof type_names / sizeof *type_names)
 
-/* What has become of the problems that a unit of a family was to try. */
+/* For each family, unit and type, the number of problems by outcome. */
 #define MAX_FAMILIES 8
 static struct count {
-    const char *family; /* NULL ends the list */
+    const char *family; /* NULL terminates the list */
     struct {
         long served, refused, left;
     } of[UNITS][TYPES];
@@ -63,7 +63,7 @@ static bool every_unit(void)
     return getenv("TENON_TEST_EMULATED") != NULL;
 }
 
-/* Of the units of a family, the one whose turn it is in this run. */
+/* Returns the index of the unit that this run tries, of `count` in a family. */
 static size_t turn_of(size_t count)
 {
     test_random random = test_random_for(count);
@@ -79,10 +79,9 @@ tenon_dtype emulated_other(tenon_dtype tried)
     return turn++ % 2 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_BF16;
 }
 
-/* gemm/wgmma is left to test_gemm_matrix.c, and implicit_wgmma to test_conv_tiled.c: its least
- * block has 64 x 128 sums, each of which is computed however small the problem is, and its
- * emulation takes about twice as long as another's.
- */
+/* Excludes gemm/wgmma, which test_gemm_matrix.c tests, and implicit_wgmma, which test_conv_tiled.c
+ * tests. Their smallest block has 64 x 128 sums, all of which are computed even for tiny problems,
+ * and their emulation takes about twice as long as others. */
 static bool can_be_emulated(const tn_solver *solver)
 {
     if (strstr(solver->name, "wgmma") != NULL)
@@ -98,13 +97,14 @@ static bool has(const struct unit *unit, int type)
     return type != 0 && MATRIX_HAS(unit->number, type);
 }
 
-/* Epilogues are the same code for all units: one of them has the builds. */
+/* Returns true for the one unit that tests builds for epilogues, whose code is the same for all
+ * units. */
 static bool runs_builds(const struct unit *unit, int type)
 {
     return unit->number == MATRIX_NVIDIA && (type == MATRIX_F16 || type == MATRIX_I8);
 }
 
-/* Runs one, which must serve unless there is a reason. */
+/* Tries a unit, which must serve the problem unless there is a reason to refuse it. */
 static void try_unit(const test_subject *subject, const emulation *e, size_t u)
 {
     char name[TN_SOLVER_NAME_SIZE];
@@ -118,18 +118,19 @@ static void try_unit(const test_subject *subject, const emulation *e, size_t u)
     }
     if (test_run(subject, name)) {
         if (refusal != NULL)
-            fail_msg("%s served what it should refuse (%s): %s", name, refusal,
+            fail_msg("%s should have refused (%s): %s", name, refusal,
                      subject->describe(subject->data));
         count->of[u][e->type].served++;
         return;
     }
     if (refusal == NULL || strstr(tenon_last_error(), refusal) == NULL)
-        fail_msg("%s %s: %s\n  %s", name, refusal == NULL ? "should serve" : "has another reason",
+        fail_msg("%s %s: %s\n  %s", name,
+                 refusal == NULL ? "should serve" : "refused for another reason",
                  tenon_last_error(), subject->describe(subject->data));
     count->of[u][e->type].refused++;
 }
 
-/* The units of a family, by their numbers; how many there are. */
+/* Stores the numbers of a family's units; returns how many it has. */
 static size_t units_of(const tn_family *family, size_t of[UNITS])
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
-/* A program of tests that fail on purpose and leave much behind. tests/cli/check_failures.py runs
- * it and counts: no other test may fail because of them. */
+/* A program of tests that fail on purpose and leave resources behind. tests/cli/check_failures.py
+ * runs it and checks that no other test fails because of them. */
 #include "common/temporary.h"
 #include "support.h"
 
@@ -18,7 +18,7 @@ static void set_mask(mode_t mask)
     first_mask = umask(mask);
 }
 
-/* Whether all is as it was when the program started. */
+/* Checks that the process is in its initial state. */
 static void assert_unchanged(void)
 {
     char now[4096];
@@ -79,7 +79,7 @@ TEST(crashes)
     raise(SIGSEGV);
 }
 
-/* A test's own set-up runs before it, its tear-down after it. */
+/* A test's set-up runs before it and its tear-down after it. */
 static int state;
 
 static void give_state(void)
@@ -97,7 +97,7 @@ TEST_WITH(has_state, give_state, take_state)
     assert_int_equal(state++, 1);
 }
 
-/* What is kept between tests that pass, or are skipped, stays. */
+/* State kept between tests that pass or are skipped is preserved. */
 static int count;
 
 TEST(counts_one)

@@ -47,7 +47,8 @@ void fake_assert_chosen(kept_session *s, const char *folder, const char *solver,
     tn_choice choice;
     fake_checks = 0;
     kept_open(s, &store);
-    s->context->device.miscompiles_at_random = false; /* which would be asked for code more often */
+    s->context->device.miscompiles_at_random =
+        false; /* otherwise code would be built and checked more often */
     assert_ok(tn_select(&(tn_request){"tenon_fake", s->context, &fake_family, &fake_problem, NULL},
                         &choice));
     assert_string_equal(choice.solver->name, solver);

@@ -1,5 +1,5 @@
-/* A family of two solvers that compute nothing, of which the faster one, "bad", comes out of its
- * self-check as a test says. */
+/* A family of two solvers that compute nothing. A test determines the self-check result of the
+ * faster one, "bad". */
 #ifndef TEST_OPS_FAKE_SOLVERS_H
 #define TEST_OPS_FAKE_SOLVERS_H
 
@@ -10,14 +10,15 @@
 typedef enum fake_outcome { FAKE_RIGHT, FAKE_WRONG } fake_outcome;
 extern fake_outcome fake_behaviour;
 extern bool fake_good_is_wrong;
-extern int fake_checks;                               /* that were made */
-extern void (*fake_at_check)(tenon_context *context); /* in a check of "bad"; or NULL */
+extern int fake_checks; /* number of self-checks made */
+extern void (*fake_at_check)(
+    tenon_context *context); /* called during a self-check of "bad"; may be NULL */
 
 extern const tn_family fake_family;
-extern const tn_family fake_family_alone;          /* "bad" and no other */
-extern const tn_problem fake_problem, fake_forced; /* by "bad" */
+extern const tn_family fake_family_alone;          /* contains only "bad" */
+extern const tn_problem fake_problem, fake_forced; /* fake_forced forces "bad" */
 
-/* What is chosen in a new context, and how many checks that took. */
+/* Checks which solver is chosen in a new context, and how many self-checks this takes. */
 void fake_assert_chosen(kept_session *s, const char *folder, const char *solver, int checks);
 
 #endif

@@ -48,7 +48,8 @@ static uint32_t first_output(const test_fixture *f)
     return f->c.operation->operand_count - f->c.operation->output_count;
 }
 
-/* Of operands that are one view the last has the memory: an output, where one is among them. */
+/* Returns the owner of an operand's memory: the last of the operands that share a view, which is an
+ * output if one is among them. */
 static uint32_t owner_of(const test_fixture *f, uint32_t number)
 {
     const uint32_t first = f->c.same[number] != 0 ? f->c.same[number] - 1 : number;
@@ -88,7 +89,7 @@ void test_make(test_fixture *f)
     assert_true(f->expected != NULL && f->own != NULL);
 }
 
-/* The views of all operands, in the image or on the device. */
+/* Stores the views of all operands, in the host image or on the device. */
 static void gather_views(const test_fixture *f, bool host,
                          const tenon_tensor *views[TN_MAX_OPERANDS])
 {
@@ -138,7 +139,8 @@ static tenon_status call(const void *user, const char *solver)
                            : test_call_views(f->c.operation, &params, views);
 }
 
-/* The tensor of an operand of a plan, whose order may be another than the operation's. */
+/* Returns the tensor of a plan's operand by name; the plan's order may differ from the
+ * operation's. */
 static const test_tensor *operand_named(const void *user, const char *name)
 {
     const test_fixture *f = user;
@@ -196,7 +198,8 @@ void test_name_solver(const test_fixture *f, const char *solver, char name[TN_SO
     tenon_plan_release(plan);
 }
 
-/* What the solver promises; the automatic choice is the one that its plan names. */
+/* Returns the bounds that the solver promises. For the automatic choice, the solver is the one
+ * named by its plan. */
 static const tn_bounded *expected_of(const void *user, const char *solver, test_judge *judge)
 {
     const test_fixture *f = user;
@@ -250,7 +253,7 @@ void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
         const double slope = (above - weighted_sum(f, weights)) / (2 * step);
         test_set(x, i, at);
         if (!(fabs(slope - gradient[i].value) <= absolute + relative * fabs(slope)))
-            fail_msg("%s: %s[%lld]: the gradient is %.9g, the difference says %.9g", describe(f),
+            fail_msg("%s: %s[%lld]: the gradient is %.9g, by finite differences %.9g", describe(f),
                      f->c.operation->operands[input].name, (long long)i, gradient[i].value, slope);
     }
 }
@@ -328,7 +331,8 @@ void test_finish_by(test_fixture *f, const char *const *solvers)
     test_release(f);
 }
 
-/* The memory of an operand of a plan, whose order may be another than the operation's. */
+/* Returns the memory of a plan's operand by name; the plan's order may differ from the
+ * operation's. */
 static tenon_memory memory_of(const test_fixture *f, const char *name)
 {
     const tenon_tensor *views[TN_MAX_OPERANDS];

@@ -92,7 +92,7 @@ static bool is_byte(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
 }
 
-/* A matrix of the batch; dimensions in `once` have size 1. */
+/* Returns a matrix of the batch; the dimensions in `once` have size 1. */
 static tenon_tensor matrix(const gemm_case *p, tenon_dtype dtype, int64_t rows, int64_t cols,
                            test_layout layout, uint32_t once, bool flat)
 {
@@ -123,7 +123,7 @@ tenon_tensor gemm_term(tenon_dtype dtype, gemm_form form, test_layout layout, in
     }
 }
 
-/* c or the bias. */
+/* Returns c or the bias. */
 static tenon_tensor term(const gemm_case *p, tenon_dtype dtype, gemm_form form, test_layout layout,
                          uint32_t once)
 {
@@ -131,7 +131,8 @@ static tenon_tensor term(const gemm_case *p, tenon_dtype dtype, gemm_form form, 
                              : gemm_term(dtype, form, TEST_STRIDED, p->m, p->n, (int64_t)form - 1);
 }
 
-/* What a product by a packed matrix is called with: of bytes it has scales and zero points. */
+/* Returns the parameters of a product with a packed matrix. Products of bytes have scales and zero
+ * points. */
 static tenon_gemm_params packed_params(const void *params, const tenon_tensor *const *v)
 {
     tenon_gemm_params all = *(const tenon_gemm_params *)params;
@@ -154,7 +155,7 @@ static tenon_status call_packed(const void *params, const tenon_tensor *const *v
     tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_status status = tenon_gemm_packed(test_stream, &all, v[GEMM_A], packed, v[GEMM_C],
                                             v[GEMM_BIAS], result_of(v), NULL);
-    tenon_packed_release(packed); /* what is enqueued goes on */
+    tenon_packed_release(packed); /* enqueued work continues */
     return status;
 }
 
@@ -165,7 +166,7 @@ static tenon_status plan_packed(const void *params, const tenon_tensor *const *v
     tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_status status = tenon_gemm_packed_plan(test_stream->context, &all, v[GEMM_A], packed,
                                                  v[GEMM_C], v[GEMM_BIAS], result_of(v), plan);
-    tenon_packed_release(packed); /* the plan keeps it */
+    tenon_packed_release(packed); /* the plan keeps a reference */
     return status;
 }
 
@@ -191,7 +192,7 @@ static tenon_status plan_in_rows(const void *params, const tenon_tensor *const *
     return plan_packed(params, views, "rows", plan);
 }
 
-/* In the type of the operands; f32 in TF32, too, as its flag allows. */
+/* Emulates units in the type of the operands, and in TF32 for f32 with the flag that allows it. */
 static void emulate_gemm(const test_subject *subject)
 {
     const test_fixture *f = subject->data;
@@ -226,7 +227,7 @@ static void begin_int8(test_fixture *f, const gemm_case *p)
         if ((p->vectors >> i & 1U) == 0 || (i % 3 == 2 && !is_byte(p->d_type)) ||
             (is_scale && p->d_type == TENON_DTYPE_I32))
             continue;
-        /* One element is a scalar or a vector of one. */
+        /* One element is a scalar or a vector of one element. */
         views[INT8_VECTOR(i)] = test_view(is_scale ? TENON_DTYPE_F32 : types[i % 3],
                                           i % 2 == 0 ? TEST_ROW : TEST_STRIDED, false,
                                           many || i % 2 == 0 ? 1 : 0, &size, i);
@@ -288,7 +289,7 @@ static void fill_operand(test_tensor *tensor, uint32_t operand, test_judge judge
         test_fill(tensor, judge, random);
 }
 
-/* Factors of 0 leave what they multiply unread. */
+/* Returns false for operands multiplied by a factor of 0, which must not be read. */
 static bool is_read(const gemm_case *p, uint32_t operand)
 {
     if (operand == GEMM_C)

@@ -19,7 +19,8 @@ static void *try_lock(void *user)
     return user;
 }
 
-/* As an application's callback may wait for another thread that uses the library. */
+/* Checks that the context is not locked, since an application's callback may wait for another
+ * thread that uses the library. */
 static void assert_unlocked(tenon_context *context)
 {
     pthread_t other;
@@ -29,7 +30,7 @@ static void assert_unlocked(tenon_context *context)
     assert_non_null(was_free);
 }
 
-/* Programs may be built side by side. */
+/* Programs may be built in parallel. */
 static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
 
 static void note(kept_log *log, tenon_log_level level, const char *message)
@@ -88,7 +89,8 @@ void kept_open(kept_session *s, const tenon_store *store)
     params.store = *store;
     assert_ok(tenon_context_create(&params, &s->context));
     s->log.context = s->context;
-    /* Not the processor at hand, whose numbers and time to measure would differ. */
+    /* Constants of a simulated processor: those of the real one vary, as does the time to measure
+     * them. */
     const tn_model *model = &s->context->device.model;
     processor p = processor_usual();
     p.units = (uint32_t)model->units;
@@ -141,9 +143,9 @@ uint64_t kept_product(kept_session *s)
         for (int k = 0; k < K; k++)
             sum += a[i / N * K + k] * b[k * N + i % N];
         if (d[i] != sum)
-            fail_msg("element %d is %g, must be %g", i, (double)d[i], (double)sum);
-        /* A trial that is timed may come out otherwise on a busy machine, and make another kernel
-         * of the same sums: a zero may have another sign. */
+            fail_msg("element %d is %g, expected %g", i, (double)d[i], (double)sum);
+        /* A timed trial may have another result on a busy machine and select another kernel, which
+         * computes the same sums. A zero may then have the other sign. */
         d[i] += 0.0f;
     }
     tenon_memory_destroy(&x.memory);

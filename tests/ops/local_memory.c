@@ -15,7 +15,7 @@ static tenon_context *context_with(uint64_t bytes)
     return context;
 }
 
-/* Whether the call was refused since what the named solver would do does not fit. */
+/* Returns true if the named solver was refused because it does not fit in local memory. */
 static bool is_refused(tenon_status status)
 {
     return status == TENON_ERROR_INVALID_ARGUMENT &&
@@ -37,9 +37,10 @@ int test_with_local_memory(uint64_t bytes, const char *const *lines)
         if (is_refused(status))
             continue;
         if (status != TENON_OK)
-            fail_msg("%s in %u bytes: %s", *line, (unsigned)bytes, tenon_last_error());
+            fail_msg("%s with %u bytes of local memory: %s", *line, (unsigned)bytes,
+                     tenon_last_error());
         if (result.served && !result.right)
-            fail_msg("%s in %u bytes: %s", *line, (unsigned)bytes, result.why);
+            fail_msg("%s with %u bytes of local memory: %s", *line, (unsigned)bytes, result.why);
         served += result.served;
     }
     tenon_stream_destroy(stream);

@@ -1,4 +1,4 @@
-/* The entry point of a test program that has no other. */
+/* Entry point of a test program without one of its own. */
 #include "support.h"
 
 int main(void)

@@ -19,7 +19,7 @@ static const tn_operation *operation_of(const norm_case *p)
     return p->given ? &tn_operation_norm_inference : &tn_operation_norm;
 }
 
-/* By the kind, and not by the library's word. */
+/* Derives the shape from the kind of normalization, independently of the library. */
 static uint32_t shape_of(const norm_case *p, int like, int64_t *shape)
 {
     const tenon_norm_kind kind = (tenon_norm_kind)p->params.kind;
@@ -87,7 +87,7 @@ static void fill(test_fixture *f, const norm_case *p, test_random *random)
     test_tensor *x = test_operand(f, 0);
     for (int64_t e = 0; e < tenon_tensor_elements(&x->view) && p->low != p->high; e++)
         test_set(x, e, test_real(random, p->low, p->high));
-    /* A variance, or the reciprocal of a deviation. */
+    /* A variance or the reciprocal of a standard deviation. */
     test_tensor *spread = test_operand(f, p->backward || p->given ? NORM_BACKWARD_RSTD
                                                                   : NORM_FORWARD_RUNNING_VARIANCE);
     for (int64_t e = 0; spread != NULL && e < tenon_tensor_elements(&spread->view); e++)

@@ -1,5 +1,5 @@
-/* What the tests of refused calls share: every operation, and a sound call of it to spoil: the
- * first of its examples. */
+/* Shared parts of the tests of refused calls: for every operation a valid call, the first of its
+ * examples, which each test makes invalid. */
 #ifndef TEST_OPS_OFFER_H
 #define TEST_OPS_OFFER_H
 
@@ -16,32 +16,32 @@ typedef union operation_params {
     tenon_activation_params activation;
 } operation_params;
 
-/* A sound call, which each test spoils in one place. */
+/* A valid call, which a test makes invalid in one place. */
 typedef struct offer {
     const tn_operation *op;
     operation_params params;
     test_tensor tensors[TN_MAX_OPERANDS];
     tenon_tensor views[TN_MAX_OPERANDS];
-    const tenon_tensor *arguments[TN_MAX_OPERANDS]; /* NULL where absent */
+    const tenon_tensor *arguments[TN_MAX_OPERANDS]; /* NULL if absent */
 } offer;
 
-/* Makes and uploads the operands. */
+/* Creates and uploads the operands. */
 void prepare(offer *o, const tn_operation *op);
 
-/* Fails where the call has written to an operand. */
+/* Fails if the call has written to an operand; frees the operands. */
 void dismiss(offer *o);
 
-/* The number of the first operand that is written; those after it are, too. */
+/* Returns the number of the first output; all operands after it are outputs too. */
 uint32_t output_of(const tn_operation *op);
 
-/* "tenon_gemm_plan". The text lasts until the next call. */
+/* Returns the name of the plan function, such as "tenon_gemm_plan", valid until the next call. */
 const char *plan_name(const tn_operation *op);
 
-/* The immediate call and the plan both refuse. */
+/* Checks that both the immediate call and the plan are refused. */
 void refuse(offer *o, tenon_status status, const char *argument);
 
-/* Spoils each view of each operation in turn, but for scalars, which have no size and no stride;
- * without `inputs`, outputs alone. */
+/* Spoils each view of each operation in turn, except scalars, which have no size and stride; only
+ * outputs unless `inputs`. */
 void spoil_views(void (*spoil)(tenon_tensor *view), tenon_status status, bool inputs);
 
 #endif

@@ -9,17 +9,17 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* A solver's builds, and the odds of one to be among them. */
+/* The most builds of a solver, and the odds that a build is selected. */
 #define MOST_BUILDS 1
 #define ONE_IN      3
 #define MOST_HEARD  64
-/* One in so many of the solvers that calls have built is tried once more by tests of all solvers.
- */
+/* In tests of all solvers, one in this many of the solvers already built by calls is tried once
+ * more. */
 #define TRIED_AGAIN 5
 
-/* What a plan would build, as its listener is told. */
+/* Builds of a plan, as reported to a target's listener. */
 static struct {
-    tenon_context *context; /* the test's device, of which nothing is built */
+    tenon_context *context; /* a target like the test's device, where nothing is built */
     uint64_t keys[MOST_HEARD];
     int count;
 } plans;
@@ -58,7 +58,7 @@ static tenon_context *planning_context(void)
             test_has((tenon_capability)i);
         plans.context->programs.listener = hear;
     }
-    plans.context->device = test_context->device; /* some tests take it for a GPU */
+    plans.context->device = test_context->device; /* some tests make it report another kind */
     memcpy(plans.context->capabilities.results, test_context->capabilities.results,
            sizeof plans.context->capabilities.results);
     return plans.context;
@@ -72,7 +72,7 @@ static void name_entry(char path[1024], const char *kind, const char *name)
     path[used] = '\0';
 }
 
-/* Another program's build is in the driver's cache. */
+/* Returns true if another program has built it, so that the driver's cache holds it. */
 static bool is_built(uint64_t key)
 {
     char path[1024], name[32];
@@ -82,12 +82,12 @@ static bool is_built(uint64_t key)
     return stat(path, &status) == 0;
 }
 
-/* Appends to a file, and so makes it where it is not there; says how long it was. */
+/* Appends a byte to a file, creating it if necessary; returns the previous length. */
 static long append_to(const char *path)
 {
     FILE *file = fopen(path, "ab");
     if (file == NULL)
-        fail_msg("%s cannot be written", path);
+        fail_msg("cannot write %s", path);
     fseek(file, 0, SEEK_END);
     long before = ftell(file);
     fputc('.', file);
@@ -132,7 +132,7 @@ bool quick_admits(const tn_operation *operation, const void *params,
     for (uint32_t i = 0; i < operation->operand_count; i++)
         if (views[i] != NULL) {
             copies[i] = *views[i];
-            copies[i].memory = (tenon_memory){0}; /* which is of another context */
+            copies[i].memory = (tenon_memory){0}; /* it belongs to another context */
             bare[i] = &copies[i];
         }
     tenon_context *context = planning_context();

@@ -1,30 +1,30 @@
 /*
- * The quick set of tests. Most of a cold run goes into compiling, so that a run of the quick set
- * lets each solver have a few builds, which the seed chooses, and leaves calls that need others to
- * the full run. Programs that run side by side share the choice by a folder, TENON_TEST_QUICK;
- * without it nothing is left out.
+ * The quick set of tests. Most of a cold run is compilation. The quick set allows each solver only
+ * a few builds, selected by the seed, and leaves calls that need other builds to the full run.
+ * Programs that run in parallel share the selection through the folder TENON_TEST_QUICK; without it
+ * every call runs.
  */
 #ifndef TENON_TESTS_OPS_QUICK_H
 #define TENON_TESTS_OPS_QUICK_H
 
 #include "support.h"
 
-/* Whether this is the quick set. */
+/* Returns true in a run of the quick set. */
 bool quick_is_on(void);
 
-/* Whether the quick set has one of many lines: one in `of`, by chance. */
+/* Returns true if the quick set includes this line; selects one in `of` at random. */
 bool quick_draws(const char *line, uint32_t of);
 
-/* Whether the quick set has all builds that a call needs. A call that fails is let through, to fail
- * where it is looked at. */
+/* Returns true if the quick set includes all builds that a call needs. A call that fails is
+ * admitted, and its failure is reported by the test. */
 bool quick_admits(const tn_operation *operation, const void *params,
                   const tenon_tensor *const *views);
 
-/* Whether a test of every solver tries this one in the quick set: where no call has built it yet,
- * and else by chance. */
+/* Returns true if a test of every solver should try this one in the quick set: always if no call
+ * has built it yet, otherwise at random. */
 bool quick_tries(const char *solver);
 
-/* Says how many calls were left out. */
+/* Prints how many calls were left out. */
 void quick_print(void);
 
 void quick_close(void);

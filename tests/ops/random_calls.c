@@ -7,7 +7,8 @@
 
 #define LINE 256
 
-/* Small sizes as often as large ones. */
+/* Draws a size with a roughly logarithmic distribution, so that small sizes are as frequent as
+ * large ones. */
 static int64_t draw(test_random *random, int64_t most)
 {
     int64_t high = 1;

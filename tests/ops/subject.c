@@ -1,4 +1,5 @@
-/* Running a test_subject: every solver, twice, compared with what is expected. */
+/* Runs a test_subject on every solver, twice each, and compares the results with the expected
+ * ones. */
 #include "support.h"
 #include "quick.h"
 #include "tally.h"
@@ -8,7 +9,7 @@
 #include "runtime/queue/stream.h"
 
 static tn_case last_call;
-/* Whether a call is a subject's, which the quick set may leave out, and whether it was. */
+/* True during a call of a subject, which the quick set may leave out; true if it was left out. */
 static bool may_leave_out, is_left_out;
 
 tenon_status test_call_views(const tn_operation *operation, const void *params,
@@ -47,14 +48,15 @@ static void fail_subject(const test_subject *subject, const char *solver, const 
              subject->describe(subject->data), test_repeat(integers));
 }
 
-/* A solver that cannot serve says so; without a forced solver that is a failure like any other. */
+/* Returns true if a forced solver reports that it cannot serve. Without a forced solver this is a
+ * failure like any other. */
 static bool cannot_serve(tenon_status status, const char *solver)
 {
     return status == TENON_ERROR_UNSUPPORTED && solver != NULL &&
            strstr(tenon_last_error(), "cannot serve") != NULL;
 }
 
-/* False where the solver cannot serve. */
+/* Returns false if the solver cannot serve. */
 static bool call_subject(const test_subject *subject, const char *solver)
 {
     static const char before[] = "nothing has failed";
@@ -68,13 +70,14 @@ static bool call_subject(const test_subject *subject, const char *solver)
     may_leave_out = false;
     if (cannot_serve(status, solver))
         return false;
-    /* A call that succeeds leaves the thread's message alone. */
+    /* A successful call leaves the thread's message unchanged. */
     if (status != TENON_OK || strcmp(tenon_last_error(), before) != 0)
         fail_subject(subject, solver, tenon_last_error());
     return true;
 }
 
-/* All outputs against what is expected; false with the first difference in `why`. */
+/* Compares all outputs with the expected values; returns false with the first difference in
+ * `why`. */
 static bool outputs_agree(const test_subject *subject, const char *solver, char why[256])
 {
     test_judge judge = subject->judge;
@@ -96,7 +99,7 @@ static bool outputs_agree(const test_subject *subject, const char *solver, char 
     return true;
 }
 
-/* The bits of all outputs, one after the other; the caller frees them. */
+/* Returns the bits of all outputs, concatenated; the caller frees them. */
 static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
 {
     unsigned char *bits = NULL;
@@ -117,8 +120,8 @@ static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
     return bits;
 }
 
-/* An operand at another place: its whole image, guard zones and all, `shift` bytes into memory of
- * its own; the application's shared memory, where that is wanted. */
+/* Copies an operand, with its whole image including guard zones, to `shift` bytes into memory of
+ * its own; to shared virtual memory if `is_shared`. */
 static void move_operand(const test_tensor *from, uint64_t shift, bool is_shared, test_tensor *to)
 {
     *to = *from;
@@ -161,8 +164,7 @@ static bool can_share(void)
            (can & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0;
 }
 
-/* The operands that a run takes, last first: what the plan keeps, and does not read, is left out.
- */
+/* Collects the operands of a run, in reverse order, omitting those that the plan holds itself. */
 static uint32_t name_operands(const test_subject *subject, const tenon_plan *plan,
                               const test_tensor *moved, tenon_operand *named)
 {
@@ -178,9 +180,9 @@ static uint32_t name_operands(const test_subject *subject, const tenon_plan *pla
     return count;
 }
 
-/* The plan of the same call, run with every operand at another offset: few elements on, so that
- * vectors begin elsewhere, or many. A third of the runs have their operands in shared memory, but
- * for libraries that take buffers alone. */
+/* Plans the same call and runs it with every operand at another offset: either a few elements
+ * further, which changes the alignment of vectors, or many. A third of the runs use shared virtual
+ * memory, unless the solver is a library that only accepts buffers. */
 static void run_elsewhere(const test_subject *subject, const char *solver)
 {
     static uint64_t turn;
@@ -205,7 +207,7 @@ static void run_elsewhere(const test_subject *subject, const char *solver)
         tenon_plan_run_operands(test_stream, plan, named, count, NULL, 0, NULL);
     test_subject there = *subject;
     there.operands = moved;
-    /* A plan knows the context's limit of the workspace, and not what a test gives its stream. */
+    /* A plan knows the workspace limit of the context, but not of the test's stream. */
     const bool is_refused = tenon_plan_workspace(plan) > test_stream->arena.limit;
     if (status != (is_refused ? TENON_ERROR_WORKSPACE_TOO_SMALL : TENON_OK))
         fail_subject(subject, solver, tenon_last_error());
@@ -235,7 +237,7 @@ bool test_run(const test_subject *subject, const char *solver)
     call_subject(subject, solver);
     unsigned char *second = output_bits(subject, &bytes);
     if (memcmp(first, second, bytes) != 0)
-        fail_subject(subject, solver, "other bits at the second run");
+        fail_subject(subject, solver, "the second run gave different bits");
     free(first);
     free(second);
     if (subject->plan != NULL)
@@ -257,8 +259,8 @@ void test_run_once(const test_subject *subject)
     test_run(subject, NULL);
 }
 
-/* Whether solver number `s` is tried: all are, but of more problems than usual each has one alone,
- * in turn. */
+/* Returns true if solver number `s` is to be tried: always, except that with a larger number of
+ * problems each is tried on one solver in turn. */
 static bool has_its_turn(uint32_t s, uint32_t count)
 {
     static uint32_t turn;
@@ -275,7 +277,8 @@ static void try_solver(const test_subject *subject, const char *name)
         tally_run(name, served);
 }
 
-/* Non-temporal stores, which the solver itself takes only where a tensor exceeds them. */
+/* Forces non-temporal stores, which the solver itself selects only for tensors larger than the
+ * caches. */
 static void run_nontemporal(const test_subject *subject, const tn_solver *solver)
 {
     char name[TN_SOLVER_NAME_SIZE];

@@ -22,7 +22,8 @@ static void close_device(void)
     tenon_context_release(test_context);
 }
 
-/* A self-check that does not run what the problem at hand asks for is a mistake of the library. */
+/* Aborts if a self-check does not run the paths that the problem requires, which is a bug of the
+ * library. */
 static void refuse_gaps(void *user, tenon_log_level level, const char *message)
 {
     (void)user;
@@ -50,7 +51,7 @@ cl_command_queue test_queue(tenon_context *context, bool unordered)
     return error == CL_SUCCESS ? queue : NULL;
 }
 
-/* The tests' own stream. */
+/* Opens the stream of the tests. */
 static tenon_status open_stream(void)
 {
     const char *wanted = getenv("TENON_TEST_QUEUE");
@@ -66,7 +67,7 @@ static tenon_status open_stream(void)
     return status;
 }
 
-/* A device that was asked for by name and is not there is a mistake; none at all is not. */
+/* Fails if a device requested by name is missing. Having no device at all is not an error. */
 static int open_device(void)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
@@ -130,7 +131,7 @@ void test_assert_refused(tenon_status got, tenon_status status, const char *oper
                  message[strlen(operation)] == ':' && strstr(message, argument) != NULL;
     if (got == status && named)
         return;
-    print_error("%s\n  gave %s, must give %s\n  with the message \"%s\", which must begin with "
+    print_error("%s\n  returned %s, expected %s\n  with the message \"%s\", which must begin with "
                 "\"%s:\" and name \"%s\"\n",
                 call, tenon_status_string(got), tenon_status_string(status), message, operation,
                 argument);
@@ -192,7 +193,7 @@ void test_tensor_destroy(test_tensor *tensor)
     memset(tensor, 0, sizeof *tensor);
 }
 
-/* The byte where element `number` in row-major order begins. */
+/* Returns the byte at which element `number`, in row-major order, begins. */
 static size_t place(const tenon_tensor *view, int64_t number)
 {
     int64_t at = 0;
@@ -234,7 +235,7 @@ void test_fill_poison(test_tensor *tensor)
     memset(tensor->image, POISON, (size_t)tensor->bytes);
 }
 
-/* All of a tensor's memory as bytes. */
+/* Returns all of a tensor's memory as bytes. */
 static tenon_tensor bytes_of(const test_tensor *tensor)
 {
     const int64_t shape[] = {(int64_t)tensor->bytes};
@@ -297,7 +298,7 @@ unsigned char *test_download_bits(const test_tensor *tensor)
     return bits;
 }
 
-/* What the device can hold of the value: an exact result may still need one rounding. */
+/* Rounds to the type: an exact result may still require one rounding. */
 static double rounded(double value, tenon_dtype dtype)
 {
     unsigned char element[8];
@@ -313,9 +314,10 @@ bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge 
         return isnan(expected.value) && isnan(got);
     if (isinf(expected.value) || judge == TEST_EXACT)
         return got == rounded(expected.value, dtype);
-    if (isinf(got)) /* what the reference holds may be too large for the type */
+    if (isinf(got)) /* the reference's value may exceed the range of the type */
         return got == rounded(expected.value + copysign(expected.bound, expected.value), dtype);
-    /* An infinity on the way to a finite value (a sigmoid's, say) leaves no bound but rounding. */
+    /* If an intermediate value of the reference is infinite but the result is finite (a sigmoid,
+     * for example), the only bound is rounding. */
     double bound = isfinite(expected.bound)
                        ? expected.bound
                        : 16 * tn_roundoff(dtype) * fabs(expected.value) + tn_least_normal(dtype);
@@ -327,7 +329,7 @@ bool test_compare(const double *got, const tn_bounded *expected, int64_t count, 
 {
     for (int64_t i = 0; i < count; i++)
         if (!test_agrees(got[i], expected[i], dtype, judge)) {
-            snprintf(why, 256, "element %lld is %.17g, must be %.17g%s%.3g (off by %.3g)",
+            snprintf(why, 256, "element %lld is %.17g, expected %.17g%s%.3g (off by %.3g)",
                      (long long)i, got[i], expected[i].value,
                      judge == TEST_EXACT ? " exactly; the bound is " : " ± ", expected[i].bound,
                      got[i] - expected[i].value);
@@ -336,7 +338,7 @@ bool test_compare(const double *got, const tn_bounded *expected, int64_t count, 
     return true;
 }
 
-/* Makes the image's elements what the memory's are, so that only the rest is left to compare. */
+/* Compares the memory with the image, ignoring the elements: only guard zones and gaps remain. */
 static bool guards_hold(const test_tensor *tensor, const unsigned char *memory, char why[256])
 {
     unsigned char *merged = malloc((size_t)tensor->bytes);
@@ -350,7 +352,7 @@ static bool guards_hold(const test_tensor *tensor, const unsigned char *memory, 
         at++;
     if (at < tensor->bytes)
         snprintf(why, 256,
-                 "byte %zu of %llu, which belongs to no element (the first lies at %llu), was "
+                 "byte %zu of %llu, which belongs to no element (the first is at %llu), was "
                  "written to",
                  at, (unsigned long long)tensor->bytes, (unsigned long long)tensor->view.offset);
     free(merged);

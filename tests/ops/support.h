@@ -1,12 +1,12 @@
 /*
- * What the tests of operations share: a device, tensors in guarded memory, and the comparison with
- * a reference.
+ * Test support for operations: a device, tensors in guarded memory, and comparison with a
+ * reference.
  *
- * A test_tensor's memory is a host image that is uploaded whole, as raw bytes: guard zones before
- * and after the elements and the gaps between them hold a pattern that is a NaN in every float
- * type. A kernel that reads a gap shows it in its result; one that writes there is seen when the
- * memory is compared with the image. The elements of outputs start as the same pattern, so that
- * one which was not written shows too.
+ * The memory of a test_tensor is a host image that is uploaded as raw bytes. Guard zones before and
+ * after the elements, and gaps between elements, hold a pattern that is NaN in every float type. If
+ * a kernel reads a gap, its result shows it; if it writes there, comparing the memory with the
+ * image shows it. The elements of outputs initially hold the same pattern, so elements that were
+ * not written are detected too.
  */
 #ifndef TENON_TESTS_OPS_SUPPORT_H
 #define TENON_TESTS_OPS_SUPPORT_H
@@ -18,103 +18,104 @@
 #include "base/shape.h"
 #include "check/case.h"
 
-/* The device that the tests of this program run on. */
+/* Context and stream of the device under test. */
 extern tenon_context *test_context;
 extern tenon_stream *test_stream;
 
-/* Runs the tests of the program on the default device, or on that of TENON_DEVICE, and returns what
- * main returns: TEST_SKIPPED where there is no device. A program without a function main has one
- * that calls this. */
+/* Runs the tests of the program on the default device, or on that of TENON_DEVICE. Returns the
+ * value for main to return: TEST_SKIPPED if there is no device. A program without main of its own
+ * links one that calls this function. */
 int test_main(void);
 
-/* The same without test_context: the process has the contexts that its tests make, and no other. */
+/* Runs the tests without test_context: the process has only the contexts that its tests create. */
 int test_main_alone(void);
 
 bool test_has(tenon_capability capability);
 
-/* A queue of a context, which the caller releases; NULL where its device has none that is out of
- * order. The tests' own stream has the one or the other, as the seed says, or TENON_TEST_QUEUE:
- * "ordered" or "unordered". */
+/* Creates a queue, which the caller releases; returns NULL if `unordered` and the device has no
+ * out-of-order queues. The tests' own stream uses either kind, selected by the seed or by
+ * TENON_TEST_QUEUE: "ordered" or "unordered". */
 cl_command_queue test_queue(tenon_context *context, bool unordered);
 
-/* Runs calls in the words of `tenon check`, ended by NULL, in a context whose device has so many
- * bytes of local memory: each must be right, or refused by the solver that it names. Returns how
- * many were served. */
+/* Runs a NULL-terminated list of calls in the syntax of `tenon check`, in a context whose device
+ * has `bytes` of local memory. Each call must be correct, or refused by the solver that it names.
+ * Returns the number of calls served. */
 int test_with_local_memory(uint64_t bytes, const char *const *lines);
 
-/* The launch of a solver that does nothing: a mutant that every check must find out. */
+/* Launch function of a solver that does nothing: a mutant that every check must detect. */
 tenon_status test_launch_nothing(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice);
 
-/* The types that operations take, as far as the device has them: f32, f16, bf16, f64. Ends with
+/* Returns the types supported by operations and the device: f32, f16, bf16, f64, terminated by
  * TENON_DTYPE_INVALID. */
 const tenon_dtype *test_float_types(void);
-/* The same in turn, by a number. */
+/* Returns one of these types, cycling by number. */
 tenon_dtype test_float_type(uint32_t number);
 
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
         tenon_status test_status = (call);                                                         \
         if (test_status != TENON_OK)                                                               \
-            fail_msg("%s gave %s: %s", #call, tenon_status_string(test_status),                    \
+            fail_msg("%s returned %s: %s", #call, tenon_status_string(test_status),                \
                      tenon_last_error());                                                          \
     } while (0)
 
-/* A refusal has its status, and a message that begins with the operation and names the argument. */
+/* Checks that a call is refused with this status and a message that begins with the operation and
+ * names the argument. */
 #define assert_refused(call, status, operation, argument)                                          \
     test_assert_refused((call), (status), (operation), (argument), #call, __FILE__, __LINE__)
 void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
                          const char *argument, const char *call, const char *file, int line);
 
-/* A call that is refused with TENON_ERROR_INVALID_ARGUMENT. The operation is the function called.
- */
+/* Checks that a call is refused with TENON_ERROR_INVALID_ARGUMENT. The operation is the function
+ * called. */
 #define assert_invalid(call, argument)                                                             \
     test_assert_invalid((call), (argument), #call, __FILE__, __LINE__)
 void test_assert_invalid(tenon_status got, const char *argument, const char *call, const char *file,
                          int line);
 
-/* How a tensor's last two dimensions lie. */
+/* Layout of a tensor's last two dimensions. */
 typedef enum test_layout {
     TEST_ROW,   /* row-major */
-    TEST_COL,   /* the last two dimensions exchanged */
+    TEST_COL,   /* the last two dimensions swapped */
     TEST_PITCH, /* row-major with gaps between the rows */
     TEST_COL_PITCH,
-    TEST_STRIDED, /* gaps between elements, too */
+    TEST_STRIDED, /* also gaps between elements */
     TEST_LAYOUTS
 } test_layout;
 const char *test_layout_string(test_layout layout);
 
-/* Fills in row-major strides or what the layout says. With `gap`, the dimensions before the last
- * two have gaps as well, so that none of them collapses. */
+/* Fills in the strides of a layout. With `gap`, the dimensions before the last two have gaps as
+ * well, and none of them can be merged. */
 void test_strides(test_layout layout, bool gap, uint32_t rank, const int64_t *shape,
                   int64_t *stride);
 
 typedef struct test_tensor {
     tenon_tensor view;    /* on the device */
-    tenon_tensor host;    /* the same view of the image, as references take it */
-    unsigned char *image; /* all of the memory as it is to be uploaded */
+    tenon_tensor host;    /* the same view of the image, for references */
+    unsigned char *image; /* the whole memory, as it is uploaded */
     uint64_t bytes;
 } test_tensor;
 
-/* Makes a tensor of the strides given, its first element `offset` elements past the guard. Nothing
- * is uploaded yet; all elements are poison. */
+/* Creates a tensor with the given strides, whose first element is `offset` elements after the guard
+ * zone. Nothing is uploaded yet; all elements are poison. */
 void test_tensor_create(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                         const int64_t *stride, int64_t offset);
 void test_tensor_destroy(test_tensor *tensor);
 
-/* Elements of the image by their row-major number, and all of them. */
+/* Read and write an element of the image by its row-major number. */
 double test_get(const test_tensor *tensor, int64_t number);
 void test_set(test_tensor *tensor, int64_t number, double value);
-/* Reals in [-1, 1]. */
+/* Fills with reals in [-1, 1]. */
 void test_fill_reals(test_tensor *tensor, test_random *random);
-/* Integers from -most to most. */
+/* Fills with integers from -most to most. */
 void test_fill_integers(test_tensor *tensor, test_random *random, int64_t most);
 void test_fill_value(test_tensor *tensor, double value);
 void test_fill_poison(test_tensor *tensor);
 
 void test_upload(const test_tensor *tensor);
 
-/* Whether the device's memory is still what was uploaded. */
+/* Returns true if the device's memory is still as uploaded. */
 bool test_untouched(const test_tensor *tensor);
 #define assert_untouched(tensor)                                                                   \
     do {                                                                                           \
@@ -122,88 +123,88 @@ bool test_untouched(const test_tensor *tensor);
             fail_msg("%s was written to", #tensor);                                                \
     } while (0)
 
-/* The device's elements in row-major order; the caller frees them. */
+/* Returns the device's elements in row-major order; the caller frees them. */
 double *test_download(const test_tensor *tensor);
 
-/* The raw bits of the elements, densely, for comparing two runs; the caller frees them. */
+/* Returns the raw bits of the elements without gaps, to compare two runs; the caller frees them. */
 unsigned char *test_download_bits(const test_tensor *tensor);
 
-/* Calls an operation on the tests' stream, and keeps the call for the line that repeats a failure.
- * Views follow in the operation's order, NULL where absent. */
+/* Calls an operation on the tests' stream, and keeps the call to print how to repeat a failure.
+ * Views follow in the operation's order, NULL if absent. */
 #define test_call(operation, params, ...)                                                          \
     test_call_views(operation, params, (const tenon_tensor *const[TN_MAX_OPERANDS]){__VA_ARGS__})
 tenon_status test_call_views(const tn_operation *operation, const void *params,
                              const tenon_tensor *const *views);
 
-/* Whether the last call was left to the full run (quick.h), so that there are no results. */
+/* Returns true if the last call was left to the full run (quick.h) and has no results. */
 bool test_left_out(void);
 
-/* "tenon check …" for the last such call; the text lasts until the next one. */
+/* Returns the `tenon check …` line of the last such call, valid until the next one. */
 const char *test_repeat(bool integers);
 
-/* How a result is judged. */
+/* Criterion for a correct result. */
 typedef enum test_judge {
     TEST_BOUND, /* within the reference's bound */
-    TEST_EXACT  /* all that was summed was exact, and so must the result be */
+    TEST_EXACT  /* sums are exact, so the result must be too */
 } test_judge;
 
-/* Whether one value may stand for a reference's: NaN for NaN, the same infinity for an infinity. */
+/* Returns true if a value matches the reference: within its bound, NaN for NaN, and the same
+ * infinity for an infinity. */
 bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge judge);
 
-/* Compares values with a reference's. False with the first difference in `why`. */
+/* Compares values with a reference's. Returns false with the first difference in `why`. */
 bool test_compare(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype,
                   test_judge judge, char why[256]);
 
-/* Compares a tensor on the device with a reference: elements, and guard zones and gaps with the
+/* Compares a tensor on the device with a reference; guard zones and gaps are compared with the
  * image. */
 bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
                  char why[256]);
 
-/* A call of an operation, prepared, and what must come of it: what every solver is tried on. */
+/* A prepared call of an operation and its expected results, to be run on every solver. */
 typedef struct test_subject test_subject;
 struct test_subject {
     const tn_family *family;
     tenon_status (*call)(const void *data, const char *solver);
-    /* The problem in words, for who has to repeat it. */
+    /* Returns a description of the problem for failure messages. */
     const char *(*describe)(const void *data);
     const void *data;
-    /* The last ones are the outputs; those that are absent have no image. */
+    /* The last operands are the outputs; absent ones have no image. */
     const test_tensor *operands;
     uint32_t operand_count;
-    const tn_bounded *expected; /* of the outputs, one after the other */
+    const tn_bounded *expected; /* for all outputs, concatenated */
     test_judge judge;
-    uint32_t outputs; /* 0: one */
-    /* What is expected of a solver (NULL: the automatic choice), where that is not the same for
-     * all: NULL leaves it at `expected`; *judge may be made milder. It lasts until the next call.
-     */
+    uint32_t outputs; /* 0 means 1 */
+    /* Returns the expected results of a solver (NULL: the automatic choice) if they depend on the
+     * solver, valid until the next call. NULL selects `expected`. May make *judge more lenient. */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);
-    /* Makes the call's plan, of views with the offsets of the operands and without memory, and says
-     * which operand each of the plan's is by its name; NULL: there is none. */
+    /* `plan` creates the call's plan, from views with the operands' offsets but without memory;
+     * `operand_named` maps names of the plan's operands to tensors. NULL: there is no plan. */
     tenon_plan *(*plan)(const void *data, const char *solver);
     const test_tensor *(*operand_named)(const void *data, const char *name);
-    /* Tries solvers on emulated matrix units (emulation.h); NULL where the family has none. */
+    /* Tries solvers on emulated matrix units (emulation.h); NULL if the family has none. */
     void (*emulate)(const test_subject *subject);
 };
 
 /* Runs one solver (NULL: the automatic choice) twice, which must give the same bits, and compares
- * with what is expected. False where the solver cannot serve. */
+ * with the expected results. Returns false if the solver cannot serve. */
 bool test_run(const test_subject *subject, const char *solver);
 
-/* Uploads the operands, runs the automatic choice, every solver of the family and on CPUs an
- * emulated matrix unit (where TENON_TEST_PROBLEMS asks for many problems, one of all these in
- * turn), and sees to it that the inputs come out as they went in. */
+/* Uploads the operands and runs the automatic choice, every solver of the family and, on CPUs, an
+ * emulated matrix unit; if TENON_TEST_PROBLEMS asks for many problems, only one of these in turn.
+ * Checks that the inputs are unchanged. */
 void test_run_all(const test_subject *subject);
 
-/* Uploads the operands and tries emulated units alone. */
+/* Uploads the operands and tries only emulated units. */
 void test_emulate(const test_subject *subject);
 
-/* Uploads the operands and runs the automatic choice alone, for random problems. */
+/* Uploads the operands and runs only the automatic choice, for random problems. */
 void test_run_once(const test_subject *subject);
 
-/* How many random problems a test of them tries: `usual`, or what TENON_TEST_PROBLEMS says. */
+/* Returns the number of random problems to try: TENON_TEST_PROBLEMS, or `usual`. */
 int test_problems(int usual);
 
-/* Fills an input for the judge: reals in [-1, 1], or small integers. */
+/* Fills an input as the judge requires: reals in [-1, 1], or small integers. */
 void test_fill(test_tensor *tensor, test_judge judge, test_random *random);
 
 #endif

@@ -4,15 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The worst error of each operation and type, as a part of its bound. */
+/* The worst error of each operation and type, relative to its bound. */
 #define MAX_WORST 64
 static struct worst {
-    const char *operation; /* NULL ends the list */
+    const char *operation; /* NULL terminates the list */
     tenon_dtype dtype;
     double ratio;
     long results;
 } worst[MAX_WORST + 1];
-static const char *running = "others"; /* the family that a result is of */
+static const char *running = "others"; /* the family of the current results */
 
 static struct worst *worst_of(const char *operation, tenon_dtype dtype)
 {
@@ -43,7 +43,7 @@ static void print_worst(void)
                tenon_dtype_string(w->dtype), w->ratio, w->results);
 }
 
-/* How often each solver could serve: who reads the output of a run sees what was tested at all. */
+/* How often each solver served, to show in a run's output what was tested. */
 #define MAX_TALLIES 32
 static struct tally {
     char name[TN_SOLVER_NAME_SIZE];
@@ -63,7 +63,7 @@ void tally_run(const char *solver, bool served)
 static void print_tallies(void)
 {
     for (const struct tally *t = tallies; t->name[0] != '\0'; t++)
-        printf("%s: served %d times, could not %d times\n", t->name, t->served, t->refused);
+        printf("%s: served %d times, could not serve %d times\n", t->name, t->served, t->refused);
 }
 
 void tally_begin(const char *family)

@@ -1,16 +1,16 @@
-/* What a run of tests leaves behind for its reader: which solvers served how often, and how near to
- * their bounds the errors came. */
+/* Statistics of a test run: how often each solver served, and how close errors came to their
+ * bounds. */
 #ifndef TENON_TESTS_OPS_TALLY_H
 #define TENON_TESTS_OPS_TALLY_H
 
 #include "support.h"
 
-/* Results are of this family from now on. */
+/* Attributes the following results to this family. */
 void tally_begin(const char *family);
 
 void tally_errors(const double *got, const tn_bounded *expected, int64_t count, tenon_dtype dtype);
 
-/* A solver served, or could not. */
+/* Records whether a solver served. */
 void tally_run(const char *solver, bool served);
 
 void tally_print(void);

@@ -30,8 +30,7 @@ TEST(special_values)
         }
 }
 
-/* By the header's formulas, not by the reference; of the functions that round, what a calculator
- * gave. */
+/* Values by the header's formulas, not by the reference. */
 TEST(known_values)
 {
     static const float x[6] = {-2, -0.5, 0, 0.5, 3, 8};
@@ -111,8 +110,8 @@ TEST(known_values)
             fail_msg("there are no known values of %s", tn_activation_words[kind]);
 }
 
-/* Every 8191st float from one end to the other, NaNs, infinities and what is below the normal
- * numbers among them: the functions' ranges join somewhere in between. */
+/* Every 8191st float, including NaNs, infinities and subnormals, which covers the boundaries
+ * between the ranges of the functions' approximations. */
 TEST(number_line)
 {
     const int64_t count = ((int64_t)1 << 32) / 8191;
@@ -132,7 +131,7 @@ TEST(number_line)
     }
 }
 
-/* Arguments reach to where exp() has its tail. */
+/* Arguments reach the range where exp() underflows. */
 TEST(tails_are_checked)
 {
     const int64_t count = 512; /* some 85 are far: no seed has 5 */
@@ -151,8 +150,8 @@ TEST(tails_are_checked)
     test_finish(&f, TEST_ONCE);
 }
 
-/* Doubles by the exp() that drivers are given whose own is off: along all that does not overflow,
- * and from one end of the numbers to the other. */
+/* Tenon's exp() of doubles, used on drivers with an inaccurate one: over the range that does not
+ * overflow, and over all doubles. */
 TEST(own_exp)
 {
     static const tenon_activation with_exp[] = {{.kind = TENON_ACTIVATION_EXP},
@@ -177,7 +176,7 @@ TEST(own_exp)
     tn_capability_set(test_context, TENON_CAPABILITY_F64, form);
 }
 
-/* Views that are contiguous in one order are served as rows are, whichever order it is. */
+/* Views that are contiguous in the same order, whichever it is, are processed like rows. */
 TEST(contiguous_in_any_order)
 {
     static const struct {

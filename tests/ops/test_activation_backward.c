@@ -33,7 +33,8 @@ TEST(special_values)
         }
 }
 
-/* By the header's conventions, not by the reference: dy is 2, and NaN at the last, x being -8. */
+/* Values by the header's conventions, not by the reference. dy is 2 except at the last element,
+ * where x is -8 and dy is NaN. */
 TEST(kinks)
 {
     static const float x[] = {-3, -1, 0, 1, 3, 6, -8};
@@ -67,7 +68,7 @@ TEST(kinks)
         assert_ok(tenon_tensor_download(test_stream, &gradient, dx, sizeof dx, NULL));
         for (int e = 0; e < 6; e++)
             if (!(fabsf(dx[e] - cases[i].dx[e]) <= 1e-6F))
-                fail_msg("activation %u: the gradient at %g is %g, must be %g",
+                fail_msg("activation %u: the gradient at %g is %g, expected %g",
                          params.activation.kind, (double)x[e], (double)dx[e],
                          (double)cases[i].dx[e]);
         assert_true(isnan(dx[6]));
@@ -76,7 +77,7 @@ TEST(kinks)
     tenon_memory_destroy(&gradient.memory);
 }
 
-/* Between the kinks, which lie at whole numbers, -4.2, -2.5, 0.5, 1.1, 1.8 and 2.5. */
+/* Between the kinks, which are at integers, -2.5, 2.5 and 1.1. */
 TEST(finite_differences)
 {
     const double h = 1e-5;
@@ -95,7 +96,7 @@ TEST(finite_differences)
         }
 }
 
-/* Past several work-items' share, planned once and run twice. */
+/* More elements than several work-items process; planned once and run twice. */
 TEST(planned)
 {
     test_random random = test_random_for(424);
@@ -129,8 +130,8 @@ TEST(planned)
     test_finish(&f, TEST_ALL);
 }
 
-/* What a device may make of factors below the normal numbers: zeros, and of an infinity times such
- * a one NaN. */
+/* A device may flush subnormal factors to zero, and an infinity times such a factor then gives
+ * NaN. */
 TEST(flushed_factors)
 {
     const tenon_activation gelu = {.kind = TENON_ACTIVATION_GELU_TANH},

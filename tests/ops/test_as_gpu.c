@@ -1,5 +1,5 @@
-/* Operations that are bound by memory, on a device that is taken for a GPU: work is shared out, and
- * kernels are built and chosen, as on one. */
+/* Tests memory-bound operations on a device that is treated as a GPU: work distribution, kernels
+ * and choices are those of a GPU. */
 #include "quick.h"
 #include "support.h"
 
@@ -22,7 +22,7 @@ static void run_example(tenon_stream *stream, const char *line, tenon_dtype dtyp
         fail_msg("%s by %s: %s", tn_case_text(&c, text), result.solver, result.why);
 }
 
-/* What is not bound by memory has engines of its own. */
+/* Returns false for operations that are not memory-bound, which have kernels of their own. */
 static bool is_bound_by_memory(const tn_operation *operation)
 {
     static const char *const others[] = {"gemm", "conv", "im2col", "col2im", "pool", "packed"};
@@ -67,8 +67,8 @@ TEST(every_example)
     end(stream, context);
 }
 
-/* Vectors that are aligned and such that are not, and of 16-bit elements; teams that keep a row and
- * such that do not; rows, and not their elements, side by side. */
+/* Aligned and unaligned vectors, also of 16-bit elements; teams that keep a row and teams that do
+ * not; contiguous rows and strided ones. */
 TEST(edges)
 {
     static const char *const lines[] = {
@@ -110,9 +110,8 @@ static const char sgd[] =
     "sgd gradient=bf16:140003 parameter=bf16:140003 velocity=f32:140003 master=f32:140003 "
     "momentum=0.5";
 
-/* Tensors that are large enough for work-items to have several vectors on their way: with pieces
- * and vectors that are not full, rows of which some are aligned, operands that repeat, and outputs
- * in their inputs' place. */
+/* Tensors large enough for work-items to have several vectors in flight: with partial pieces and
+ * vectors, partly aligned rows, repeated operands, and in-place outputs. */
 TEST(streams)
 {
     static const char *const lines[] = {
@@ -143,8 +142,8 @@ TEST(streams)
     end(stream, context);
 }
 
-/* What is compiled for Intel's GPUs alone: divisions of 64 bits and addresses that are computed
- * anew, kernels of few dimensions and of many, products whose edges are read by way of strides. */
+/* Code compiled only for Intel's GPUs: 64-bit divisions, recomputed addresses, kernels of few and
+ * of many dimensions, and products whose edges are read through strides. */
 TEST(as_intel)
 {
     static const char *const lines[] = {
@@ -176,7 +175,7 @@ static void assert_cut(const tenon_context *context, int64_t length, int64_t lin
     assert_int_equal(cut.chunk, parts == 1 ? share.unit : parts * share.unit * share.vectors);
 }
 
-/* An H200's streams: how many work-items share a piece of lines. */
+/* The streams of an H200: how many work-items share a piece of lines. */
 TEST(shares)
 {
     static tenon_context context;
@@ -184,7 +183,7 @@ TEST(shares)
     context.device.model = (tn_model){tn_device_kind_named("sm_90"), 132, 0};
     assert_cut(&context, 1 << 26, 1, 256);
     assert_cut(&context, (1 << 26) + 4, 1, 256);
-    assert_cut(&context, 1 << 20, 1, 1); /* too few work-items would be left */
+    assert_cut(&context, 1 << 20, 1, 1); /* too few work-items would remain */
     assert_cut(&context, 768, 1 << 17, 48);
     assert_cut(&context, 4100, 1 << 14, 136); /* two pieces of nearly the same size */
     assert_cut(&context, 100, 1 << 20, 1);    /* too few neighbours */

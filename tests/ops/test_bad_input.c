@@ -1,7 +1,7 @@
 /*
- * Every operation is offered every wrong argument, but for views, which test_bad_views.c has. Each
- * must be refused with its status, a message that names operation and argument, and its output
- * untouched.
+ * Tests every operation with every kind of invalid argument except views, which test_bad_views.c
+ * tests. Each must be refused with the correct status, a message that names operation and argument,
+ * and an untouched output.
  */
 #include "offer.h"
 #include "ops/common/epilogue.h"
@@ -84,8 +84,8 @@ static void accept_plan(offer *o)
     tenon_plan_release(plan);
 }
 
-/* An older caller's struct ends sooner, and what would follow in memory is not the library's; a
- * newer one's goes on, with zeros where it asks for nothing new. */
+/* The struct of an older caller is shorter, and the library must not read the memory after it; that
+ * of a newer caller is longer, with zeros where it requests nothing new. */
 TEST(structs_of_other_versions)
 {
     for (size_t i = 0; i < tn_operation_count; i++) {
@@ -101,8 +101,8 @@ TEST(structs_of_other_versions)
         refuse(&o, TENON_ERROR_UNSUPPORTED, "struct_size");
         dismiss(&o);
         if (op->params_size < sizeof(tn_params_head) + 8 || op->epilogue_at != 0)
-            continue; /* of those with an epilogue, epilogues_of_other_versions has the tests */
-        /* Of the last member the default is taken, which no example of these changes. */
+            continue; /* epilogues_of_other_versions tests those with an epilogue */
+        /* The last member takes its default, which no example of these operations changes. */
         prepare(&o, op);
         memcpy(o.params.bytes, op->defaults, known);
         tenon_plan *plan;
@@ -118,7 +118,8 @@ TEST(structs_of_other_versions)
     }
 }
 
-/* Parameters that are as many bytes longer than the library's, and their epilogue, too. */
+/* Checks parameters that are `more` bytes longer than the library's, with an epilogue that is
+ * `more_of_epilogue` bytes longer. */
 static void check_sizes(const tn_operation *op, int32_t more, int32_t more_of_epilogue)
 {
     offer o;
@@ -129,7 +130,7 @@ static void check_sizes(const tn_operation *op, int32_t more, int32_t more_of_ep
                                                   : o.params.bytes + op->params_size;
     const uint32_t size = (uint32_t)((int32_t)sizeof(tenon_epilogue) + more_of_epilogue);
     memset(o.params.bytes + op->params_size, 0, 8);
-    if (more < 0) /* what follows an older caller's struct is not the library's */
+    if (more < 0) /* memory after an older caller's struct does not belong to it */
         memset(end + more, 0xFF, (size_t)-more);
     memcpy(epilogue, &size, sizeof size);
     o.params.head.struct_size += (uint32_t)more;
@@ -144,9 +145,9 @@ static void check_sizes(const tn_operation *op, int32_t more, int32_t more_of_ep
     dismiss(&o);
 }
 
-/* Callers with a shorter or a longer epilogue than the library's: what theirs lacks has its
- * default, and what the library's lacks must be 0. An epilogue that does not fit into its struct is
- * of no version. */
+/* Callers with a shorter or longer epilogue than the library's: missing members take their
+ * defaults, and additional ones must be 0. An epilogue that does not fit into its struct belongs to
+ * no version. */
 TEST(epilogues_of_other_versions)
 {
     int tried = 0;
@@ -154,10 +155,11 @@ TEST(epilogues_of_other_versions)
         for (int32_t more = -8; tn_operations[i]->epilogue_at != 0 && more <= 8; more += 8)
             for (int32_t of_epilogue = -8; of_epilogue <= 8; of_epilogue += 8, tried++)
                 check_sizes(tn_operations[i], more, of_epilogue);
-    assert_int_equal(tried, 9 * 6); /* gemm, with i8, ragged and packed; conv and its transpose */
+    assert_int_equal(tried,
+                     9 * 6); /* gemm, also with i8, ragged and packed; conv and its transpose */
 }
 
-/* `.epilogue = {.beta = 1}` leaves alpha, and struct_size, at 0. */
+/* `.epilogue = {.beta = 1}` leaves alpha and struct_size at 0. */
 TEST(epilogues_without_the_defaults)
 {
     const tenon_epilogue bare = {.beta = 1};
@@ -207,12 +209,12 @@ TEST(geometries)
             refuse_geometry(&o, g, &g->stride[d], 0);
             refuse_geometry(&o, g, &g->stride[d], -1);
             refuse_geometry(&o, g, &g->dilation[d], 0);
-            if (d == 0) /* along the other, im2col's filter has one tap */
+            if (d == 0) /* along the other dimension im2col's filter has one tap */
                 refuse_geometry(&o, g, &g->dilation[d], INT64_MAX);
             refuse_geometry(&o, g, &g->pad_begin[d], -1);
             refuse_geometry(&o, g, &g->pad_end[d], -1);
             refuse_geometry(&o, g, &g->pad_end[d], INT64_MAX);
-            refuse_geometry(&o, g, &g->pad_end[d], 1); /* y no longer fits */
+            refuse_geometry(&o, g, &g->pad_end[d], 1); /* the shape of y no longer matches */
         }
         dismiss(&o);
     }
@@ -279,7 +281,8 @@ TEST(epilogues)
     dismiss(&o);
 }
 
-/* Where a field lies in an offer's parameters; NULL where the operation has none of that name. */
+/* Returns the address of a field in an offer's parameters, or NULL if the operation has no such
+ * field. */
 static void *field_of(offer *o, const char *name)
 {
     for (uint32_t f = 0; f < o->op->field_count; f++)
@@ -288,14 +291,14 @@ static void *field_of(offer *o, const char *name)
     return NULL;
 }
 
-/* Factors and values that are moved, of which every one has a meaning: those of BLAS, of the scalar
- * steps of a chain, and of padding. */
+/* Returns true for parameters that may have any value: the factors of BLAS, the scalars of a
+ * chain's steps, and the padding value. */
 static bool takes_every_number(const char *field)
 {
     return strcmp(field, "alpha") == 0 || strcmp(field, "beta") == 0 || strcmp(field, "value") == 0;
 }
 
-/* Makes the operation use a number that is ignored otherwise. */
+/* Makes the operation use a number that is otherwise ignored. */
 static void use_number(offer *o, const char *field)
 {
     uint32_t *activation = field_of(o, "activation"), *kind = field_of(o, "kind");
@@ -321,15 +324,14 @@ static void offer_number(const tn_operation *op, const tn_field *field, double v
     if (!takes_every_number(field->name)) {
         refuse(&o, TENON_ERROR_INVALID_ARGUMENT, dot != NULL ? dot + 1 : field->name);
         assert_contains(tenon_last_error(), isnan(value) ? "nan" : "inf");
-    } else if (op != &tn_operation_gemm_int8) { /* whose sums are exact */
+    } else if (op != &tn_operation_gemm_int8) { /* accepts only values with exact sums */
         assert_ok(tn_operation_call_plan(op, test_context, &o.params, o.arguments, &plan));
         tenon_plan_release(plan);
     }
     dismiss(&o);
 }
 
-/* Every parameter that is a floating-point number: a NaN or an infinity is refused, or has a
- * meaning. */
+/* Every floating-point parameter either refuses NaN and infinity or gives them a meaning. */
 TEST(numbers_that_are_none)
 {
     for (size_t i = 0; i < tn_operation_count; i++)
@@ -342,8 +344,8 @@ TEST(numbers_that_are_none)
         }
 }
 
-/* An activation of which nothing but the kind is set is refused where its formula names constants;
- * with the customary ones it is accepted. */
+/* An activation with only its kind set is refused if its formula uses constants; with the usual
+ * constants it is accepted. */
 TEST(activations_without_constants)
 {
     static const struct {

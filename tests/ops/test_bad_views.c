@@ -1,6 +1,7 @@
 /*
- * Every operation is offered every wrong view: of types, sizes, strides and memory. Each must be
- * refused with its status, a message that names operation and argument, and its output untouched.
+ * Tests every operation with every kind of invalid view: types, sizes, strides and memory. Each
+ * must be refused with the correct status, a message that names operation and argument, and an
+ * untouched output.
  */
 #include "offer.h"
 #include "ops/registry.h"
@@ -30,7 +31,7 @@ static void overflowing_size(tenon_tensor *view)
     view->shape[0] = INT64_MAX;
 }
 
-/* A byte may lie anywhere but past its memory. */
+/* A byte has no alignment; only an offset past its memory is invalid. */
 static void odd_offset(tenon_tensor *view)
 {
     view->offset += tenon_dtype_size(view->dtype) > 1 ? 2 : 4096;
@@ -56,7 +57,7 @@ TEST(malformed_views)
     assert_contains(tenon_last_error(), "memory: reserved is 5, must be 0");
 }
 
-/* Operands from `first` to `end` of a type. */
+/* Gives the operands from `first` to `end` a type and checks the refusal. */
 static void refuse_type(const tn_operation *op, tenon_dtype dtype, uint32_t first, uint32_t end,
                         const char *named)
 {
@@ -77,7 +78,7 @@ static bool is_integer(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8 || dtype == TENON_DTYPE_I32;
 }
 
-/* A type of which there is no implementation, in one output or in all operands. */
+/* An unsupported type, in one output or in all operands. */
 TEST(unsupported_types)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8, TENON_DTYPE_I32,
@@ -115,7 +116,7 @@ TEST(views_past_their_buffer)
     spoil_views(null_buffer, TENON_ERROR_INVALID_ARGUMENT, true);
 }
 
-/* A plan may go without memory; a call may not. */
+/* A plan may omit memory; a call may not. */
 TEST(missing_memory)
 {
     for (size_t i = 0; i < tn_operation_count; i++)
@@ -149,7 +150,8 @@ TEST(outputs_that_overlap_themselves)
     spoil_views(interleaved, TENON_ERROR_INVALID_ARGUMENT, false);
 }
 
-/* Every input moved onto the output's memory, one element off; and seen through a sub-buffer. */
+/* Every input is moved into the output's memory, one element off, directly and through a
+ * sub-buffer. */
 TEST(outputs_that_overlap_inputs)
 {
     for (size_t i = 0; i < tn_operation_count; i++)
@@ -161,7 +163,7 @@ TEST(outputs_that_overlap_inputs)
                 dismiss(&o);
                 continue;
             }
-            /* Room for either, so that only the overlap is wrong. */
+            /* Large enough for both, so that only the overlap is invalid. */
             tenon_memory memory;
             assert_ok(tenon_memory_create(test_context, 16384, &memory));
             o.views[output].memory = o.views[a].memory = memory;
@@ -181,14 +183,15 @@ TEST(outputs_that_overlap_inputs)
         }
 }
 
-/* The gradient of a bias takes images of any size; the others have one operand with sizes. */
+/* Returns false for operations without sizes to match: the bias gradient accepts images of any
+ * size, and the others have only one operand with sizes. */
 static bool has_sizes_to_match(const tn_operation *op)
 {
     return op->operand_count > 1 && op != &tn_operation_conv_backward_bias &&
            op != &tn_operation_square_sum && op != &tn_operation_clip;
 }
 
-/* Another size in the last dimension of each operand, where there is another to match. */
+/* Another size in the last dimension of each operand, if another operand must match it. */
 TEST(sizes_that_do_not_match)
 {
     for (size_t i = 0; i < tn_operation_count; i++)
@@ -235,7 +238,7 @@ TEST(buffers_of_another_context)
     tenon_context_release(other);
 }
 
-/* A batch-invariant product wants d's columns contiguous. */
+/* A batch-invariant product requires contiguous rows of d. */
 TEST(batch_invariance_wants_rows)
 {
     offer o;

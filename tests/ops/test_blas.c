@@ -1,4 +1,4 @@
-/* The BLAS-shaped calls as products of the matrices that their arguments describe. */
+/* Tests the BLAS-style functions against products of the matrices that their arguments describe. */
 #include "fixture.h"
 
 #include "base/dtype.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The arguments of a call besides its memory; a vector's leading dimension is its increment. */
+/* Arguments of a call other than its memory; the leading dimension of a vector is its increment. */
 typedef struct blas_call {
     tenon_blas_layout layout;
     tenon_blas_transpose ta, tb;
@@ -18,7 +18,7 @@ typedef struct blas_call {
 
 static blas_call called;
 
-/* op(X), rows by cols, of which BLAS sees the block X with a leading dimension. */
+/* Returns op(X), rows by cols, where BLAS sees X as a block with a leading dimension. */
 static tenon_tensor block(int operand, tenon_dtype dtype, tenon_blas_transpose transpose,
                           size_t rows, size_t cols, int64_t offset, size_t gap)
 {
@@ -32,7 +32,7 @@ static tenon_tensor block(int operand, tenon_dtype dtype, tenon_blas_transpose t
     return view;
 }
 
-/* The same of a vector as a matrix of one column. */
+/* Returns a vector as a matrix of one column. */
 static tenon_tensor vector(int operand, tenon_dtype dtype, size_t size, int64_t offset,
                            test_random *random)
 {
@@ -120,12 +120,12 @@ static void check_gemv(tenon_dtype dtype, test_random *random)
     f.c.views[GEMM_B] = vector(GEMM_B, dtype, cols, 1, random);
     f.c.views[GEMM_D] = vector(GEMM_D, dtype, rows, 2, random);
     f.call = call_gemv;
-    if (cols == 0) /* by the header: nothing is done */
+    if (cols == 0) /* the header specifies that nothing is done */
         test_params(&f, tenon_gemm_params)->epilogue.beta = 1;
     test_run_fixture(&f, TEST_EXACT, TEST_ONCE, random);
 }
 
-/* The types that have calls of their own. */
+/* Returns the types that have BLAS-style functions. */
 static const tenon_dtype *blas_types(void)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_F64,
@@ -151,7 +151,7 @@ TEST(vectors)
             check_gemv(*type, &random);
 }
 
-/* Without a column y stays as it is, and without a K c is multiplied by beta, as in the reference
+/* Without columns y is unchanged, and if K is 0 c is multiplied by beta, as in the reference
  * BLAS. */
 TEST(empty_sums)
 {
@@ -177,7 +177,7 @@ TEST(empty_sums)
     tenon_memory_destroy(&a.memory);
 }
 
-/* Arguments that BLAS forbids; c stays as it was. */
+/* Arguments that BLAS forbids; c is unchanged. */
 TEST(wrong_arguments)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The log, builds that fail, solvers that are wrong. */
+/* Tests the log, failing builds and wrong solvers. */
 #include "runtime.h"
 
 #include "dispatch/select.h"
@@ -10,7 +10,7 @@ typedef struct logged {
     char text[4096];
 } logged;
 
-/* Calls back into the library, which it may. */
+/* A callback may call back into the library, and this one does. */
 static void keep_log(void *user, tenon_log_level level, const char *message)
 {
     logged *log = user;
@@ -53,7 +53,7 @@ TEST(failed_builds_show_their_log)
     assert_int_equal(log.count, 1);
     assert_int_equal(log.level, TENON_LOG_ERROR);
     assert_contains(log.text, "oops");
-    /* Once more: a failure is not taken for a program that somebody is building. */
+    /* The second attempt must also fail, and not treat the failed build as one in progress. */
     assert_int_equal(tn_record("tenon_test", &recording, &launch), TENON_ERROR_BUILD_FAILED);
     tn_recording_destroy(&recording);
     tenon_context_release(context);
@@ -79,7 +79,7 @@ TEST(unknown_kernels_are_refused)
     tn_recording_destroy(&recording);
 }
 
-/* A family whose first solver is wrong, and by its estimate the best. */
+/* A family whose first solver is wrong but has the best estimate. */
 static const tn_solver wrong_solver, right_solver;
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -124,7 +124,8 @@ TEST(wrong_solvers_are_barred)
     tenon_context *context = make_logged_context(&log, 0);
     tn_choice choice;
     checks = 0;
-    context->device.miscompiles_at_random = false; /* which would be asked for code more often */
+    context->device.miscompiles_at_random =
+        false; /* otherwise code would be built and checked more often */
     assert_ok(tn_select(&(tn_request){"tenon_fake", context, &mixed, &open, NULL}, &choice));
     assert_ptr_equal(choice.solver, &right_solver);
     assert_int_equal(checks, 2);
@@ -138,7 +139,7 @@ TEST(wrong_solvers_are_barred)
     assert_contains(tenon_last_error(), "element 3 is 7");
     assert_refused(tn_select(&(tn_request){"tenon_fake", context, &hopeless, &open, NULL}, &choice),
                    TENON_ERROR_SOLVER_BARRED, "tenon_fake", "element 3");
-    assert_int_equal(checks, 2); /* remembered */
+    assert_int_equal(checks, 2); /* the verdicts are remembered */
     tenon_context_release(context);
 }
 
@@ -162,7 +163,7 @@ TEST(the_log_follows_its_level)
     assert_int_equal(chatty.level, TENON_LOG_DEBUG);
 }
 
-/* Builds that have begun and those that are done, as a callback is told. */
+/* Started and completed builds, as reported to a progress callback. */
 typedef struct building {
     pthread_mutex_t lock;
     int begun, done, most_at_once;
@@ -177,7 +178,7 @@ static void follow(void *user, const tenon_progress *progress)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* Three programs, one of them for two launches; where asked, the last does not compile. */
+/* Launches of three programs, one of which is used twice; optionally the last does not compile. */
 static bool last_is_wrong;
 static tenon_status launch_four(const char *operation, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
@@ -227,6 +228,6 @@ TEST(programs_of_a_call_are_built_side_by_side)
 {
     assert_built(true, false, 3, 1);
     assert_built(false, false, 3, 3);
-    assert_built(false, true, 4, 3); /* what has failed fails where it is asked for */
+    assert_built(false, true, 4, 3); /* a failed build fails again when it is requested */
     assert_contains(tenon_last_error(), "oops");
 }

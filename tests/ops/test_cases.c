@@ -1,6 +1,6 @@
 /*
- * Cases: calls in words. Their text reads back as the same case, malformed ones say what is wrong,
- * and a result that is wrong is found.
+ * Tests cases, which are calls as text: the text parses to the same case, malformed text is
+ * reported, and wrong results are detected.
  */
 #include "fixture.h"
 #include "quick.h"
@@ -12,7 +12,7 @@
 #include "ops/registry.h"
 #include "runtime/context/validation.h"
 
-/* Of each type that an example may have. */
+/* For each type that an example may have. */
 TEST(examples_read_back)
 {
     for (uint32_t i = 0; i < tn_operation_count; i++)
@@ -33,7 +33,7 @@ TEST(examples_read_back)
             }
 }
 
-/* What every user of an operation counts on. */
+/* Code that uses operations relies on this. */
 TEST(every_family_has_an_operation)
 {
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
@@ -109,7 +109,7 @@ TEST(right_results)
     assert_string_equal(result.solver, "gemm/plain");
     result = run("gemm/plain a=T:3x5 b=T:5x4 d=T:3x4 --integers");
     assert_true(result.right && result.error_over_bound == 0);
-    /* A row of d whose elements lie apart: the self-check's case must not exchange the factors. */
+    /* A column of d with strided elements: the self-check's case must not exchange the factors. */
     result = run("gemm_int8 a=i8:1x1x7 b=u8:3x7x1 zero_point_of_a=i8: d=f16:3x1x1/13,4,1 flags=1");
     assert_true(result.served && result.right);
     result = run("gemm a=T:0x5 b=T:5x4 d=T:0x4");
@@ -119,8 +119,8 @@ TEST(right_results)
     assert_contains(result.why, "vector");
 }
 
-/* The sum of an operation with another's reference is wrong; so is a solver that writes beyond its
- * output, which is what the difference of the two outputs' shapes comes to. */
+/* Detects a wrong reference, a solver that writes outside its output, and one that writes to an
+ * input. */
 static bool other_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
 {
     const bool made = tn_operation_elementwise.reference(params, v, expected);
@@ -197,8 +197,8 @@ TEST(tests_can_be_repeated)
     assert_true(result.served && result.right);
 }
 
-/* Runs the first example that the solver serves, with `more` fields; false where it serves none.
- * The plan of it is then the newest in the context's table. */
+/* Runs the first example that the solver serves, with the additional fields `more`; returns false
+ * if it serves none. Its plan is then the newest in the context's table. */
 static bool run_example(const tn_family *family, const tn_solver *solver, const char *more,
                         tn_case *c)
 {
@@ -217,8 +217,8 @@ static bool run_example(const tn_family *family, const tn_solver *solver, const 
     return false;
 }
 
-/* A solver that does nothing is found out by its family's self-check, which says how to repeat what
- * it tried; and that is no malformed call. */
+/* Checks that the family's self-check detects a solver that does nothing and prints a valid line to
+ * repeat it. */
 static bool check_mutant(const tn_family *family, const tn_solver *solver, const char *more)
 {
     tn_case c;
@@ -238,7 +238,7 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     repeat[0] = '\0';
     assert_ok(tn_self_check_once(validation, family, problem, &choice, &right, why));
     if (right)
-        fail_msg("%s/%s: the self-check takes a solver for right that does nothing", family->name,
+        fail_msg("%s/%s: the self-check accepts a solver that does nothing", family->name,
                  solver->name);
     snprintf(expected, sizeof expected, "/%s", solver->name);
     assert_contains(repeat, expected);
@@ -257,8 +257,8 @@ static bool check_mutant(const tn_family *family, const tn_solver *solver, const
     return true;
 }
 
-/* The solvers of a convolution's two gradients that have one name have checks of their own: that of
- * the filters has several blocks of channels. */
+/* The solvers of a convolution's two gradients that share a name have separate self-checks: that of
+ * the filters' gradient has several blocks of channels. */
 TEST(solvers_of_one_name_are_told_apart)
 {
     const tn_solver *solver = &tn_conv_backward_filter_implicit_packed;
@@ -270,10 +270,10 @@ TEST(solvers_of_one_name_are_told_apart)
     assert_ok(tn_case_parse_line(tn_dispatch_of(validation->context)->repeat + 12,
                                  TENON_DTYPE_INVALID, &c));
     tn_validation_leave(test_context);
-    assert_true(c.views[0].shape[1] > 2 * 16); /* of two groups, each more than lanes */
+    assert_true(c.views[0].shape[1] > 2 * 16); /* two groups, each with more channels than lanes */
 }
 
-/* Whether a choice serves an awkward case of its family as it is; builds nothing. */
+/* Checks that a choice serves an awkward case of its family unchanged; builds nothing. */
 static void assert_serves(const tn_choice *usual, const tn_family *family, const tn_case *c,
                           uint32_t number)
 {
@@ -284,7 +284,7 @@ static void assert_serves(const tn_choice *usual, const tn_family *family, const
     tn_call call = {"tenon_test", c->operation, test_context,
                     .operand_count = c->operation->operand_count};
     if (c->operation->prepare == NULL)
-        return; /* it is called by hand */
+        return; /* it has no public call */
     for (uint32_t i = 0; i < call.operand_count; i++)
         call.operands[i] = (tn_argument){c->operation->operands[i].name,
                                          c->views[i].dtype != 0 ? &c->views[i] : NULL,
@@ -296,12 +296,12 @@ static void assert_serves(const tn_choice *usual, const tn_family *family, const
     const char *why = tn_configure(test_context, (tn_problem *)room, &choice);
     why = why != NULL ? why : choice.misfit;
     if (why != NULL)
-        fail_msg("%s: awkward case %u is passed over: %s", tn_solver_name(family, &choice, name),
+        fail_msg("%s: awkward case %u is skipped: %s", tn_solver_name(family, &choice, name),
                  number, why);
 }
 
-/* A self-check passes over what the solver cannot serve: where it can serve at all, no case of its
- * family's is. */
+/* A self-check skips cases that the solver cannot serve. A solver that serves a problem must serve
+ * all awkward cases of its family. */
 TEST(awkward_cases_are_served)
 {
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
@@ -337,7 +337,7 @@ TEST(failed_self_checks_say_how_to_repeat_them)
         }
 }
 
-/* The constants that self-checks give activations are sound ones, for every kind that has any. */
+/* The constants that self-checks give activations are valid for every kind that has any. */
 TEST(self_checks_use_sound_constants)
 {
     static const char *const kinds[] = {
@@ -348,12 +348,12 @@ TEST(self_checks_use_sound_constants)
         const tn_operation *operation = tn_operation_of_family(family);
         bool has_constants = false;
         for (uint32_t f = 0; f < operation->field_count && operation != &tn_operation_gemm_int8;
-             f++) /* whose sums take relu alone */
+             f++) /* supports only relu */
             has_constants |= strcmp(operation->fields[f].name, "activation.alpha") == 0;
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds && has_constants; k++)
             for (uint32_t s = family->solver_count; s-- > 0;)
                 if (check_mutant(family, family->solvers[s], kinds[k]))
-                    break; /* the last serves all, and cheaply */
+                    break; /* the last solver serves every case at low cost */
     }
 }
 
@@ -370,7 +370,8 @@ static tenon_status check_by_chance(tenon_stream *validation, const tn_problem *
     return TENON_OK;
 }
 
-/* Checks a solver, under a name that is new, on a driver that errs by chance or always alike. */
+/* Self-checks a solver under a new name, on a driver that miscompiles at random or
+ * deterministically. */
 static bool check_again(const char *name, bool by_chance, int which, char why[256])
 {
     tn_family family = *tn_family_at(0);
@@ -408,7 +409,7 @@ TEST(drivers_that_err_by_chance_compile_anew)
     assert_int_equal(test_context->programs.rebuild_salt, before + 2);
     assert_int_equal(tn_validation_if_made(test_context)->programs.rebuild_salt, before + 2);
     assert_false(check_again("never_right", true, 0, why));
-    assert_int_equal(checks, 0); /* it is known */
+    assert_int_equal(checks, 0); /* the verdict is known */
     assert_false(check_again("always_alike", false, 2, why));
     assert_int_equal(checks, 1);
     test_context->programs.rebuild_salt =

@@ -1,5 +1,5 @@
-/* Images given in the order that they lie in, N H W C: the message says which, and by what function
- * they are read as N C H W; and says nothing of it where that would not help. */
+/* Tests images passed with dimensions in N H W C order: the message names them and the function
+ * that views them as N C H W, but only if that would help. */
 #include "fixture.h"
 
 #define ONE(x)  "; if " x " lies as N H W C, make its view by tenon_tensor_nhwc"
@@ -18,7 +18,7 @@ TEST(convolutions)
         {"conv x=T:2x7x6x5 w=T:4x3x3x5 c=T:2x5x4x4 y=T:2x5x4x4 beta=1", SOME("x, w, c and y")},
         {"conv x=T:2x7x8x9x4 w=T:6x3x3x3x2 y=T:2x5x6x7x6 groups=2", SOME("x, w and y")},
         {"conv x=T:2x9x4 w=T:6x4x3 y=T:2x6x7", ONE("x")},
-        /* By the channels of x and w alone: y fits neither way. */
+        /* Detected by the channels of x and w alone; y fits neither way. */
         {"conv x=T:1x4x9x8 w=T:5x8x3x3 y=T:1x5x2x6",
          "w: 5 filters of 8 channels do not fit 4 channels of x in 1 group" ONE("x")},
         {"conv x=T:1x4x9x6 w=T:4x3x3x3 y=T:1x5x2x6 groups=2",
@@ -48,7 +48,7 @@ TEST(pools_and_norms)
     TEST_REFUSE(refusals);
 }
 
-/* What no reading mends is told as it is. */
+/* Errors that no reordering fixes are reported as they are. */
 TEST(other_mistakes)
 {
     static const char *const lines[] = {

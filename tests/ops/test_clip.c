@@ -1,4 +1,4 @@
-/* tenon_square_sum and tenon_clip. */
+/* Tests tenon_square_sum and tenon_clip. */
 #include "lines_case.h"
 
 #include "ops/optimizer/internal.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Calls whose x is still to be laid; then the sum is given its one element. */
+/* Begin calls whose x has no shape yet; give the sum its single element. */
 static void begin_sum(test_fixture *f, const tenon_square_sum_params *params, tenon_dtype dtype)
 {
     const tenon_dtype types[] = {[SQUARE_SUM_X] = dtype, [SQUARE_SUM_SUM] = tn_state_dtype(dtype)};
@@ -47,7 +47,7 @@ static void check_clip(test_fixture *f, double sum, test_random *random, test_ex
     test_finish(f, extent);
 }
 
-/* Around vectors, pieces, and the partial sums of GPUs. */
+/* Sizes around vectors, pieces and the partial sums of GPUs. */
 static const int64_t sizes[] = {0,    1,    2,    3,    7,    15,    16,    17,    33,    127,
                                 2047, 2049, 8191, 8192, 8193, 16385, 65535, 65537, 70001, 600000};
 
@@ -118,7 +118,7 @@ TEST(random_problems)
         }
 }
 
-/* What each norm does, with and without the flag. */
+/* Effect of each norm, with and without the flag. */
 TEST(norms_that_are_no_numbers)
 {
     static const struct {
@@ -149,7 +149,7 @@ TEST(norms_that_are_no_numbers)
             assert_ok(tenon_tensor_download(test_stream, &x, got, sizeof got, NULL));
             for (int n = 0; n < 3; n++)
                 if (!(isnan(want) ? isnan(got[n]) : (double)got[n] == want))
-                    fail_msg("case %zu, flags %u: %g, must be %g", i, flags, (double)got[n], want);
+                    fail_msg("case %zu, flags %u: %g, expected %g", i, flags, (double)got[n], want);
         }
     tenon_memory_destroy(&sum.memory);
     tenon_memory_destroy(&x.memory);

@@ -1,9 +1,10 @@
-/* tenon_clip_by_norm: tensors of several types by one norm. */
+/* Tests tenon_clip_by_norm: tensors of several types clipped by one norm. */
 #include "support.h"
 
 #include <math.h>
 
-/* Tensors of several types and layouts, as one vector of the norm given. */
+/* Creates tensors of several types and layouts, which together form one vector with the given
+ * norm. */
 enum { TENSORS = 4 };
 
 static void make_tensors(test_tensor *t, bool wide)
@@ -53,7 +54,7 @@ TEST(all_by_one_norm)
             assert_ok(tenon_clip_by_norm(test_stream, &params, gradients, TENSORS, &sum, &sync));
             assert_non_null(event);
             clReleaseEvent(event);
-            /* Some elements are bf16, by 2^-9 off; that of the norm is less. */
+            /* Elements of bf16 are off by up to 2^-9, and the norm by less. */
             if (clips)
                 assert_true(fabs(norm_of(t) - 2.5) < 2.5 * 0x1p-9);
             for (int i = 0; i < TENSORS; i++) {
@@ -91,7 +92,7 @@ TEST(bad_input)
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, NULL, 1, &sum.view, NULL),
                    "gradients is NULL");
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 1, NULL, NULL), "sum is NULL");
-    /* The second is wrong, and the first must not be touched for it. */
+    /* The second tensor is invalid, and the first must not be modified. */
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 2, &sum.view, NULL), "overlap");
     bad.max_norm = -1;
     assert_invalid(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL),

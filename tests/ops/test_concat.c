@@ -1,6 +1,6 @@
-/* tenon_concat: any axis, strides and number of inputs, in place, empty inputs, events, bad input.
- * It takes a list and is no operation by itself: the fixture is a copy of all that the inputs hold.
- */
+/* Tests tenon_concat: any axis, strides and number of inputs, in-place inputs, empty inputs, events
+ * and invalid input. It takes a list and is not an operation, so the fixture is a copy whose result
+ * is compared. */
 #include "fixture.h"
 
 #include "check/host.h"
@@ -8,7 +8,7 @@
 
 #define MOST 20
 
-/* The inputs of the call at hand. */
+/* Inputs of the current call. */
 static struct {
     uint32_t count;
     int32_t axis;
@@ -32,7 +32,7 @@ static tenon_status call(const void *params, const tenon_tensor *const *v)
     return status;
 }
 
-/* An input that holds elements of the whole, from `start` on along the axis. */
+/* Creates an input with the elements of the whole from `start` on along the axis. */
 static void create(test_tensor *input, const tenon_tensor *whole, uint32_t axis, int64_t start,
                    int64_t size, test_random *random)
 {
@@ -86,7 +86,7 @@ TEST(random_problems)
     }
 }
 
-/* An input may be where it belongs already, and nowhere else in y. */
+/* An input may already be at its destination in y, but nowhere else in y. */
 TEST(in_place)
 {
     static const float values[] = {1, 2, 3, 4, 5, 6}, right[] = {1, 2, 5, 6, 5, 6};

@@ -1,12 +1,12 @@
 /*
- * tenon_conv_forward against its reference, and the reference against the definition: every solver
- * by name and the automatic choice, reals within the bound and integers exactly.
+ * Tests tenon_conv_forward against its reference, and the reference against the definition: every
+ * solver by name and the automatic choice, reals within the bound and integers exactly.
  */
 #include "conv_case.h"
 #include "emulation.h"
 
-/* The row-major number of the element of x under a tap, or -1 in the padding; out and tap are
- * indices of y and of w. */
+/* Returns the row-major number of the element of x under a tap, or -1 in the padding; out and tap
+ * are indices of y and of w. */
 static int64_t under(const conv_case *c, const int64_t *out, int64_t channel, const int64_t *tap)
 {
     const tenon_conv_geometry *g = &c->geometry;
@@ -20,7 +20,7 @@ static int64_t under(const conv_case *c, const int64_t *out, int64_t channel, co
     return number;
 }
 
-/* The sum of the header's formula, by plain loops over logical indices. */
+/* Computes the sum in the header's formula with plain loops over logical indices. */
 static double by_definition(const conv_case *c, const test_fixture *f, const int64_t *out)
 {
     const test_tensor *x = &f->operands[CONV_X], *w = &f->operands[CONV_W];
@@ -99,7 +99,7 @@ TEST(every_layout)
         p.offset = i % 3;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
         conv_check_once(FORWARD, &p, &random);
-        p.filter[0] = p.filter[1] = 1; /* which is a matrix product where there is no padding */
+        p.filter[0] = p.filter[1] = 1; /* a matrix product if there is no padding */
         p.geometry = no_geometry;
         conv_check_once(FORWARD, &p, &random);
     }
@@ -155,7 +155,7 @@ TEST(sizes)
     }
 }
 
-/* No images, no filters, no channels, no pixels, and a filter that does not fit. */
+/* No images, filters, channels or pixels, and a filter that does not fit. */
 TEST(empty)
 {
     test_random random = test_random_for(206);
@@ -170,7 +170,7 @@ TEST(empty)
         conv_check(FORWARD, &p, &random);
     }
     conv_case padded = simple_conv;
-    padded.size[0] = 0; /* all that the filter sees is padding */
+    padded.size[0] = 0; /* the filter sees only padding */
     padded.geometry.pad_begin[0] = 2;
     padded.geometry.pad_end[0] = 2;
     padded.bias = true;
@@ -196,7 +196,7 @@ TEST(epilogues)
     }
 }
 
-/* No workspace at all, and little: the result is the same problem's, whichever way it is done. */
+/* Without a workspace or with a small one the result must be the same, whatever the method. */
 TEST(small_workspaces)
 {
     static const uint64_t limits[] = {0, 1, 128, 4096, 20000};
@@ -215,7 +215,7 @@ TEST(small_workspaces)
     }
 }
 
-/* Beyond the direct kernel, over several tiles. */
+/* Sizes beyond the direct kernel, with several tiles. */
 TEST(larger_problems)
 {
     test_random random = test_random_for(210);

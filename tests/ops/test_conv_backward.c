@@ -1,11 +1,11 @@
 /*
- * The gradients of convolutions against their references, and those against the definition: the
- * adjoint identities, which hold exactly on integers, and finite differences. The transposed
- * convolution's gradients are tried along with them. test_conv_backward_shapes has the shapes.
+ * Tests the gradients of convolutions against their references, and those against the definition:
+ * by the adjoint identities, which hold exactly for integers, and by finite differences. Also
+ * covers the gradients of transposed convolutions. test_conv_backward_shapes.c tests shapes.
  */
 #include "conv_case.h"
 
-/* By hand: a filter of 3 at stride 2 over 5 pixels, padded by one on the left. */
+/* Computed by hand: a filter of 3 with stride 2 over 5 pixels, padded by one on the left. */
 TEST(known_values)
 {
     static const float x[] = {1, 2, 3, 4, 5}, w[] = {1, -1, 2}, dy[] = {3, 5};
@@ -24,7 +24,7 @@ static void copy_elements(test_tensor *to, const test_tensor *from)
         test_set(to, i, test_get(from, i));
 }
 
-/* With integers ⟨conv(x, w), dy⟩ = ⟨x, dx⟩ = ⟨w, dw⟩ in every bit, which ties the references of the
+/* For integers ⟨conv(x, w), dy⟩ = ⟨x, dx⟩ = ⟨w, dw⟩ exactly, which ties the references of the
  * gradients to that of the convolution. */
 TEST(adjoint)
 {
@@ -50,7 +50,7 @@ TEST(adjoint)
         double by_x = test_dot(image.expected, &forward.operands[CONV_X]);
         double by_w = test_dot(filter.expected, &forward.operands[CONV_W]);
         if (by_y != by_x || by_y != by_w)
-            fail_msg("%g by y, %g by x, %g by w: %s", by_y, by_x, by_w,
+            fail_msg("the product is %g by y, %g by x, %g by w: %s", by_y, by_x, by_w,
                      tn_case_text(&forward.c, text));
         test_release(&forward);
         test_release(&image);
@@ -58,7 +58,7 @@ TEST(adjoint)
     }
 }
 
-/* Of the sum of y · dy, as the references have it. */
+/* Differences of the sum of y · dy by the references. */
 TEST(finite_differences)
 {
     test_random random = test_random_for(1202);
@@ -85,8 +85,8 @@ TEST(finite_differences)
     test_release(&dw);
 }
 
-/* In every direction. Only what is there is summed into dx; the padding counts in y, in dw and in
- * dx of the transposed. */
+/* In every direction. dx sums only over existing elements; the padding's zeros count in y, in dw
+ * and in dx of the transposed convolution. */
 TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(1207);
@@ -103,7 +103,7 @@ TEST(nan_and_infinity_propagate)
         }
 }
 
-/* With the solver that works in blocks where its least one fits. */
+/* Includes the solver that works in blocks, if its smallest block fits. */
 static void check_blocks(tenon_dtype dtype, test_random *random)
 {
     static const conv_direction directions[] = {OF_IMAGE, OF_FILTER, OF_BIAS};
@@ -131,7 +131,7 @@ static void check_blocks(tenon_dtype dtype, test_random *random)
     }
 }
 
-/* No workspace at all, and little: the result is the same problem's, whichever way it is done. */
+/* Without a workspace or with a small one the result must be the same, whatever the method. */
 TEST(small_workspaces)
 {
     static const struct {
@@ -147,7 +147,7 @@ TEST(small_workspaces)
     }
 }
 
-/* Inputs that repeat. */
+/* Inputs with stride 0. */
 TEST(broadcast_inputs)
 {
     test_random random = test_random_for(1209);
@@ -164,7 +164,7 @@ TEST(broadcast_inputs)
         }
 }
 
-/* What the tests of every operation leave out: an output of one dimension. */
+/* Invalid shapes that the tests of all operations do not cover: the output has one dimension. */
 TEST(refused_biases)
 {
     static const test_refusal refusals[] = {

@@ -1,17 +1,19 @@
-/* The gradients of convolutions by packed blocks, around the edges of every kind of block. */
+/* Tests the gradients of convolutions by solvers with packed blocks, around the edges of every kind
+ * of block. */
 #include "conv_case.h"
 
 #include "runtime/context/context.h"
 
-/* Blocks of every kind in the packed solvers: bands of lines and parts of lines, several images of
- * a band, blocks of filters and channels, slices, runs of taps beyond a vector, and every tile. */
+/* All block shapes of the packed solvers: bands of lines and parts of lines, several images in a
+ * band, blocks of filters and channels, slices, runs of taps longer than a vector, and every
+ * tile. */
 TEST(packed_blocks)
 {
     static const char *const of_image[] = {"implicit_packed", "implicit_packed:kc64,rb24,lm4",
                                            "implicit_packed:mr14,nv1,kc64", NULL};
     static const char *const transposed[] = {"implicit_packed", "implicit_packed:kc64,rb24,lm4",
                                              NULL};
-    /* The first needs more local memory than the least that OpenCL allows. */
+    /* The first requires more local memory than OpenCL's minimum. */
     static const char *const of_filter[] = {"implicit_packed:mr14,nv1", "implicit_packed",
                                             "implicit_packed:mr2,nv2,lm2", NULL};
     const bool has_room = test_context->device.info.local_memory >= 48 << 10;
@@ -43,14 +45,15 @@ TEST(packed_blocks)
             p.geometry.pad_begin[d] = p.geometry.pad_end[d] = v[8];
         }
         conv_check_by(OF_IMAGE, &p, TENON_DTYPE_F32, of_image, &random);
-        p.residual = p.beta != 0 ? FULL_RESIDUAL : NO_RESIDUAL; /* of the transposed alone */
+        p.residual =
+            p.beta != 0 ? FULL_RESIDUAL : NO_RESIDUAL; /* only of the transposed convolution */
         conv_check_by(TRANSPOSED, &p, TENON_DTYPE_F16, transposed, &random);
         conv_check_by(OF_FILTER, &p, i % 2 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16,
                       of_filter + !has_room, &random);
     }
 }
 
-/* Blocks so small that those of the self-check, of more columns than a vector has, do not fit. */
+/* Blocks so small that those of the self-check, with more columns than a vector, do not fit. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {

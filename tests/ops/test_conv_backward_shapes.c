@@ -1,4 +1,4 @@
-/* The gradients of convolutions and of transposed convolutions over shapes and layouts: every
+/* Tests the gradients of convolutions and transposed convolutions over shapes and layouts: every
  * solver against the references. */
 #include "conv_case.h"
 #include "emulation.h"
@@ -30,7 +30,7 @@ TEST(every_layout)
         p.beta = i % 2;
         p.geometry.pad_begin[0] = p.geometry.pad_end[p.spatial - 1] = 1;
         check_all_typed(&p, test_float_type((uint32_t)i), &random);
-        for (int d = 0; d < 3; d++) /* which is a matrix product where there is no padding */
+        for (int d = 0; d < 3; d++) /* a matrix product if there is no padding */
             p.filter[d] = 1;
         p.geometry = no_geometry;
         check_all_typed(&p, test_float_type((uint32_t)i), &random);
@@ -56,7 +56,7 @@ TEST(groups)
         }
 }
 
-/* Around vectors and tiles. */
+/* Sizes around vectors and tiles. */
 TEST(sizes)
 {
     static const int64_t cases[][7] = {
@@ -74,7 +74,7 @@ TEST(sizes)
         }
 }
 
-/* No images, no filters, no channels, no pixels, and a filter that does not fit. */
+/* No images, filters, channels or pixels, and a filter that does not fit. */
 TEST(empty)
 {
     test_random random = test_random_for(1206);
@@ -87,12 +87,12 @@ TEST(empty)
             check_all_typed(&p, test_float_type((uint32_t)i), &random);
         }
     conv_case padded = simple_conv;
-    padded.size[0] = 0; /* all that the filter sees is padding */
+    padded.size[0] = 0; /* the filter sees only padding */
     padded.geometry.pad_begin[0] = padded.geometry.pad_end[0] = 2;
     check_all(&padded, &random);
 }
 
-/* Several tiles, several images of a block, and parts of a bias. */
+/* Several tiles, several images in a block, and parts of a bias. */
 TEST(larger_problems)
 {
     test_random random = test_random_for(1210);

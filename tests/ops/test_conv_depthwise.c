@@ -1,21 +1,21 @@
 /*
- * Depthwise convolutions, forward, backwards and transposed: the depthwise solvers with and without
- * vectors, over windows, steps, tiles, layouts and types. The other solvers meet such problems in
- * the tests of their own operations.
+ * Tests depthwise convolutions, forward, backward and transposed: the depthwise solvers with and
+ * without vectors, over windows, strides, tiles, layouts and types. The tests of the operations
+ * cover such problems on other solvers.
  */
 #include "conv_case.h"
 
 #include <math.h>
 
-/* The directions that have a depthwise solver. */
+/* Directions that have a depthwise solver. */
 static const conv_direction directions[] = {FORWARD, OF_IMAGE, OF_FILTER, TRANSPOSED};
 #define COUNT (sizeof directions / sizeof *directions)
 
-/* With the device's own parameters, and as GPUs do it. */
+/* With the device's own parameters, and with those of GPUs. */
 static const char *const usual[] = {"depthwise", NULL}, *const both[] = {"depthwise",
                                                                          "depthwise:vw1", NULL};
 
-/* Reals and integers, in every direction. */
+/* Checks reals and integers in every direction. */
 static void try_all(const conv_case *p, tenon_dtype dtype, const char *const *solvers,
                     test_random *random)
 {
@@ -34,7 +34,7 @@ static conv_case depthwise(int64_t channels, int64_t multiplier, int64_t height,
     return p;
 }
 
-/* Windows whose loops are unrolled, and others, at steps that are taken together, and others. */
+/* Windows with and without unrolled loops, and strides with and without combined processing. */
 TEST(windows_and_steps)
 {
     static const int64_t windows[][2] = {{3, 3}, {5, 5}, {2, 4}, {1, 7}, {6, 1}, {1, 1}};
@@ -55,7 +55,7 @@ TEST(windows_and_steps)
     }
 }
 
-/* Channels around a vector, one after the other and side by side. */
+/* Channel counts around a vector, in NCHW and in NHWC. */
 TEST(channels)
 {
     static const int64_t counts[] = {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33};
@@ -89,8 +89,8 @@ TEST(multipliers)
     }
 }
 
-/* Rows shorter than a vector, and each of its edges; padding beyond the window's half, and beyond
- * the image. */
+/* Rows shorter than a vector and around each of its edges; padding beyond half the window, and
+ * beyond the image. */
 TEST(borders)
 {
     static const int64_t widths[] = {1, 2, 3, 7, 14, 15, 16, 17, 18, 30, 31, 32, 33, 34, 35};
@@ -105,9 +105,9 @@ TEST(borders)
         }
 }
 
-/* Rows of half a vector and around it, of which two channels share one: an odd number of channels,
- * filters that share an image channel, and each number of rows left over. In the middle of images,
- * whose neighbours are read and must not be seen, and at the ends, beyond which nothing is. */
+/* Rows of about half a vector, where two channels share one vector: with an odd number of channels,
+ * filters that share an image channel, and every remainder of rows. Some are inside an image, whose
+ * neighbouring rows are loaded but must not affect results, and some at its ends. */
 TEST(rows_beside_each_other)
 {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 18};
@@ -127,7 +127,7 @@ TEST(rows_beside_each_other)
         }
 }
 
-/* More rows than a tile in local memory has, and more columns. */
+/* More rows, and more columns, than a tile in local memory has. */
 TEST(tiles)
 {
     static const int64_t sizes[][2] = {{70, 40}, {29, 112}, {130, 16}, {3, 2100}, {9, 700}};
@@ -159,7 +159,7 @@ TEST(types)
         }
 }
 
-/* Rows and images of other dimensions: a window of one element along d, or of one dimension. */
+/* One and three spatial dimensions, with a window of one element along d. */
 TEST(dimensions)
 {
     test_random random = test_random_for(1307);
@@ -178,8 +178,8 @@ TEST(dimensions)
     }
 }
 
-/* An infinite or NaN element of any input, with padding, which is zeros that count forward and in
- * the gradient of the filters, and is nothing in that of the image. */
+/* An infinite or NaN element in any input, with padding. The padding's zeros count forward and in
+ * the filters' gradient, but not in the image's gradient. */
 TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(1308);
@@ -198,9 +198,9 @@ TEST(nan_and_infinity_propagate)
     }
 }
 
-/* A NaN in each tap, by vectors of every length: backwards it meets no zero of the padding, and
- * none of those between the elements that the stride spreads. In each output, with padding's zeros:
- * these count in the gradient of the filters. */
+/* A NaN in each tap, with vectors of every length: in the image's gradient it meets neither the
+ * padding's zeros nor those inserted by the stride. A NaN in each output: the padding's zeros count
+ * in the filters' gradient. */
 TEST(nan_in_every_place)
 {
     static const char *const backwards[] = {"depthwise:vw1", "depthwise:vw2",  "depthwise:vw4",
@@ -226,7 +226,7 @@ TEST(nan_in_every_place)
     }
 }
 
-/* The gradient of the filters in more parts than there are pieces of work, too. */
+/* The gradient of the filters in several parts, including more parts than pieces of work. */
 TEST(parts)
 {
     static const char *const solvers[] = {"depthwise:parts2", "depthwise:parts3",

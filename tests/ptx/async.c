@@ -1,5 +1,5 @@
-/* What arrives later than it is asked for: cp.async and wgmma, as late as what waits allows; and
- * what must not be touched until then. */
+/* Asynchronous instructions of the interpreter: cp.async and wgmma. Each completes as late as the
+ * waits allow, and accesses before that are reported. */
 #include "matrix.h"
 
 #include <stdlib.h>
@@ -11,15 +11,15 @@ static void grow(machine *m, void **items, int count, int *capacity, size_t size
         return;
     void *more = realloc(*items, (size_t)(2 * *capacity + 64) * size);
     if (more == NULL)
-        machine_fail(m, 0, "no memory");
+        machine_fail(m, 0, "out of memory");
     memset((char *)more + (size_t)*capacity * size, 0, (size_t)(*capacity + 64) * size);
     *items = more;
     *capacity = 2 * *capacity + 64;
 }
 
 /* --- cp.async (PTX ISA, "Data Movement and Conversion Instructions: cp.async") ---
- * From the instruction on the destination holds nothing that may be read; what is copied is there
- * when the thread has waited for the group that the copy is in. */
+ * Once the instruction is issued, the destination must not be read until the thread has waited for
+ * the group that contains the copy. */
 static void begin_copy(machine *m, warp *w, const copy *c)
 {
     const uint64_t pattern = POISON;
@@ -79,7 +79,7 @@ static void issue_copies(machine *m, warp *w, const ptx_instruction *i, uint32_t
     }
 }
 
-/* Those of which at least `newer` groups of the thread were committed later. */
+/* Completes the copies after which the thread has committed at least `newer` more groups. */
 static void wait_copies(machine *m, warp *w, uint32_t newer, uint32_t mask)
 {
     int kept = 0;
@@ -111,15 +111,15 @@ void run_cp_async(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
             wait_copies(m, w, 0, mask);
         break;
     default:
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     }
 }
 
 /* --- fence.proxy.async (PTX ISA, "Memory Consistency Model: Proxies") ---
- * wgmma reads shared memory by another way than loads and stores, which are what cp.async is, too:
- * between a write and such a read there must be this fence, before or after the barrier. A warp's
- * fence covers what it knows of at that time, when the last of its lanes has come by: lanes may
- * reach it one after the other. */
+ * wgmma reads shared memory through the async proxy, while loads, stores and cp.async use the
+ * generic proxy. This fence must therefore be between a write and such a read, before or after the
+ * barrier. A warp's fence covers the writes that are visible to the warp when its last lane
+ * executes the fence; lanes may execute it at different times. */
 void note_proxy_fence(machine *m, warp *w, uint32_t mask)
 {
     w->fence_lanes |= mask;
@@ -128,33 +128,34 @@ void note_proxy_fence(machine *m, warp *w, uint32_t mask)
     w->fence_lanes = 0;
     for (int v = 0; v < m->warp_count; v++)
         w->fenced[v] = w->clock[v];
-    w->clock[w->number]++; /* what it writes from now on is not covered */
+    w->clock[w->number]++; /* later writes of this warp are not covered */
 }
 
 static void check_visible(machine *m, const warp *w, uint32_t at)
 {
     const shadow *s = &m->shadows[at];
     if (s->coming)
-        machine_fail(
-            m, 0, "reads shared byte %#x, which a cp.async has not been waited for to write", at);
+        machine_fail(m, 0,
+                     "reads shared byte %#x, which a cp.async writes that has not been waited for",
+                     at);
     if (s->written == 0)
         return;
     const uint32_t known = s->writer == w->number ? w->lanes_met - 1 : w->clock[s->writer];
     if (s->written > known)
-        machine_fail(m, 0,
-                     "reads shared byte %#x, which warp %d has written without a barrier between",
-                     at, s->writer);
+        machine_fail(
+            m, 0, "reads shared byte %#x, which warp %d has written without a barrier in between",
+            at, s->writer);
     if (s->written > w->fenced[s->writer])
         machine_fail(m, 0,
                      "reads shared byte %#x, which warp %d has written without a "
-                     "fence.proxy.async between",
+                     "fence.proxy.async in between",
                      at, s->writer);
 }
 
 /* --- wgmma ---
- * A product's accumulators, and what it reads of registers and shared memory, are its own until
- * wgmma.wait_group has waited for its group. Their new values are put down at once: who looks at
- * them before fails, and so does who writes what it reads. */
+ * Until wgmma.wait_group has waited for a product's group, no other instruction may use the
+ * product's accumulators, or write the registers and shared memory that it reads. The interpreter
+ * stores the results at once and reports accesses before the wait. */
 product *begin_product(machine *m, warp *w)
 {
     grow(m, (void **)&w->products, w->product_count, &w->product_capacity, sizeof *w->products);
@@ -163,13 +164,13 @@ product *begin_product(machine *m, warp *w)
     if (pieces == NULL)
         pieces = malloc((64 + 256) * 8 * sizeof *pieces); /* of A and B, 16 bytes each */
     if (pieces == NULL)
-        machine_fail(m, 0, "no memory");
+        machine_fail(m, 0, "out of memory");
     *p = (product){.group = w->product_groups, .serial = ++w->serial, .pieces = pieces};
     m->counts->products++;
     return p;
 }
 
-/* 16 bytes that a product reads. */
+/* Records 16 bytes that a product reads. */
 void take_piece(machine *m, warp *w, product *p, uint32_t at)
 {
     check_shared(m, at, 16, 0);
@@ -202,7 +203,7 @@ static void wait_products(machine *m, warp *w, uint32_t newer)
             end_product(m, w, &p);
             continue;
         }
-        /* Each keeps the memory that is its own. */
+        /* The swap lets each entry keep its own allocation. */
         w->products[n] = w->products[kept];
         w->products[kept++] = p;
     }
@@ -227,6 +228,6 @@ void run_wgmma(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         multiply_group(m, w, i);
         break;
     default:
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     }
 }

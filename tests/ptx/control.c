@@ -1,4 +1,4 @@
-/* Warps and lanes: what runs next, calls, branches and barriers. */
+/* Control flow of warps and lanes: scheduling, calls, branches and barriers. */
 #include "internal.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ void branch(warp *w, uint32_t mask, int to)
         w->pc[l] = to;
 }
 
-/* The lanes that `mask` lacks stand at the next instruction already. */
+/* Ends the lanes in `mask`. The other lanes are already at the next instruction. */
 static void end_lanes(machine *m, warp *w, uint32_t mask)
 {
     (void)m;
@@ -27,8 +27,8 @@ static void copy_locals(machine *m, warp *w, int lane, uint64_t to, uint64_t fro
     memmove(own + to, own + from, size);
 }
 
-/* call (results), function, (arguments); parameters are copied to where the function has its own.
- */
+/* call (results), function, (arguments): arguments are copied to the function's own parameter
+ * space. */
 static void run_call(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     const ptx_operand *callee = &i->operands[0], *given = NULL;
@@ -51,7 +51,7 @@ static void run_call(machine *m, warp *w, const ptx_instruction *i, uint32_t mas
     branch(w, mask, f->first);
 }
 
-/* Back behind the call, with the result. */
+/* Returns to the instruction after the call, with the result. */
 static void run_return(machine *m, warp *w, uint32_t mask)
 {
     for (EACH_LANE(l, mask)) {
@@ -103,7 +103,8 @@ static void complete(machine *m, barrier *b)
     memset(b, 0, sizeof *b);
 }
 
-/* PTX ISA, "bar{.cta}, barrier{.cta}": waits for all threads of the group, or for so many. */
+/* PTX ISA, "bar{.cta}, barrier{.cta}": waits for all threads of the work-group, or for the given
+ * number. */
 static void arrive(machine *m, warp *w, const ptx_instruction *i)
 {
     lanes room;
@@ -141,7 +142,7 @@ static void run_barrier(machine *m, warp *w, const ptx_instruction *i)
         arrive(m, w, i);
 }
 
-/* All but the flow of control. */
+/* Executes an instruction that does not affect control flow. */
 static void run_plain(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     switch (i->op) {
@@ -204,7 +205,7 @@ static void run_plain(machine *m, warp *w, const ptx_instruction *i, uint32_t ma
         break;
     default:
         if (!run_arithmetic(m, w, i, mask) && !run_float(m, w, i, mask))
-            machine_fail(m, 0, "this form of it is not interpreted");
+            machine_fail(m, 0, "this form of the instruction is not supported");
     }
 }
 
@@ -228,7 +229,7 @@ static void run_control(machine *m, warp *w, const ptx_instruction *i, uint32_t 
         break;
     case PTX_OP_trap:
         if (mask != 0)
-            machine_fail(m, 0, "the kernel stops itself");
+            machine_fail(m, 0, "the kernel executes trap");
         break;
     case PTX_OP_bar:
     case PTX_OP_barrier:
@@ -239,8 +240,8 @@ static void run_control(machine *m, warp *w, const ptx_instruction *i, uint32_t 
     }
 }
 
-/* Whether all lanes of the warp that there are must execute it together: what is .aligned, and what
- * exchanges values or meets. */
+/* Returns true if all live lanes of the warp must execute the instruction together: .aligned
+ * instructions, and those that exchange values or synchronise. */
 static bool is_collective(const ptx_instruction *i)
 {
     switch (i->op) {
@@ -276,8 +277,8 @@ static uint32_t guarded(machine *m, warp *w, const ptx_instruction *i, uint32_t 
     return kept;
 }
 
-/* The lanes that stand at the lowest pc of those that wait for nobody: after a loop or a branch
- * they meet again there. */
+/* Returns the runnable lanes at the lowest pc. Choosing the lowest makes lanes reconverge after a
+ * loop or branch. */
 static uint32_t choose_lanes(const warp *w, int *pc)
 {
     uint32_t mask = 0;
@@ -292,13 +293,13 @@ static uint32_t choose_lanes(const warp *w, int *pc)
     return mask;
 }
 
-/* One instruction of one warp. */
+/* Executes one instruction of one warp. */
 static void step(machine *m, warp *w)
 {
     int pc;
     uint32_t mask = choose_lanes(w, &pc);
     m->acting = w;
-    if (mask == 0) { /* those that they waited for have ended */
+    if (mask == 0) { /* the lanes that these waited for have ended */
         w->parked = 0;
         mask = choose_lanes(w, &pc);
         if (mask != w->alive)
@@ -308,7 +309,7 @@ static void step(machine *m, warp *w)
     if (is_collective(i)) {
         for (EACH_LANE(l, w->parked))
             mask |= w->pc[l] == pc ? 1u << l : 0;
-        if (mask != w->alive) { /* the others have yet to come */
+        if (mask != w->alive) { /* the other lanes have not arrived yet */
             w->parked |= mask;
             return;
         }

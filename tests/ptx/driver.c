@@ -1,4 +1,4 @@
-/* Contexts, queues, memory and commands. */
+/* Contexts, queues, memory and commands of the interpreting driver. */
 #include "driver.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ EXPORT cl_int clReleaseContext(cl_context context)
     return CL_SUCCESS;
 }
 
-/* A queue is its context. */
+/* The context also serves as the queue. */
 EXPORT cl_command_queue clCreateCommandQueue(cl_context context, cl_device_id device,
                                              cl_command_queue_properties properties,
                                              cl_int *errcode_ret)
@@ -69,7 +69,7 @@ EXPORT cl_int clReleaseCommandQueue(cl_command_queue command_queue)
     return clReleaseContext((cl_context)command_queue);
 }
 
-/* Buffers lie far apart, so that what goes beyond one meets none. */
+/* Buffers are far apart in the address space, so an access beyond one never reaches another. */
 EXPORT cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void *host_ptr,
                              cl_int *errcode_ret)
 {
@@ -141,7 +141,7 @@ EXPORT cl_int clGetMemObjectInfo(cl_mem memobj, cl_mem_info param_name, size_t p
     }
 }
 
-/* Every command has ended when it returns. */
+/* Creates the event of a command. Every command has completed when its call returns. */
 static cl_int done(cl_event *event)
 {
     if (event != NULL && (*event = calloc(1, sizeof **event)) == NULL)
@@ -292,7 +292,7 @@ static bool is_memory(cl_mem memory)
     return false;
 }
 
-/* What has the size of a cl_mem and is one is a buffer; all else is a value. */
+/* An argument with the size and the value of a cl_mem is a buffer; all others are values. */
 EXPORT cl_int clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_size,
                              const void *arg_value)
 {
@@ -315,7 +315,8 @@ EXPORT cl_int clSetKernelArg(cl_kernel kernel, cl_uint arg_index, size_t arg_siz
     return CL_SUCCESS;
 }
 
-/* Of a size that the caller leaves open: what divides it. */
+/* Returns a work-group size that divides the global size, for launches that leave it to the
+ * driver. */
 static size_t chosen(size_t global)
 {
     size_t local = 64;

@@ -1,6 +1,6 @@
-/* An OpenCL driver whose device is an NVIDIA GPU that is not there: preloaded, it takes the place
- * of the loader's functions that Tenon calls. Programs are compiled to PTX by the command in
- * PTX_COMPILER and run by the interpreter; commands are executed at once. */
+/* An OpenCL driver for a simulated NVIDIA GPU. Loaded with LD_PRELOAD, it replaces the loader's
+ * functions that Tenon calls. The command in PTX_COMPILER compiles programs to PTX, and the
+ * interpreter runs them. Commands execute synchronously. */
 #ifndef PTX_DRIVER_H
 #define PTX_DRIVER_H
 
@@ -18,16 +18,16 @@
 
 struct _cl_mem {
     cl_context context;
-    uint64_t address; /* of the device */
+    uint64_t address; /* on the device */
     size_t size;
     unsigned char *bytes;
-    struct _cl_mem *next; /* all that there are */
+    struct _cl_mem *next; /* list of all buffers */
     int references;
 };
 
 struct _cl_program {
     char *source;
-    ptx_program *made; /* NULL until it is built, and where that fails */
+    ptx_program *made; /* NULL before the build and after a failed one */
     char log[512];
     int references;
 };
@@ -37,17 +37,17 @@ struct _cl_kernel {
     const ptx_function *function;
     cl_mem memory[MOST_ARGS];
     unsigned char params[4096];
-    uint32_t given; /* arguments, a bit each */
+    uint32_t given; /* bit mask of the arguments that are set */
 };
 
 struct _cl_event {
     int references;
 };
 
-/* One command at a time. */
+/* Serialises commands. */
 extern pthread_mutex_t ptx_lock;
 
-/* What a query gives back. */
+/* Returns a value or a text as the result of a query. */
 cl_int ptx_answer(const void *value, size_t length, size_t size, void *to, size_t *size_ret);
 cl_int ptx_answer_text(const char *text, size_t size, void *to, size_t *size_ret);
 

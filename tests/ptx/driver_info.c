@@ -1,4 +1,5 @@
-/* What the driver says of its platform and device: PTX_DEVICE is "sm_80" or "sm_90a". */
+/* Platform and device information of the driver. PTX_DEVICE selects the device: "sm_80" or
+ * "sm_90a". */
 #include "driver.h"
 
 #include <CL/cl_ext.h>
@@ -39,7 +40,7 @@ static uint64_t setting(const char *name, uint64_t usual)
     return text != NULL ? strtoull(text, NULL, 0) : usual;
 }
 
-/* 80 of sm_80. */
+/* Returns the compute capability as in sm_80: 80. */
 static cl_uint capability(void)
 {
     const char *name = getenv("PTX_DEVICE");
@@ -188,7 +189,7 @@ EXPORT cl_int clGetCommandQueueInfo(cl_command_queue command_queue,
 {
     const cl_command_queue_properties none = 0;
     const cl_device_id own = &the_device;
-    if (param_name == CL_QUEUE_CONTEXT) /* a command_queue is its context */
+    if (param_name == CL_QUEUE_CONTEXT) /* the context also serves as the queue */
         return ptx_answer(&command_queue, sizeof command_queue, param_value_size, param_value,
                           param_value_size_ret);
     if (param_name == CL_QUEUE_DEVICE)

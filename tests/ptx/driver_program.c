@@ -1,5 +1,5 @@
-/* Programs and kernels: compiled by the command in PTX_COMPILER, which is given the file with the
- * source, that for the PTX, and the options. */
+/* Programs and kernels of the driver. The command in PTX_COMPILER compiles a program; its arguments
+ * are the source file, the PTX file to write, and the options. */
 #include "driver.h"
 
 #include <inttypes.h>
@@ -72,7 +72,7 @@ static bool write_file(const char *path, const char *text)
     return fclose(file) == 0 && is_written;
 }
 
-/* The compiler must not be preloaded in its turn. Its output goes to the file `log`. */
+/* Runs the compiler without LD_PRELOAD. Its output goes to the file `log`. */
 static bool compile(const char *source, const char *ptx, const char *log, const char *options)
 {
     const char *compiler = getenv("PTX_COMPILER");
@@ -91,7 +91,7 @@ static bool compile(const char *source, const char *ptx, const char *log, const 
            WEXITSTATUS(status) == 0;
 }
 
-/* FNV-1a, of 64 bits, goes on from `hash`. */
+/* Continues a 64-bit FNV-1a hash. */
 static uint64_t hashed(uint64_t hash, const char *text)
 {
     for (; *text != '\0'; text++)
@@ -99,8 +99,8 @@ static uint64_t hashed(uint64_t hash, const char *text)
     return (hash ^ 0xff) * 0x100000001b3u;
 }
 
-/* Where the program is kept once it is compiled: PTX_CACHE/…, named after all that it depends on,
- * of which PTX_COMPILERS says what the compiler is. False: it is not kept. */
+/* Writes the path of the compiled program: PTX_CACHE/…, named after everything it depends on;
+ * PTX_COMPILERS identifies the compiler. Returns false if the program is not cached. */
 static bool kept_path(const char *source, const char *options, char path[512])
 {
     const char *const parts[] = {getenv("PTX_DEVICE"), getenv("PTX_COMPILERS"), options, source};
@@ -115,7 +115,7 @@ static bool kept_path(const char *source, const char *options, char path[512])
     return true;
 }
 
-/* The log is where a failure is told. */
+/* Returns the program's PTX, or NULL with the compiler's log in `message`. */
 static char *compiled(const char *source, const char *options, char message[512])
 {
     char folder[512] = "/tmp/ptx-XXXXXX", cl[520], ptx[520], log[520], kept[512];
@@ -123,10 +123,10 @@ static char *compiled(const char *source, const char *options, char message[512]
     char *text = keeps ? read_file(kept) : NULL;
     if (text != NULL)
         return text;
-    if (keeps) /* on the same file system, for the renaming */
+    if (keeps) /* on the same file system, because it is renamed */
         snprintf(folder, sizeof folder, "%s/XXXXXX", getenv("PTX_CACHE"));
     if (mkdtemp(folder) == NULL) {
-        snprintf(message, 512, "no folder %s can be made", folder);
+        snprintf(message, 512, "cannot create folder %s", folder);
         return NULL;
     }
     snprintf(cl, sizeof cl, "%s/k.cl", folder);
@@ -154,7 +154,7 @@ static void build(cl_program program, const char *options)
         return;
     program->made = ptx_parse(text, why);
     if (program->made == NULL) {
-        fprintf(stderr, "ptx: a program is not interpreted: %s\n", why);
+        fprintf(stderr, "ptx: cannot interpret a program: %s\n", why);
         snprintf(program->log, sizeof program->log, "%s", why);
     }
     free(text);
@@ -182,7 +182,7 @@ EXPORT cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device,
                : CL_INVALID_VALUE;
 }
 
-/* There are no binaries. */
+/* The driver has no binaries. */
 EXPORT cl_int clGetProgramInfo(cl_program program, cl_program_info param_name,
                                size_t param_value_size, void *param_value,
                                size_t *param_value_size_ret)

@@ -1,4 +1,4 @@
-/* Arithmetic of floating point, comparisons and conversions. */
+/* Floating-point arithmetic, comparisons and conversions of the interpreter. */
 #include "internal.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static double flushed(const ptx_instruction *i, ptx_type type, double x)
     return i->flags & PTX_FTZ && is_denormal ? copysign(0, x) : x;
 }
 
-/* A NaN loses against a number, but for .NaN. */
+/* Returns the minimum or maximum. A NaN operand yields the other operand, except with .NaN. */
 static double extreme(const ptx_instruction *i, double a, double b)
 {
     if (isnan(a) || isnan(b)) {
@@ -22,9 +22,9 @@ static double extreme(const ptx_instruction *i, double a, double b)
     return (a < b) == (i->op == PTX_OP_min) ? a : b;
 }
 
-/* Of f64 rounded once; of narrower types exact in double, or so near that the rounding to the type
- * which follows gives the same, but where a sum has bits beyond 53: those are kept as a sticky bit.
- */
+/* Adds two numbers. For f64 the sum is rounded once. For narrower types it is exact in double, or
+ * close enough that the subsequent rounding to the type gives the same result; bits beyond the 53rd
+ * are folded into a sticky bit. */
 static double sum_of(double a, double b, bool is_double)
 {
     const double s = a + b;
@@ -33,7 +33,7 @@ static double sum_of(double a, double b, bool is_double)
     const double t = s - a, rest = (a - (s - t)) + (b - t); /* Knuth's two-sum */
     uint64_t bits;
     memcpy(&bits, &s, sizeof bits);
-    if (rest != 0 && (bits & 1) == 0) /* rounded to odd */
+    if (rest != 0 && (bits & 1) == 0) /* round to odd */
         return nextafter(s, rest > 0 ? (double)INFINITY : -(double)INFINITY);
     return s;
 }
@@ -43,7 +43,7 @@ static double fused(double a, double b, double c, bool is_double)
     return is_double ? fma(a, b, c) : sum_of(a * b, c, false);
 }
 
-/* One element. Approximate functions give the nearest number. */
+/* Computes one element. Approximate functions return the correctly rounded result. */
 static double compute(machine *m, const ptx_instruction *i, const double *x, int lane)
 {
     const bool is_double = i->types[0].bits == 64;
@@ -79,13 +79,13 @@ static double compute(machine *m, const ptx_instruction *i, const double *x, int
         return fabs(x[0]);
     case PTX_OP_neg:
         return -x[0];
-    case PTX_OP_copysign: /* the sign comes first */
+    case PTX_OP_copysign: /* the first operand provides the sign */
         return copysign(x[1], x[0]);
     case PTX_OP_min:
     case PTX_OP_max:
         return extreme(i, x[0], x[1]);
     default:
-        machine_fail(m, lane, "this form of it is not interpreted");
+        machine_fail(m, lane, "this form of the instruction is not supported");
     }
 }
 
@@ -104,7 +104,8 @@ static uint64_t element(machine *m, const ptx_instruction *i, const uint64_t *op
     return from_double(type, y, (ptx_round)i->round);
 }
 
-/* The usual ones of f32, in all lanes at once. False: it is none of these. */
+/* Computes the common f32 instructions in all lanes at once. Returns false for other
+ * instructions. */
 static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint64_t *result)
 {
     const bool is_usual = i->types[0].bits == 32 && i->types[0].kind == PTX_FLOAT &&
@@ -123,7 +124,7 @@ static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint
     return true;
 }
 
-/* How many operands it has besides the result. */
+/* Returns the number of operands besides the result. */
 static int operands_of(const ptx_instruction *i)
 {
     switch (i->op) {
@@ -218,12 +219,13 @@ static bool compared(const ptx_instruction *i, ptx_type type, uint64_t a, uint64
     return test((ptx_compare)i->compare, less, a == b, false);
 }
 
-/* setp.lt.and.f32 p|q, a, b, c: what c is combined with; q is the opposite of the comparison. */
+/* setp.lt.and.f32 p|q, a, b, c: c is combined with the comparison for p, and with its negation for
+ * q. */
 void run_compare(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes rooms[3], result, opposite;
     if (i->types[0].count != 1)
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     const uint64_t *a = fetch(m, w, &i->operands[1], rooms[0]);
     const uint64_t *b = fetch(m, w, &i->operands[2], rooms[1]), *c = NULL;
     if (i->operand_count > 3)
@@ -253,7 +255,8 @@ static bool is_float(ptx_type type)
     return type.kind == PTX_FLOAT || type.kind == PTX_BFLOAT;
 }
 
-/* PTX ISA, "cvt": out of range gives the nearest there is, NaN gives 0. */
+/* PTX ISA, "cvt": values out of range are clamped to the nearest integer of the type, and NaN
+ * becomes 0. */
 static uint64_t to_whole(ptx_type type, double x, ptx_round round)
 {
     const bool is_signed = type.kind == PTX_SIGNED;
@@ -268,7 +271,7 @@ static uint64_t to_whole(ptx_type type, double x, ptx_round round)
     return is_signed ? (uint64_t)(int64_t)x : (uint64_t)x;
 }
 
-/* A whole number as one of another type, which .sat keeps to its range. */
+/* Converts an integer to another integer type; .sat clamps it to the range of the type. */
 static uint64_t narrowed(const ptx_instruction *i, ptx_type to, ptx_type from, uint64_t bits)
 {
     const uint64_t x = extended(from, bits);
@@ -309,7 +312,7 @@ void run_convert(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes rooms[2], result;
     if (i->type_count != 2)
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     ptx_type to = i->types[0], from = i->types[1];
     const uint64_t *a = fetch(m, w, &i->operands[1], rooms[0]);
     if (to.count == 2 && i->operand_count == 3) {
@@ -321,7 +324,7 @@ void run_convert(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         for (EACH_LANE(l, mask))
             result[l] = converted(i, to, from, a[l]);
     } else {
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     }
     put(m, w, &i->operands[0], result, mask);
 }

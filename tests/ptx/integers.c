@@ -1,4 +1,4 @@
-/* Arithmetic of whole numbers and of bits. */
+/* Integer and bit arithmetic of the interpreter. */
 #include "internal.h"
 
 #include <string.h>
@@ -39,7 +39,7 @@ static uint64_t multiplied(const ptx_instruction *i, uint64_t a, uint64_t b)
     return i->flags & PTX_HI ? high_product(i->types[0], a, b) : a * b;
 }
 
-/* PTX ISA leaves division by zero open: all ones here. */
+/* PTX ISA leaves division by zero undefined; it returns all ones here. */
 static uint64_t divided(ptx_type type, uint64_t a, uint64_t b, bool rest)
 {
     if (b == 0)
@@ -58,7 +58,8 @@ static uint64_t shifted_right(ptx_type type, uint64_t a, uint64_t by)
     return type.kind == PTX_SIGNED ? (uint64_t)((int64_t)a >> by) : a >> by;
 }
 
-/* bfe: `length` bits from `start` on; of a signed type the last is the sign. */
+/* bfe: extracts `length` bits from `start` on. For signed types the last extracted bit is the
+ * sign. */
 static uint64_t field(ptx_type type, uint64_t a, uint64_t start, uint64_t length)
 {
     start &= 255;
@@ -85,7 +86,7 @@ static uint64_t inserted(uint64_t a, uint64_t into, uint64_t start, uint64_t len
     return (into & ~(ones << start)) | (a & ones) << start;
 }
 
-/* prmt, in its default mode: each nibble of c chooses a byte of b:a, or its sign. */
+/* prmt in its default mode: each nibble of c selects a byte of b:a, or its replicated sign. */
 static uint64_t permuted(uint64_t a, uint64_t b, uint64_t c)
 {
     const uint64_t bytes = (a & 0xffffffff) | b << 32;
@@ -116,7 +117,7 @@ static uint64_t funnelled(const ptx_instruction *i, uint64_t a, uint64_t b, uint
     return i->flags & PTX_LEFT ? both << by >> 32 : both >> by;
 }
 
-/* Bytes, four products and a sum. */
+/* Adds four products of bytes and a sum (dp4a). */
 static uint64_t dotted(const ptx_instruction *i, uint64_t a, uint64_t b, uint64_t c)
 {
     const ptx_type bytes[2] = {{i->types[0].kind, 8, 1}, {i->types[1].kind, 8, 1}};
@@ -144,7 +145,7 @@ static uint64_t sum(const ptx_instruction *i, uint64_t a, uint64_t b)
     return a + b;
 }
 
-/* One lane. Of signed types, operands are extended by their sign. */
+/* Computes one lane. Operands of signed types are sign-extended. */
 static uint64_t compute(machine *m, const ptx_instruction *i, const uint64_t *o, int lane)
 {
     const ptx_type type = i->types[0];
@@ -199,11 +200,11 @@ static uint64_t compute(machine *m, const ptx_instruction *i, const uint64_t *o,
     case PTX_OP_dp4a:
         return dotted(i, o[0], o[1], o[2]);
     default:
-        machine_fail(m, lane, "this form of it is not interpreted");
+        machine_fail(m, lane, "this form of the instruction is not supported");
     }
 }
 
-/* add.cc and the like, whose carry is the lane's: of 32 and 64 bits. */
+/* add.cc and related instructions of 32 and 64 bits, with one carry flag per lane. */
 static void run_carry(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     const bool subtracts = i->op == PTX_OP_sub || i->op == PTX_OP_subc;
@@ -224,7 +225,8 @@ static void run_carry(machine *m, warp *w, const ptx_instruction *i, uint32_t ma
     put(m, w, &i->operands[0], result, mask);
 }
 
-/* Which operands are not of the instruction's type: amounts, and what is chosen by. */
+/* Returns true if the operand does not have the instruction's type: shift amounts, positions and
+ * selectors. */
 static bool is_amount(const ptx_instruction *i, int operand)
 {
     switch (i->op) {
@@ -264,8 +266,8 @@ static bool is_whole(const ptx_instruction *i)
     return i->type_count > 0 && t.count == 1 && t.kind != PTX_FLOAT && t.kind != PTX_BFLOAT;
 }
 
-/* What most instructions are, in all lanes at once: that of operands the upper bits are not looked
- * at, and those of the result are cut. False: it is none of these. */
+/* Computes the most frequent instructions in all lanes at once: those that ignore the upper bits of
+ * their operands and whose result is truncated. Returns false for other instructions. */
 static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint64_t *result)
 {
     const bool is_low = (i->flags & (PTX_WIDE | PTX_HI | PTX_SAT)) == 0;
@@ -295,7 +297,7 @@ static bool compute_all(const ptx_instruction *i, const uint64_t *const *o, uint
     return true;
 }
 
-/* How many operands it has besides the result. */
+/* Returns the number of operands besides the result. */
 static int operands_of(const ptx_instruction *i)
 {
     switch (i->op) {

@@ -1,4 +1,4 @@
-/* Where labels and the names of functions lead. */
+/* Resolves labels and names of functions. */
 #include "operations.h"
 #include "parse_internal.h"
 
@@ -13,7 +13,8 @@ static int find_function(const ptx_program *program, const token *name)
     return -1;
 }
 
-/* Labels are the function's; what is none may be a function, of which some come later. */
+/* Resolves labels within their function. A name that is not a label may be a function, possibly one
+ * defined later. */
 void fix_labels(parser *p)
 {
     const fixup *f = p->fixups.items;

@@ -1,4 +1,5 @@
-/* Groups of threads: how each begins, and in which order they and their warps run. */
+/* Execution of work-groups: their initial state, and the order in which they and their warps
+ * run. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -6,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_INSTRUCTIONS 200000000u /* of a group's warps: a loop that never ends */
+#define MOST_INSTRUCTIONS 200000000u /* per work-group, to detect endless loops */
 
 _Noreturn void machine_fail(machine *m, int lane, const char *format, ...)
 {
@@ -38,7 +39,7 @@ static void report_stuck(machine *m)
     for (int v = 0; v < m->warp_count; v++)
         if (m->warps[v].waiting >= 0) {
             m->acting = &m->warps[v];
-            machine_fail(m, 0, "barrier %d waits for warps that never come", m->warps[v].waiting);
+            machine_fail(m, 0, "barrier %d waits for warps that never arrive", m->warps[v].waiting);
         }
 }
 
@@ -60,7 +61,7 @@ static void run_group(machine *m)
         static const uint64_t lengths[] = {1, 16, 256, 100000};
         run_warp(m, &m->warps[ready[draw(m) % (uint64_t)count]], lengths[draw(m) % 4]);
         if (m->time > end)
-            machine_fail(m, 0, "a group of threads does not end");
+            machine_fail(m, 0, "a work-group does not end");
     }
 }
 
@@ -68,7 +69,7 @@ static void *allocate(machine *m, size_t count, size_t size)
 {
     void *made = calloc(count > 0 ? count : 1, size);
     if (made == NULL)
-        machine_fail(m, 0, "no memory");
+        machine_fail(m, 0, "out of memory");
     return made;
 }
 
@@ -89,7 +90,7 @@ static void create_warps(machine *m)
     }
 }
 
-/* A group begins: nothing is known of memory and registers. */
+/* Initialises a work-group: memory and registers are undefined. */
 static void begin_group(machine *m)
 {
     const size_t shared = (size_t)m->program->shared_bytes;
@@ -122,7 +123,7 @@ static void begin_group(machine *m)
     }
 }
 
-/* All warps of a warpgroup must have executed the same products on the same factors. */
+/* Checks that all warps of a warpgroup have executed the same products on the same factors. */
 static void compare_products(machine *m)
 {
     m->now = NULL;
@@ -132,7 +133,7 @@ static void compare_products(machine *m)
             (w->descriptor_count > 0 &&
              memcmp(w->descriptors, first->descriptors,
                     (size_t)w->descriptor_count * sizeof *w->descriptors) != 0))
-            machine_fail(m, 0, "the warps of a group of four give wgmma other factors");
+            machine_fail(m, 0, "the warps of a warpgroup execute wgmma with different factors");
     }
 }
 
@@ -141,7 +142,7 @@ static uint64_t common_divisor(uint64_t a, uint64_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* From a random one on, by a random step. */
+/* Runs all work-groups, starting at a random one and advancing by a random stride. */
 static void run_groups(machine *m)
 {
     const uint32_t *groups = m->launch->groups;
@@ -189,10 +190,10 @@ static void check_launch(machine *m)
     for (int d = 0; d < 3; d++)
         if (l->kernel->required[0] != 0 && l->kernel->required[d] != 0 &&
             l->kernel->required[d] != l->items[d])
-            machine_fail(m, 0, "%s wants %u work-items in dimension %d, not %u", l->kernel->name,
+            machine_fail(m, 0, "%s requires %u work-items in dimension %d, not %u", l->kernel->name,
                          l->kernel->required[d], d, l->items[d]);
     if (m->item_count == 0 || m->item_count > MAX_WARPS * LANES)
-        machine_fail(m, 0, "%u work-items in a group", m->item_count);
+        machine_fail(m, 0, "%u work-items in a work-group are not supported", m->item_count);
 }
 
 bool ptx_run(const ptx_launch *launch, ptx_counts *counts, char message[512])

@@ -1,10 +1,10 @@
-/* Runs kernels of a PTX module, and finds what the PTX ISA does not allow. */
+/* Runs kernels of a PTX module and reports violations of the PTX ISA. */
 #ifndef PTX_MACHINE_H
 #define PTX_MACHINE_H
 
 #include "program.h"
 
-/* Global memory at an address of the device. */
+/* Global memory at a device address. */
 typedef struct ptx_buffer {
     uint64_t address, size;
     unsigned char *bytes;
@@ -17,16 +17,16 @@ typedef struct ptx_launch {
     const unsigned char *params; /* param_bytes of the kernel */
     const ptx_buffer *buffers;
     int buffer_count;
-    uint64_t seed; /* of the order of groups and warps */
+    uint64_t seed; /* determines the order of work-groups and warps */
 } ptx_launch;
 
-/* How often what was interpreted, so that a test can tell that it has run. */
+/* Numbers of executed operations, so that a test can check what has run. */
 typedef struct ptx_counts {
     uint64_t instructions, products, copies, barriers;
 } ptx_counts;
 
-/* False with a message where a kernel does what it must not: reads or writes outside its memory,
- * races, takes what has not arrived. */
+/* Runs a kernel. Returns false with a message on an error: accesses outside its memory, data races,
+ * or use of data still in flight. */
 bool ptx_run(const ptx_launch *launch, ptx_counts *counts, char message[512]);
 
 #endif

@@ -1,10 +1,10 @@
-/* mma.sync, ldmatrix and stmatrix. */
+/* mma.sync, ldmatrix and stmatrix of the interpreter. */
 #include "matrix.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The words of the PTX ISA: groupID = %laneid >> 2, threadID_in_group = %laneid % 4. */
+/* Names from the PTX ISA: groupID = %laneid >> 2, threadID_in_group = %laneid % 4. */
 #define GROUP(lane)  ((lane) >> 2)
 #define THREAD(lane) ((lane)&3)
 
@@ -59,7 +59,7 @@ double added(ptx_type type, double sum, double a, double b)
     if (type.kind != PTX_FLOAT || !isfinite(sum) || fabs(sum) < 0x1p-126)
         return sum;
     memcpy(&bits, &sum, sizeof bits);
-    bits &= ~(uint64_t)0x1fffffff; /* of 52 bits of the fraction 23 stay */
+    bits &= ~(uint64_t)0x1fffffff; /* keep 23 of the 52 fraction bits */
     memcpy(&sum, &bits, sizeof bits);
     return sum;
 }
@@ -79,7 +79,7 @@ double accumulator_value(ptx_type type, uint64_t bits)
     return type.kind == PTX_FLOAT ? to_double(type, bits) : (double)(int32_t)bits;
 }
 
-/* The instructions that there are, by bits of an element of A and B. */
+/* Returns true for existing instructions, by the size of an element of A and B. */
 static bool is_known(const ptx_instruction *i)
 {
     const int m = i->shape[0], n = i->shape[1], k = i->shape[2];
@@ -97,13 +97,13 @@ static bool is_known(const ptx_instruction *i)
     return a.bits == 19 && (k == 4 || k == 8) && d.bits == 32;
 }
 
-/* Elements of a lane's registers, one after the other. */
+/* Reads the elements of each lane's registers in order. */
 static int read_fragment(machine *m, warp *w, const ptx_operand *o, ptx_type type, int count,
                          double values[LANES][16])
 {
     const int each = elements_of(type);
     if (o->form != PTX_VECTOR || o->number * each != count)
-        machine_fail(m, 0, "a factor of %d registers in the place of %d",
+        machine_fail(m, 0, "a factor of %d registers instead of %d",
                      o->form == PTX_VECTOR ? o->number : 1, count / each);
     for (int r = 0; r < o->number; r++) {
         lanes room;
@@ -141,7 +141,7 @@ void run_mma(machine *m, warp *w, const ptx_instruction *i)
     double of_a[LANES][16] = {{0}}, of_b[LANES][16] = {{0}}, of_c[LANES][16] = {{0}}, a[16][32],
            b[32][8];
     if (!is_known(i))
-        machine_fail(m, 0, "mma has no such shape and types");
+        machine_fail(m, 0, "mma does not support this shape and these types");
     const int a_count = read_fragment(m, w, &i->operands[1], i->types[1], rows * k / LANES, of_a);
     const int b_count = read_fragment(m, w, &i->operands[2], i->types[2], 8 * k / LANES, of_b);
     read_fragment(m, w, &i->operands[3], i->types[3], d_count, of_c);
@@ -168,26 +168,27 @@ void run_mma(machine *m, warp *w, const ptx_instruction *i)
     m->counts->products++;
 }
 
-/* ldmatrix, stmatrix: the address of row r of matrix n is that of lane 8 n + r; of each row lane l
- * has the two elements of the columns 2 (l % 4) and the next, of row l / 4; with .trans of the
- * transposed matrix. */
+/* ldmatrix and stmatrix: lane 8 n + r provides the address of row r of matrix n. Lane l holds the
+ * two elements in columns 2 (l % 4) and 2 (l % 4) + 1 of row l / 4; with .trans, of the transposed
+ * matrix. */
 static uint32_t row_address(machine *m, warp *w, const ptx_operand *at, int matrix, int row)
 {
     const int lane = 8 * matrix + row;
     const uint64_t address = address_of(m, w, at, lane);
     if (address % 16 != 0)
-        machine_fail(m, lane, "a row at %#llx, which is no multiple of 16",
+        machine_fail(m, lane, "a row at %#llx, which is not a multiple of 16",
                      (unsigned long long)address);
     check_shared(m, address, 16, lane);
     return (uint32_t)address;
 }
 
-/* Of ldmatrix all lanes' addresses must be valid up to those that it takes: of .x1 lanes 0 to 7. */
+/* Returns the number of matrices. The addresses of all lanes that provide one must be valid: for
+ * .x1 lanes 0 to 7. */
 static int matrix_count(machine *m, const ptx_instruction *i)
 {
     if (i->types[0].bits != 16 || (i->vector != 1 && i->vector != 2 && i->vector != 4) ||
         i->space != PTX_SHARED)
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     return i->vector;
 }
 

@@ -1,4 +1,4 @@
-/* Fragments of matrices in the registers of a warp's lanes, by the PTX ISA's formulas. */
+/* Matrix fragments in the registers of a warp's lanes, by the formulas of the PTX ISA. */
 #ifndef PTX_MATRIX_H
 #define PTX_MATRIX_H
 
@@ -8,23 +8,23 @@ typedef struct place {
     int row, col;
 } place;
 
-/* Where element i of a lane's part of A, of a matrix with k columns, lies; of B, with k rows; of C
- * and D. `m` is 8 or 16. */
+/* Return the position of element i of a lane's fragment: of A with k columns, of B with k rows, and
+ * of C and D. `m` is 8 or 16. */
 place fragment_a(ptx_type type, int k, int lane, int i);
 place fragment_b(ptx_type type, int k, int lane, int i);
 place fragment_d(int m, int lane, int i);
 
-/* Elements in a register, and one of them by its bits. */
+/* Return the number of elements in a register, and the bits of one of them. */
 int elements_of(ptx_type type);
 uint32_t element_bits(ptx_type type, uint64_t value, int i);
 
-/* A product and a sum as an accumulator of the type keeps it: of f32 cut to its bits, the worst
- * that a unit may do; whole numbers exactly. */
+/* Adds a product to an accumulator of the given type. f32 is truncated to its bits, the least
+ * accurate behaviour that a unit may have; integers are exact. */
 double added(ptx_type type, double sum, double a, double b);
 uint64_t accumulator_bits(const ptx_instruction *i, double sum);
 double accumulator_value(ptx_type type, uint64_t bits);
 
-/* async.c */
+/* defined in async.c */
 product *begin_product(machine *m, warp *w);
 void take_piece(machine *m, warp *w, product *p, uint32_t at);
 

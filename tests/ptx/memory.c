@@ -1,4 +1,4 @@
-/* Memory, and who may access it when. */
+/* Memory accesses of the interpreter and their ordering. */
 #include "internal.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static unsigned char *global_bytes(machine *m, uint64_t address, size_t size, in
 {
     unsigned char *bytes = find_global(m, address, size);
     if (bytes == NULL)
-        machine_fail(m, lane, "%zu bytes at global address %#llx, where no buffer is", size,
+        machine_fail(m, lane, "%zu bytes at global address %#llx, outside every buffer", size,
                      (unsigned long long)address);
     return bytes;
 }
@@ -58,11 +58,12 @@ void check_shared(machine *m, uint64_t at, size_t size, int lane)
         if (v->space == PTX_SHARED && at >= v->offset && at + size <= v->offset + v->size)
             return;
     }
-    machine_fail(m, lane, "%zu bytes at shared address %#llx, where no variable is", size,
+    machine_fail(m, lane, "%zu bytes at shared address %#llx, outside every variable", size,
                  (unsigned long long)at);
 }
 
-/* Whether an access of this warp and lane comes after one at a time of another's clock. */
+/* Returns true if an access by this warp and lane happens after one at `time` of another warp's
+ * clock. */
 static bool is_after(const machine *m, int lane, int other, uint32_t time, int other_lane)
 {
     const warp *w = m->acting;
@@ -74,14 +75,14 @@ static bool is_after(const machine *m, int lane, int other, uint32_t time, int o
 static void check_way(machine *m, const shadow *s, uint32_t at, int lane, bool write)
 {
     if (s->coming)
-        machine_fail(m, lane, "shared byte %#x, which a cp.async has not been waited for to write",
-                     at);
+        machine_fail(m, lane,
+                     "shared byte %#x, which a cp.async writes that has not been waited for", at);
     if (write && s->products > 0)
         machine_fail(m, lane, "writes shared byte %#x, which a wgmma still reads", at);
 }
 
-/* PTX ISA, "Memory Consistency Model": accesses of which one is a write, by two threads, must be
- * ordered by a barrier. */
+/* PTX ISA, "Memory Consistency Model": two accesses by different threads must be ordered by a
+ * barrier if one of them is a write. */
 void note_read(machine *m, uint32_t at, size_t size, int lane)
 {
     const warp *w = m->acting;
@@ -91,7 +92,7 @@ void note_read(machine *m, uint32_t at, size_t size, int lane)
         if (s->written != 0 && !is_after(m, lane, s->writer, s->written, s->lane))
             machine_fail(m, lane,
                          "reads shared byte %#x, which warp %d, lane %d has written without a "
-                         "barrier between",
+                         "barrier in between",
                          at, s->writer, s->lane);
         uint32_t *when = &m->read_at[(size_t)at * (size_t)m->warp_count + (size_t)w->number];
         uint8_t *by = &m->read_by[(size_t)at * (size_t)m->warp_count + (size_t)w->number];
@@ -106,12 +107,13 @@ static void check_readers(machine *m, uint32_t at, int lane)
     for (int v = 0; v < m->warp_count; v++)
         if (m->read_at[first + (size_t)v] != 0 &&
             !is_after(m, lane, v, m->read_at[first + (size_t)v], m->read_by[first + (size_t)v]))
-            machine_fail(m, lane,
-                         "writes shared byte %#x, which warp %d has read without a barrier between",
-                         at, v);
+            machine_fail(
+                m, lane,
+                "writes shared byte %#x, which warp %d has read without a barrier in between", at,
+                v);
 }
 
-/* Two threads may write the same value. */
+/* Checks and records a write. Two threads may write the same value. */
 void note_write(machine *m, uint32_t at, size_t size, int lane, const void *value)
 {
     const warp *w = m->acting;
@@ -123,7 +125,7 @@ void note_write(machine *m, uint32_t at, size_t size, int lane, const void *valu
         if (s->written != 0 && !is_same && !is_after(m, lane, s->writer, s->written, s->lane))
             machine_fail(m, lane,
                          "writes shared byte %#x, which warp %d, lane %d has written without a "
-                         "barrier between",
+                         "barrier in between",
                          at + i, s->writer, s->lane);
         check_readers(m, at + i, lane);
         s->written = w->clock[w->number];
@@ -181,7 +183,8 @@ unsigned char *memory_at(machine *m, ptx_space space, uint64_t address, size_t s
     }
 }
 
-/* A function's own parameters lie in local memory, a kernel's are its launch's. */
+/* Returns the space that is accessed. Parameters of a function are in local memory, those of a
+ * kernel in its launch. */
 static ptx_space accessed(const machine *m, const ptx_instruction *i, const ptx_operand *at)
 {
     if (at->also >= 0 && !at->has_register)
@@ -261,11 +264,11 @@ static uint64_t combined(machine *m, const ptx_instruction *i, uint64_t old, uin
     case PTX_MODE_DEC:
         return old == 0 || old > b ? b : old - 1;
     default:
-        machine_fail(m, 0, "this form of it is not interpreted");
+        machine_fail(m, 0, "this form of the instruction is not supported");
     }
 }
 
-/* Lanes one after the other. */
+/* Executes the lanes one after the other. */
 void run_atomic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     const bool has_result = i->op == PTX_OP_atom;
@@ -296,7 +299,7 @@ void run_atomic(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
         put(m, w, &i->operands[0], before, mask);
 }
 
-/* cvta: between an address of a space and a generic one. */
+/* cvta: converts between an address of a space and a generic one. */
 void run_address(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     static const uint64_t windows[] = {

@@ -1,4 +1,4 @@
-/* Numbers of the types that PTX has, by their bits. */
+/* Encoding and decoding of PTX's number types. */
 #include "internal.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ uint64_t bits_of_f32(float x)
     return bits;
 }
 
-/* Of a format: bits of the fraction and of the exponent. */
+/* Returns the numbers of fraction and exponent bits of a format. */
 static void format_of(ptx_type type, int *fraction, int *exponent)
 {
     const bool is_half = type.bits == 16;
@@ -41,7 +41,7 @@ double to_double(ptx_type type, uint64_t bits)
     }
     if (type.bits == 32)
         return (double)f32_of(bits);
-    if (type.bits == 19) /* in the upper bits of 32: the others are not looked at */
+    if (type.bits == 19) /* in the upper bits of 32; the others are ignored */
         return (double)f32_of(bits & 0xffffe000u);
     if (type.kind == PTX_BFLOAT)
         return (double)f32_of(bits << 16);
@@ -53,7 +53,7 @@ double to_double(ptx_type type, uint64_t bits)
     return sign * (e == 0 ? ldexp(f, -24) : ldexp(f + 1024, e - 25));
 }
 
-/* A whole number by one of the ways of rounding. */
+/* Rounds to an integer in the given mode. */
 double rounded_whole(double x, ptx_round round)
 {
     switch (round) {
@@ -66,7 +66,7 @@ double rounded_whole(double x, ptx_round round)
     case PTX_RNA:
         return copysign(floor(fabs(x) + 0.5), x);
     default:
-        return nearbyint(x); /* to even */
+        return nearbyint(x); /* ties to even */
     }
 }
 
@@ -111,7 +111,7 @@ uint64_t from_double(ptx_type type, double x, ptx_round round)
     return (bits | (uint64_t)negative << width) << shift;
 }
 
-/* The decoding of f16, made once. */
+/* f16 values are decoded once into a table. */
 float element_value(ptx_type type, uint32_t bits)
 {
     static float halves[65536];

@@ -1,4 +1,4 @@
-/* What the parts of an opcode say: "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32". */
+/* Decodes opcodes, such as "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32". */
 #include "operations.h"
 #include "parse_internal.h"
 
@@ -42,8 +42,8 @@ bool type_named(const char *name, ptx_type *type)
     return false;
 }
 
-/* Parts that change nothing here: caches, scopes and orders of memory, since one thread's accesses
- * are made in their order; what is uniform; the operands' order of mma, which has no other. */
+/* Parts without effect here: cache operators, scopes and memory orders, since the accesses of a
+ * thread are executed in order; .uni; and mma's operand layouts, of which only one exists. */
 static bool is_ignored(const char *part)
 {
     static const char *const ignored[] = {
@@ -96,7 +96,8 @@ static bool take_space(const char *part, ptx_instruction *out)
                                   {"param", PTX_PARAM},        {"param::entry", PTX_PARAM},
                                   {"param::func", PTX_PARAM},  {"const", PTX_CONST}};
     const int space = FIND(spaces, part);
-    /* The first is that of cp.async's destination, which is always shared, and of cvta's. */
+    /* The first space is that of the destination of cp.async, which is always shared, and of
+     * cvta. */
     if (space >= 0 && out->space == PTX_GENERIC)
         out->space = (uint8_t)space;
     return space >= 0;
@@ -118,7 +119,7 @@ static bool take_rounding(const char *part, ptx_instruction *out)
     return round >= 0;
 }
 
-/* Words that mean one thing of one instruction and another of another. */
+/* Handles parts whose meaning depends on the instruction. */
 static bool take_special(const char *part, ptx_instruction *out)
 {
     static const word tests[] = {
@@ -177,17 +178,17 @@ static void take_part(parser *p, const char *part, ptx_instruction *out)
         out->types[out->type_count++] = type;
     } else if (!take_special(part, out) && !take_flag(part, out) && !take_space(part, out) &&
                !take_rounding(part, out) && !take_number_part(part, out) && !is_ignored(part)) {
-        parse_fail(p, "%s: what .%s means is not known", out->text, part);
+        parse_fail(p, "%s: unknown modifier .%s", out->text, part);
     }
 }
 
-/* The PTX ISA's "Target ISA Notes": the first target that has it. */
+/* Returns the first target that supports the instruction, from the PTX ISA's "Target ISA Notes". */
 static int first_target(const ptx_instruction *i)
 {
     switch (i->op) {
     case PTX_OP_cp:
         return 80;
-    case PTX_OP_mma: /* of sm_75: two halves of f16, one word of bytes */
+    case PTX_OP_mma: /* sm_75 supports m16n8k8 of f16 and m8n8 of bytes */
         return (i->shape[0] == 16 && i->shape[2] == 8 && i->types[1].bits == 16 &&
                 i->types[1].kind == PTX_FLOAT) ||
                        i->shape[0] == 8
@@ -210,9 +211,9 @@ static void check_target(parser *p, const ptx_instruction *i)
     const char *target = p->program->target;
     const int number = strncmp(target, "sm_", 3) == 0 ? atoi(target + 3) : 0;
     if (number < first_target(i))
-        parse_fail(p, "%s needs sm_%d, and this is %s", i->text, first_target(i), target);
+        parse_fail(p, "%s requires sm_%d, but the target is %s", i->text, first_target(i), target);
     if (i->op == PTX_OP_wgmma && strcmp(target, "sm_90a") != 0)
-        parse_fail(p, "wgmma is of the target sm_90a alone, and this is %s", target);
+        parse_fail(p, "wgmma requires sm_90a, but the target is %s", target);
 }
 
 static int operation_named(const char *name)
@@ -223,8 +224,8 @@ static int operation_named(const char *name)
     return -1;
 }
 
-/* Whether the name says how prmt chooses bytes otherwise than by its third operand, and the like:
- * known forms of what is used here, of which there are no others. */
+/* Rejects forms of known instructions that the interpreter does not support and the kernels do not
+ * use. */
 static void refuse_unused(parser *p, const ptx_instruction *i)
 {
     const char *const refused[] = {"cp.async.bulk", "cp.async.mbarrier",  "cp.reduce",
@@ -232,21 +233,21 @@ static void refuse_unused(parser *p, const ptx_instruction *i)
                                    "barrier.red"};
     for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)
         if (strncmp(i->text, refused[r], strlen(refused[r])) == 0)
-            parse_fail(p, "%s is not interpreted", i->text);
+            parse_fail(p, "%s is not supported", i->text);
 }
 
 void decode_opcode(parser *p, const token *t, ptx_instruction *out)
 {
     char text[160], *save = NULL;
     if (t->length >= (int)sizeof text)
-        parse_fail(p, "an opcode of %d characters", t->length);
+        parse_fail(p, "an opcode of %d characters is too long", t->length);
     snprintf(text, sizeof text, "%.*s", t->length, t->at);
     snprintf(out->text, sizeof out->text, "%.*s", (int)sizeof out->text - 1, text);
     refuse_unused(p, out);
     const char *part = strtok_r(text, ".", &save);
     const int op = part != NULL ? operation_named(part) : -1;
     if (op < 0)
-        parse_fail(p, "the instruction %s is not known", out->text);
+        parse_fail(p, "unknown instruction %s", out->text);
     out->op = (uint16_t)op;
     while ((part = strtok_r(NULL, ".", &save)) != NULL)
         take_part(p, part, out);

@@ -1,4 +1,4 @@
-/* The operands of an instruction. */
+/* Parses the operands of an instruction. */
 #include "parse_internal.h"
 #include "special.h"
 
@@ -11,7 +11,8 @@ static bool same(const token *a, const token *b)
     return a->length == b->length && strncmp(a->at, b->at, (size_t)a->length) == 0;
 }
 
-/* The number of %r12 where 20 of %r were declared; -1: it is not of this declaration. */
+/* Returns the register number of `name`, such as %r12 if 20 of %r are declared; -1 if it does not
+ * belong to this declaration. */
 static int member(const declared *d, const token *name)
 {
     if (d->count < 0)

@@ -1,4 +1,4 @@
-/* The instructions that the interpreter knows, by the first part of their names. */
+/* Instructions that the interpreter supports, by the first part of their names. */
 #ifndef PTX_OPERATIONS_H
 typedef enum ptx_op {
     PTX_OP_abs,
@@ -73,7 +73,7 @@ typedef enum ptx_op {
     PTX_OP_COUNT
 } ptx_op;
 
-/* What cp, cp.async and wgmma do is in a further part of their names. */
+/* Operations of cp.async and wgmma, and modes of others, which later parts of the name select. */
 typedef enum ptx_variant {
     PTX_PLAIN,
     PTX_COPY,     /* cp.async.ca, .cg */

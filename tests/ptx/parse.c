@@ -1,5 +1,5 @@
-/* A PTX module: its variables, functions and their instructions (PTX ISA, "Syntax", "Directives").
- */
+/* Parses a PTX module: its variables, functions and instructions (PTX ISA, "Syntax",
+ * "Directives"). */
 #include "operations.h"
 #include "parse_internal.h"
 
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared memory begins here, and each variable where it is aligned as it says and no better: what
- * relies on more than it asked for shows. */
+/* Shared memory starts here. Each variable is placed at exactly its declared alignment and no
+ * better, so that code which relies on more fails. */
 #define SHARED_START 1024
 
 static uint64_t place(uint64_t *end, uint64_t size, uint32_t align, bool barely)
@@ -30,12 +30,12 @@ static uint32_t take_count(parser *p)
     return count;
 }
 
-/* = {1, 2}, of a variable in global or constant memory. */
+/* Initialiser of a variable in global or constant memory: = {1, 2}. */
 static void take_values(parser *p, ptx_variable *v, size_t size)
 {
     v->data = calloc(1, v->size + 1);
     if (v->data == NULL)
-        parse_fail(p, "no memory");
+        parse_fail(p, "out of memory");
     if (!accept(p, "="))
         return;
     const bool several = accept(p, "{");
@@ -51,7 +51,8 @@ static void take_values(parser *p, ptx_variable *v, size_t size)
         expect(p, "}");
 }
 
-/* What follows .shared, .global, .const, .local or .param, but for the ';'. */
+/* Parses a variable after .shared, .global, .const, .local or .param, up to but excluding the
+ * ';'. */
 static int take_variable(parser *p, ptx_space space, bool is_function)
 {
     ptx_type type = {PTX_BITS, 0, 1};
@@ -62,7 +63,7 @@ static int take_variable(parser *p, ptx_space space, bool is_function)
         if (strcmp(word, ".align") == 0)
             v.align = (uint32_t)take_number(p);
         else if (strcmp(word, ".ptr") != 0 && type.bits == 0)
-            type_named(word + 1, &type); /* others say what a pointer leads to */
+            type_named(word + 1, &type); /* other words describe the target of a pointer */
         free(word);
     }
     n.name = *take(p);
@@ -83,7 +84,7 @@ static int take_variable(parser *p, ptx_space space, bool is_function)
     n.number = p->program->variable_count;
     p->program->variables = realloc(p->program->variables, (size_t)(n.number + 1) * sizeof v);
     if (p->program->variables == NULL)
-        parse_fail(p, "no memory");
+        parse_fail(p, "out of memory");
     p->program->variables[p->program->variable_count++] = v;
     list_add(p, &p->symbols, sizeof n, &n);
     return n.number;
@@ -107,7 +108,7 @@ static void take_registers(parser *p)
     const bool known = type_named(word + 1, &type) && type.bits <= 64;
     free(word);
     if (!known)
-        parse_fail(p, "registers of a type that is not known");
+        parse_fail(p, "registers of an unknown type");
     do {
         declared d = {*take(p), p->program->register_count, -1};
         if (accept(p, "<")) {
@@ -119,7 +120,7 @@ static void take_registers(parser *p)
         p->program->register_bits =
             realloc(p->program->register_bits, (size_t)p->program->register_count + 1);
         if (p->program->register_bits == NULL)
-            parse_fail(p, "no memory");
+            parse_fail(p, "out of memory");
         memset(p->program->register_bits + d.first, type.bits == 1 ? 1 : type.bits * type.count,
                (size_t)more);
         list_add(p, &p->registers, sizeof d, &d);
@@ -137,7 +138,7 @@ static void take_targets(parser *p, const token *name)
         program->targets =
             realloc(program->targets, (size_t)(n.number + count + 2) * sizeof *program->targets);
         if (program->targets == NULL)
-            parse_fail(p, "no memory");
+            parse_fail(p, "out of memory");
         const fixup f = {*take(p), n.number + ++count, -1};
         list_add(p, &p->fixups, sizeof f, &f);
     } while (accept(p, ","));
@@ -163,12 +164,12 @@ static void take_instruction(parser *p)
             realloc(program->instructions,
                     (size_t)(program->instruction_count + 256) * sizeof *program->instructions);
         if (program->instructions == NULL)
-            parse_fail(p, "no memory");
+            parse_fail(p, "out of memory");
     }
     program->instructions[program->instruction_count++] = i;
 }
 
-/* Directives that say nothing here. */
+/* Skips directives that have no effect here. */
 static bool skip_directive(parser *p)
 {
     const token *t = peek(p);
@@ -195,7 +196,7 @@ static void take_statement(parser *p)
         take_variable(p, space, space == PTX_PARAM);
         expect(p, ";");
     } else if (skip_directive(p) || accept(p, ";")) {
-        /* nothing */
+        /* no effect */
     } else if (token_is(t + 1, ":")) {
         const named n = {*t, p->program->instruction_count};
         p->next += 2;
@@ -208,7 +209,7 @@ static void take_statement(parser *p)
     }
 }
 
-/* Statements up to the '}', and what is declared within. */
+/* Parses statements up to the '}'; declarations within end there. */
 static void take_block(parser *p)
 {
     const int registers = p->registers.count, symbols = p->symbols.count;
@@ -240,7 +241,7 @@ static void take_parameters(parser *p, ptx_function *f)
     f->param_bytes = (uint32_t)end;
 }
 
-/* .entry or .func has been read. */
+/* Parses a function whose .entry or .func has been read. */
 static void take_function(parser *p, bool is_kernel)
 {
     ptx_function f = {.is_kernel = is_kernel, .result = -1};
@@ -259,7 +260,7 @@ static void take_function(parser *p, bool is_kernel)
                 f.required[d] = (uint32_t)take_number(p);
         else
             p->next++;
-    if (accept(p, ";")) { /* a declaration: a call of it finds no function */
+    if (accept(p, ";")) { /* a declaration; calls of it find no function */
         free(f.name);
         p->symbols.count = symbols;
         return;
@@ -273,7 +274,7 @@ static void take_function(parser *p, bool is_kernel)
     p->program->functions =
         realloc(p->program->functions, (size_t)(p->program->function_count + 1) * sizeof f);
     if (p->program->functions == NULL)
-        parse_fail(p, "no memory");
+        parse_fail(p, "out of memory");
     p->program->functions[p->program->function_count++] = f;
 }
 
@@ -297,13 +298,13 @@ static void take_module(parser *p)
             expect(p, ";");
         } else if (!token_is(t, ".visible") && !token_is(t, ".weak") && !token_is(t, ".extern") &&
                    !token_is(t, ".common")) {
-            parse_fail(p, "\"%.*s\" at the module's level", t->length, t->at);
+            parse_fail(p, "unexpected \"%.*s\" at module level", t->length, t->at);
         }
     }
     fix_calls(p);
 }
 
-/* Whether the text is one that can be run. */
+/* Returns false if the module cannot be run. */
 static bool read_module(parser *p, const char *text)
 {
     if (setjmp(p->failed) != 0)

@@ -1,4 +1,4 @@
-/* What the parser's files share. */
+/* Declarations shared by the parser's source files. */
 #ifndef PTX_PARSE_INTERNAL_H
 #define PTX_PARSE_INTERNAL_H
 
@@ -11,10 +11,10 @@ typedef struct token {
     int length, line;
 } token;
 
-/* Registers that one declaration made: all of %r<10>, or one. */
+/* Registers of one declaration: all of %r<10>, or a single one. */
 typedef struct declared {
     token name;
-    int first, count; /* count -1: one, of that very name */
+    int first, count; /* count -1: a single register with exactly this name */
 } declared;
 
 typedef struct named {
@@ -22,7 +22,7 @@ typedef struct named {
     int number;
 } named;
 
-/* A label that is not known yet: of an operand, or of a list of targets. */
+/* An unresolved label: of an operand, or of a list of targets. */
 typedef struct fixup {
     token name;
     int instruction, operand; /* operand -1: targets[instruction] */
@@ -37,10 +37,10 @@ typedef struct parser {
     ptx_program *program;
     token *tokens;
     int token_count, next;
-    list registers;                     /* declared; those of inner scopes last */
-    list labels, target_lists, symbols; /* named; symbols: variables in scope */
+    list registers;                     /* declared registers; those of inner scopes last */
+    list labels, target_lists, symbols; /* by name; symbols are the variables in scope */
     list fixups;
-    list calls; /* fixups whose label is a function */
+    list calls; /* fixups whose label may be a function */
     uint64_t const_bytes;
     jmp_buf failed;
     char *message;
@@ -56,24 +56,24 @@ token *take(parser *p);
 bool accept(parser *p, const char *text);
 void expect(parser *p, const char *text);
 char *token_text(const token *t);
-/* A number as an operand has it: a whole one, 0f…, 0d…; a sign before it. */
+/* Parses a number in an operand: an integer, 0f… or 0d…, optionally with a sign. */
 uint64_t take_number(parser *p);
 
-/* Adds an item, copied. Returns its place. */
+/* Appends a copy of an item. Returns its address. */
 void *list_add(parser *p, list *l, size_t size, const void *item);
 
-/* The opcode: what its parts say. */
+/* Decodes an opcode. */
 void decode_opcode(parser *p, const token *t, ptx_instruction *out);
-/* ".b32" and the like. */
+/* Looks up a type such as ".b32". */
 bool type_named(const char *name, ptx_type *type);
 
-/* At a function's end its labels are known; at the module's, its functions. */
+/* Resolve labels at the end of their function, and calls at the end of the module. */
 void fix_labels(parser *p);
 void fix_calls(parser *p);
 
-/* The register of a guard. */
+/* Parses the register of a guard. */
 int take_register(parser *p);
-/* The operands up to ';'. */
+/* Parses operands up to ';'. */
 void take_operands(parser *p, ptx_instruction *out, int number);
 
 #endif

@@ -1,4 +1,4 @@
-/* A PTX module as its text says it: what parse.c makes and machine.c runs. */
+/* A PTX module: the output of parse.c and the input of machine.c. */
 #ifndef PTX_PROGRAM_H
 #define PTX_PROGRAM_H
 
@@ -12,8 +12,8 @@
 typedef enum ptx_kind { PTX_BITS, PTX_UNSIGNED, PTX_SIGNED, PTX_FLOAT, PTX_BFLOAT } ptx_kind;
 
 typedef struct ptx_type {
-    uint8_t kind;  /* ptx_kind; tf32 is PTX_FLOAT of 19 bits, which lie in 32 */
-    uint8_t bits;  /* of an element; 1 for predicates, 0 for no type */
+    uint8_t kind;  /* ptx_kind; tf32 is PTX_FLOAT with 19 bits, stored in 32 */
+    uint8_t bits;  /* per element; 1 for predicates, 0 for no type */
     uint8_t count; /* elements packed into the value */
 } ptx_type;
 
@@ -22,7 +22,7 @@ typedef enum ptx_space {
     PTX_GLOBAL,
     PTX_SHARED,
     PTX_LOCAL,
-    PTX_PARAM, /* of the kernel; those of functions lie in local memory */
+    PTX_PARAM, /* of the kernel; parameters of functions are in local memory */
     PTX_CONST
 } ptx_space;
 
@@ -31,7 +31,7 @@ typedef enum ptx_form {
     PTX_IMMEDIATE,
     PTX_SPECIAL, /* %tid.x */
     PTX_SYMBOL,  /* the address of a variable */
-    PTX_LABEL,   /* an instruction; a function */
+    PTX_LABEL,   /* an instruction or a function */
     PTX_VECTOR,
     PTX_ADDRESS, /* [register + offset], [symbol + offset] */
     PTX_SINK     /* _ */
@@ -40,12 +40,12 @@ typedef enum ptx_form {
 typedef struct ptx_operand ptx_operand;
 struct ptx_operand {
     uint8_t form;      /* ptx_form */
-    uint8_t space;     /* of a symbol, or of an address that has one */
+    uint8_t space;     /* of a symbol, or of an address that names one */
     bool negated;      /* !%p */
-    bool has_register; /* of an address */
-    int number;        /* register, special register, label; a vector's elements */
-    int also;          /* the register behind a '|', or -1 */
-    uint64_t value;    /* immediate; offset */
+    bool has_register; /* for an address */
+    int number;     /* register, special register or label; for a vector, the number of elements */
+    int also;       /* the register after a '|', or -1 */
+    uint64_t value; /* immediate; offset */
     ptx_operand *elements;
 };
 
@@ -61,7 +61,7 @@ struct ptx_operand {
 #define PTX_XOR     (1u << 8)
 #define PTX_TO      (1u << 9) /* cvta.to */
 #define PTX_TRANS   (1u << 10)
-#define PTX_ALIGNED (1u << 11) /* all lanes of the warp execute it together */
+#define PTX_ALIGNED (1u << 11) /* all lanes of the warp must execute it together */
 #define PTX_NAN     (1u << 12)
 #define PTX_CC      (1u << 13)
 #define PTX_ARRIVE  (1u << 14)
@@ -78,18 +78,18 @@ typedef struct ptx_instruction {
     uint8_t round;      /* ptx_round */
     bool to_whole;      /* .rni and the like */
     uint8_t space;      /* ptx_space */
-    uint8_t vector;     /* elements of a load or store; matrices of an ldmatrix */
+    uint8_t vector;     /* elements of a load or store; matrices of ldmatrix */
     uint8_t compare;    /* ptx_compare */
     uint8_t variant;    /* ptx_variant */
-    uint8_t type_count; /* of types */
+    uint8_t type_count; /* number of types */
     uint32_t flags;
     ptx_type types[4];
     int shape[3]; /* m, n and k of a matrix instruction */
-    int guard;    /* the predicate's register, or -1 */
+    int guard;    /* register of the predicate, or -1 */
     bool guard_negated;
     uint8_t operand_count;
     ptx_operand operands[PTX_MAX_OPERANDS];
-    int line;      /* of the text */
+    int line;      /* in the source text */
     char text[72]; /* its opcode */
 } ptx_instruction;
 
@@ -97,19 +97,19 @@ typedef struct ptx_variable {
     char *name;
     uint8_t space;
     uint32_t align;
-    uint64_t offset, size; /* in its space */
-    unsigned char *data;   /* of one in global or constant memory */
+    uint64_t offset, size; /* within its space */
+    unsigned char *data;   /* initial value of a variable in global or constant memory */
 } ptx_variable;
 
 typedef struct ptx_function {
     char *name;
     bool is_kernel;
     int first, end; /* instructions */
-    int params[20]; /* variables; of a function in local memory */
+    int params[20]; /* variables; for a function, in local memory */
     int result;     /* a variable, or -1 */
     int param_count;
-    uint32_t param_bytes; /* of a kernel's */
-    uint32_t required[3]; /* .reqntid; 0 where it is not said */
+    uint32_t param_bytes; /* for a kernel */
+    uint32_t required[3]; /* .reqntid; 0 if absent */
 } ptx_function;
 
 typedef struct ptx_program {
@@ -123,14 +123,14 @@ typedef struct ptx_program {
     int variable_count;
     uint8_t *register_bits;
     int register_count;
-    int *targets; /* of brx.idx: lists, each with its length before it */
+    int *targets; /* lists for brx.idx, each preceded by its length */
     int target_count;
     uint64_t shared_bytes, local_bytes;
     bool has_wgmma;
 } ptx_program;
 
-/* Reads a module. NULL with a message where it has what the interpreter does not know. `text` is
- * copied. */
+/* Parses a module. Returns NULL with a message if it contains anything that the interpreter does
+ * not support. `text` is copied. */
 ptx_program *ptx_parse(const char *text, char message[256]);
 void ptx_destroy(ptx_program *program);
 const ptx_function *ptx_find(const ptx_program *program, const char *kernel);

@@ -1,4 +1,4 @@
-/* Registers and operands. */
+/* Registers and operands of the interpreter. */
 #include "internal.h"
 #include "special.h"
 
@@ -11,7 +11,7 @@ void touch(machine *m, warp *w, int number)
     if (!m->program->has_wgmma)
         return;
     if (w->taken[number] > w->done)
-        machine_fail(m, 0, "a register that a wgmma still has, for which nothing has waited");
+        machine_fail(m, 0, "a register that a wgmma in flight uses");
     w->touched[number] = m->time;
 }
 
@@ -53,11 +53,11 @@ static uint64_t special_value(const machine *m, const warp *w, int number, int l
     }
 }
 
-/* What a symbol is as a number: an address of its own space. */
+/* Returns the numeric value of a symbol: an address in its own space. */
 static uint64_t symbol_address(const machine *m, const ptx_operand *o)
 {
     const ptx_variable *v = &m->program->variables[o->number];
-    /* Of global and constant memory there is none elsewhere: the host's address. */
+    /* Variables in global and constant memory are addressed by their host address. */
     return v->data != NULL ? (uint64_t)(uintptr_t)v->data + o->value - v->offset : o->value;
 }
 
@@ -84,7 +84,7 @@ const uint64_t *fetch(machine *m, warp *w, const ptx_operand *o, lanes room)
             room[l] = symbol_address(m, o);
         return room;
     default:
-        machine_fail(m, 0, "an operand is of another form than the instruction takes");
+        machine_fail(m, 0, "the instruction does not accept an operand of this form");
     }
 }
 
@@ -93,7 +93,7 @@ void put(machine *m, warp *w, const ptx_operand *o, const uint64_t *values, uint
     if (o->form == PTX_SINK)
         return;
     if (o->form != PTX_REGISTER)
-        machine_fail(m, 0, "its result is no register");
+        machine_fail(m, 0, "the result is not a register");
     touch(m, w, o->number);
     uint64_t *r = w->r[o->number];
     const int bits = m->program->register_bits[o->number];
@@ -102,7 +102,7 @@ void put(machine *m, warp *w, const ptx_operand *o, const uint64_t *values, uint
         r[l] = values[l] & kept;
 }
 
-/* The parts of a value that a vector operand names, of `bits` bits each. */
+/* Splits a value into the parts of a vector operand, `bits` bits each. */
 static void put_parts(machine *m, warp *w, const ptx_operand *to, const uint64_t *value, int bits,
                       uint32_t mask)
 {
@@ -134,7 +134,7 @@ void run_move(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
     }
 }
 
-/* The last lane of the segment that the third operand of shfl says, and the first. */
+/* shfl: the third operand encodes the first and the last lane of each segment. */
 void run_shuffle(machine *m, warp *w, const ptx_instruction *i, uint32_t mask)
 {
     lanes room_a, room_b, room_c, result, found;

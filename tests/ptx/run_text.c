@@ -44,9 +44,9 @@ void expect_failure(test_kernel *t, const char *said)
 {
     for (t->seed = 0; t->seed < 5; t->seed++) {
         if (run_text(t))
-            fail_msg("it runs, where \"%s\" is expected", said);
+            fail_msg("it runs without an error; expected \"%s\"", said);
         if (strstr(t->message, said) == NULL)
-            fail_msg("\"%s\" expected, it says: %s", said, t->message);
+            fail_msg("expected \"%s\", got: %s", said, t->message);
     }
 }
 

@@ -1,11 +1,12 @@
-/* Runs a few lines of PTX for the interpreter's own tests. */
+/* Runs a few lines of PTX, for the tests of the interpreter. */
 #ifndef PTX_RUN_TEXT_H
 #define PTX_RUN_TEXT_H
 
 #include "machine.h"
 
-/* A kernel "k" of one group: %in and %out are the addresses of the memory, %tid, and the registers
- * %p<20>, %h<20> (16 bits), %r<200>, %d<40> (64 bits). `shared` bytes are called "shared". */
+/* A kernel "k" of one work-group. %in and %out are the addresses of its memory, %tid is the
+ * work-item; it has the registers %p<20>, %h<20> (16 bits), %r<200> and %d<40> (64 bits), and
+ * `shared` bytes called "shared". */
 typedef struct test_kernel {
     const char *body;
     const char *target; /* NULL: sm_90a */
@@ -17,13 +18,14 @@ typedef struct test_kernel {
     ptx_counts counts;
 } test_kernel;
 
-/* Whether it runs to its end, with nothing wrong. A text that is not understood fails the test. */
+/* Runs the kernel; returns true if it completes without an error. A text that cannot be parsed
+ * fails the test. */
 bool run_text(test_kernel *t);
 
-/* It must fail, and say this. */
+/* Checks that the kernel fails with a message that contains `said`. */
 void expect_failure(test_kernel *t, const char *said);
 
-/* Whether the text is one that the parser takes, of a target (NULL: sm_90a). */
+/* Returns true if the parser accepts the text for a target (NULL: sm_90a). */
 bool parses(const char *body, const char *target, char message[256]);
 
 #endif

@@ -1,4 +1,4 @@
-/* Special registers: %tid.x. */
+/* Special registers such as %tid.x. */
 #ifndef PTX_SPECIAL_H
 #define PTX_SPECIAL_H
 
@@ -15,11 +15,11 @@ typedef enum ptx_special {
     SPECIAL_LANEMASK_LE,
     SPECIAL_LANEMASK_GT,
     SPECIAL_LANEMASK_GE,
-    SPECIAL_ENVREG, /* 0, all of them: a launch has no offset */
+    SPECIAL_ENVREG, /* all are 0, since launches have no offset */
     SPECIAL_CLOCK
 } ptx_special;
 
-/* The number of one; -1: there is none of that name. */
+/* Returns the number of a special register, or -1 if the name is unknown. */
 int special_named(const char *name, int length);
 
 #endif

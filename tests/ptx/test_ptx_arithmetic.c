@@ -1,12 +1,12 @@
-/* Single instructions of the interpreter, and the flow of control. */
+/* Tests single instructions of the interpreter, and its control flow. */
 #include "common/testing.h"
 
 #include "run_text.h"
 
 #include <math.h>
 
-/* One instruction on the operands %d1 to %d3 (or %r, %h of the same bits); its result as 64 bits.
- */
+/* One instruction with operands %d1 to %d3 (or %r or %h with the same bits), and its result as 64
+ * bits. */
 typedef struct line {
     const char *text; /* writes %d0 */
     uint64_t a, b, c, expected;
@@ -60,11 +60,12 @@ static const line lines[] = {
     {H3 "fma.rn.f16 %h0, %h1, %h2, %h3;" TO_H, 0x3c03, 0x3c03, 0xbc00, 0x1e02},
     {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x477fefff, 0, 0, 0x7bff}, /* just below 65520 */
     {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x477ff000, 0, 0, 0x7c00},
-    {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x33000001, 0, 0, 0x0001}, /* beyond 2^-25 */
+    {R3 "cvt.rn.f16.f32 %h0, %r1;" TO_H, 0x33000001, 0, 0, 0x0001}, /* just above 2^-25 */
     {R3 "cvt.rn.bf16.f32 %h0, %r1;" TO_H, 0x3f808000, 0, 0, 0x3f80},
     {R3 "cvt.rn.bf16.f32 %h0, %r1;" TO_H, 0x3f818000, 0, 0, 0x3f82},
     {R3 "cvt.rn.f16x2.f32 %r0, %r1, %r2;" TO_R, 0x3f800000, 0x40000000, 0, 0x3c004000},
-    {R3 "cvt.rna.tf32.f32 %r0, %r1;" TO_R, 0x3f801000, 0, 0, 0x3f802000}, /* a tie, away */
+    {R3 "cvt.rna.tf32.f32 %r0, %r1;" TO_R, 0x3f801000, 0, 0,
+     0x3f802000}, /* a tie, away from zero */
     {H3 "cvt.f32.f16 %r0, %h1;" TO_R, 0x0001, 0, 0, 0x33800000},
     {H3 "cvt.f32.bf16 %r0, %h1;" TO_R, 0xc0a0, 0, 0, 0xc0a00000},
     {R3 "cvt.rzi.s32.f32 %r0, %r1;" TO_R, 0xc0200000, 0, 0, 0xfffffffe},
@@ -98,13 +99,13 @@ TEST(instructions)
         if (!run_text(&t))
             fail_msg("%s: %s", lines[i].text, t.message);
         if (out != lines[i].expected)
-            fail_msg("%s: %#llx, not %#llx", lines[i].text, (unsigned long long)out,
+            fail_msg("%s: %#llx, expected %#llx", lines[i].text, (unsigned long long)out,
                      (unsigned long long)lines[i].expected);
     }
 }
 
-/* Every lane goes round as often as its number says, and adds up what it has seen; all meet at the
- * barrier behind. */
+/* Each lane runs as many iterations as its number and sums the counter; all lanes meet at the
+ * barrier after the loop. */
 TEST(lanes_that_part_meet_again)
 {
     uint32_t out[64] = {0};
@@ -158,7 +159,7 @@ TEST(exchanges_between_lanes)
     }
 }
 
-/* A function with parameters, called by a part of the lanes. */
+/* A function with parameters is called by some of the lanes. */
 TEST(calls)
 {
     static const char text[] =
@@ -202,7 +203,7 @@ TEST(what_is_not_known_is_refused)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         message[0] = '\0';
         if (parses(bodies[i], NULL, message))
-            fail_msg("\"%s\" is taken", bodies[i]);
+            fail_msg("\"%s\" is accepted", bodies[i]);
         assert_string_not_equal(message, "");
     }
 }

@@ -1,12 +1,12 @@
-/* Matrix instructions of the interpreter. The PTX ISA says which element a lane's register holds;
- * here it is the other way round: where an element of a matrix is. */
+/* Tests matrix instructions of the interpreter. The PTX ISA gives the element that a lane's
+ * register holds; these tests use the inverse, the register that holds a given element. */
 #include "common/testing.h"
 
 #include "run_text.h"
 
 #include <math.h>
 
-/* Elements of A and B as small integers, and the bits of one in a type. */
+/* An element type of A and B. Elements are small integers; bits_of encodes one. */
 typedef struct element_type {
     const char *name;
     int bits;
@@ -23,14 +23,14 @@ static uint32_t bits_of(const element_type *type, int value)
     if (type->bits == 8)
         return (uint8_t)value;
     if (type->bits == 32)
-        return bits | 0x1fff; /* what tf32 does not look at */
+        return bits | 0x1fff; /* low bits that tf32 ignores */
     if (type->name[0] == 'b')
         return bits >> 16;
     const uint32_t magnitude = bits & 0x7fffffff;
     return (bits >> 16 & 0x8000) | (magnitude == 0 ? 0 : (magnitude - 0x38000000) >> 13);
 }
 
-/* Puts an element into the registers that `count` words of each of 32 lanes are. */
+/* Stores an element into the registers of 32 lanes, `count` words each. */
 static void put_element(uint32_t *words, int count, const element_type *type, int lane, int index,
                         int value)
 {
@@ -39,9 +39,10 @@ static void put_element(uint32_t *words, int count, const element_type *type, in
     *word |= bits_of(type, value) << (index % each * type->bits);
 }
 
-/* The figures of "Matrix Fragments for mma...": a lane holds `run` neighbours along k (2 of 16
- * bits, 4 of 8, 1 of tf32); four lanes share a row of 4 * run; 8 rows are a square. Squares of A go
- * down, and then right; those of B down. */
+/* Follows the figures of "Matrix Fragments for mma...": a lane holds `run` neighbours along k (2
+ * for 16 bits, 4 for 8 bits, 1 for tf32), four lanes share a row of 4 * run elements, and 8 rows
+ * form a square. Squares of A are numbered downwards first, then to the right; those of B
+ * downwards. */
 static void place_a(uint32_t *words, int count, const element_type *type, int rows, int row, int k,
                     int value)
 {
@@ -70,7 +71,7 @@ static int names(char *text, size_t size, const char *prefix, int first, int cou
     return used + snprintf(text + used, size - (size_t)used, "}");
 }
 
-/* d = a · b + c of one shape, element by element. `sums` is "f32", "s32" or "f16". */
+/* Checks d = a · b + c of one shape, element by element. `sums` is "f32", "s32" or "f16". */
 static void check_mma(const char *sums, const element_type *a_type, const element_type *b_type,
                       int rows, int k)
 {
@@ -161,8 +162,8 @@ TEST(products_of_every_shape)
     check_mma("s32", &s8, &u8, 8, 16);
 }
 
-/* Element (row, col) of square n is 64 n + 8 row + col; it goes to lane 4 row + col / 2, in the
- * half col % 2 of register n, or, transposed, to lane 4 col + row / 2 in the half row % 2. */
+/* Element (row, col) of square n has the value 64 n + 8 row + col. It is loaded to lane 4 row + col
+ * / 2, half col % 2 of register n; with .trans, to lane 4 col + row / 2, half row % 2. */
 static void check_ldmatrix(int count, bool turned)
 {
     uint16_t in[256];
@@ -215,10 +216,10 @@ TEST(ldmatrix_wants_rows_that_are_aligned)
                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r5];",
         .items = 32,
         .shared = 2048};
-    expect_failure(&t, "no multiple of 16");
+    expect_failure(&t, "not a multiple of 16");
 }
 
-/* What stmatrix has put down, ldmatrix brings back, and shared memory has it in rows. */
+/* ldmatrix loads what stmatrix has stored, and shared memory holds it in rows. */
 TEST(stmatrix_is_the_inverse)
 {
     uint32_t out[64];
@@ -238,5 +239,6 @@ TEST(stmatrix_is_the_inverse)
         fail_msg("%s", t.message);
     for (uint32_t l = 0; l < 32; l++)
         assert_int_equal(out[2 * l], l + 100);
-    assert_int_equal(out[1], 100 | 104 << 16); /* column 0 of rows 0 and 1 before: lanes 0 and 4 */
+    assert_int_equal(
+        out[1], 100 | 104 << 16); /* column 0 of rows 0 and 1 before transposition: lanes 0 and 4 */
 }

@@ -1,5 +1,5 @@
-/* wgmma of the interpreter: where its factors lie, in the words of the figures of the PTX ISA's
- * "Asynchronous Warpgroup Level Matrix Shared Memory Layout", and what it must be fenced by. */
+/* Tests wgmma of the interpreter: the layout of its factors, by the figures of the PTX ISA's
+ * "Asynchronous Warpgroup Level Matrix Shared Memory Layout", and the fences that it requires. */
 #include "common/testing.h"
 
 #include "run_text.h"
@@ -8,13 +8,13 @@
 #define B_AT      32768
 #define ALL_BYTES 98304
 
-/* A factor of `mn` rows or columns and k steps. Lines of `span` bytes lie along K, or across it; 8
- * of them are a pattern, in which of each line pieces of 16 bytes are exchanged by its number:
- * swizzled. */
+/* A factor of `mn` rows or columns and k steps. Lines of `span` bytes are along K or across it. 8
+ * lines form a pattern, in which the 16-byte pieces of each line are permuted by the line's number
+ * (swizzled). */
 typedef struct layout {
     const char *name;
     int mode; /* bits 63-62 of the descriptor */
-    int span; /* bytes: 16 without swizzle */
+    int span; /* bytes; 16 without swizzle */
 } layout;
 
 static const layout layouts[] = {
@@ -22,13 +22,13 @@ static const layout layouts[] = {
 
 typedef struct factor {
     const layout *layout;
-    bool across;     /* lines lie along M or N */
+    bool across;     /* lines are along M or N */
     int mn, k, size; /* bytes of an element */
     uint32_t at, leading, stride;
 } factor;
 
-/* How the lines of a pattern are exchanged: of 128 bytes by the line's number, of 64 by that of the
- * pair, of 32 by that of the four. */
+/* Returns the swizzled position of a piece: permuted by the line's number for 128 bytes, by that of
+ * its pair for 64, and by that of its group of four for 32. */
 static uint32_t exchanged(const layout *l, uint32_t piece, uint32_t line)
 {
     return piece ^ (l->span == 128  ? line
@@ -37,7 +37,7 @@ static uint32_t exchanged(const layout *l, uint32_t piece, uint32_t line)
                                     : 0);
 }
 
-/* Blocks one after the other: along the lines first, then the next 8 lines. Without a swizzle, a
+/* Describes consecutive blocks: along the lines first, then the next 8 lines. Without swizzle a
  * line of a pattern is one piece. */
 static void describe(factor *f, uint32_t at)
 {
@@ -49,8 +49,8 @@ static void describe(factor *f, uint32_t at)
         f->leading = f->across ? blocks * 128 : 128; /* along K */
         f->stride = f->across ? 128 : blocks * 128;  /* along M or N */
     } else {
-        f->leading = f->across ? 8 * span : 16; /* next block along the lines */
-        f->stride = blocks * 8 * span;          /* next 8 lines */
+        f->leading = f->across ? 8 * span : 16; /* to the next block along the lines */
+        f->stride = blocks * 8 * span;          /* to the next 8 lines */
     }
 }
 
@@ -94,7 +94,7 @@ static void put_value(unsigned char *shared, const factor *f, int mn, int k, int
         memcpy(to, &x, 4);
 }
 
-/* The steps around a product, each of which can be left out. */
+/* The steps around a product, each of which a test can omit. */
 typedef struct steps {
     const char *publish, *barrier, *fence, *commit, *wait;
 } steps;
@@ -107,8 +107,8 @@ static unsigned char image[ALL_BYTES + 16];
 static uint32_t sums[128 * 128];
 static char body[1 << 16];
 
-/* 128 work-items copy the image to shared memory, multiply, and put down their sums. The first 16
- * bytes of the memory are the descriptors, whose start is counted from shared memory's. */
+/* 128 work-items copy the image to shared memory, multiply, and store their sums. The first 16
+ * bytes of the input are the descriptors, with start addresses relative to shared memory. */
 static void write_body(const char *instruction, const char *last, int n, const steps *s)
 {
     const int count = n / 2;
@@ -150,7 +150,7 @@ static test_kernel kernel(int n)
                          .out_size = (size_t)(128 * n / 2) * 4};
 }
 
-/* Fills both factors, and compares each sum with the plain one. */
+/* Fills both factors and compares each sum with a plain computation. */
 static void check_product(factor *a, factor *b, const char *type)
 {
     static int of_a[64][32], of_b[256][32];
@@ -184,7 +184,7 @@ static void check_product(factor *a, factor *b, const char *type)
             int expected = 0;
             for (int i = 0; i < k; i++)
                 expected += (a->size == 1 ? 1 : -1) * of_a[r][i] * of_b[c][i];
-            /* Sixteen rows for each warp; in them as mma's. */
+            /* Each warp has sixteen rows, distributed as for mma. */
             const int item = r / 16 * 32 + r % 8 * 4 + c % 8 / 2;
             const uint32_t word = sums[item * (n / 2) + c / 8 * 4 + r / 8 % 2 * 2 + c % 2];
             float x;
@@ -230,7 +230,7 @@ static void wrong(const steps *s, const char *said)
 {
     factor a = {.layout = &layouts[0], .mn = 64, .k = 16, .size = 2};
     factor b = {.layout = &layouts[0], .mn = 64, .k = 16, .size = 2};
-    check_product(&a, &b, "f16"); /* which fills the memory */
+    check_product(&a, &b, "f16"); /* fills the memory */
     write_body("wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16", "1, 1, 1, 0, 0", 64, s);
     test_kernel t = kernel(64);
     expect_failure(&t, said);
@@ -240,30 +240,30 @@ TEST(every_step_is_needed)
 {
     steps s = all_steps;
     s.publish = "";
-    wrong(&s, "without a fence.proxy.async between");
+    wrong(&s, "without a fence.proxy.async in between");
     s = all_steps;
     s.barrier = "";
     wrong(&s, "");
     s = all_steps;
     s.fence = "";
-    wrong(&s, "no wgmma.fence stands before it");
+    wrong(&s, "no wgmma.fence precedes it");
     s = all_steps;
     s.fence = "wgmma.fence.sync.aligned; mov.b32 %s5, 0;";
     wrong(&s, "accessed after the last wgmma.fence");
     s = all_steps;
     s.commit = "";
-    wrong(&s, "a register that a wgmma still has");
+    wrong(&s, "a register that a wgmma in flight uses");
     s = all_steps;
     s.wait = "";
-    wrong(&s, "a register that a wgmma still has");
+    wrong(&s, "a register that a wgmma in flight uses");
     s = all_steps;
     s.wait = "wgmma.wait_group.sync.aligned 1;";
-    wrong(&s, "a register that a wgmma still has");
+    wrong(&s, "a register that a wgmma in flight uses");
     s = all_steps;
     s.commit =
         "wgmma.commit_group.sync.aligned; setp.eq.u32 %p2, %tid, 0; @%p2 st.shared.b32 [%d1], %r1;";
     wrong(&s, "which a wgmma still reads");
-    /* The fence may stand behind the barrier, too. */
+    /* The fence may also follow the barrier. */
     s = all_steps;
     s.publish = "";
     s.barrier = "bar.sync 0; fence.proxy.async;";

@@ -1,4 +1,4 @@
-/* The words of a PTX module. */
+/* Splits a PTX module into tokens. */
 #include "parse_internal.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ void *list_add(parser *p, list *l, size_t size, const void *item)
         l->capacity = 2 * l->capacity + 16;
         l->items = realloc(l->items, (size_t)l->capacity * size);
         if (l->items == NULL)
-            parse_fail(p, "no memory");
+            parse_fail(p, "out of memory");
     }
     void *place = (char *)l->items + (size_t)l->count++ * size;
     memcpy(place, item, size);
@@ -37,7 +37,7 @@ static bool is_word(const char *at)
     return isalnum((unsigned char)*at) || strchr("_$%.", *at) != NULL;
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static const char *skip(const char *at, int *line)
 {
     for (;;) {
@@ -55,7 +55,7 @@ static const char *skip(const char *at, int *line)
     }
 }
 
-/* A word may have "::" within; a label's ':' is a token of its own. */
+/* A word may contain "::"; the ':' of a label is a token of its own. */
 static int token_length(const char *at)
 {
     int length = 0;
@@ -77,7 +77,7 @@ void split_tokens(parser *p, const char *text)
             capacity = 2 * capacity + 1024;
             p->tokens = realloc(p->tokens, (size_t)capacity * sizeof *p->tokens);
             if (p->tokens == NULL)
-                parse_fail(p, "no memory");
+                parse_fail(p, "out of memory");
         }
         const token t = {at, token_length(at), line};
         p->tokens[p->token_count++] = t;
@@ -146,6 +146,6 @@ uint64_t take_number(parser *p)
     if (*end == 'U')
         end++;
     if (*end != '\0')
-        parse_fail(p, "\"%s\" is no number", text);
+        parse_fail(p, "\"%s\" is not a number", text);
     return negative ? 0 - value : value;
 }

@@ -1,18 +1,18 @@
-/* wgmma.mma_async: products of four warps, whose second factor lies in shared memory, and the first
- * there or in registers. A warp computes its 16 of 64 rows by itself, as there is nothing in the
- * PTX ISA that has the four wait for one another.
+/* wgmma.mma_async of the interpreter: products of four warps. The second factor is in shared
+ * memory; the first is there or in registers. Each warp computes its 16 of 64 rows independently,
+ * since nothing in the PTX ISA makes the four wait for one another.
  *
  * PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout": "Strides", "Canonical
- * Layouts", "Matrix Descriptor Format". Of a factor an "MN" index (row of A, column of B) and an
- * index k; T elements are 16 bytes. In elements of 16 bytes, from the matrix's start:
+ * Layouts", "Matrix Descriptor Format". A factor has an "MN" index (row of A, column of B) and an
+ * index k; T elements are 16 bytes. In units of 16 bytes, from the start of the matrix:
  *
  *   K-major, no swizzle   ((8, m), (T, 2)) : ((1T, SBO), (1, LBO))
  *   K-major, 32 bytes     ((8, m), (T, 2)) : ((2T, SBO), (1, T)), 64 bytes 4T, 128 bytes 8T
  *   MN-major, no swizzle  ((T, 1, m), (8, k)) : ((1, T, SBO), (1T, LBO))
  *   MN-major, 32 bytes    ((T, 2, m), (8, k)) : ((1, T, LBO), (2T, SBO)), 64 bytes 4, 128 bytes 8
  *
- * Swizzled, of an address the bits from 4 on, one, two or three, are exclusive-ored with those from
- * 7 on. */
+ * Swizzling replaces one, two or three address bits from bit 4 on by their exclusive or with the
+ * bits from bit 7 on. */
 #include "matrix.h"
 
 #include <stdlib.h>
@@ -20,15 +20,14 @@
 
 typedef struct descriptor {
     uint32_t start, leading, stride; /* bytes */
-    uint32_t base;                   /* of the swizzle's pattern, in 128 bytes */
+    uint32_t base;                   /* phase of the swizzle pattern, in units of 128 bytes */
     int swizzle;                     /* bits: 0 to 3 for none, 32, 64, 128 bytes */
     bool mn_major;
     int each; /* elements in 16 bytes */
 } descriptor;
 
-/* Bits 13-0 the start, 29-16 the leading dimension's offset, 45-32 the stride dimension's, each
- * without its 4 lowest bits; 51-49 the base offset; 63-62 the mode: 1 for 128 bytes, 2 for 64,
- * 3 for 32. */
+/* Bits 13-0: start; 29-16: leading dimension offset; 45-32: stride dimension offset, each without
+ * its 4 lowest bits; 51-49: base offset; 63-62: mode, 1 for 128 bytes, 2 for 64, 3 for 32. */
 static descriptor decode(machine *m, uint64_t bits, ptx_type type, bool mn_major)
 {
     static const int swizzles[] = {0, 3, 2, 1};
@@ -42,14 +41,13 @@ static descriptor decode(machine *m, uint64_t bits, ptx_type type, bool mn_major
     const uint64_t unused =
         (uint64_t)3 << 14 | (uint64_t)3 << 30 | (uint64_t)7 << 46 | (uint64_t)0x3ff << 52;
     if (bits & unused)
-        machine_fail(m, 0, "the descriptor %#llx has bits that mean nothing",
-                     (unsigned long long)bits);
+        machine_fail(m, 0, "the descriptor %#llx has undefined bits set", (unsigned long long)bits);
     if (d.swizzle == 0 && d.base != 0)
         machine_fail(m, 0, "a descriptor without swizzle has the base offset %u", d.base);
     return d;
 }
 
-/* The address of the 16 bytes that hold this element. */
+/* Returns the address of the 16 bytes that hold this element. */
 static uint32_t piece_of(const descriptor *d, int mn, int k)
 {
     const uint32_t wide = 1u << d->swizzle; /* pieces of a swizzled row */
@@ -65,13 +63,13 @@ static uint32_t piece_of(const descriptor *d, int mn, int k)
         at += line % 8 * 16 + line / 8 * d->stride + chunk * d->leading;
     else
         at += line % 8 * 16 * wide + line / 8 * d->stride + chunk * 16;
-    /* The pattern begins where the base offset says: at multiples of 1024, 512 or 256 bytes where
-     * it is 0. */
+    /* The base offset determines where the pattern begins: at multiples of 1024, 512 or 256 bytes
+     * if it is 0. */
     const uint32_t phase = ((at >> 7) - d->base) & (wide - 1);
     return at ^ phase << 4;
 }
 
-/* Elements [first, first + count) x k of a factor in shared memory, as numbers. */
+/* Reads elements [first, first + count) x k of a factor in shared memory as numbers. */
 static void read_factor(machine *m, warp *w, product *p, const descriptor *d, ptx_type type,
                         int first, int count, int k, double *values)
 {
@@ -92,20 +90,20 @@ static void read_factor(machine *m, warp *w, product *p, const descriptor *d, pt
         }
 }
 
-/* The registers of a product become its own, after those that use them now have been ordered. */
+/* Assigns registers to a product, after checking that a fence orders their earlier uses. */
 static void take_registers(machine *m, warp *w, const product *p, const ptx_operand *o)
 {
     for (int r = 0; r < o->number; r++) {
         const int number = o->elements[r].number;
         if (o->elements[r].form != PTX_REGISTER)
-            machine_fail(m, 0, "an accumulator is no register");
+            machine_fail(m, 0, "an accumulator is not a register");
         if (w->touched[number] > w->fence)
             machine_fail(m, 0, "registers have been accessed after the last wgmma.fence");
         w->taken[number] = p->serial;
     }
 }
 
-/* A in registers, as the fragments of mma's m16n8k* are. */
+/* Reads A from registers, with the fragments of mma's m16n8k*. */
 static void read_registers(machine *m, warp *w, const ptx_operand *o, ptx_type type, int k,
                            double *values)
 {
@@ -121,8 +119,8 @@ static void read_registers(machine *m, warp *w, const ptx_operand *o, ptx_type t
             }
 }
 
-/* What the operands say: m64nNk* d, a, b, scale-d and, of floating point, the factors' signs; of
- * 16 bits whether they lie across K. */
+/* The decoded operands: m64nNk* d, a, b, scale-d; for floating point also the signs of the factors,
+ * and for 16 bits whether they are stored across K. */
 typedef struct call {
     int n, k, signs[2];
     bool across[2], adds, a_in_registers;
@@ -132,7 +130,7 @@ typedef struct call {
 static int64_t immediate(machine *m, const ptx_instruction *i, int number)
 {
     if (number >= i->operand_count || i->operands[number].form != PTX_IMMEDIATE)
-        machine_fail(m, 0, "operand %d is no number", number);
+        machine_fail(m, 0, "operand %d is not a number", number);
     return (int64_t)i->operands[number].value;
 }
 
@@ -153,7 +151,7 @@ static call read_call(machine *m, warp *w, const ptx_instruction *i)
                                : c.d.kind == PTX_FLOAT && c.n % 8 == 0 && c.a.kind == c.b.kind;
     if (i->type_count != 3 || i->shape[0] != 64 || c.k != k || c.n < 8 || c.n > 256 || !fits ||
         c.a.bits != c.b.bits || i->operand_count < 4 || (c.d.bits != 32 && c.d.bits != 16))
-        machine_fail(m, 0, "wgmma has no such shape and types");
+        machine_fail(m, 0, "wgmma does not support this shape and these types");
     c.adds = fetch(m, w, &i->operands[3], room)[0] & 1;
     int next = 4;
     for (int f = 0; f < 2 && !is_whole; f++)
@@ -161,11 +159,11 @@ static call read_call(machine *m, warp *w, const ptx_instruction *i)
     for (int f = c.a_in_registers; f < 2 && c.a.bits == 16; f++)
         c.across[f] = immediate(m, i, next++) != 0;
     if (next != i->operand_count || abs(c.signs[0]) != 1 || abs(c.signs[1]) != 1)
-        machine_fail(m, 0, "%d operands where there are %d", i->operand_count, next);
+        machine_fail(m, 0, "%d operands, expected %d", i->operand_count, next);
     return c;
 }
 
-/* What the four warps of a group must have alike. */
+/* Records the operands that must be the same in the four warps of a warpgroup. */
 static void note_factors(machine *m, warp *w, const ptx_instruction *i, uint64_t a, uint64_t b)
 {
     const uint64_t noted[4] = {(uint64_t)(i - m->program->instructions), a, b, 0};
@@ -174,7 +172,7 @@ static void note_factors(machine *m, warp *w, const ptx_instruction *i, uint64_t
         w->descriptors =
             realloc(w->descriptors, (size_t)w->descriptor_capacity * sizeof *w->descriptors);
         if (w->descriptors == NULL)
-            machine_fail(m, 0, "no memory");
+            machine_fail(m, 0, "out of memory");
     }
     memcpy(w->descriptors + w->descriptor_count, noted, sizeof noted);
     w->descriptor_count += 4;
@@ -186,12 +184,12 @@ static uint64_t same_in_all_lanes(machine *m, warp *w, const ptx_operand *o)
     const uint64_t *values = fetch(m, w, o, room);
     for (int l = 1; l < LANES; l++)
         if (values[l] != values[0])
-            machine_fail(m, l, "its descriptor is not that of the other lanes");
+            machine_fail(m, l, "its descriptor differs from the other lanes'");
     return values[0];
 }
 
-/* PTX ISA, "Register Fragments for wgmma.mma_async": of D lane l of warp w % 4 has in element i the
- * row 16 (w % 4) + l / 4 + 8 (i / 2 % 2) and the column 8 (i / 4) + 2 (l % 4) + i % 2. */
+/* PTX ISA, "Register Fragments for wgmma.mma_async": for D, element i of lane l of warp w % 4 is in
+ * row 16 (w % 4) + l / 4 + 8 (i / 2 % 2) and column 8 (i / 4) + 2 (l % 4) + i % 2. */
 static void add_products(warp *w, const ptx_instruction *i, const call *c, const double *a,
                          const double *b)
 {
@@ -219,7 +217,7 @@ void multiply_group(machine *m, warp *w, const ptx_instruction *i)
     if (d->form != PTX_VECTOR || d->number != c.n * c.d.bits / 64)
         machine_fail(m, 0, "%d accumulators", d->number);
     if (w->fence == 0)
-        machine_fail(m, 0, "no wgmma.fence stands before it");
+        machine_fail(m, 0, "no wgmma.fence precedes it");
     if (m->warp_count % 4 != 0)
         machine_fail(m, 0, "a group of %d warps", m->warp_count);
     const uint64_t of_b = same_in_all_lanes(m, w, &i->operands[2]);
