@@ -1,4 +1,4 @@
-/* tenon-bench build: what "run" would measure is made, and not measured. */
+/* tenon-bench build: builds the programs that "run" would measure, without measuring. */
 #include "ceilings.h"
 #include "device.h"
 #include "mirror.h"
@@ -11,10 +11,10 @@
 
 typedef struct building {
     bench_session *session;
-    bench_options options; /* whose solver is that whose turn it is */
+    bench_options options; /* a copy, whose solver is the current one */
     bench_mirror mirror;
-    json_t *built; /* NULL: nobody asks */
-    uint32_t turn; /* of cases and solvers, so that several processes share them */
+    json_t *built; /* NULL if no JSON is requested */
+    uint32_t turn; /* counts cases and solvers, to divide them among several processes */
     bool well;
 } building;
 
@@ -26,7 +26,7 @@ static bool write_file(const building *b)
                                                        "built", b->built));
 }
 
-/* What is known of one that was made. The line that repeats the case names its solver. */
+/* Adds the record of a case that was built. The line that repeats the case names its solver. */
 static void note_made(building *b, const bench_case *bench)
 {
     json_t *kernels = json_array();

@@ -1,8 +1,6 @@
-/*
- * What a call costs beyond OpenCL: the same kernel with the same arguments enqueued by hand, by
- * running a plan, and by the immediate call. Times are those of the enqueueing calls alone, in
- * turn, medians; the queue is emptied between measures.
- */
+/* Measures the overhead of a call over OpenCL: the same kernel with the same arguments is enqueued
+ * directly, by a plan, and by an immediate call. Only the enqueueing calls are timed, alternately;
+ * the results are medians. The queue is emptied between measurements. */
 #include "environment.h"
 #include "ops/gemm/internal.h"
 #include "runtime/program/program.h"
@@ -12,7 +10,7 @@
 #include <stdlib.h>
 
 #define ROUNDS 100000
-#define DRAIN  64 /* calls between finishes: the queue must not grow without end */
+#define DRAIN  64 /* calls between finishes, to limit the length of the queue */
 #define SIZE   16
 
 typedef struct call {
@@ -48,7 +46,7 @@ static void immediate(call *c)
     BENCH_CHECK(tenon_gemm(c->stream, &c->params, &c->a, &c->b, NULL, NULL, &c->d, NULL));
 }
 
-/* The kernel and the arguments that the plan has. */
+/* Makes the kernel and the arguments of the plan. */
 static void prepare_by_hand(call *c)
 {
     gemm_problem problem;

@@ -1,5 +1,5 @@
-/* tenon-bench ceilings: the limits that a result is to be seen beside. Each is found by a kernel
- * whose result is checked, or by launches of one that does nothing. */
+/* tenon-bench ceilings: measures the device's limits, to which results can be compared. Each limit
+ * is measured by a kernel whose result is checked, or by launches of an empty kernel. */
 #include "ceilings.h"
 
 #include "device.h"
@@ -19,15 +19,15 @@
 #define ROUNDS          5
 #define ROUND_SECONDS   0.02
 #define LAUNCHES        200
-#define CPU_SECONDS     0.001 /* of a launch: a hundred times what starting it takes */
+#define CPU_SECONDS     0.001 /* of a launch: a hundred times the cost of starting it */
 #define SINGLE_LAUNCHES 40
 #define CHAINS          16 /* as in the kernel */
 #define CPU_CHAINS      12
 #define STEPS           8
-#define FAR             (UINT64_C(1) << 30) /* bytes beyond any cache */
+#define FAR             (UINT64_C(1) << 30) /* bytes that exceed any cache */
 
-/* Notes a limit; `value` in the unit, which it takes so many nanoseconds to reach. Where a call has
- * failed since the last one, that is said in its place: the device may be lost. */
+/* Records a limit: `value` in `unit`, measured over `nanoseconds`. If a call has failed since the
+ * last limit, records the failure instead, because the device may be lost. */
 static void note(bench_limits *c, const char *name, double value, const char *unit,
                  double nanoseconds, bool right)
 {
@@ -69,7 +69,7 @@ static cl_kernel kernel_of(cl_program program, const char *name)
     return error == CL_SUCCESS ? kernel : NULL;
 }
 
-/* Whether a call worked; if not, it is kept for what is noted next. */
+/* Returns true if a call succeeded. A failure is kept for the next limit that is recorded. */
 static bool worked(bench_limits *c, const char *function, cl_int error)
 {
     if (error != CL_SUCCESS && c->failed == NULL) {
@@ -79,7 +79,7 @@ static bool worked(bench_limits *c, const char *function, cl_int error)
     return error == CL_SUCCESS;
 }
 
-/* Seconds of so many launches and the wait for them; negative where one failed. */
+/* Returns the seconds for `launches` launches and the wait for them; negative if one failed. */
 static double seconds_of(bench_limits *c, cl_kernel kernel, size_t items, int launches)
 {
     const double start = bench_now();
@@ -89,7 +89,8 @@ static double seconds_of(bench_limits *c, cl_kernel kernel, size_t items, int la
     return worked(c, "clFinish", clFinish(c->queue)) ? bench_now() - start : -1;
 }
 
-/* Of launches back to back, in a few rounds, the median nanoseconds of one; 0 on failure. */
+/* Returns the median nanoseconds of a launch, over a few rounds of back-to-back launches; 0 on
+ * failure. */
 static double time_in_a_row(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double values[ROUNDS], seconds = seconds_of(c, kernel, items, 1);
@@ -104,8 +105,8 @@ static double time_in_a_row(bench_limits *c, cl_kernel kernel, size_t items)
     return seconds < 0 ? 0 : bench_median(values, ROUNDS);
 }
 
-/* Nanoseconds of a launch; 0 on failure. A CPU's are timed one by one, and the least counts: others
- * can only take a processor away, and do so between two of them. */
+/* Returns the nanoseconds of a launch; 0 on failure. On a CPU launches are timed one by one and the
+ * minimum is used, because other processes can only make them slower. */
 static double time_of(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double least = INFINITY;
@@ -120,7 +121,7 @@ static double time_of(bench_limits *c, cl_kernel kernel, size_t items)
     return least;
 }
 
-/* Whether the first `count` floats of a buffer are all the value. */
+/* Returns true if the first `count` floats of a buffer all equal the value. */
 static bool all_are(bench_limits *c, cl_mem buffer, size_t count, float value)
 {
     float *host = malloc(count * sizeof *host);
@@ -178,7 +179,7 @@ static void measure_copy(bench_limits *c)
     note(c, "copy by a kernel", 2.0 * (double)c->bytes / time, "GB/s", time, right);
     clReleaseKernel(kernel);
     right = fill(c, c->y, 0);
-    for (int i = -1; i < ROUNDS; i++) { /* the first is not counted */
+    for (int i = -1; i < ROUNDS; i++) { /* the first one is not counted */
         const double start = bench_now();
         right &= worked(c, "clEnqueueCopyBuffer",
                         clEnqueueCopyBuffer(c->queue, c->x, c->y, 0, 0, c->bytes, 0, NULL, NULL)) &&
@@ -187,12 +188,12 @@ static void measure_copy(bench_limits *c)
     }
     time = bench_median(values, ROUNDS);
     if (c->lanes > 0)
-        time = values[0]; /* which are sorted now */
+        time = values[0]; /* values are sorted by now */
     right = right && all_are(c, c->y, (size_t)1 << 16, 1);
     note(c, "copy by the driver", 2.0 * (double)c->bytes / time, "GB/s", time, right);
 }
 
-/* Reads a window again and again: from memory, or from the caches. */
+/* Reads a range of memory repeatedly, from memory or from the caches. */
 static void measure_read(bench_limits *c, uint64_t window, const char *name)
 {
     if (!bench_limit_wanted(c, name))
@@ -200,7 +201,7 @@ static void measure_read(bench_limits *c, uint64_t window, const char *name)
     cl_kernel kernel = kernel_of(c->program, "read");
     window = window < c->bytes ? window : c->bytes;
     const cl_ulong count = window / sizeof(cl_float4);
-    /* As many passes as keep a launch long beside what it costs to start. */
+    /* Enough passes to make a launch long compared with its startup. */
     const cl_uint times = (cl_uint)((c->bytes + window - 1) / window);
     const size_t items = c->items < count ? c->items : (size_t)count;
     if (kernel == NULL || !bench_arguments(kernel, sizeof c->x, &c->x, sizeof c->y, &c->y,
@@ -209,14 +210,15 @@ static void measure_read(bench_limits *c, uint64_t window, const char *name)
         return;
     }
     const double time = time_of(c, kernel, items);
-    /* Exact while a work-item's sum stays below 2^24: all shares are the same, of powers of two. */
+    /* Exact while a work-item's sum stays below 2^24: all shares are equal, because all sizes are
+     * powers of two. */
     const float share = (float)(4.0 * (double)count * times / (double)items);
     const bool right = time > 0 && all_are(c, c->y, items, share);
     note(c, name, (double)window * times / time, "GB/s", time, right);
     clReleaseKernel(kernel);
 }
 
-/* The least of three launches: who takes a processor away meanwhile does not count. */
+/* Returns the minimum of three launches, to exclude interference by other processes. */
 static double least_seconds_of(bench_limits *c, cl_kernel kernel, size_t items)
 {
     double least = seconds_of(c, kernel, items, 1);
@@ -227,7 +229,7 @@ static double least_seconds_of(bench_limits *c, cl_kernel kernel, size_t items)
     return least;
 }
 
-/* Loops until a launch takes a while; then its time. */
+/* Increases the loop count until a launch is long enough, and then records the limit. */
 static void measure_loops(bench_limits *c, const bench_arithmetic *a, cl_kernel kernel)
 {
     cl_uint loops = 16;
@@ -269,7 +271,7 @@ void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uin
         clReleaseProgram(program);
 }
 
-/* `width` elements of a number of bits, in whose type T `options` say. */
+/* Measures multiply-adds on `width` elements; `options` define their type T. */
 static void measure_multiply_add(bench_limits *c, const char *name, const char *options, int width)
 {
     if (!bench_limit_wanted(c, name))
@@ -288,7 +290,8 @@ static void measure_multiply_add(bench_limits *c, const char *name, const char *
     bench_measure_arithmetic(c, &a, first, second);
 }
 
-/* What a launch costs: in a row, alone with its wait, and alone after a while without work. */
+/* Measures the cost of a launch: back to back, alone with its wait, and alone after an idle period.
+ */
 static void measure_launches(bench_limits *c)
 {
     cl_kernel kernel = kernel_of(c->program, "nothing");
@@ -318,7 +321,8 @@ static void measure_launches(bench_limits *c)
     clReleaseKernel(kernel);
 }
 
-/* Buffers that no cache holds, and work-items that fill the device: powers of two, all. */
+/* Chooses buffers larger than any cache, and enough work-items to fill the device; all powers of
+ * two. */
 static void size_up(bench_limits *c)
 {
     const tenon_device_info *d = &c->session->device;
@@ -365,7 +369,7 @@ static bool has(const bench_limits *c, tenon_capability capability)
            available;
 }
 
-/* In a CPU's vectors, of which all processors have their share. */
+/* Measures multiply-adds with a CPU's vectors, on all processors. */
 static void measure_vectors(bench_limits *c)
 {
     const int halves = c->lanes / 2;

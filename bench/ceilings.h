@@ -1,21 +1,21 @@
-/* Commands that need a device and no case: its limits, and building ahead. */
+/* Commands that need a device and no cases: the device's limits, and building in advance. */
 #ifndef BENCH_CEILINGS_H
 #define BENCH_CEILINGS_H
 
 #include "bench.h"
 
-/* Measures the limits by kernels of the benchmark's own: memory, arithmetic, launches. Prints them,
- * and writes them to options->json where that is given. False where a kernel gives a wrong result,
- * or the device fails. */
+/* Measures the limits with the benchmark's own kernels: memory, arithmetic, launches. Prints them,
+ * and writes them to options->json if that is given. Returns false if a kernel gives a wrong
+ * result, or the device fails. */
 bool bench_ceilings(bench_session *session);
 
-/* Makes what "run" would measure, so that programs are built, checked and kept, and measures
- * nothing. With options->json: what the compiler and the device model say of each. False where one
- * that should serve could not be made. */
+/* Builds and checks the programs that "run" would measure, and stores them, without measuring. With
+ * options->json, records the output of the compiler and the device model's estimate for each.
+ * Returns false if a solver that should support its case could not be built. */
 bool bench_build_ahead(bench_session *session);
 
-/* Every solver of every family with its parameters and their ranges, as JSON to the standard
- * output: what --solver takes. */
+/* Prints every solver of every family with its parameters and their ranges as JSON to standard
+ * output: the values of --solver. */
 bool bench_solvers(void);
 
 #endif

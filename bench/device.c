@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-extern const struct tenon_kernel_sources bench_kernel_sources; /* of bench/kernels */
+extern const struct tenon_kernel_sources bench_kernel_sources; /* the files of bench/kernels */
 
 static char *log_of(cl_program program, cl_device_id device)
 {
@@ -80,7 +80,8 @@ cl_int bench_launch(const bench_session *session, cl_kernel kernel, size_t globa
                                   &local, 0, NULL, NULL);
 }
 
-/* The constants of a CPU by which estimates go; NULL where they are the table's. */
+/* Returns the measured constants of a CPU that estimates use; NULL if the table's constants are
+ * used. */
 static json_t *json_speed(tenon_context *context)
 {
     tn_host_speed speed;

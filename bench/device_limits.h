@@ -1,4 +1,4 @@
-/* What the files that measure a device's limits share. */
+/* Shared code of the files that measure a device's limits. */
 #ifndef BENCH_DEVICE_LIMITS_H
 #define BENCH_DEVICE_LIMITS_H
 
@@ -6,43 +6,44 @@
 
 #include <jansson.h>
 
-#define BENCH_GROUP 256 /* work-items of a group of a GPU's */
+#define BENCH_GROUP 256 /* work-items of a work-group on a GPU */
 
 typedef struct bench_limits {
     bench_session *session;
     cl_command_queue queue;
     cl_program program;
     cl_mem x, y;
-    uint64_t bytes; /* of each of the two */
-    size_t items;   /* work-items that fill the device */
-    size_t group;   /* of them in a work-group: on a CPU one, with vectors of its own */
-    int lanes;      /* of a CPU's vectors of f32; 0: no CPU */
+    uint64_t bytes; /* of each of the two buffers */
+    size_t items;   /* number of work-items that fill the device */
+    size_t group;   /* work-items in a work-group; 1 on a CPU, where each has its own vectors */
+    int lanes;      /* lanes of a CPU's f32 vectors; 0: not a CPU */
     json_t *list, *left_out;
-    const char *failed; /* the call that did since the last limit was noted; NULL: none */
-    cl_int error;       /* its */
+    const char
+        *failed;  /* the call that has failed since the last limit was recorded; NULL if none has */
+    cl_int error; /* OpenCL's code of that call */
     bool well;
 } bench_limits;
 
-/* A kernel of arithmetic alone: its results and then `loops` are its first arguments. */
+/* A kernel that only does arithmetic. Its first arguments are the results and `loops`. */
 typedef struct bench_arithmetic {
     const char *name, *source, *kernel, *options;
-    bool may_lack;           /* not every compiler that has its like takes it */
-    double operations, once; /* of a work-item: in a loop, and beside them */
-    float result;            /* of each work-item */
+    bool may_lack;           /* not all compilers of this kind of device support it */
+    double operations, once; /* of a work-item: per loop, and outside the loop */
+    float result;            /* expected result of each work-item */
 } bench_arithmetic;
 
-/* Whether options->filter asks for a limit of this name. */
+/* Returns true if options->filter selects a limit of this name. */
 bool bench_limit_wanted(const bench_limits *c, const char *name);
 
-/* What cannot be measured here, and why. */
+/* Records a limit that cannot be measured here, with the reason. */
 void bench_limit_left_out(bench_limits *c, const char *name, const char *why);
 
-/* Measures it and notes the limit; its arguments after `loops` are two words, as bits. */
+/* Measures and records the limit. The kernel's arguments after `loops` are two 32-bit words. */
 void bench_measure_arithmetic(bench_limits *c, const bench_arithmetic *a, cl_uint first,
                               cl_uint second);
 
-/* The matrix units that the device has, in each type that it multiplies; with options->emulated all
- * that there are, in their emulation. */
+/* Measures the device's matrix units for each supported type; with options->emulated, the emulation
+ * of all known units. */
 void bench_measure_units(bench_limits *c);
 
 #endif

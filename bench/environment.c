@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* sched_setaffinity */
+#define _GNU_SOURCE /* for sched_setaffinity */
 #include "environment.h"
 
 #include <stdio.h>
@@ -10,17 +10,18 @@
 #include <sched.h>
 #endif
 
-/* A value of NULL: not to be set. */
+/* The environment variables. A value of NULL: unset. */
 static const struct {
     const char *name, *value;
-    bool overridable; /* a value of the user's stays */
+    bool overridable; /* a value set by the user is kept */
 } wanted[] = {
     {"POCL_AFFINITY", "1", true},
-    /* Idle threads spin for a millisecond or so: long enough for calls back to back, and short
-     * enough not to take a processor from who comes next. */
+    /* Idle threads spin for about a millisecond: long enough for back-to-back calls, and short
+     * enough not to occupy a processor when the next library runs. */
     {"OPENBLAS_THREAD_TIMEOUT", "22", true},
     {"GOMP_SPINCOUNT", "100000", true},
-    /* Binding by libgomp would begin when it is loaded, and leave one processor to the others. */
+    /* Binding by libgomp would start when it is loaded, and leave only one processor to the other
+     * libraries. */
     {"OMP_PROC_BIND", NULL},
     {"OMP_PLACES", NULL},
     {"GOMP_CPU_AFFINITY", NULL},
@@ -49,11 +50,11 @@ static bool set(const char *name, const char *value, bool overridable)
     return setenv(name, value, 1) == 0;
 }
 
-/* Of the library where it is there. */
+/* Functions of the library, if it is linked. */
 __attribute__((weak)) char *openblas_get_corename(void);
 __attribute__((weak)) char *openblas_get_config(void);
 
-/* What this program has set, and what OpenBLAS took before. */
+/* Variables set by this program: OpenBLAS's kernels, and those it selected before. */
 #define CORE "OPENBLAS_CORETYPE"
 #define OWN  "TENON_BENCH_OPENBLAS_OWN"
 
@@ -84,7 +85,7 @@ static const char *core_with(vectors v)
     return NULL;
 }
 
-/* What kernels for a processor, by OpenBLAS's name, make use of. */
+/* Returns the instruction set used by OpenBLAS's kernels for a processor. */
 static vectors vectors_of_core(const char *core)
 {
     static const struct {
@@ -101,8 +102,9 @@ static vectors vectors_of_core(const char *core)
     return OLDER;
 }
 
-/* Of OpenBLAS's kernels the best that the processor runs, where it takes lesser ones by itself.
- * That it says once what is in its way is gone. */
+/* Requests the best OpenBLAS kernels that the processor supports, if OpenBLAS selects lesser ones
+ * by itself. Returns true if the environment has changed. A user's OPENBLAS_CORETYPE is removed
+ * first, to find out OpenBLAS's own selection. */
 static bool ask_openblas(void)
 {
     const vectors most = vectors_of_processor();
@@ -134,7 +136,8 @@ void bench_prepare_environment(char **argv)
     bool changed = ask_openblas();
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         changed |= set(wanted[i].name, wanted[i].value, wanted[i].overridable);
-    /* Where it cannot start again, what is set before a library's first call has to do. */
+    /* If the program cannot be restarted, variables set before a library's first call must be
+     * sufficient. */
     if (changed)
         (void)execv("/proc/self/exe", argv);
 }
@@ -154,7 +157,7 @@ int bench_processors(void)
     return first_look();
 }
 
-/* The set that has one processor of those allowed. */
+/* Returns the set with one of the allowed processors. */
 static cpu_set_t only(int number)
 {
     cpu_set_t set_of_one;
@@ -173,7 +176,7 @@ void bench_pin(int processor)
     (void)sched_setaffinity(0, sizeof where, &where);
 }
 
-/* Of the library where it is there, and has it. */
+/* Functions of the library, if it is linked and has them. */
 __attribute__((weak)) int openblas_setaffinity(int thread, size_t size, cpu_set_t *set);
 __attribute__((weak)) int openblas_get_num_threads(void);
 

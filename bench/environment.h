@@ -1,30 +1,31 @@
-/* What surrounds a measurement: the environment that the libraries read when they are loaded, and
- * which processors threads run on. */
+/* The environment of a measurement: variables that libraries read when they are loaded, and the
+ * processors that threads run on. */
 #ifndef BENCH_ENVIRONMENT_H
 #define BENCH_ENVIRONMENT_H
 
 #include <stdbool.h>
 
-/* To be called first. Nothing that cripples a peer is left in the environment, and PoCL pins its
- * threads. Where that changes anything the program starts once more with the same arguments, since
- * libraries have read the environment before main. */
+/* Prepares the environment; must be called first. Removes variables that slow a peer down, and
+ * makes PoCL pin its threads. If anything changes, the program restarts with the same arguments,
+ * because libraries have read the environment before main. */
 void bench_prepare_environment(char **argv);
 
-/* For which processor OpenBLAS runs its kernels, for which it would by itself, and what it says of
- * itself; "" where it is not there. A processor that it does not know it takes for an old one: then
- * bench_prepare_environment asks it for the best that the processor's features allow. */
+/* The processors whose kernels OpenBLAS uses (`now`) and would use by itself (`own`), and its
+ * configuration; "" without OpenBLAS. OpenBLAS treats a processor that it does not know as an old
+ * one; bench_prepare_environment then requests the best kernels that the processor's features
+ * allow. */
 typedef struct bench_openblas_kernels {
     char now[32], own[32], config[192];
 } bench_openblas_kernels;
 const bench_openblas_kernels *bench_openblas(void);
 
-/* The processors that the process may use; 1 at least. */
+/* Returns the number of processors that the process may use, at least 1. */
 int bench_processors(void);
 
-/* Keeps the calling thread on one of them by number, or with -1 lets it run on all. */
+/* Pins the calling thread to a processor by number, or with -1 lets it run on all. */
 void bench_pin(int processor);
 
-/* Pins the threads of OpenBLAS, one a processor: the caller's is the first. */
+/* Pins the threads of OpenBLAS, one per processor; the caller's thread is the first. */
 void bench_pin_openblas(void);
 
 #endif

@@ -29,19 +29,19 @@ bool bench_can_write(const char *path)
         fclose(file);
         remove(name);
     } else {
-        complain(path, "cannot be written");
+        complain(path, "cannot write the file");
     }
     free(name);
     return file != NULL;
 }
 
-/* Finishes what was written beside `path`. */
+/* Renames the complete temporary file to `path`. */
 static bool put_in_place(FILE *file, char *name, const char *path)
 {
     bool well = fflush(file) == 0 && ferror(file) == 0;
     well = fclose(file) == 0 && well && rename(name, path) == 0;
     if (!well) {
-        complain(path, "was not written");
+        complain(path, "could not be written");
         remove(name);
     }
     free(name);
@@ -125,7 +125,7 @@ bool bench_write_text(const char *path, const char *text)
     FILE *file = name != NULL ? fopen(name, "w") : NULL;
     if (file == NULL) {
         free(name);
-        return complain(path, "cannot be written");
+        return complain(path, "cannot write the file");
     }
     fprintf(file, "%s\n", text);
     return put_in_place(file, name, path);
@@ -153,7 +153,7 @@ static void write_row(FILE *file, const bench_result *r)
     fputc('\n', file);
 }
 
-/* "tenon-f32" is the column tenon_f32_ns. */
+/* Writes the name of a peer's column: "tenon-f32" becomes tenon_f32_ns. */
 static void write_column(FILE *file, const char *peer)
 {
     fputc(',', file);
@@ -168,7 +168,7 @@ bool bench_write_csv(const char *path, const bench_result *results, uint32_t cou
     FILE *file = name != NULL ? fopen(name, "w") : NULL;
     if (file == NULL) {
         free(name);
-        return complain(path, "cannot be written");
+        return complain(path, "cannot write the file");
     }
     fputs("suite,case,dtype,solver,median_ns,low_ns,high_ns,event_ns,latency_ns,gflops,gbps,"
           "verified,error_over_bound",

@@ -1,19 +1,18 @@
-/*
- * What a first use costs, from a created context on: a product of 512x512x512, the first 3x3
- * convolution after it, every plan of a forward pass of ResNet-50 with 8 images, and these once
- * more. Each row is of a process of its own, with caches that are
+/* Measures the cost of first use, from an existing context on: a product of 512x512x512, the first
+ * 3x3 convolution after it, all plans of a forward pass of ResNet-50 with 8 images, and the same
+ * plans once more. Each row is measured in its own process, with these caches:
  *
  *   cold    all empty: Tenon's store and the driver's cache
- *   driver  Tenon's store off, the driver's cache full: what there was without a store
+ *   driver  Tenon's store off, the driver's cache full: the state without a store
  *   warm    Tenon's store full, the driver's cache empty
- *   exited  as warm, but the store is as a process left it that made the first two calls, was idle
+ *   exited  as warm, but the store was left by a process that made the first two calls, was idle
  *           for two seconds, and returned from main without releasing anything
- *   aborted the same of a process that ended by abort, as after an uncaught exception
+ *   aborted as exited, but the process ended by abort, as after an uncaught exception
  *
- *   bench-first [ROUNDS]    medians of so many rounds (3); the cold run is the first of each
+ *   bench-first [ROUNDS]    medians of ROUNDS rounds (default 3), each of which starts with the
+ * cold run
  *
- * Results are compared with sums in double, outside the time.
- */
+ * Results are compared with sums in double, outside the measured time. */
 #define _GNU_SOURCE
 #include "environment.h"
 #include "shapes/shapes.h"
@@ -35,8 +34,8 @@
 #define MOST_ROUNDS 32
 #define IDLE        2 /* seconds */
 
-/* How a process of a measure ends: with all released, and with the store filled before; or idle for
- * a while after two calls, with nothing released. */
+/* The end of a measured process: with everything released; the same after filling the store; or
+ * after two calls and an idle period, with nothing released. */
 typedef enum ending { RELEASED, FILLED, EXITED, ABORTED } ending;
 
 enum { PRODUCT, CONVOLUTION, NETWORK, NETWORK_AGAIN, MEASURES };
@@ -44,12 +43,12 @@ enum { PRODUCT, CONVOLUTION, NETWORK, NETWORK_AGAIN, MEASURES };
 static const char *const names[MEASURES] = {"first product 512x512x512", "first 3x3 convolution",
                                             "plans of ResNet-50, 8 images", "the same again"};
 
-/* Where drivers keep what they compile. */
+/* Variables for the folders in which drivers cache their programs. */
 static const char *const driver_caches[] = {"POCL_CACHE_DIR", "CUDA_CACHE_PATH", "NEO_CACHE_DIR",
                                             "MESA_SHADER_CACHE_DIR", "AMD_COMGR_CACHE_DIR"};
 
-/* The largest difference of a few rows of the product from their sums in double, over the bound of
- * a sum of SIZE products of numbers up to 1. */
+/* Compares a few rows of the product with sums in double; the bound is that of a sum of SIZE
+ * products of numbers up to 1. */
 static void compare_product(const float *a, const float *b, const float *d)
 {
     for (int row = 0; row < SIZE; row += 101)
@@ -146,7 +145,7 @@ static double plan_network(tenon_context *context)
     return bench_now() - start;
 }
 
-/* Sums of ones: each pixel is the number of taps in the image. */
+/* Compares sums of ones: each pixel is the number of taps inside the image. */
 static void compare_convolution(const float *y, int channels, int size)
 {
     for (int i = 0; i < size * size; i++) {
@@ -192,7 +191,7 @@ static void send_times(int pipe, const double *times)
         exit(1);
 }
 
-/* One process: its times go to the pipe. */
+/* Runs a measurement in the child process; its times are written to the pipe. */
 static void measure(int pipe, ending end)
 {
     double times[MEASURES] = {0};
@@ -239,7 +238,7 @@ static bool ended_as_told(int status, ending end)
     return end == ABORTED ? WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT : status == 0;
 }
 
-/* A measure in a process of its own, which finds these folders. */
+/* Runs a measurement in a child process with these folders. */
 static void run(const char *store, const char *driver, ending end, double times[MEASURES])
 {
     int ends[2], status;
@@ -284,7 +283,7 @@ static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *mo
         times[i][round] = more[i];
 }
 
-/* Measures the first calls of a process whose predecessor ended in this way. */
+/* Measures the first calls of a process whose predecessor ended in the given way. */
 static void measure_after(ending end, const char *store, const char *driver, double times[MEASURES])
 {
     empty(store);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Multiply-adds of a reference that take a moment. */
+/* Multiply-adds that the reference computes in a moment. */
 #define MOMENT ((double)(1 << 24))
 
 bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
@@ -27,7 +27,7 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
     return true;
 }
 
-/* Compares the elements of a part with what is expected of them. */
+/* Compares the elements of a part with the expected values. */
 static bool judge(tenon_dtype dtype, const unsigned char *got, int64_t first, int64_t count,
                   const tn_bounded *expected, double *error_over_bound, char why[256])
 {

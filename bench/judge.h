@@ -1,5 +1,5 @@
-/* What the cases share: making a plan, and comparing what it gave with the operation's reference.
- */
+/* Functions shared by the cases: making a plan, and comparing its result with the operation's
+ * reference. */
 #ifndef BENCH_JUDGE_H
 #define BENCH_JUDGE_H
 
@@ -7,36 +7,37 @@
 
 #include "check/case.h"
 
-/* The plan of a call, and in `bench`, unless that is NULL, its solver's name and the line that
- * repeats it. */
+/* Makes the plan of a call, and sets in `bench`, unless that is NULL, its solver's name and the
+ * line that repeats it. */
 bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
                 const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan);
 
-/* A part of a result as a call of its own, which the reference computes: the parameters, and views
- * of the host's operands by the operation's order (type 0 where absent), of which the result has no
- * memory. Its elements lie one after the other in the whole result, from `first` on. */
+/* A part of a result as a call that the reference computes: the parameters, and views of the
+ * operands on the host in the operation's order (type 0 if absent); the result has no memory. The
+ * part is contiguous in the whole result, from element `first` on. */
 typedef struct bench_part {
     tn_case_params params;
     tenon_tensor views[TN_MAX_OPERANDS];
     int64_t first;
 } bench_part;
 
-/* A result in parts, of which so many are compared as take the reference a moment. */
+/* A result divided into parts, of which as many are compared as the reference computes in a moment.
+ */
 typedef struct bench_parts {
     const tn_operation *operation;
     const void *params;
-    const char *solver; /* whose bounds count; NULL: those of all */
+    const char *solver; /* the solver whose error bound is used; NULL: the bound of all solvers */
     const bench_operands *operands;
-    uint32_t result; /* of the operands */
+    uint32_t result; /* operand number of the result */
     int64_t count;
-    double work; /* multiply-adds of each */
-    /* Cuts a part out, whose parameters are those of the call. */
+    double work; /* multiply-adds of each part */
+    /* Cuts out a part, whose parameters are those of the call. */
     void (*cut)(const void *data, int64_t number, bench_part *part);
     const void *data;
 } bench_parts;
 
-/* Compares parts of the result, the first and the last among them; raises *error_over_bound to the
- * worst. False, with the first difference in `why`, where one is beyond its bound. */
+/* Compares parts of the result, including the first and the last; raises *error_over_bound to the
+ * worst ratio. Returns false, with the first difference in `why`, if an error exceeds its bound. */
 bool bench_verify(tenon_stream *stream, const bench_parts *parts, double *error_over_bound,
                   char why[256]);
 

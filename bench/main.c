@@ -1,10 +1,8 @@
-/*
- * tenon-bench: measures Tenon on a device, beside its peers.
+/* tenon-bench: measures Tenon and its peers on a device.
  *
  *     tenon-bench run --suite gemm,conv --dtype f32 --json results.json
  *     tenon-bench regret --suite gemm-cpu
- *     tenon-bench list
- */
+ *     tenon-bench list */
 #include "ceilings.h"
 #include "environment.h"
 #include "options.h"
@@ -19,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Results so far, and whether all went well. */
+/* The results so far; `well` is false after a failure. */
 typedef struct progress {
     bench_options *options;
     bench_result *results;
@@ -30,7 +28,7 @@ typedef struct progress {
     bench_summary summary;
 } progress;
 
-/* The names of a list between blanks; 1 for none. */
+/* Returns the number of names in a space-separated list; 1 for an empty one. */
 static uint32_t solvers_of(const bench_options *o)
 {
     uint32_t count = 1;
@@ -39,7 +37,7 @@ static uint32_t solvers_of(const bench_options *o)
     return count;
 }
 
-/* What there is so far, so that a driver that ends the process takes only one case along. */
+/* Writes the results so far, so that a driver that ends the process loses only one case. */
 static bool write_json(const bench_session *session, progress *p, bool complete)
 {
     bench_summarise(p->results, p->count, p->options->least_operations, &p->summary);
@@ -75,7 +73,7 @@ static void run_entry(bench_session *session, const bench_entry *e, progress *p)
         bench.destroy(&bench);
 }
 
-/* By each solver that is asked for, in turn. */
+/* Runs a case with each requested solver in turn. */
 static void run_by_all(bench_session *session, const bench_entry *e, progress *p)
 {
     bench_options *o = p->options;
@@ -106,7 +104,7 @@ static void run_entries(bench_session *session, const bench_entry *entries, uint
     bench_progress_clear();
 }
 
-/* Measures and writes the files; the exit status. */
+/* Measures and writes the files. Returns the exit status. */
 static int run_all(bench_session *session, const bench_entry *entries, uint32_t count, progress *p)
 {
     const bench_options *o = p->options;
@@ -130,11 +128,11 @@ static int run(int argc, char **argv)
     bench_prepare_environment(argv);
     bench_pin_openblas();
     bench_entry *entries = bench_entries_of(&o, &count);
-    static progress p; /* large for a stack */
+    static progress p; /* too large for the stack */
     p = (progress){.options = &o, .well = true, .argc = argc, .argv = argv};
     p.results = calloc((size_t)count * solvers_of(&o) + 1, sizeof *p.results);
     if (count == 0) {
-        fprintf(stderr, "tenon-bench: no case is of these suites and types and has \"%s\" in it\n",
+        fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
                 o.filter != NULL ? o.filter : "");
         status = BENCH_WRONG_USE;
     } else if (entries != NULL && p.results != NULL && bench_open_session(&session)) {
@@ -148,7 +146,7 @@ static int run(int argc, char **argv)
     return status;
 }
 
-/* A command that needs a device and no case. */
+/* Runs a command that needs a device and no cases. */
 static int with_device(int argc, char **argv, bool (*command)(bench_session *session))
 {
     bench_options o;

@@ -41,7 +41,8 @@ static void add_size(json_t *to, const char *name, cl_kernel kernel, cl_device_i
         json_object_set_new(to, name, json_integer((json_int_t)value));
 }
 
-/* A kernel that a plan would need: built here with the compiler's own account of its registers. */
+/* Builds a kernel requested by a plan on this device, and records the compiler's report on its
+ * registers. */
 static void hear(void *user, const char *source, const char *options, const char *kernel,
                  size_t work_group)
 {
@@ -79,7 +80,7 @@ static void hear(void *user, const char *source, const char *options, const char
         clReleaseProgram(program);
 }
 
-/* Of the call itself: what it asks of other operations is part of its time. */
+/* Records the model's estimate for the call itself, which includes nested operations. */
 static void hear_choice(void *user, const tn_request *request, const tn_choice *choice)
 {
     bench_mirror *h = user;

@@ -1,5 +1,6 @@
-/* The device under test, taken for one that is not there: plans made for it tell which kernels they
- * would launch, each of which is built here with the compiler's own account of it. */
+/* The device under test, treated as a device that is not installed: plans made for it list the
+ * kernels that they would launch. Each is built here, and the compiler's report on it is recorded.
+ */
 #ifndef BENCH_MIRROR_H
 #define BENCH_MIRROR_H
 
@@ -10,24 +11,25 @@
 typedef struct bench_mirror {
     const bench_session *session;
     tenon_context *context;
-    const char *call; /* at hand */
+    const char *call; /* the current call */
     json_t *kernels;
     double predicted;
 } bench_mirror;
 
-/* What the device can do has been tried before. False, with why on stderr. */
+/* Opens the mirror. The device's capabilities must have been probed. On failure, prints the reason
+ * to stderr and returns false. */
 bool bench_mirror_open(const bench_session *session, bench_mirror *mirror);
 void bench_mirror_close(bench_mirror *mirror);
 
-/* Makes the plan of a call, in the words of "tenon check", by a solver (NULL: the automatic
+/* Makes the plan of a call, in the syntax of "tenon check", with a solver (NULL: the automatic
  * choice). Adds an object for each kernel to `kernels`. `predicted`, unless NULL, receives the
- * nanoseconds of the device model; negative where it has none. False, with why on stderr, where
- * there is no plan.
- */
+ * device model's estimate in nanoseconds; negative if there is none. If no plan can be made, prints
+ * the reason to stderr and returns false. */
 bool bench_mirror_plan(bench_mirror *mirror, const char *line, const char *solver, json_t *kernels,
                        double *predicted);
 
-/* The two lines of NVIDIA's PTX that name its version and its target; null where there is none. */
+/* Returns the two lines of NVIDIA's PTX that name its version and its target; null for other
+ * binaries. */
 json_t *bench_first_lines(cl_program program);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than the last-level cache of any machine this is likely to run on, for a set of copies. */
+/* Size of a set of copies that exceeds the last-level cache of any likely machine. */
 #define BEYOND_CACHE (256.0 * 1024 * 1024)
 
 void bench_operand_add(bench_operands *operands, tenon_dtype dtype, uint32_t rank,
@@ -36,10 +36,10 @@ double bench_operands_bytes(const bench_operands *operands)
     return bytes;
 }
 
-/* A value in [-1, 1], or of the integers' whole range, as the type holds it. */
+/* Stores a value in [-1, 1], or in the full range of an integer type, as the type represents it. */
 static float put(tenon_dtype dtype, unsigned char *element, double value)
 {
-    if (dtype == TENON_DTYPE_F32) { /* most are: without the way through tn_dtype_store */
+    if (dtype == TENON_DTYPE_F32) { /* the most common type, handled without tn_dtype_store */
         float narrow = (float)value;
         memcpy(element, &narrow, sizeof narrow);
         return narrow;
@@ -48,7 +48,7 @@ static float put(tenon_dtype dtype, unsigned char *element, double value)
     return (float)tn_dtype_load(dtype, element);
 }
 
-/* After so many numbers they come again: a prime, so that no two lines of a matrix are alike. */
+/* Period of the values: a prime, so that no two rows of a matrix are equal. */
 #define PERIOD ((int64_t)1048573)
 
 static void fill(bench_operand *o, void *data, float *values)
@@ -68,13 +68,13 @@ static void fill(bench_operand *o, void *data, float *values)
     }
 }
 
-/* Aligned to cache lines, as peers like it best. */
+/* Allocates floats aligned to cache lines, as peers prefer. */
 static float *floats(int64_t count)
 {
     return aligned_alloc(64, ((size_t)count * sizeof(float) / 64 + 1) * 64);
 }
 
-/* One copy of an operand, on host and device. */
+/* Makes one copy of an operand on host and device. */
 static bool create(bench_session *session, bench_operand *o, int copy, tenon_memory *memory)
 {
     const size_t bytes = (size_t)bytes_of(o);

@@ -1,5 +1,5 @@
-/* Operands of a case: random values in memory of the host and of the device, in as many copies as
- * it takes to be larger than the caches, where that matters. */
+/* Operands of a case: random values in host and device memory, in enough copies to exceed the
+ * caches if that is required. */
 #ifndef BENCH_OPERANDS_H
 #define BENCH_OPERANDS_H
 
@@ -9,9 +9,10 @@
 #define BENCH_MAX_COPIES   64
 
 typedef struct bench_operand {
-    tenon_tensor view; /* no memory: see bench_operands.memory */
-    tenon_tensor host; /* a dense view of the values, as references take it; of the first copy */
-    float *values[BENCH_MAX_COPIES]; /* the same values as floats, for peers; NULL for others */
+    tenon_tensor view; /* without memory; see bench_operands.memory */
+    tenon_tensor host; /* dense view of the values of the first copy, for references */
+    float
+        *values[BENCH_MAX_COPIES]; /* the same values as floats, for peers; NULL for other types */
     bool is_output;
 } bench_operand;
 
@@ -22,20 +23,20 @@ typedef struct bench_operands {
     int copies;
 } bench_operands;
 
-/* Adds an operand of a row-major shape; absent operands have rank 0 and no type. */
+/* Adds an operand with a row-major shape. Absent operands have rank 0 and no type. */
 void bench_operand_add(bench_operands *operands, tenon_dtype dtype, uint32_t rank,
                        const int64_t *shape, bool is_output);
 void bench_operand_add_absent(bench_operands *operands);
 
-/* Allocates and fills; with `beyond_cache`, as many copies as that takes. */
+/* Allocates and fills the operands; with `beyond_cache`, in enough copies to exceed the caches. */
 bool bench_operands_create(bench_session *session, bench_operands *operands, bool beyond_cache);
 void bench_operands_destroy(bench_operands *operands);
 
-/* Bytes of all operands, once. */
+/* Returns the size of all operands in bytes, counting one copy. */
 double bench_operands_bytes(const bench_operands *operands);
 
-/* An output of the first copy as it is on the device, dense in the operand's type; the caller
- * frees it. */
+/* Returns a copy of an output of the first copy from the device, dense and in the operand's type;
+ * the caller frees it. */
 void *bench_output(tenon_stream *stream, const bench_operands *operands, uint32_t number);
 
 #endif

@@ -12,41 +12,41 @@ const char bench_usage[] =
     "                   build [OPTION …] | list |\n"
     "                   peers | solvers | help\n"
     "\n"
-    "  run                 measures the cases of the suites\n"
-    "  regret              measures what is chosen beside all other candidates; the suites\n"
-    "                      gemm-cpu and conv-cpu unless given; no peers, no --csv, no --solver\n"
-    "  ceilings            what the device can do at most: --device, --json; --filter: only\n"
-    "                      limits whose names contain it; --emulated: the kernels of all matrix\n"
-    "                      units in their emulation, to try them\n"
-    "  build               builds and checks what run would measure with the same options, and\n"
-    "                      measures nothing; --part I/N: every N-th from the I-th on; --json:\n"
-    "                      what the compiler and the device model say of each\n"
-    "  list                all cases\n"
-    "  peers               which peers are built in and which are not, and whose kernels\n"
-    "                      OpenBLAS runs\n"
-    "  solvers             every solver with its parameters and their ranges, as JSON\n"
+    "  run                 measure the cases of the suites\n"
+    "  regret              measure the choice against all other candidates; default suites\n"
+    "                      gemm-cpu and conv-cpu; no peers, no --csv, no --solver\n"
+    "  ceilings            measure the device's limits: --device, --json; --filter: only limits\n"
+    "                      whose names contain the text; --emulated: the kernels of all matrix\n"
+    "                      units in emulation, to test them\n"
+    "  build               build and check the programs that run would measure with the same\n"
+    "                      options, without measuring; --part I/N: every N-th from the I-th on;\n"
+    "                      --json: the reports of the compiler and of the device model\n"
+    "  list                list all cases\n"
+    "  peers               list the peers that are built in and those that are not, and the\n"
+    "                      processor whose kernels OpenBLAS runs\n"
+    "  solvers             print every solver with its parameters and their ranges as JSON\n"
     "\n"
-    "  --suite S[,S]       which suites of those below; all unless given; gpu or cpu: those\n"
-    "                      whose names end so\n"
-    "  --dtype T[,T]       f32, f64, f16, bf16, i8; f32 unless given\n"
-    "  --device SELECTOR   as tenon devices shows it; the default device unless given\n"
+    "  --suite S[,S]       suites from the list below; default all; gpu or cpu: those whose\n"
+    "                      names end so\n"
+    "  --dtype T[,T]       f32, f64, f16, bf16, i8; default f32\n"
+    "  --device SELECTOR   as printed by tenon devices; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
-    "                      tenon-f32, unpacked, or none; all there are unless given\n"
-    "  --filter TEXT       only cases whose names contain it\n"
-    "  --solver NAME       forces a solver, or several between blanks in turn; cases that one "
+    "                      tenon-f32, unpacked, or none; default: all available\n"
+    "  --filter TEXT       only cases whose names contain the text\n"
+    "  --solver NAME       force a solver, or several, separated by spaces, in turn; cases that a "
     "cannot\n"
-    "                      serve are left out\n"
-    "  --workspace BYTES   the most memory that a call may take for its own use; 0 is allowed\n"
-    "  --time SECONDS      about how long each case takes; unless given 0.3 to 1, as its suite has "
+    "                      support are left out\n"
+    "  --workspace BYTES   workspace limit; 0 is allowed\n"
+    "  --time SECONDS      approximate time of each case; default 0.3 to 1, depending on the "
     "it\n"
-    "  --min-flops N       cases of fewer operations are not compared with the best of their "
+    "  --min-flops N       cases with fewer operations are not compared with the best of their "
     "peers;\n"
-    "                      4e6 unless given\n"
-    "  --no-verify         results are not compared with the reference first\n"
-    "  --clblast-tuning FOLDER  gives CLBlast what its own tuners wrote there\n"
-    "  --json FILE         writes results as JSON\n"
-    "  --csv FILE          writes results as comma-separated values\n";
+    "                      default 4e6\n"
+    "  --no-verify         do not compare results with the reference first\n"
+    "  --clblast-tuning FOLDER  give CLBlast the results of its own tuners\n"
+    "  --json FILE         write results as JSON\n"
+    "  --csv FILE          write results as comma-separated values\n";
 
 const tenon_dtype bench_dtypes[BENCH_DTYPES] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_F16,
                                                 TENON_DTYPE_BF16, TENON_DTYPE_I8};
@@ -65,7 +65,7 @@ bool bench_listed(const char *list, const char *name)
     return false;
 }
 
-/* Whether each name of a list is among those known; the first that is not goes to stderr. */
+/* Returns true if each name of a list is known. Prints the first unknown one to stderr. */
 static bool all_known(const char *what, const char *list, const char *const *known, size_t count)
 {
     for (const char *at = list; at != NULL && *at != '\0';) {
@@ -73,8 +73,7 @@ static bool all_known(const char *what, const char *list, const char *const *kno
         while (i < count && (strncmp(at, known[i], length) != 0 || known[i][length] != '\0'))
             i++;
         if (i == count) {
-            fprintf(stderr, "tenon-bench: there is no %s \"%.*s\"; there is", what, (int)length,
-                    at);
+            fprintf(stderr, "tenon-bench: unknown %s \"%.*s\", allowed:", what, (int)length, at);
             for (i = 0; i < count; i++)
                 fprintf(stderr, " %s", known[i]);
             fprintf(stderr, "\n");
@@ -83,7 +82,7 @@ static bool all_known(const char *what, const char *list, const char *const *kno
         at += length + (at[length] == ',');
     }
     if (list != NULL && *list == '\0')
-        fprintf(stderr, "tenon-bench: the list of each %s is empty\n", what);
+        fprintf(stderr, "tenon-bench: the list of %s names is empty\n", what);
     return list == NULL || *list != '\0';
 }
 
@@ -103,18 +102,18 @@ static bool options_make_sense(const bench_options *o)
            (o->csv == NULL || bench_can_write(o->csv));
 }
 
-/* "2/5" */
+/* Parses "2/5". */
 static bool part_of(const char *text, bench_options *o)
 {
     char end;
     if (sscanf(text, "%u/%u%c", &o->part, &o->parts, &end) == 2 && o->part >= 1 &&
         o->part <= o->parts)
         return true;
-    fprintf(stderr, "tenon-bench: --part wants I/N with I from 1 to N, not \"%s\"\n", text);
+    fprintf(stderr, "tenon-bench: --part: \"%s\" is not I/N with I from 1 to N\n", text);
     return false;
 }
 
-/* A number of the command line within its bounds; otherwise says what the option wants. */
+/* Parses a number of the command line and checks its range; otherwise reports the allowed range. */
 static bool number_of(const char *option, const char *text, double least, double most,
                       double *value)
 {
@@ -122,7 +121,7 @@ static bool number_of(const char *option, const char *text, double least, double
     *value = strtod(text, &end);
     if (end != text && *end == '\0' && *value >= least && *value <= most)
         return true;
-    fprintf(stderr, "tenon-bench: %s wants a number from %g to %g, not \"%s\"\n", option, least,
+    fprintf(stderr, "tenon-bench: %s must be a number from %g to %g, not \"%s\"\n", option, least,
             most, text);
     return false;
 }
@@ -205,7 +204,7 @@ bool bench_parse(int argc, char **argv, bench_options *o)
         if (!take(option, o))
             return false;
     if (optind < argc) {
-        fprintf(stderr, "tenon-bench: %s is not understood\n", argv[optind]);
+        fprintf(stderr, "tenon-bench: unknown argument %s\n", argv[optind]);
         return false;
     }
     return options_make_sense(o);

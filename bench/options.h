@@ -9,7 +9,8 @@
 extern const char bench_usage[];
 extern const tenon_dtype bench_dtypes[BENCH_DTYPES];
 
-/* The words after the program's name; false, with why on stderr, where they make no sense. */
+/* Parses the arguments after the program's name. On failure, prints the reason to stderr and
+ * returns false. */
 bool bench_parse(int argc, char **argv, bench_options *options);
 
 #endif

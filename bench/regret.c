@@ -1,5 +1,5 @@
-/* tenon-bench regret: for each case what is chosen and the other candidates, in interleaved rounds;
- * how much longer what was chosen takes than the best. */
+/* tenon-bench regret: measures for each case the choice and the other candidates, in interleaved
+ * rounds, and reports how much longer the choice takes than the best candidate. */
 #include "regret.h"
 
 #include "device.h"
@@ -20,23 +20,24 @@
 #include <string.h>
 
 #define SUITES "gemm-cpu,conv-cpu"
-/* Rounds after which losers leave, that others have, and of the best and the choice at the end. */
+/* Number of rounds after which slow candidates are dropped, of the remaining ones, and of the final
+ * comparison of the best with the choice. */
 #define FEW_ROUNDS   2
 #define ROUNDS       5
 #define FINAL_ROUNDS 7
-#define LOSER        2.0 /* so many times as slow as the best */
+#define LOSER        2.0 /* a candidate this many times slower than the best is dropped */
 
-/* A candidate at work. */
+/* A candidate in the race. */
 typedef struct runner {
     const char *name;
     tenon_plan *plan;
     int calls, turn, rounds;
-    double times[ROUNDS]; /* nanoseconds of a call */
+    double times[ROUNDS]; /* nanoseconds per call */
     double median;
     bool is_out;
 } runner;
 
-/* A case and its candidates; the first is what was chosen. */
+/* A case and its candidates; the first one is the choice. */
 typedef struct race {
     bench_session *session;
     bench_case *bench;
@@ -56,15 +57,15 @@ typedef struct outcome {
     json_t *measured;
 } outcome;
 
-/* A round of so many calls; nanoseconds of one, negative where it failed. */
+/* Runs a round of `calls` calls. Returns the nanoseconds of one; negative if it failed. */
 static double run_round(race *r, runner *it, int calls)
 {
     *r->bench->plan = it->plan;
     return 1e9 * bench_round(r->session, &r->bench->tenon, calls, &it->turn) / calls;
 }
 
-/* Plans, verifies and warms up. A candidate that the device does not take (its self-check bars it,
- * say) is left out; one that is wrong is a failure. */
+/* Plans, verifies and warms up a candidate. A candidate that the device rejects (for example barred
+ * by its self-check) is skipped; a wrong result is a failure. */
 static void enter(race *r, const char *name)
 {
     runner *it = &r->runners[r->count++];
@@ -106,7 +107,8 @@ static runner *best_of(race *r)
     return best;
 }
 
-/* A round each of those that have not had so many; then losers leave, but for what was chosen. */
+/* Runs a round of each candidate that has had fewer than `rounds`; then drops slow candidates,
+ * except the choice. */
 static void sweep(race *r, int rounds)
 {
     for (uint32_t i = 0; i < r->count && !bench_interrupted; i++) {
@@ -126,7 +128,7 @@ static void sweep(race *r, int rounds)
             r->runners[i].is_out = true;
 }
 
-/* The shipped candidates first; then the neighbours of the best of them and of what was chosen. */
+/* Runs the shipped candidates first; then the neighbours of the best of them and of the choice. */
 static void run_rounds(race *r)
 {
     tn_search_space_add_shipped(r->candidates, r->call);
@@ -143,7 +145,8 @@ static void run_rounds(race *r)
         sweep(r, ROUNDS);
 }
 
-/* The least of many medians is low by chance: the best and the choice run once more, in turn. */
+/* Runs the best and the choice again, alternately, because the smallest of many medians is low by
+ * chance. */
 static void decide(race *r, outcome *o)
 {
     runner *chosen = &r->runners[0], *best = best_of(r), *const two[] = {chosen, best};
@@ -157,7 +160,7 @@ static void decide(race *r, outcome *o)
             times[w][i] = best == chosen ? chosen->median : run_round(r, two[w], two[w]->calls);
     o->chosen_time = bench_median(times[0], FINAL_ROUNDS);
     o->best_time = bench_median(times[1], FINAL_ROUNDS);
-    r->well &= times[0][0] > 0 && times[1][0] > 0; /* the least of each */
+    r->well &= times[0][0] > 0 && times[1][0] > 0; /* the minimum of each */
     if (o->best_time > o->chosen_time)
         best = chosen;
     o->best_time = fmin(o->best_time, o->chosen_time);
@@ -177,7 +180,7 @@ static json_t *measured_by(const race *r)
     return list;
 }
 
-/* The candidates of a case that is made; its own plan is that of what was chosen. */
+/* Races the candidates of a case whose operands exist; its own plan is that of the choice. */
 static bool run_race(race *r, outcome *o)
 {
     tenon_plan *own = *r->bench->plan;
@@ -200,7 +203,7 @@ static bool read_call(const bench_case *bench, tn_case *call)
     const size_t skipped =
         strncmp(bench->repeat, begins, sizeof begins - 1) == 0 ? sizeof begins - 1 : 0;
     if (bench->plan == NULL || *bench->plan == NULL || bench->verify == NULL) {
-        fprintf(stderr, "tenon-bench: %s %s is not about a plan of one call\n", bench->suite,
+        fprintf(stderr, "tenon-bench: %s %s does not measure a plan of one call\n", bench->suite,
                 bench->name);
         return false;
     }
@@ -210,7 +213,7 @@ static bool read_call(const bench_case *bench, tn_case *call)
 static bool run_case(bench_session *session, const bench_entry *e, tn_search_space *candidates,
                      outcome *o)
 {
-    static race r; /* large for a stack */
+    static race r; /* too large for the stack */
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype};
     tn_case call;
     e->suite->name_of(e->suite, e->number, bench.name);
@@ -225,7 +228,7 @@ static bool run_case(bench_session *session, const bench_entry *e, tn_search_spa
     return well;
 }
 
-/* All outcomes so far. */
+/* All results so far. */
 typedef struct regrets {
     outcome *outcomes;
     uint32_t count;
@@ -234,7 +237,7 @@ typedef struct regrets {
 } regrets;
 
 typedef struct totals {
-    double median, most; /* of the ratios; the latter is their 95th percentile */
+    double median, most; /* of the ratios; `most` is their 95th percentile */
     uint32_t least_candidates;
 } totals;
 
@@ -248,7 +251,7 @@ static totals totals_of(const regrets *all)
             t.least_candidates = all->outcomes[i].candidates;
     }
     if (all->count > 0 && ratios != NULL) {
-        t.median = bench_median(ratios, (int)all->count); /* which sorts them */
+        t.median = bench_median(ratios, (int)all->count); /* sorts the ratios */
         t.most = ratios[(uint32_t)ceil(0.95 * all->count) - 1];
     }
     free(ratios);
@@ -292,12 +295,12 @@ static void print_outcome(const outcome *o)
 static void print_totals(const regrets *all)
 {
     const totals t = totals_of(all);
-    printf("\n%u cases, time of what was chosen over the best: median %.3f, 95th percentile %.3f;\n"
+    printf("\n%u cases, time of the choice over the best: median %.3f, 95th percentile %.3f;\n"
            "at least %u candidates\n",
            all->count, t.median, t.most, t.least_candidates);
 }
 
-/* Measures all cases; whether all went well. */
+/* Measures all cases. Returns false if one failed. */
 static bool run_cases(bench_session *session, const bench_entry *entries, uint32_t count,
                       tn_search_space *candidates, regrets *all)
 {
@@ -325,7 +328,7 @@ static bool run_cases(bench_session *session, const bench_entry *entries, uint32
 
 static int run_all(bench_session *session, const bench_entry *entries, uint32_t count, regrets *all)
 {
-    static tn_search_space candidates; /* large for a stack */
+    static tn_search_space candidates; /* too large for the stack */
     bench_catch_interrupts();
     bench_print_device(&session->device);
     bool well = BENCH_WELL(tn_search_space_open(session->context, &candidates)) &&
@@ -342,7 +345,8 @@ static bool options_are_for_it(const bench_options *o)
 {
     if (o->solvers == NULL && o->csv == NULL)
         return true;
-    fprintf(stderr, "tenon-bench: regret takes no %s\n", o->csv != NULL ? "--csv" : "--solver");
+    fprintf(stderr, "tenon-bench: regret does not support %s\n",
+            o->csv != NULL ? "--csv" : "--solver");
     return false;
 }
 
@@ -360,7 +364,7 @@ int bench_regret(int argc, char **argv)
     bench_entry *entries = bench_entries_of(&o, &count);
     regrets all = {calloc((size_t)count + 1, sizeof *all.outcomes), 0, argc, argv};
     if (count == 0) {
-        fprintf(stderr, "tenon-bench: no case is of these suites and types and has \"%s\" in it\n",
+        fprintf(stderr, "tenon-bench: no case of these suites and types contains \"%s\"\n",
                 o.filter != NULL ? o.filter : "");
         status = BENCH_WRONG_USE;
     } else if (entries != NULL && all.outcomes != NULL && bench_open_session(&session)) {

@@ -11,7 +11,7 @@
 
 #define LEAST_SECONDS  0.02 /* of a round */
 #define LEAST_ROUNDS   5
-#define SLOW           5 /* so many times slower than Tenon: no more than the least rounds */
+#define SLOW           5 /* slower than Tenon by this factor: minimum number of rounds */
 #define SLOW_ROUNDS    3
 #define MOST_ROUNDS    200
 #define LATENCY_ROUNDS 15
@@ -21,7 +21,8 @@ volatile int bench_interrupted;
 bench_times bench_times_of(double *values, int count)
 {
     double median = bench_median(values, count);
-    /* The ranks between which the median lies: a binomial, by its normal approximation. */
+    /* The ranks of the confidence interval of the median: a binomial distribution, in the normal
+     * approximation. */
     double half = 1.96 * sqrt((double)count) / 2;
     int low = (int)floor(count / 2.0 - half), high = (int)ceil(count / 2.0 + half);
     low = low < 0 ? 0 : low;
@@ -41,9 +42,9 @@ double bench_round(bench_session *session, const bench_way *way, int calls, int 
     return bench_now() - start;
 }
 
-/* Before a way's calls: the caller takes part in the work of libraries that work on the host, and
- * is pinned like their threads; what spun for the next call of another has stopped after a while.
- */
+/* Switches to the calls of another library. The caller's thread takes part in the work of libraries
+ * on the host and is pinned like their threads; spinning threads of the previous library have
+ * stopped after a while. */
 static void take_turns(const bench_way *last, const bench_way *next)
 {
     const struct timespec while_threads_spin = {0, 3000000};
@@ -55,7 +56,7 @@ static void take_turns(const bench_way *last, const bench_way *next)
 int bench_calls(bench_session *session, const bench_way *way, double *seconds_of_call)
 {
     int turn = 0, calls = 1;
-    double seconds = bench_round(session, way, 1, &turn); /* compiles, fills the caches */
+    double seconds = bench_round(session, way, 1, &turn); /* compiles, and fills the caches */
     if (seconds > LEAST_SECONDS)
         seconds = bench_round(session, way, 1, &turn);
     else
@@ -69,7 +70,7 @@ int bench_calls(bench_session *session, const bench_way *way, double *seconds_of
     return seconds < 0 ? 0 : (int)(LEAST_SECONDS * calls / seconds) + 1;
 }
 
-/* Rounds of all ways in turn. Those that are much slower than Tenon, the first, leave early. */
+/* Runs rounds of all ways in turn. Those much slower than Tenon, the first one, stop early. */
 static bool rounds_of(bench_session *session, bench_way *const *ways, uint32_t count, double limit,
                       bench_times *times)
 {
@@ -116,7 +117,7 @@ static bool measure_latency(bench_session *session, const bench_way *way, double
     return true;
 }
 
-/* The launches of a call: when the first began and the last ended. */
+/* The launches of a call: the first one's event has the begin, the last one's the end. */
 typedef struct span {
     cl_event first, last;
 } span;

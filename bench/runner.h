@@ -1,11 +1,11 @@
-/* Timing a case: Tenon and its peers in turn, rounds of many calls each, medians. */
+/* Timing of a case: Tenon and its peers in turn, rounds of many calls each, and medians. */
 #ifndef BENCH_RUNNER_H
 #define BENCH_RUNNER_H
 
 #include "bench.h"
 
-/* Nanoseconds of a call: the median of the rounds, and an interval that holds the true median with
- * a probability of 95 % (by order statistics, whatever the distribution is). */
+/* Nanoseconds per call: the median of the rounds, and a confidence interval of the median of 95 %
+ * (by order statistics, for any distribution). */
 typedef struct bench_times {
     double median, low, high;
 } bench_times;
@@ -14,9 +14,9 @@ typedef struct bench_result {
     const char *suite;
     char name[BENCH_NAME_SIZE], solver[128];
     tenon_dtype dtype;
-    bench_times wall; /* throughput: calls back to back, one finish */
-    double event;     /* from the first command's start to the last one's end; 0: not known */
-    double latency;   /* one call and its finish */
+    bench_times wall; /* throughput: calls back to back with one finish */
+    double event;   /* from the start of the first command to the end of the last one; 0: unknown */
+    double latency; /* one call and its finish */
     double operations, bytes;
     bool verified;
     double error_over_bound;
@@ -27,23 +27,24 @@ typedef struct bench_result {
     } peers[BENCH_MAX_PEERS];
 } bench_result;
 
-/* Runs a case. False, with why on stderr, where a call fails or the result is wrong. */
+/* Runs a case. If a call fails or the result is wrong, prints the reason to stderr and returns
+ * false. */
 bool bench_run(bench_session *session, bench_case *bench, bench_result *result);
 
-/* Whether the result of a call of Tenon's is that of the reference, for a case that has one;
- * otherwise says what differs on stderr. */
+/* Compares the result of a call of Tenon with the reference, for a case that has one. Prints the
+ * difference to stderr and returns false if the result is wrong. */
 bool bench_verify_case(bench_session *session, bench_case *bench, double *error_over_bound);
 
-/* How many calls of a way make a round, and how long one takes; 0 on failure. */
+/* Returns the number of calls in a round, and the time of one call; 0 on failure. */
 int bench_calls(bench_session *session, const bench_way *way, double *seconds_of_call);
 
-/* Seconds of so many calls and the wait for them; negative where a call failed. */
+/* Returns the seconds for `calls` calls and the wait for them; negative if a call failed. */
 double bench_round(bench_session *session, const bench_way *way, int calls, int *turn);
 
-/* Set from a signal handler: the runner stops after the round that it is in. */
+/* Set by a signal handler: the runner stops after the current round. */
 extern volatile int bench_interrupted;
 
-/* Sorts the values. */
+/* Returns the median and the interval; sorts the values. */
 bench_times bench_times_of(double *values, int count);
 
 #endif

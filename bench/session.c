@@ -55,7 +55,7 @@ void bench_close_session(bench_session *session)
     tenon_context_release(session->context);
 }
 
-/* By its own name, or by that of the group that ends it. */
+/* Returns true if a suite is selected, by its own name or by the name of the group at its end. */
 static bool suite_wanted(const bench_options *o, const char *suite)
 {
     const size_t length = strlen(suite);

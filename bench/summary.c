@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The time of a peer over Tenon's, or that of the best of the others'; false where it is not
- * there. */
+/* Returns the time of a peer, or of the best peer from another library, over Tenon's; false if it
+ * was not measured. */
 static bool ratio_of(const bench_result *r, const char *peer, double *ratio)
 {
     const bool best = strcmp(peer, "best") == 0;
@@ -33,7 +33,7 @@ static void add(bench_ratio *to, const bench_result *r, double ratio)
     to->cases++;
 }
 
-/* The ratios to one peer of the cases that are of the suite and type of `first`. */
+/* Summarises the ratios to one peer of the cases with the suite and type of `first`. */
 static void summarise(const bench_result *results, uint32_t count, const bench_result *first,
                       const char *peer, double least_operations, bench_summary *summary)
 {
@@ -59,7 +59,7 @@ static bool is_first(const bench_result *results, uint32_t number)
     return true;
 }
 
-/* Puts a case where its ratio belongs. */
+/* Inserts a case at the position of its ratio. */
 static void place(const bench_result *r, double ratio, bench_summary *summary)
 {
     uint32_t at = summary->slow_count;

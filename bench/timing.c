@@ -52,7 +52,7 @@ tenon_tensor bench_tensor(tenon_stream *stream, int64_t rows, int64_t cols, floa
     tenon_tensor tensor;
     float *values = malloc(count * sizeof *values);
     if (values == NULL) {
-        fprintf(stderr, "no memory\n");
+        fprintf(stderr, "out of memory\n");
         exit(1);
     }
     for (size_t i = 0; i < count; i++)

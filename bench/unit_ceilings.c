@@ -1,4 +1,5 @@
-/* How fast matrix units multiply what lies in registers, or where they read it. */
+/* Measures how fast matrix units multiply operands in registers, or in the memory that they read.
+ */
 #include "device.h"
 #include "device_limits.h"
 #include "matrix/layout.h"
@@ -10,7 +11,7 @@
 
 static const struct {
     const char *name;
-    uint32_t plus, minus; /* a word of elements 1 and -1 */
+    uint32_t plus, minus; /* a word with elements 1 and -1 */
 } unit_types[] = {
     [MATRIX_F16] = {"f16", 0x3c003c00, 0xbc00bc00},
     [MATRIX_BF16] = {"bf16", 0x3f803f80, 0xbf80bf80},
@@ -19,8 +20,8 @@ static const struct {
     [MATRIX_F32] = {"f32", 0x3f800000, 0xbf800000},
 };
 
-/* A unit's forms, and the kernel of its products: how many a group of lanes does at once, in so
- * many steps. */
+/* The forms of a unit, and the kernel of its products: how many products a group of lanes computes
+ * at once, and in how many steps. */
 typedef struct unit_kind {
     tenon_capability capability;
     int units[2];
@@ -36,8 +37,8 @@ static const unit_kind kinds[] = {
     {TENON_CAPABILITY_AMD_WMMA, {MATRIX_WMMA_11, MATRIX_WMMA_12}, "unit", PEAK, 8, 1},
     {TENON_CAPABILITY_INTEL_MATRIX, {MATRIX_XMX_16, MATRIX_XMX_8}, "unit", PEAK, 8, 1}};
 
-/* A product of the kernel. That of wgmma_peak.cl is the largest there is, and has types that
- * Tenon's own kernels do not use. */
+/* A product of the kernel. For wgmma_peak.cl it is the largest one, and includes types that Tenon's
+ * own kernels do not use. */
 typedef struct product {
     int m, n, k, lanes;
 } product;
@@ -73,7 +74,8 @@ static void measure_products(bench_limits *c, const unit_kind *kind, const char 
     bench_measure_arithmetic(c, &a, unit_types[type].plus, unit_types[type].minus);
 }
 
-/* A capability whose trial tells no types apart says nothing of one. */
+/* Returns true if the probe of this type failed. Probes that do not distinguish types say nothing
+ * about one type. */
 static bool tried_and_failed(const bench_limits *c, tenon_capability capability, int type)
 {
     return tn_trials[capability].types != NULL &&
@@ -91,7 +93,7 @@ static void measure_types(bench_limits *c, const unit_kind *kind, int unit, cons
         if (!product_of(unit, type, &p) || !bench_limit_wanted(c, name))
             continue;
         if (!emulated && tried_and_failed(c, kind->capability, type))
-            bench_limit_left_out(c, name, "the trial of this type failed");
+            bench_limit_left_out(c, name, "the probe of this type failed");
         else
             measure_products(c, kind, name, &p, type, options);
     }

@@ -1,4 +1,4 @@
-/* Activations on vectors within the caches and beyond them. */
+/* Activations on vectors that fit into the caches and on larger ones. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
@@ -16,7 +16,7 @@ static const tenon_activation_kind kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIV
 static const char *const kind_names[] = {"relu", "sigmoid", "tanh", "gelu", "gelu_tanh"};
 static const int64_t sizes[] = {1 << 14, 1 << 20, 1 << 24};
 
-/* Of the first kinds. */
+/* for the first kinds */
 static const bench_loop_kind loops[] = {BENCH_LOOP_RELU, BENCH_LOOP_SIGMOID, BENCH_LOOP_TANH};
 
 #define LOOPS (sizeof loops / sizeof *loops)
@@ -53,7 +53,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
         tenon_plan_run(stream, m->plan, m->operands.memory[turn % m->operands.copies], 2, NULL));
 }
 
-/* Sizes are multiples of it, or smaller. */
+/* Returns the size of a part. Vectors are a multiple of it, or are smaller. */
 static int64_t part_of(const map *m)
 {
     return m->peer.elements < 1 << 16 ? m->peer.elements : 1 << 16;
@@ -69,7 +69,7 @@ static void cut(const void *data, int64_t number, bench_part *part)
     part->views[Y] = tenon_tensor_slice(o[Y].view, 0, part->first, size);
 }
 
-/* The first part and the last. */
+/* Verifies the first part and the last. */
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const map *m = data;

@@ -1,5 +1,5 @@
-/* Operations that memory limits, on arrays of rows × 1024: within the nearer caches, within the
- * last one, and beyond it. */
+/* Memory-bound operations on arrays of rows × 1024 that fit into the inner caches, fit into the
+ * last-level cache, or are larger. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/loop.h"
@@ -18,9 +18,9 @@
 /* The operands of a case: up to three inputs and the result. */
 enum { X0, X1, X2, Y, CASE_OPERANDS };
 
-enum { ON_CPU, ON_GPU }; /* the suites' selections */
+enum { ON_CPU, ON_GPU }; /* selections of the suites */
 
-/* The operations, and which of the case's operands each of theirs is. */
+/* The operations, and the case's operand for each operand of the operation. */
 typedef enum which { ACTIVATION, ADD, CHAIN, COPY, REDUCE, SOFTMAX, NORM } which;
 static const struct call_of {
     const tn_operation *operation;
@@ -40,8 +40,8 @@ typedef struct kind {
     which call;
     bench_loop_kind loop;
     int inputs;
-    bool vectors;  /* inputs but the first are of COLS elements */
-    bool enormous; /* comes in the largest size too */
+    bool vectors;  /* inputs except the first have COLS elements */
+    bool enormous; /* also has a case of the largest size */
 } kind;
 
 static const kind kinds[] = {
@@ -72,14 +72,14 @@ typedef struct pass {
     bench_loop loop;
 } pass;
 
-/* Which sizes of a kind there are: of CPUs the largest has fewer kinds, of GPUs all are beyond the
- * nearer caches. */
+/* Returns true if a kind has a case of a size: on CPUs only some kinds have the largest size; on
+ * GPUs all sizes exceed the inner caches. */
 static bool comes(const bench_suite *suite, size_t k, size_t s)
 {
     return suite->selection == ON_GPU ? sizes[s] >= 1 << 20 : s + 1 < SIZES || kinds[k].enormous;
 }
 
-/* The number of a kind and size. */
+/* Returns the kind and size of a case number. */
 static const kind *kind_of(const bench_suite *suite, uint32_t number, int64_t *size)
 {
     for (size_t k = 0; k < KINDS; k++)
@@ -115,7 +115,7 @@ static const tn_operation *operation_of(const pass *p)
     return calls[p->kind->call].operation;
 }
 
-/* Which of the case's operands one of the operation's is. */
+/* Returns the case's operand for an operand of the operation. */
 static int operand_of(const pass *p, uint32_t number)
 {
     const int operand = calls[p->kind->call].order[number];
@@ -134,7 +134,8 @@ static bool call(void *data, tenon_stream *stream, int turn)
     return BENCH_WELL(tenon_plan_run(stream, p->plan, memories, operands, NULL));
 }
 
-/* The views of some rows of the result, and of what they are made of: a sum of all has one row. */
+/* Makes the views of some rows of the result and of the operands they depend on. A sum over all
+ * elements has one row. */
 static void views_of(const pass *p, int64_t first, int64_t rows, tenon_tensor views[CASE_OPERANDS])
 {
     const bench_operand *o = p->operands.operand;
@@ -149,7 +150,8 @@ static void views_of(const pass *p, int64_t first, int64_t rows, tenon_tensor vi
     views[Y] = all ? o[Y].view : tenon_tensor_slice(o[Y].view, 0, first, rows);
 }
 
-/* Rows of the result that are compared together; it has a multiple of them, or is one number. */
+/* Returns the number of rows that are compared together. The result has a multiple of it, or is one
+ * number. */
 static int64_t rows_of_part(const pass *p)
 {
     const tenon_tensor *y = &p->operands.operand[Y].view;
@@ -169,7 +171,7 @@ static void cut(const void *data, int64_t number, bench_part *part)
     part->first = number * rows * width;
 }
 
-/* The first rows of the result and the last; all of it where it is one number. */
+/* Verifies the first and the last rows of the result, or all of it if it is one number. */
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const pass *p = data;
@@ -288,7 +290,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 }
 
 const bench_suite bench_suite_bandwidth_cpu = {"bandwidth-cpu",
-                                               "what memory limits, on rows of 1024",
+                                               "memory-bound operations on rows of 1024",
                                                count,
                                                name_of,
                                                bench_floating,
@@ -296,7 +298,7 @@ const bench_suite bench_suite_bandwidth_cpu = {"bandwidth-cpu",
                                                0.5,
                                                ON_CPU};
 const bench_suite bench_suite_bandwidth_gpu = {"bandwidth-gpu",
-                                               "what memory limits, on rows of 1024",
+                                               "memory-bound operations on rows of 1024",
                                                count,
                                                name_of,
                                                bench_floating,

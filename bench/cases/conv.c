@@ -1,4 +1,4 @@
-/* Convolutions forward, as networks have them. */
+/* Forward convolutions of common networks. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -49,7 +49,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
     return BENCH_WELL(tenon_plan_run(stream, v->plan, memories, 5, NULL));
 }
 
-/* An output channel of an image, which needs its group's input channels. */
+/* Cuts out an output channel of an image, which depends on its group's input channels. */
 static void cut(const void *data, int64_t number, bench_part *part)
 {
     const convolution *v = data;

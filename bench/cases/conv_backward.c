@@ -1,5 +1,5 @@
-/* The gradients of convolutions, ResNet-50's and depthwise ones: of the images (dx) and of the
- * filters (dw). */
+/* The gradients of convolutions of ResNet-50 and of depthwise convolutions, with respect to the
+ * images (dx) and the filters (dw). */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 typedef struct gradient {
-    bench_operands operands; /* as the call has them */
+    bench_operands operands; /* in the order of the call */
     tenon_conv_backward_params params;
     tenon_plan *plan;
     bench_conv peer;
@@ -20,7 +20,7 @@ typedef struct gradient {
 
 enum { FIRST, SECOND, RESULT };
 
-/* Each shape comes twice: with the gradient of its images, and of its filters. */
+/* Each shape has two cases: the gradient of the images, and that of the filters. */
 static bool of_filter(uint32_t number)
 {
     return number % 2 == 1;
@@ -63,8 +63,8 @@ static const tn_operation *operation_of(const gradient *g)
                                                            : &tn_operation_conv_backward_data;
 }
 
-/* Element (k, c) of the filters' gradient, or plane (image, c) of the images': `outer` and `inner`
- * are the two. What is read of the others are those of its group. */
+/* Cuts out element (k, c) of the filters' gradient, or plane (image, c) of the images': `outer` and
+ * `inner` are the two indices. The part depends on the operands of its group. */
 static void cut(const void *data, int64_t number, bench_part *part)
 {
     const gradient *g = data;
@@ -176,7 +176,7 @@ const bench_suite bench_suite_conv_cpu_backward = {
     BENCH_CONV_RESNET50};
 
 const bench_suite bench_suite_conv_cpu_depthwise = {"conv-cpu-depthwise",
-                                                    "the same of depthwise convolutions",
+                                                    "gradients of depthwise convolutions",
                                                     count,
                                                     name_of,
                                                     bench_floating,

@@ -1,4 +1,4 @@
-/* Matrix products: squares, odd sizes, thin ones, and those of networks. */
+/* Matrix products: squares, odd sizes, narrow ones, and those of networks. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -13,7 +13,7 @@
 
 typedef struct product {
     bench_gemm_shape shape;
-    bench_operands operands, as_f32; /* the latter for the peer tenon-f32 */
+    bench_operands operands, as_f32; /* as_f32: for the peer tenon-f32 */
     tenon_gemm_params params;
     tenon_plan *plan, *plan_f32;
     bench_gemm peer;
@@ -59,7 +59,7 @@ static const tn_operation *operation_for(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 ? &tn_operation_gemm_int8 : &tn_operation_gemm;
 }
 
-/* An operand's view as the call takes it: transposed where it is stored so. */
+/* Returns an operand's view as an argument of the call: transposed if it is stored transposed. */
 static tenon_tensor view_of(const tenon_tensor *stored, bool transposed)
 {
     return transposed ? tenon_tensor_transpose(*stored, 1, 2) : *stored;
@@ -85,7 +85,7 @@ static bool call_f32(void *data, tenon_stream *stream, int turn)
     return run(stream, p->plan_f32, &p->as_f32, turn);
 }
 
-/* A row of one product of the batch. */
+/* Cuts out a row of one product of the batch. */
 static void cut(const void *data, int64_t number, bench_part *part)
 {
     const product *p = data;
@@ -140,7 +140,7 @@ static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
     const bench_operand *o = operands->operand;
     const tenon_tensor view_a = view_of(&o[A].view, s->a_transposed),
                        view_b = view_of(&o[B].view, s->b_transposed);
-    /* A vector and a matrix: memory is what limits it. */
+    /* A product of a vector and a matrix is memory-bound. */
     const tenon_tensor *views[TN_MAX_OPERANDS] = {&view_a, &view_b};
     const tn_operation *operation = operation_for(dtype);
     views[operation->operand_count - 1] = &o[D].view;
@@ -148,7 +148,7 @@ static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
            bench_plan(session, operation, &p->params, views, bench, plan);
 }
 
-/* Tenon's own product of f32, beside one of 16 bits. */
+/* Adds Tenon's own f32 product as a peer of a 16-bit product. */
 static bool add_f32(bench_session *session, product *p, tenon_dtype dtype, bench_way *way)
 {
     if ((dtype != TENON_DTYPE_F16 && dtype != TENON_DTYPE_BF16) ||
@@ -158,7 +158,7 @@ static bool add_f32(bench_session *session, product *p, tenon_dtype dtype, bench
     return true;
 }
 
-/* Those that work on the host, and on GPUs those that work there. */
+/* Adds the peers that run on the host, or for GPUs those that run on the GPU. */
 static void add_peers(bench_session *session, const bench_suite *suite, product *p,
                       tenon_dtype dtype, bench_case *bench)
 {

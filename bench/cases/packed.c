@@ -1,4 +1,5 @@
-/* Products with packed weights, for as many rows as a service meets: from one to a batch. */
+/* Products with packed weights, with the numbers of rows that occur in inference: from one to a
+ * batch. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -9,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Weights, K by N: squares, and the two projections of a transformer's feed-forward layer. */
+/* The sizes of the weights, K by N: squares, and the two projections of a transformer's
+ * feed-forward layer. */
 static const int64_t weights[][2] = {{512, 512},   {768, 768},   {1024, 1024}, {2048, 2048},
                                      {3072, 3072}, {4096, 4096}, {768, 3072},  {3072, 768},
                                      {1024, 4096}, {4096, 1024}};
@@ -18,7 +20,7 @@ static const int64_t rows[] = {1, 4, 8, 16, 32, 64, 128, 512};
 #define WEIGHTS (sizeof weights / sizeof *weights)
 #define ROWS    (sizeof rows / sizeof *rows)
 
-/* Up to so many rows memory is what limits a product. */
+/* The number of rows up to which a product is memory-bound. */
 #define FEW_ROWS 8
 
 enum { A, B, D };
@@ -62,7 +64,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
     return BENCH_WELL(tenon_plan_run(stream, p->plans[copy], memories, 4, NULL));
 }
 
-/* tenon_gemm with the weights as they are, for what packing gains. */
+/* Calls tenon_gemm with unpacked weights, to show the gain of packing. */
 static bool call_unpacked(void *data, tenon_stream *stream, int turn)
 {
     const product *p = data;
@@ -79,7 +81,7 @@ static bool add_unpacked(bench_session *session, product *p, bench_way *way)
                                       &o[D].view, &p->unpacked));
 }
 
-/* A row of the product, which is tenon_gemm's of the weights as they are. */
+/* Cuts out a row of the product, which equals that of tenon_gemm with unpacked weights. */
 static void cut(const void *data, int64_t number, bench_part *part)
 {
     const product *p = data;
@@ -138,7 +140,8 @@ static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
     return true;
 }
 
-/* The operation's weights are no operand of the line: tenon check has its own of that size. */
+/* Writes the line that repeats the case. It omits the weights: tenon check makes its own of that
+ * size. */
 static void name_solver(const product *p, tenon_dtype dtype, bench_case *bench)
 {
     const char *type = tenon_dtype_string(dtype);

@@ -1,5 +1,6 @@
-/* What it takes to begin: contexts, plans, first calls, and what a call costs on a small problem.
- * The kernels have been compiled by then: the driver has them, or a first round has waited. */
+/* Startup costs: contexts, plans, first calls, and the cost of a call on a small problem. The
+ * kernels are already compiled: the driver has cached them, or a first round has waited for them.
+ */
 #include "judge.h"
 #include "ops/registry.h"
 
@@ -9,9 +10,9 @@
 #define SIZE 32
 
 typedef struct setting {
-    tenon_tensor x, y; /* on the session's context */
+    tenon_tensor x, y; /* in the session's context */
     tenon_plan *plan;
-    tenon_context *context; /* the session's */
+    tenon_context *context; /* the session's context */
     const char *device;
 } setting;
 
@@ -28,7 +29,7 @@ static bool make_context(void *data, tenon_stream *stream, int turn)
     return well;
 }
 
-/* All that stands between nothing and a first result. */
+/* Does everything from start to a first result. */
 static bool first_product(void *data, tenon_stream *stream, int turn)
 {
     const setting *s = data;
@@ -142,4 +143,4 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 }
 
 const bench_suite bench_suite_start = {
-    "start", "what it takes to begin, and a small call", count, name_of, has_dtype, make, 1, 0};
+    "start", "startup, and a call on a small problem", count, name_of, has_dtype, make, 1, 0};

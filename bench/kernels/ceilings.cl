@@ -1,12 +1,11 @@
-/*
- * What a device can do at most: one kernel a limit. Work-groups are one-dimensional, of any size.
+/* Kernels that measure the limits of a device, one for each limit. Work-groups are one-dimensional
+ * and may have any size.
  *
- * T         the type of the arithmetic kernels: float, double or half2; of a CPU a vector
- * E, LANES  what T is a vector of, and how many; E is not given where T is half2
- * NEEDS     0, or the extension that T wants: 16 for cl_khr_fp16, 64 for cl_khr_fp64
- * CPU       1: a work-item has a run of memory of its own, and reads it in vectors of 16; else
- *           neighbours read neighbours
- */
+ * T         the type of the arithmetic kernels: float, double or half2; a vector on a CPU
+ * E, LANES  element type and width of the vector T; E is undefined if T is half2
+ * NEEDS     0, or the extension that T requires: 16 for cl_khr_fp16, 64 for cl_khr_fp64
+ * CPU       1: each work-item reads a contiguous range of its own in vectors of 16; otherwise
+ *           accesses of neighbouring work-items are coalesced */
 #ifndef T
 #define T float
 #endif
@@ -30,17 +29,18 @@
 #endif
 #pragma OPENCL FP_CONTRACT ON
 
-/* Independent chains of a work-item, to cover the latency of the multiply-add: as many as there are
- * registers for. */
+/* Independent chains per work-item, to hide the latency of the multiply-add: as many as fit into
+ * the registers. */
 #if CPU
 #define CHAINS 12
 #else
 #define CHAINS 16
 #endif
-/* Multiply-adds of a chain between two looks at the counter. */
+/* Multiply-adds of a chain between two tests of the counter. */
 #define STEPS 8
 
-/* All buffers have `count` float4, which the vectors and the work-items divide. */
+/* All buffers have `count` float4, a multiple of the vector size and of the number of work-items.
+ */
 #if CPU
 typedef float16 piece;
 #else
@@ -48,7 +48,7 @@ typedef float4 piece;
 #endif
 #define PIECES(count) ((count) * sizeof(float4) / sizeof(piece))
 
-/* The pieces of a work-item: from, to, and from one to the next. */
+/* The pieces of a work-item: the first, the end, and the step between them. */
 typedef struct share {
     ulong first, end, step;
 } share;
@@ -79,7 +79,8 @@ __kernel void write(__global piece *y, ulong count, float value)
         y[i] = (piece)(value);
 }
 
-/* Reads all of x so many times; the sums, one a work-item, keep the reads from being left out. */
+/* Reads all of x `times` times. Each work-item stores a sum, so the reads are not optimised away.
+ */
 __kernel void read(__global const piece *x, __global float *sums, ulong count, uint times)
 {
     piece a = (piece)(0.0f), b = a, c = a, d = a;
@@ -116,8 +117,9 @@ __kernel void read(__global const piece *x, __global float *sums, ulong count, u
 #define BEGIN(i) T x##i = p * (T)(i);
 #define ADD(i)   sum += x##i;
 
-/* x = x·p + q on CHAINS numbers at once. With p = 1/2 and q = 1 each ends at exactly 2, whatever it
- * began with; p and q are arguments, so that a compiler cannot know. */
+/* Computes x = x·p + q on CHAINS numbers at once. With p = 1/2 and q = 1 each converges to exactly
+ * 2, whatever its initial value. p and q are arguments, so the compiler cannot evaluate the result.
+ */
 __kernel void multiply_add(__global float *results, uint loops, float p_value, float q_value)
 {
     const T p = (T)(p_value), q = (T)(q_value);
@@ -138,7 +140,7 @@ __kernel void multiply_add(__global float *results, uint loops, float p_value, f
 #endif
 }
 
-/* Nothing: what a launch costs. */
+/* An empty kernel, to measure the cost of a launch. */
 __kernel void nothing(__global float *results)
 {
     if (get_global_id(0) == 0)

@@ -1,10 +1,8 @@
-/*
- * How fast a matrix unit multiplies what lies in registers: the macros are those of
- * matrix/unit.clh. Work-groups are of one dimension and whole warps.
+/* Measures how fast a matrix unit multiplies operands in registers. The macros are those of
+ * matrix/unit.clh. Work-groups are one-dimensional and consist of whole warps.
  *
- * All elements of A are 1, those of B 1 and -1 in turn, so that each element of D comes back to 3,
- * what it began with, after every second product; the last one adds UNIT_K.
- */
+ * All elements of A are 1, those of B alternately 1 and -1. Each element of D therefore returns to
+ * its initial value 3 after every second product; the last product adds UNIT_K. */
 #define UNIT_TILES_M 2
 #define UNIT_TILES_N 4
 
@@ -24,8 +22,8 @@ TENON_INLINE void set_b(unit_b *b, uint word)
     }
 }
 
-/* `plus` and `minus` are words of elements 1 and -1, arguments so that no compiler knows them. Each
- * work-item writes the sum of its elements of D. */
+/* `plus` and `minus` are words with elements 1 and -1; they are arguments, so the compiler cannot
+ * evaluate the result. Each work-item writes the sum of its elements of D. */
 UNIT_KERNEL __kernel void matrix_peak(__global float *results, uint loops, uint plus, uint minus)
 {
     UNIT_SCRATCH(scratch, 256 / UNIT_LANES);

@@ -1,15 +1,13 @@
-/*
- * How fast Hopper's wgmma multiplies what lies in local memory, by its largest product, 64 x 256.
- * Work-groups are of one dimension and 128 or 256 items; groups of 128, four warps, multiply, and
- * all share the blocks. All elements of a block are equal, so it does not matter in which order
- * they lie there, and the distances in a descriptor are any that stay within the block.
+/* Measures how fast Hopper's wgmma multiplies operands in local memory, with its largest product,
+ * 64 x 256. Work-groups are one-dimensional and have 128 or 256 work-items; groups of 128, four
+ * warps, multiply, and all share the blocks. All elements of a block are equal, so their order does
+ * not matter, and the strides in a descriptor may be any that stay within the block.
  *
- * As in matrix_peak.cl, but that there are two blocks of B, of 1 and of -1: each element of D comes
- * back to 3 after both, and the last products add STEPS * K.
+ * As in matrix_peak.cl, but with two blocks of B, one of 1 and one of -1: each element of D returns
+ * to 3 after both, and the last products add STEPS * K.
  *
  * TENON_UNIT_TYPE  a type of matrix/layout.h: MATRIX_F16, MATRIX_BF16, MATRIX_TF32 or MATRIX_I8
- * TENON_EMULATE    1: what the instruction computes, in plain code
- */
+ * TENON_EMULATE    1: emulates the instruction in plain code */
 #include "common/types.clh"
 #include "matrix/layout.h"
 
@@ -20,11 +18,11 @@
 #define TENON_EMULATE 1
 #endif
 
-#define STEPS 4 /* of K between two waits */
+#define STEPS 4 /* steps of K between two waits */
 #define M     64
 #define N     256
-#define SUMS  128         /* of D in a work-item */
-#define WORDS (STEPS * 8) /* of 32 bits in a row: a step has 32 bytes of it */
+#define SUMS  128         /* elements of D per work-item */
+#define WORDS (STEPS * 8) /* 32-bit words in a row: a step reads 32 bytes of it */
 
 #if TENON_UNIT_TYPE == MATRIX_I8
 typedef int sum_t;
@@ -39,7 +37,7 @@ typedef struct sums {
 } sums;
 
 #if TENON_EMULATE
-/* The number that an element of a word is. */
+/* Returns the value of an element of a word. */
 TENON_INLINE sum_t number(uint word, int i)
 {
 #if TENON_UNIT_TYPE == MATRIX_I8
@@ -86,7 +84,7 @@ TENON_INLINE void multiply(sums *s, __local const uint *a, __local const uint *b
 #define OUT_4(s, i)  OUT_1(s, i), OUT_1(s, (i) + 1), OUT_1(s, (i) + 2), OUT_1(s, (i) + 3)
 #define OUT_16(s, i) OUT_4(s, i), OUT_4(s, (i) + 4), OUT_4(s, (i) + 8), OUT_4(s, (i) + 12)
 #define OUT_64(s, i) OUT_16(s, i), OUT_16(s, (i) + 16), OUT_16(s, (i) + 32), OUT_16(s, (i) + 48)
-/* The operands 0 to 127 by their numbers. */
+/* The operands 0 to 127 by number. */
 #define TEN(t)                                                                                     \
     "%" t "0, %" t "1, %" t "2, %" t "3, %" t "4, %" t "5, %" t "6, %" t "7, %" t "8, %" t "9"
 #define FORTY(a, b, c, d) TEN(a) ", " TEN(b) ", " TEN(c) ", " TEN(d)
@@ -94,14 +92,15 @@ TENON_INLINE void multiply(sums *s, __local const uint *a, __local const uint *b
 #define FIRST_80          FORTY("", "1", "2", "3") ", " FORTY("4", "5", "6", "7")
 #define ALL_128           FIRST_80 ", " FORTY("8", "9", "10", "11") ", " LAST_8
 
-/* A descriptor without swizzling: the start, and 128 bytes from square to square, in units of 16.
- */
+/* Returns a descriptor without swizzling: the start address, and a stride of 128 bytes between core
+ * matrices, in units of 16 bytes. */
 TENON_INLINE ulong described(__local const uint *block)
 {
     return ((ulong)((uint)(size_t)block >> 4 & 0x3fff)) | (ulong)8 << 16 | (ulong)8 << 32;
 }
 
-/* The sums are operands of the fences, so that nothing that sets or reads them crosses one. */
+/* The sums are operands of the fences, so the compiler cannot move an access to them across a
+ * fence. */
 TENON_INLINE void multiply(sums *s, __local const uint *a, __local const uint *b)
 {
     const ulong from_a = described(a), from_b = described(b);
@@ -126,11 +125,11 @@ TENON_INLINE void fill(__local uint *block, int count, uint word)
     }
 }
 
-/* `plus` and `minus` are words of elements 1 and -1, arguments so that no compiler knows them. Each
- * work-item writes the sum of its elements of D. */
+/* `plus` and `minus` are words with elements 1 and -1; they are arguments, so the compiler cannot
+ * evaluate the result. Each work-item writes the sum of its elements of D. */
 __kernel void wgmma_peak(__global float *results, uint loops, uint plus, uint minus)
 {
-    __local uint4 memory[(M + 2 * N) * 8 / 4]; /* what one step reads */
+    __local uint4 memory[(M + 2 * N) * 8 / 4]; /* operands of one step */
     __local uint *const a = (__local uint *)memory, *const b = a + M * 8, *const c = b + N * 8;
     sums s;
     fill(a, (M + N) * 8, plus);

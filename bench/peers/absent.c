@@ -34,7 +34,7 @@ static int count;
 #define HAS_VENDORS false
 #endif
 
-/* Those that a build may lack. */
+/* Peers that a build may lack. */
 static const struct {
     const char *name;
     bool is_built_in;
@@ -43,7 +43,7 @@ static const struct {
     {"clblast", HAS_CLBLAST},   {"cublas", HAS_VENDORS}, {"cudnn", HAS_VENDORS},
     {"rocblas", HAS_VENDORS},
 };
-static const char not_built_in[] = "it was not there when this program was configured";
+static const char not_built_in[] = "it was not installed when this program was configured";
 
 bool bench_note_absent(const char *who, const char *why)
 {
@@ -74,7 +74,7 @@ static void print_openblas(const bench_openblas_kernels *k)
         return;
     printf("openblas: kernels for %s", k->now);
     if (strcmp(k->now, k->own) != 0)
-        printf(", which it was asked for: by itself it takes those for %s", k->own);
+        printf(", as requested by this program; its own selection is %s", k->own);
     printf("\n");
 }
 

@@ -1,4 +1,4 @@
-/* Which peers are not compared with, and why; and which kernels OpenBLAS runs. */
+/* Peers that are left out, with the reason, and the processor whose kernels OpenBLAS runs. */
 #ifndef BENCH_ABSENT_H
 #define BENCH_ABSENT_H
 
@@ -6,21 +6,21 @@
 
 #include <jansson.h>
 
-/* Remembers that a peer, or what some need, cannot be used; the first reason of each counts. False
- * where there was one. */
+/* Records that a peer, or a component that some peers need, cannot be used; the first reason of
+ * each is kept. Returns false if one was recorded already. */
 bool bench_note_absent(const char *who, const char *why);
 
-/* The same, and says it on stderr. */
+/* Records it as bench_note_absent does, and prints it to stderr. */
 __attribute__((format(printf, 2, 3))) void bench_leave_out(const char *who, const char *format,
                                                            ...);
 
-/* The peers that are asked for and not built in, and OpenBLAS's kernels: a line each. */
+/* Prints the requested peers that are not built in, and OpenBLAS's kernels, a line each. */
 void bench_print_peers(const bench_options *options);
 
 /* Prints the peers that are built in, a line each. */
 void bench_print_built_in(void);
 
-/* The same as bench_print_peers, and what was left out since:
+/* Returns the output of bench_print_peers, and the peers left out since:
  * {"openblas": {"kernels", "own", "config"} or null, "left_out": [{"name", "why"}, …]} */
 json_t *bench_json_peers(const bench_options *options);
 

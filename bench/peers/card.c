@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first of the libraries that is there. */
+/* Opens the first of the libraries that is installed. */
 static void *open_first(const char *what, const char *const *names)
 {
     for (const char *const *name = names; *name != NULL; name++) {
@@ -30,10 +30,10 @@ bool bench_card_find(const char *what, const char *const *names,
     for (const bench_card_function *f = functions; f->name != NULL; f++) {
         void *found = dlsym(library, f->name);
         if (found == NULL) {
-            bench_leave_out(what, "it lacks %s", f->name);
+            bench_leave_out(what, "the library lacks %s", f->name);
             return false;
         }
-        /* Through memory, since ISO C has no conversion from data to functions. */
+        /* Copied through memory, because ISO C has no conversion from data to function pointers. */
         memcpy(f->address, &found, sizeof found);
     }
     return true;
@@ -48,8 +48,8 @@ void *bench_card_handle(bench_card_library *library)
     return library->handle;
 }
 
-/* A copy of an operand, as it was uploaded for Tenon. An output's values do not matter, nor a first
- * copy's take a conversion. */
+/* Uploads a copy of an operand with the values uploaded for Tenon. Outputs are not filled. The
+ * first copy is already stored in the operand's type; others are converted from floats. */
 static bool upload(const bench_card *card, const bench_operand *o, int copy, bench_card_address *at)
 {
     const size_t size = tenon_dtype_size(o->view.dtype);
@@ -77,7 +77,7 @@ bool bench_card_copy(const bench_card *card, const bench_operands *operands,
         for (uint32_t i = 0; i < operands->count; i++)
             if (operands->operand[i].view.dtype != TENON_DTYPE_INVALID &&
                 !upload(card, &operands->operand[i], c, &copied->at[c][i])) {
-                fprintf(stderr, "tenon-bench: the card has no memory for the operands\n");
+                fprintf(stderr, "tenon-bench: the GPU has too little memory for the operands\n");
                 return false;
             }
     return true;
@@ -106,13 +106,14 @@ double bench_card_element(const bench_card *card, const bench_card_operands *cop
 
 bool bench_card_agrees(const char *who, tenon_dtype dtype, double got, double wanted, int64_t terms)
 {
-    /* The result's rounding, and the f32 sums'; TF32 in place of f32 would be far outside. */
+    /* The rounding error of the result and of f32 sums; TF32 instead of f32 would be far outside.
+     */
     const double rounding = dtype == TENON_DTYPE_BF16  ? 0x1p-8
                             : dtype == TENON_DTYPE_F16 ? 0x1p-10
                                                        : 0x1p-23;
     const double slack = rounding * fabs(wanted) + 0x1p-22 * sqrt((double)terms) * 4;
     const bool agrees = fabs(got - wanted) <= slack;
     if (!agrees)
-        bench_leave_out(who, "it gives %.9g for %.9g", got, wanted);
+        bench_leave_out(who, "wrong result: %.9g instead of %.9g", got, wanted);
     return agrees;
 }

@@ -1,16 +1,16 @@
-/* What the peers that reach the card by its vendor's own interface share: CUDA's driver for
- * NVIDIA's, HIP for AMD's. The libraries are opened at run time and their functions declared here
- * by hand, so that the benchmark builds without them, and runs where they are not. */
+/* Shared code of the peers that use the GPU vendor's own interface: CUDA's driver for NVIDIA, HIP
+ * for AMD. The libraries are opened at run time and their functions declared here by hand, so the
+ * benchmark builds without them and runs on machines that lack them. */
 #ifndef BENCH_CARD_H
 #define BENCH_CARD_H
 
 #include "operands.h"
 
-/* Where something is in the card's memory: CUDA's CUdeviceptr, and HIP's pointers, which are as
- * wide on the 64-bit hosts that there are libraries for. */
+/* An address in the GPU's memory: CUDA's CUdeviceptr, or a pointer of HIP, which has the same width
+ * on the 64-bit hosts that these libraries support. */
 typedef uint64_t bench_card_address;
 
-/* The card that the session's OpenCL device is. Of the functions 0 is success. */
+/* The GPU that is the session's OpenCL device. The functions return 0 for success. */
 typedef struct bench_card {
     bool ready;
     int (*allocate)(bench_card_address *address, size_t bytes);
@@ -20,36 +20,38 @@ typedef struct bench_card {
     int (*synchronize)(void);
 } bench_card;
 
-/* The card by its vendor's interface: found by its place on the bus, its context made current. NULL
- * where the device is not that vendor's. Done once; why not goes to stderr, once. */
+/* Open the GPU with its vendor's interface: find it by its PCI address and make its context
+ * current. Return NULL if the device is not of that vendor. Done once; the reason for a failure is
+ * printed to stderr once. */
 const bench_card *bench_cuda_open(const bench_session *session);
 const bench_card *bench_hip_open(const bench_session *session);
 
-/* A function of a library, and where its address is put. */
+/* A function of a library, and the location for its address. */
 typedef struct bench_card_function {
     const char *name;
     void *address;
 } bench_card_function;
 
-/* Opens the first of the libraries that is there and finds the functions in it (both lists with
- * NULL at the end); false, with a line on stderr, where something is not there. */
+/* Opens the first of the libraries that is installed, and looks up the functions (both lists are
+ * terminated by NULL). If something is missing, prints it to stderr and returns false. */
 bool bench_card_find(const char *what, const char *const *names,
                      const bench_card_function *functions);
 
-/* A library whose functions take a handle, which is made once. */
+/* A library whose functions take a handle, which is created once. */
 typedef struct bench_card_library {
     const char *title;
     const char *const *names;
     const bench_card_function *functions;
-    int (**create)(void **handle); /* one of the functions */
+    int (**create)(void **handle); /* one of `functions` */
     bool tried;
     void *handle;
 } bench_card_library;
 
-/* The handle; NULL where the library is not there. Why not goes to stderr, once. */
+/* Returns the handle, or NULL if the library cannot be used. The reason is printed to stderr once.
+ */
 void *bench_card_handle(bench_card_library *library);
 
-/* The operands of a case in the card's memory. */
+/* The operands of a case in the GPU's memory. */
 typedef struct bench_card_operands {
     const bench_operands *from;
     bench_card_address at[BENCH_MAX_COPIES][BENCH_MAX_OPERANDS];
@@ -59,12 +61,12 @@ bool bench_card_copy(const bench_card *card, const bench_operands *operands,
                      bench_card_operands *copied);
 void bench_card_free(const bench_card *card, bench_card_operands *copied);
 
-/* An element of an operand's first copy, as it is on the card; NaN where it cannot be read. */
+/* Returns an element of an operand's first copy in the GPU's memory; NaN if it cannot be read. */
 double bench_card_element(const bench_card *card, const bench_card_operands *copied,
                           uint32_t number, int64_t element);
 
-/* Whether a result is what it must be but for rounding: of a type's precision, to be trusted with
- * sums of `terms` products of numbers up to 1. Otherwise a line on stderr. */
+/* Checks a result within the rounding errors of the type; intended for sums of `terms` products of
+ * numbers up to 1. Prints a line to stderr and returns false if it differs. */
 bool bench_card_agrees(const char *who, tenon_dtype dtype, double got, double wanted,
                        int64_t terms);
 

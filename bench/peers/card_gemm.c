@@ -66,7 +66,7 @@ static void destroy(void *data)
     free(p);
 }
 
-/* The last element of the last product. */
+/* Checks the last element of the last product. */
 static bool is_right(const products *p)
 {
     const bench_gemm *g = &p->gemm;

@@ -1,29 +1,31 @@
-/* Products by a vendor's library, of which each interface gives only its own call. */
+/* Matrix products by a vendor's library. Each interface only implements its own call. */
 #ifndef BENCH_CARD_GEMM_H
 #define BENCH_CARD_GEMM_H
 
 #include "card.h"
 #include "peers.h"
 
-/* A product as column-major libraries want it: the transposed one, of the operands exchanged. f32
- * is f32; 16-bit types are summed in f32, 8-bit integers in 32 bits, which are the result's too. */
+/* A product for column-major libraries: the transposed product, with the operands exchanged. f32 is
+ * computed in f32; 16-bit types are summed in f32, 8-bit integers in 32 bits, which is also the
+ * type of the result. */
 typedef struct bench_card_product {
     tenon_dtype dtype;
     bool a_transposed, b_transposed;
     int m, n, k, count;
-    const void *alpha, *beta; /* 1 and 0, of the sums' type */
+    const void *alpha, *beta; /* 1 and 0, in the type of the sums */
     bench_card_address a, b, c;
     int lda, ldb, ldc;
-    int64_t a_stride, b_stride, c_stride; /* in elements, from one product of a batch to the next */
+    int64_t a_stride, b_stride, c_stride; /* strides in elements between the products of a batch */
 } bench_card_product;
 
 typedef struct bench_card_gemm_library {
-    const char *name; /* as --peers has it */
+    const char *name; /* as in --peers */
     bench_card_library library;
-    int (*multiply)(void *handle, const bench_card_product *product); /* 0: success */
+    int (*multiply)(void *handle, const bench_card_product *product); /* returns 0 for success */
 } bench_card_gemm_library;
 
-/* The peer for a case; false where the card is NULL, the library not there, or a result wrong. */
+/* Sets up the peer for a case. Returns false if the GPU is NULL, the library is missing, or a
+ * result is wrong. */
 bool bench_card_gemm(const bench_card *card, bench_card_gemm_library *library,
                      const bench_gemm *gemm, bench_way *way);
 

@@ -37,7 +37,7 @@ static bool call(void *data, tenon_stream *stream, int turn)
         code = CLBlastSgemm(CLBlastLayoutRowMajor, ta, tb, m, n, k, 1, a, 0, lda, b, 0, ldb, 0, d,
                             0, n, &queue, NULL);
     if (code != CLBlastSuccess)
-        fprintf(stderr, "tenon-bench: CLBlast gives status %d\n", (int)code);
+        fprintf(stderr, "tenon-bench: CLBlast returned status %d\n", (int)code);
     return code == CLBlastSuccess;
 }
 

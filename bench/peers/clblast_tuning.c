@@ -1,4 +1,4 @@
-/* What CLBlast's own tuners found, applied to a device. */
+/* Applies the results of CLBlast's own tuners to a device. */
 #include "peers.h"
 
 #include <stdio.h>
@@ -12,8 +12,7 @@
 
 #define MAX_PARAMETERS 32
 
-/* A tuner's file has a family of kernels, whose runs it numbers; the library has the kernel's name.
- */
+/* The kernel name of the library for each kernel family and run number in the tuners' files. */
 static const struct {
     const char *family, *kernel;
 } kernels[] = {{"copy", "Copy"},
@@ -34,8 +33,7 @@ static const char *kernel_of(const char *family)
     return NULL;
 }
 
-/* "NAME=VALUE NAME=VALUE", cut into pieces in place; the type, which is one of them, is left out.
- */
+/* Splits "NAME=VALUE NAME=VALUE" in place; the type, which is one of the names, is skipped. */
 static size_t parameters_of(char *text, const char *names[MAX_PARAMETERS],
                             size_t values[MAX_PARAMETERS])
 {
@@ -60,21 +58,21 @@ static bool apply(cl_device_id device, const char *file, const json_t *found)
     size_t values[MAX_PARAMETERS];
     if (json_unpack((json_t *)found, "{s:s, s:s, s:s}", "kernel_family", &family, "precision",
                     &precision, "best_parameters", &best) != 0) {
-        fprintf(stderr, "tenon-bench: %s is not of CLBlast's tuners\n", file);
+        fprintf(stderr, "tenon-bench: %s is not a file of CLBlast's tuners\n", file);
         return false;
     }
     const char *kernel = kernel_of(family);
     char *text = strdup(best);
     if (kernel == NULL || text == NULL) {
         free(text);
-        return text != NULL; /* a kernel that products do not use */
+        return text != NULL; /* a kernel that matrix products do not use */
     }
     size_t count = parameters_of(text, names, values);
     CLBlastStatusCode code = CLBlastOverrideParameters(
         device, kernel, (CLBlastPrecision)atoi(precision), count, names, values);
     free(text);
     if (code != CLBlastSuccess)
-        fprintf(stderr, "tenon-bench: %s: CLBlast does not take it, status %d\n", file, (int)code);
+        fprintf(stderr, "tenon-bench: %s: CLBlast rejected it with status %d\n", file, (int)code);
     return code == CLBlastSuccess;
 }
 
@@ -98,8 +96,7 @@ bool bench_clblast_tune(cl_device_id device, const char *folder)
     bool applied = true;
     DIR *listing = opendir(folder);
     if (listing == NULL) {
-        fprintf(stderr, "tenon-bench: --clblast-tuning: %s is no folder that can be read\n",
-                folder);
+        fprintf(stderr, "tenon-bench: --clblast-tuning: cannot read folder %s\n", folder);
         return false;
     }
     while ((entry = readdir(listing)) != NULL) {

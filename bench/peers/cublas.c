@@ -1,7 +1,7 @@
-/* cuBLAS, on NVIDIA's cards. */
+/* cuBLAS, for NVIDIA GPUs. */
 #include "card_gemm.h"
 
-/* As cuBLAS has them. */
+/* cuBLAS's constants. */
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, R_32I = 10, R_16BF = 14 };
 enum { SUM_32F = 68, SUM_64F = 70, SUM_32I = 72 };
 enum { PLAIN = 0, TRANSPOSED = 1, DEFAULT_ALGORITHM = -1 };

@@ -1,10 +1,10 @@
-/* CUDA's driver: the card that an OpenCL device of NVIDIA's is. */
+/* CUDA's driver: opens the GPU that is an NVIDIA OpenCL device. */
 #include "absent.h"
 #include "card.h"
 
 #include <stdio.h>
 
-/* Of cl_nv_device_attribute_query: where on the bus the device is. */
+/* From cl_nv_device_attribute_query: the PCI location of the device. */
 #define PCI_BUS    0x4008
 #define PCI_SLOT   0x4009
 #define PCI_DOMAIN 0x400A
@@ -16,8 +16,8 @@ static struct {
     int (*set_current)(void *context);
 } driver;
 
-/* "0000:3b:00.0", from the device and function that a slot is; false where the device's driver does
- * not know where it is. */
+/* Writes the PCI address, for example "0000:3b:00.0". A slot holds device and function. Returns
+ * false if the driver does not report the location. */
 static bool place_of(cl_device_id device, char place[32])
 {
     cl_uint bus, slot, domain = 0;
@@ -29,7 +29,7 @@ static bool place_of(cl_device_id device, char place[32])
     return true;
 }
 
-/* The card's primary context, which CUDA's libraries work in. */
+/* Opens the GPU's primary context, which CUDA's libraries use. */
 static bool begin(const char *place)
 {
     void *context;
@@ -37,7 +37,7 @@ static bool begin(const char *place)
     const bool begun = driver.init(0) == 0 && driver.by_bus(&device, place) == 0 &&
                        driver.retain(&context, device) == 0 && driver.set_current(context) == 0;
     if (!begun)
-        bench_leave_out("cublas and cudnn", "CUDA does not start on the card at %s", place);
+        bench_leave_out("cublas and cudnn", "CUDA failed to start on the GPU at %s", place);
     return begun;
 }
 
@@ -61,7 +61,7 @@ const bench_card *bench_cuda_open(const bench_session *session)
     char place[32];
     if (!tried && !place_of(session->device.device, place))
         (void)bench_note_absent("cublas and cudnn",
-                                "the device is no card of NVIDIA's that says where it is");
+                                "the device is not an NVIDIA GPU that reports its PCI address");
     else if (!tried)
         card.ready = bench_card_find("CUDA", names, functions) && begin(place);
     tried = true;

@@ -1,12 +1,12 @@
-/* cuDNN's convolution of images of N C H W: of its algorithms the one that it finds the fastest.
- * f32 is f32, without TF32; 16-bit types are summed in f32. */
+/* cuDNN's convolution of N C H W images, with the algorithm that cuDNN finds fastest. f32 is
+ * computed in f32, without TF32; 16-bit types are summed in f32. */
 #include "card.h"
 #include "peers.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* As cuDNN has them. */
+/* cuDNN's constants. */
 enum { FLOATS = 0, DOUBLES = 1, HALVES = 2, BFLOATS = 9 };
 enum { TENSOR_CORES = 1, WITHOUT_CONVERSION = 3, CROSS_CORRELATION = 1, NCHW = 0 };
 #define ALGORITHMS 8
@@ -51,7 +51,7 @@ typedef struct convolution {
     bench_card_address workspace;
 } convolution;
 
-/* NULL where the library is not there. */
+/* Opens the library; NULL if it is not installed. */
 static void *open_library(void)
 {
     static const char *const names[] = {"libcudnn.so", "libcudnn.so.9", "libcudnn.so.8", NULL};
@@ -114,7 +114,7 @@ static int run(const convolution *v, int copy)
                          wide ? (const void *)(doubles + 1) : ones + 1, v->y, at[v->conv.y]);
 }
 
-/* The fastest algorithm that works and keeps f32 as f32. */
+/* Chooses the fastest algorithm that works and computes f32 in f32. */
 static bool choose(convolution *v)
 {
     performance results[ALGORITHMS];
@@ -162,7 +162,7 @@ static void destroy(void *data)
     free(v);
 }
 
-/* A pixel in the middle of the last plane of the last image. */
+/* Returns a pixel in the middle of the last plane of the last image. */
 static double pixel_of(const convolution *v, int64_t *element)
 {
     const bench_conv *c = &v->conv;
@@ -183,7 +183,8 @@ static double pixel_of(const convolution *v, int64_t *element)
     return sum;
 }
 
-/* cuDNN may take Winograd's tiles, which lose some bits: as ours do, they are taken as they are. */
+/* Checks the result. cuDNN may use Winograd's algorithm, which loses a few bits; accepted as is,
+ * because Tenon's Winograd solvers lose the same bits. */
 static bool is_right(const convolution *v)
 {
     const bench_conv_shape *s = &v->conv.shape;
@@ -212,7 +213,7 @@ bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, benc
     v->conv = *conv;
     if (!describe(v) || !bench_card_copy(card, conv->operands, &v->operands) || !choose(v) ||
         !is_right(v)) {
-        fprintf(stderr, "tenon-bench: cuDNN does not serve a case\n");
+        fprintf(stderr, "tenon-bench: cuDNN does not support this case\n");
         destroy(v);
         return false;
     }

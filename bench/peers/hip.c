@@ -1,11 +1,11 @@
-/* HIP: the card that an OpenCL device of AMD's is. */
+/* HIP: opens the GPU that is an AMD OpenCL device. */
 #include "absent.h"
 #include "card.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* Of cl_amd_device_attribute_query: where on the bus the device is. The domain is not told. */
+/* From cl_amd_device_attribute_query: the PCI location of the device, without its domain. */
 #define TOPOLOGY 0x4037
 #define PCIE     1
 
@@ -21,7 +21,8 @@ static struct {
     int (*set)(int device);
 } runtime;
 
-/* The part of HIP's "0000:3b:00.0" between domain and function: that one HIP gives as 0 for all. */
+/* Writes the part of HIP's "0000:3b:00.0" between domain and function. HIP reports function 0 for
+ * all devices. */
 static bool place_of(cl_device_id device, char place[16])
 {
     topology at;
@@ -31,8 +32,8 @@ static bool place_of(cl_device_id device, char place[16])
     return true;
 }
 
-/* The one device at the place. Several are there where there are several domains, or where a card
- * is divided: which of them the OpenCL device is cannot be said. */
+/* Opens the only device at the PCI address. With several domains, or a partitioned GPU, several
+ * devices match, and the one that is the OpenCL device cannot be identified. */
 static bool begin(const char *place)
 {
     int count = 0, found = 0, device = 0;
@@ -46,7 +47,7 @@ static bool begin(const char *place)
         }
     const bool begun = found == 1 && runtime.set(device) == 0;
     if (!begun)
-        bench_leave_out("rocblas", "HIP does not start on the card at %s: it has %d there", place,
+        bench_leave_out("rocblas", "HIP failed to start on the GPU at %s: %d devices match", place,
                         found);
     return begun;
 }
@@ -71,7 +72,8 @@ const bench_card *bench_hip_open(const bench_session *session)
     };
     char place[16];
     if (!tried && !place_of(session->device.device, place))
-        (void)bench_note_absent("rocblas", "the device is no card of AMD's that says where it is");
+        (void)bench_note_absent("rocblas",
+                                "the device is not an AMD GPU that reports its PCI address");
     else if (!tried)
         card.ready = bench_card_find("HIP", names, functions) && begin(place);
     tried = true;

@@ -1,5 +1,5 @@
-/* The loops are compiled for this processor, with fast mathematics (meson.build). Each does a row;
- * where stores are non-temporal a row is made in a buffer, which stays in the nearest. */
+/* The loops are compiled for this processor, with fast-math options (meson.build). Each processes a
+ * row. For non-temporal stores a row is computed in a buffer that stays in the innermost cache. */
 #include "loop.h"
 #include "pool.h"
 
@@ -23,10 +23,10 @@ typedef struct task {
     bool streaming;
     const float *x[3];
     float *y;
-    float partial[MOST_THREADS][16]; /* of reductions; a cache line each */
+    float partial[MOST_THREADS][16]; /* partial results of reductions, a cache line each */
 } task;
 
-/* Non-temporal stores, where there are instructions for it; `to` is aligned to 64 bytes. */
+/* Copies with non-temporal stores, if the processor has them; `to` is aligned to 64 bytes. */
 static void stream(float *restrict to, const float *restrict from, int64_t count)
 {
 #if defined(__AVX512F__)
@@ -99,7 +99,7 @@ static void bias_gelu(const float *restrict x, const float *restrict bias, float
     }
 }
 
-/* A row of the maps. */
+/* Processes a row of the element-wise loops. */
 static void map_row(bench_loop_kind kind, const float *restrict x, const float *restrict x1,
                     const float *restrict x2, float *restrict y)
 {
@@ -147,7 +147,7 @@ static void map_rows(const task *t, int64_t begin, int64_t end)
 {
     _Alignas(64) float buffer[COLS];
     const bench_loop_kind kind = t->loop.kind;
-    /* A bias, and gamma and beta, are the same for every row. */
+    /* A bias, and gamma and beta, are shared by all rows. */
     const int64_t step = kind == BENCH_LOOP_BIAS_GELU || kind == BENCH_LOOP_LAYER_NORM ? 0 : COLS;
     for (int64_t r = begin; r < end; r++) {
         const float *x = t->x[0] + r * COLS;
@@ -162,7 +162,7 @@ static void map_rows(const task *t, int64_t begin, int64_t end)
     }
 }
 
-/* A square of 16 by 16 from rows of x to rows of `to`. */
+/* Transposes a block of 16 by 16 from rows of x to rows of `to`. */
 static void turn(const float *restrict x, int64_t step, float *restrict to, int64_t to_step)
 {
 #if defined(__SSE__)
@@ -184,7 +184,8 @@ static void turn(const float *restrict x, int64_t step, float *restrict to, int6
 #endif
 }
 
-/* Rows of x, a multiple of 16 of them, 64 at a time so that whole lines of y are written. */
+/* Transposes rows of x, a multiple of 16, 64 at a time, so that complete cache lines of y are
+ * written. */
 static void transpose(const task *t, int64_t begin, int64_t end)
 {
     _Alignas(64) float square[16 * 16];
@@ -206,7 +207,7 @@ static void transpose(const task *t, int64_t begin, int64_t end)
 static void work(void *data, int thread)
 {
     task *t = data;
-    const int64_t units = t->loop.rows / 16; /* of 16 rows */
+    const int64_t units = t->loop.rows / 16; /* units of 16 rows */
     const int64_t begin = units * thread / t->threads * 16,
                   end = units * (thread + 1) / t->threads * 16;
     float result = t->loop.kind == BENCH_LOOP_MAX ? -INFINITY : 0, most;
@@ -259,7 +260,7 @@ static bool call(void *data, tenon_stream *stream_unused, int turn_number)
     return true;
 }
 
-/* Seconds of a call: the median of some, after one that does not count. */
+/* Returns the seconds of a call: the median of a few, after an untimed one. */
 static double seconds_of(task *t)
 {
     enum { MOST = 200 };
@@ -274,7 +275,7 @@ static double seconds_of(task *t)
     return bench_median(seconds, count);
 }
 
-/* Tries the four ways; the name of the fastest, which the task then has. */
+/* Measures the four variants, sets the fastest in the task, and returns its name. */
 static const char *choose(task *t)
 {
     static const char *const names[2][2] = {{"one thread", "one thread, streaming"},

@@ -1,4 +1,4 @@
-/* The plain loops: what a programmer gets without a library. */
+/* Plain loops: the performance without a library. */
 #ifndef BENCH_PEERS_LOOP_H
 #define BENCH_PEERS_LOOP_H
 
@@ -12,16 +12,17 @@ typedef enum bench_loop_kind {
     BENCH_LOOP_TANH,       /* y = tanh(x) */
     BENCH_LOOP_ADD,        /* y = x0 + x1 */
     BENCH_LOOP_SAXPY,      /* y = 2.5·x0 + x1 */
-    BENCH_LOOP_BIAS_GELU,  /* y = gelu(x0 + x1) by its approximation with tanh; x1 is a row */
-    BENCH_LOOP_SOFTMAX,    /* of rows */
-    BENCH_LOOP_LAYER_NORM, /* of rows; x1 is gamma and x2 beta */
-    BENCH_LOOP_TRANSPOSE,  /* y of cols × rows */
-    BENCH_LOOP_ROW_SUM,    /* y of rows */
+    BENCH_LOOP_BIAS_GELU,  /* y = gelu(x0 + x1) in its tanh approximation; x1 is a row */
+    BENCH_LOOP_SOFTMAX,    /* softmax of rows */
+    BENCH_LOOP_LAYER_NORM, /* layer normalisation of rows; x1 is gamma and x2 beta */
+    BENCH_LOOP_TRANSPOSE,  /* y has cols × rows */
+    BENCH_LOOP_ROW_SUM,    /* y has `rows` elements */
     BENCH_LOOP_SUM,        /* y is one number */
     BENCH_LOOP_MAX
 } bench_loop_kind;
 
-/* On an array of rows × BENCH_LOOP_COLS, in f32. Operands x (as many as the kind has) and y. */
+/* A loop on an f32 array of rows × BENCH_LOOP_COLS. The operands are x (as many as the kind has)
+ * and y. */
 #define BENCH_LOOP_COLS 1024
 typedef struct bench_loop {
     bench_loop_kind kind;
@@ -31,8 +32,8 @@ typedef struct bench_loop {
     uint32_t x[3], y;
 } bench_loop;
 
-/* By one thread or as many as there are processors, with ordinary stores or such as go past the
- * caches: whatever is fastest, by trying. */
+/* Sets up the fastest variant by measurement: with one thread or one per processor, and with
+ * ordinary or non-temporal stores. */
 bool bench_loop_way(const bench_loop *loop, bench_way *way);
 
 #endif

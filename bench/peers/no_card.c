@@ -1,4 +1,4 @@
-/* For a build without the libraries of the cards' vendors. */
+/* Replacements of the GPU vendors' peers in a build without them. */
 #include "peers.h"
 
 #define LEFT_OUT(peer, problem)                                                                    \

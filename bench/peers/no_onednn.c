@@ -1,4 +1,4 @@
-/* What stands for oneDNN where it is not there. */
+/* Replacements of oneDNN's peers in a build without oneDNN. */
 #include "peers.h"
 
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way)

@@ -70,7 +70,7 @@ static void destroy(void *data)
 }
 }
 
-/* Seconds of a call: the least of some, after one that does not count. */
+/* Returns the seconds of a call: the minimum of a few, after an untimed one. */
 static double seconds_of(work &w)
 {
     double least = 1e9, end = 0;
@@ -85,7 +85,7 @@ static double seconds_of(work &w)
     return least;
 }
 
-/* The work of a candidate; none where oneDNN has no such primitive. */
+/* Makes the work of a candidate; none if oneDNN has no such primitive. */
 static std::unique_ptr<work> make(const candidate &c)
 {
     try {
@@ -99,7 +99,7 @@ static std::unique_ptr<work> make(const candidate &c)
     }
 }
 
-/* The library's threads are those of OpenMP's that the caller has. */
+/* Pins the library's threads, which are the OpenMP threads of the caller. */
 static void pin_threads()
 {
 #ifdef _OPENMP
@@ -145,7 +145,7 @@ static dnnl::matmul::primitive_desc describe_product(work &w, const memory::desc
 #endif
 }
 
-/* The batch is a dimension where there is one. */
+/* Returns the dimensions, with the batch as an additional dimension if there is one. */
 static dims batched(const bench_gemm_shape &s, int64_t of_batch, int64_t first, int64_t second)
 {
     return s.batch > 1 ? dims{of_batch, first, second} : dims{first, second};
@@ -170,7 +170,7 @@ static void make_product(work &w, const bench_gemm *g, bool blocked, memory::dat
           {DNNL_ARG_DST, g->d, as_values(d_shape, d), p.dst_desc()}});
 }
 
-/* The routine of BLAS that the library has beside its primitives. */
+/* Uses the library's BLAS routine, an alternative to its primitives. */
 static void make_sgemm(work &w, const bench_gemm *g)
 {
     w.instead = [g](int turn) {

@@ -1,5 +1,5 @@
-/* What oneDNN's peers share, in its C++ interface, which frees what it makes. Images and weights
- * are brought into the layouts that a primitive wants before anything is timed. */
+/* Shared code of oneDNN's peers, in its C++ interface, which frees its objects. Images and weights
+ * are reordered to the layouts that a primitive requires before anything is timed. */
 #ifndef BENCH_PEERS_ONEDNN_HPP
 #define BENCH_PEERS_ONEDNN_HPP
 
@@ -19,37 +19,39 @@ namespace onednn
 using dnnl::memory;
 using dims = memory::dims;
 
-/* What is run, with its arguments for each copy of the operands. */
+/* The operation to run, with its arguments for each copy of the operands. */
 struct work {
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
     dnnl::primitive primitive;
     std::vector<std::unordered_map<int, memory>> arguments;
-    std::function<void(int)> instead; /* of the primitive, by turns */
+    std::function<void(int)>
+        instead; /* if set, called instead of the primitive; the argument selects the copy */
 };
 
-/* An argument: an operand of the case as it lies in memory, and the layout that is wanted. */
+/* An argument: an operand of the case as it is stored, and the layout that the primitive requires.
+ */
 struct argument {
     int name;
     uint32_t operand;
     memory::desc plain, wanted;
 };
 
-/* The operands' values are kept as f32; a 16-bit primitive gets them rounded. */
+/* Describes values stored as f32; a 16-bit primitive gets them rounded. */
 memory::desc as_values(const dims &shape, const dims &strides);
 
-/* False where oneDNN's processors do not compute in the type. */
+/* Returns oneDNN's type; false if oneDNN does not compute in the type on CPUs. */
 bool type_of(tenon_dtype dtype, memory::data_type *type);
 
 void give(work &w, const bench_operands *operands, const std::vector<argument> &arguments);
 
-/* One of several algorithms: fills in the work, or throws what oneDNN throws. */
+/* One of several algorithms: fills in the work, or throws oneDNN's exceptions. */
 struct candidate {
     const char *algorithm;
     std::function<void(work &)> make;
 };
 
-/* The way with the fastest of the candidates; false where oneDNN has none of them. */
+/* Sets up the fastest of the candidates; returns false if oneDNN supports none of them. */
 bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates);
 
 } // namespace onednn

@@ -1,9 +1,9 @@
-/* oneDNN's convolutions and their gradients, directly and by Winograd's algorithm. */
+/* oneDNN's convolutions and their gradients, with the direct and the Winograd algorithm. */
 #include "onednn.hpp"
 
 using namespace onednn;
 
-/* Shapes, plain strides, and what the primitive is asked for. */
+/* Shapes, plain strides, and the layouts requested from the primitive. */
 struct tensors {
     dims x_shape, x, f_shape, f, y_shape, y;
     memory::desc want_x, want_f, want_y;
@@ -28,8 +28,8 @@ static tensors tensors_of(const bench_conv *c, bool blocked, memory::data_type t
     };
     t.want_x = layout(t.x_shape, t.x);
     t.want_y = layout(t.y_shape, t.y);
-    /* Weights may be laid out in advance in either case: they are the same in every call. Their
-     * gradient stays as it comes, unless all is blocked. */
+    /* Weights may always be reordered in advance, because they are the same in every call. Their
+     * gradient keeps its layout, unless all tensors are blocked. */
     t.want_f = c->direction == BENCH_CONV_BACKWARD_FILTER
                    ? layout(t.f_shape, t.f)
                    : memory::desc(t.f_shape, type, memory::format_tag::any);

@@ -7,7 +7,7 @@
 
 typedef struct product {
     bench_gemm gemm;
-    double *a[BENCH_MAX_COPIES], *b[BENCH_MAX_COPIES], *d; /* of f64 */
+    double *a[BENCH_MAX_COPIES], *b[BENCH_MAX_COPIES], *d; /* for f64 */
 } product;
 
 static double *widen(const float *values, int64_t count)
@@ -18,7 +18,7 @@ static double *widen(const float *values, int64_t count)
     return wide;
 }
 
-/* A matrix of one type or the other: one of the pointers is NULL. */
+/* A matrix of f32 or f64: one of the pointers is NULL. */
 typedef struct matrix {
     const float *f32;
     const double *f64;
@@ -29,7 +29,7 @@ static matrix matrix_of(const float *f32, const double *f64, int64_t offset)
     return f64 != NULL ? (matrix){NULL, f64 + offset} : (matrix){f32 + offset, NULL};
 }
 
-/* y = A·x or A'·x of a row-major matrix. */
+/* Computes y = A·x or A'·x for a row-major matrix. */
 static void times_vector(bool transposed, int rows, int cols, matrix a, matrix x, float *y32,
                          double *y64)
 {
@@ -40,7 +40,8 @@ static void times_vector(bool transposed, int rows, int cols, matrix a, matrix x
         cblas_sgemv(CblasRowMajor, t, rows, cols, 1, a.f32, cols, x.f32, 1, 0, y32, 1);
 }
 
-/* One product of the batch. Its GEMM knows nothing of vectors, for which BLAS has a routine. */
+/* Computes one product of the batch. BLAS's GEMM has no special path for vectors, so these use
+ * GEMV. */
 static void multiply(const bench_gemm_shape *s, matrix a, matrix b, float *d32, double *d64)
 {
     const CBLAS_TRANSPOSE ta = s->a_transposed ? CblasTrans : CblasNoTrans,

@@ -1,13 +1,12 @@
-/* The peers. Each function prepares the peer for a case, with weights in the layout it likes best
- * where that is asked for, and returns false where the peer is not built in or cannot do the case.
- */
+/* The peers. Each function sets up the peer for a case, with weights in the peer's preferred layout
+ * if that is requested. Returns false if the peer is not built in or does not support the case. */
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
 #include "operands.h"
 #include "shapes/shapes.h"
 
-/* Operands a, b and d of the products. */
+/* A matrix product with operands a, b and d. */
 typedef struct bench_gemm {
     bench_gemm_shape shape;
     tenon_dtype dtype;
@@ -17,11 +16,12 @@ typedef struct bench_gemm {
 
 typedef enum bench_conv_direction {
     BENCH_CONV_FORWARD,
-    BENCH_CONV_BACKWARD_DATA,  /* from y and the filters to x */
-    BENCH_CONV_BACKWARD_FILTER /* from x and y to the filters */
+    BENCH_CONV_BACKWARD_DATA,  /* from y and the filters to x: the gradient of the images */
+    BENCH_CONV_BACKWARD_FILTER /* from x and y to the filters: the gradient of the filters */
 } bench_conv_direction;
 
-/* A two-dimensional convolution or a gradient of it, N C H W by K C/groups R S; the result P Q. */
+/* A two-dimensional convolution or one of its gradients: images N C H W, filters K C/groups R S,
+ * output P Q. */
 typedef struct bench_conv {
     bench_conv_direction direction;
     bench_conv_shape shape;
@@ -31,7 +31,7 @@ typedef struct bench_conv {
     uint32_t x, filter, y;
 } bench_conv;
 
-/* y = f(x) on so many elements. Operands x, y. */
+/* An element-wise function y = f(x). Operands x, y. */
 typedef struct bench_map {
     tenon_activation_kind kind;
     int64_t elements;
@@ -42,19 +42,19 @@ typedef struct bench_map {
 
 bool bench_openblas_gemm(const bench_gemm *gemm, bench_way *way);
 bool bench_clblast_gemm(const bench_gemm *gemm, bench_way *way);
-/* On the card that the session's device is; f32 without TF32. */
+/* Peers on the GPU that is the session's device; f32 without TF32. */
 bool bench_cublas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
 bool bench_rocblas_gemm(const bench_session *session, const bench_gemm *gemm, bench_way *way);
 bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, bench_way *way);
-/* Gives CLBlast the parameters that its tuners found, whose JSON files are in the folder. */
+/* Sets CLBlast's parameters to the results of its tuners, from the JSON files in the folder. */
 bool bench_clblast_tune(cl_device_id device, const char *folder);
-/* `blocked`: the library chooses the layouts of weights (and of images, which are reordered outside
- * the timing, too). Of its algorithms the fastest is taken, by trying. */
+/* Sets up oneDNN with the fastest of its algorithms, by measurement. `blocked`: the library chooses
+ * the layouts of weights, and of images, which are also reordered outside the measured time. */
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
 bool bench_onednn_map(const bench_map *map, bench_way *way);
 
-/* Adds a peer to a case where it is asked for by name and can do it. */
+/* Adds a peer to a case if it is requested and supports the case. */
 #define BENCH_ADD_PEER(session, bench, peer, call)                                                 \
     do {                                                                                           \
         bench_way *bench_way_at = &(bench)->peers[(bench)->peer_count];                            \

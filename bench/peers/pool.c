@@ -8,13 +8,13 @@
 #include <stddef.h>
 
 #define MOST_THREADS 64
-#define SPINS        20000 /* looks for work before a thread sleeps: half a millisecond */
+#define SPINS        20000 /* polls for work before a thread sleeps: half a millisecond */
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t more;
-    int count; /* threads there are, the caller's included; 0 before the first call */
-    /* What is to be done: a new number, and by how many. */
+    int count; /* number of threads, including the caller's; 0 before the first call */
+    /* The current work: its number, which increases, and the number of threads that run it. */
     atomic_uint number;
     int threads;
     void (*work)(void *data, int thread);
@@ -29,7 +29,7 @@ static void pause_a_little(void)
 #endif
 }
 
-/* Waits for work other than number `last`; its number. */
+/* Waits for work other than number `last`; returns its number. */
 static unsigned next_work(unsigned last)
 {
     for (int i = 0; i < SPINS; i++) {
@@ -54,7 +54,7 @@ static void *wait_for_work(void *data)
         number = next_work(number);
         if (thread < pool.threads)
             pool.work(pool.data, thread);
-        /* All count down, so that none misses a number. */
+        /* All threads count down, so none misses a number. */
         atomic_fetch_sub_explicit(&pool.left, 1, memory_order_release);
     }
     return NULL;

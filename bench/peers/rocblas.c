@@ -1,7 +1,7 @@
-/* rocBLAS, on AMD's cards. Its rocblas_gemm_ex is the strided one with a single product. */
+/* rocBLAS, for AMD GPUs. Its rocblas_gemm_ex is the strided call with a single product. */
 #include "card_gemm.h"
 
-/* As rocBLAS has them. */
+/* rocBLAS's constants. */
 enum { PLAIN = 111, TRANSPOSED = 112 };
 enum { F16 = 150, F32 = 151, F64 = 152, I8 = 160, I32 = 162, BF16 = 168 };
 enum { STANDARD = 0, NO_SOLUTION = 0, NO_FLAGS = 0 };
@@ -14,7 +14,7 @@ static const struct {
     [TENON_DTYPE_I8] = {I8, I32, I32},
 };
 
-/* D = alpha A B + beta C, where D may be C. */
+/* The functions of the library. The product is D = alpha A B + beta C, where D may be C. */
 static struct {
     int (*create)(void **handle);
     int (*gemm)(void *handle, int ta, int tb, int32_t m, int32_t n, int32_t k, const void *alpha,

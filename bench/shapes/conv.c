@@ -1,16 +1,17 @@
-/* Convolutions of networks, as torchvision has them: ResNet-50 with its stride in the 3×3 ones,
- * VGG-16, AlexNet and MobileNet-v2 with images of 224×224. Each stands here once. */
+/* Convolutions of networks as defined by torchvision: ResNet-50 with the stride in its 3×3
+ * convolutions, VGG-16, AlexNet and MobileNet-v2, with images of 224×224. Duplicates are listed
+ * once. */
 #include "shapes.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Square images and filters. */
+/* All images and filters are square. */
 static const struct {
     const char *network;
     int64_t c, size, k, filter, stride, pad, groups;
-    int in_short; /* bit 0: with one image; bit 1: with eight */
+    int in_short; /* in the short suite; bit 0: with one image; bit 1: with eight */
 } table[] = {
     {"resnet50", 3, 224, 64, 7, 2, 3, 1, 1},       {"resnet50", 64, 56, 64, 1, 1, 0, 1, 0},
     {"resnet50", 64, 56, 64, 3, 1, 1, 1, 3},       {"resnet50", 64, 56, 256, 1, 1, 0, 1, 1},
@@ -50,7 +51,7 @@ static const struct {
 
 #define ROWS (sizeof table / sizeof *table)
 
-/* Which of the two numbers of images a row comes with. */
+/* Returns true if a selection includes a row with one image, or with eight. */
 static bool selected(bench_conv_selection selection, size_t row, int eight)
 {
     if (selection == BENCH_CONV_GPU)

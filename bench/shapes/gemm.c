@@ -1,5 +1,5 @@
-/* Matrix products. Convolutions are as im2col makes them: one image as filters times columns, eight
- * with channels last as rows of pixels times transposed filters. */
+/* Matrix products. Convolutions have the shapes of im2col: one image as filters times columns,
+ * eight channels-last images as rows of pixels times transposed filters. */
 #include "shapes.h"
 
 #include <stddef.h>
@@ -37,7 +37,7 @@ static const bench_gemm_shape few[] = {
     {"bert attention head", 1, 128, 128, 64, false, true},
 };
 
-/* The transformer has 8 heads of 64 and a feed-forward layer of 2048; sequences of 128. */
+/* The transformer has 8 heads of 64, a feed-forward layer of 2048, and sequences of 128. */
 static const bench_gemm_shape many[] = {
     {"square", 1, 64, 64, 64},
     {"square", 1, 128, 128, 128},
@@ -94,8 +94,8 @@ static const bench_gemm_shape many[] = {
     {"former ffn2 dw", 1, 512, 2048, 1024, true, false},
 };
 
-/* Those of a GPU: squares, as its memory has them and with b the other way round; a transformer's
- * of width 1024 and 4096 tokens; and three where there is little to do for each element. */
+/* Products for GPUs: squares, with b row-major and transposed; those of a transformer of width 1024
+ * with 4096 tokens; and three with little work per element. */
 static const bench_gemm_shape of_gpu[] = {
     {"square", 1, 1024, 1024, 1024},
     {"square", 1, 2048, 2048, 2048},
@@ -116,7 +116,8 @@ static bool is_resnet(const bench_conv_shape *s)
     return strcmp(s->network, "resnet50") == 0;
 }
 
-/* With eight images VGG's are enormous, and no different but for its last. */
+/* Returns true if a convolution is included. With eight images VGG's are enormous and add nothing
+ * new, except for the last one. */
 static bool is_taken(const bench_conv_shape *s)
 {
     return is_resnet(s) || (strcmp(s->network, "vgg16") == 0 && (s->n == 1 || s->h == 14));
@@ -131,7 +132,7 @@ static bench_gemm_shape product_of(const bench_conv_shape *s)
     return (bench_gemm_shape){s->network, 1, s->n * pixels, s->k, taps, false, true};
 }
 
-/* Two convolutions may be one product. */
+/* Returns true if no earlier convolution gives the same product. */
 static bool is_first(uint32_t number, const bench_gemm_shape *product)
 {
     bench_conv_shape s;

@@ -1,5 +1,5 @@
-/* The shapes of the suites: convolutions of networks, and matrix products, of which many are those
- * convolutions as im2col makes them. */
+/* The shapes of the suites: convolutions of networks, and matrix products, many of which are the
+ * im2col products of these convolutions. */
 #ifndef BENCH_SHAPES_H
 #define BENCH_SHAPES_H
 
@@ -16,29 +16,30 @@ typedef struct bench_conv_shape {
 } bench_conv_shape;
 
 typedef enum bench_conv_selection {
-    BENCH_CONV_SHORT,     /* some of each kind */
+    BENCH_CONV_SHORT,     /* a few of each kind */
     BENCH_CONV_NETWORKS,  /* each distinct one of the networks, with 1 and 8 images */
-    BENCH_CONV_RESNET50,  /* the same of ResNet-50 alone */
-    BENCH_CONV_DEPTHWISE, /* the same of those whose groups have one channel */
-    BENCH_CONV_GPU        /* ResNet-50's with 32 images */
+    BENCH_CONV_RESNET50,  /* those of ResNet-50 only, with 1 and 8 images */
+    BENCH_CONV_DEPTHWISE, /* those with one channel per group, with 1 and 8 images */
+    BENCH_CONV_GPU        /* those of ResNet-50 with 32 images */
 } bench_conv_selection;
 
-/* A convolution by its number; false where there are not so many. */
+/* Returns a convolution by number; false beyond the last one. */
 bool bench_conv_shape_at(bench_conv_selection selection, uint32_t number, bench_conv_shape *shape);
 
-/* How many rows, or columns, the result has. */
+/* Returns the number of rows, or of columns, of the result. */
 int64_t bench_conv_output(const bench_conv_shape *shape, bool columns);
 
-/* Floating-point operations: two for each tap of each result, those in the padding included. */
+/* Returns the number of floating-point operations: two for each tap of each result, including those
+ * in the padding. */
 double bench_conv_operations(const bench_conv_shape *shape);
 
-/* "resnet50 512@28 k128 1x1 n1": channels, an image's size, filters and their size, and after a
- * slash the stride; "dw" for depthwise ones. */
+/* Writes the name, for example "resnet50 512@28 k128 1x1 n1": channels, image size, filters and
+ * their size, and the stride after a slash; "dw" for depthwise convolutions. */
 void bench_conv_name(const bench_conv_shape *shape, char name[BENCH_CONV_NAME_SIZE]);
 
 tenon_conv_geometry bench_conv_geometry(const bench_conv_shape *shape);
 
-/* `batch` products of M×K and K×N; a transposed operand is stored with the other dimension first.
+/* `batch` products of M×K and K×N; a transposed operand is stored with its other dimension first.
  */
 typedef struct bench_gemm_shape {
     const char *what;
@@ -47,12 +48,12 @@ typedef struct bench_gemm_shape {
 } bench_gemm_shape;
 
 typedef enum bench_gemm_selection {
-    BENCH_GEMM_SHORT, /* some of each kind */
-    BENCH_GEMM_CPU,   /* all that a processor's GEMM has to be good at */
-    BENCH_GEMM_GPU    /* what tells how near a GPU's limits it comes */
+    BENCH_GEMM_SHORT, /* a few of each kind */
+    BENCH_GEMM_CPU,   /* the shapes that matter for a CPU's GEMM */
+    BENCH_GEMM_GPU    /* shapes that show how close a GPU gets to its limits */
 } bench_gemm_selection;
 
-/* A product by its number; false where there are not so many. */
+/* Returns a product by number; false beyond the last one. */
 bool bench_gemm_shape_at(bench_gemm_selection selection, uint32_t number, bench_gemm_shape *shape);
 
 #endif

@@ -38,9 +38,8 @@ struct tenon_memory;
 /** Events that a call waits for and an event that it signals. Every operation takes one, or NULL.
  * Zero-initialise it. */
 typedef struct tenon_sync {
-    const cl_event
-        /** Events of the same OpenCL context that the call's first command waits for */
-        *wait_list;
+    /** Events of the same OpenCL context that the call's first command waits for */
+    const cl_event *wait_list;
     uint32_t wait_count; /**< number of events in wait_list */
     uint32_t reserved; /**< must be 0; otherwise every call returns TENON_ERROR_INVALID_ARGUMENT */
     /** Receives an event that completes with the call's last command, also for an empty tensor; the

@@ -112,7 +112,7 @@ class Peers(unittest.TestCase):
             told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="Prescott", **asked)
             self.assertIn(told["openblas"]["kernels"], best)
             self.assertEqual(told["openblas"]["own"], "Prescott")
-            self.assertIn("by itself it takes those for Prescott", printed)
+            self.assertIn("its own selection is Prescott", printed)
 
     def test_openblas_is_left_alone_where_it_knows_the_processor(self):
         if self.peers("--peers", "openblas")[0]["openblas"] is None:
@@ -321,7 +321,7 @@ class Regret(unittest.TestCase):
             self.assertIn(named, done.stderr)
         done = bench("regret", "--suite", "start", "--filter", "32x32x32")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("not about a plan", done.stderr)
+        self.assertIn("does not measure a plan", done.stderr)
 
 
 class Comparison(unittest.TestCase):
