@@ -22,12 +22,12 @@ CONV_FILTER = ("conv_backward_filter/implicit_wgmma:mb64,nb128,ks1 x=f16:2x24x9x
                "dy=f16:2x72x9x11/7128,1,792,72 dw=f16:72x24x3x3/216,1,72,24 pad_begin=1,1 pad_end=1,1")
 INT8 = "gemm_int8/mma a=i8:69x144 b=i8:144x72/1,144 d=i32:69x72"
 WRONG = "the reference says|WRONG"
-NOT_WAITED = "cp.async has not been waited for"
+NOT_WAITED = "cp.async writes that has not been waited for"
 # Which of the two messages comes first depends on the random order of the warps: a warp that is ahead of the others reads
 # data that their cp.async has not written yet.
-NO_BARRIER = f"without a barrier between|{NOT_WAITED}"
-STILL = "a register that a wgmma still has|which a wgmma still reads"
-STRAY = f"{WRONG}|where no variable is|has not been waited for|without a barrier"
+NO_BARRIER = f"without a barrier in between|{NOT_WAITED}"
+STILL = "a register that a wgmma in flight uses|which a wgmma still reads"
+STRAY = f"{WRONG}|outside every variable|has not been waited for|without a barrier"
 
 
 def ptx(pattern, replacement, kernel="gemm_matrix"):
@@ -61,7 +61,7 @@ MUTANTS = [
     Mutant("layout: the columns of B that ldmatrix loads", "sm_80", MMA.replace("b=f16:104x72", "b=f16:104x72/1,104"),
            WRONG, source(r"return \(lane & 7\) \+ 8 \* \(lane >> 4\);", "return lane & 15;")),
     Mutant("no barrier behind cp.async's wait", "sm_80", MMA, NO_BARRIER, ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
-    Mutant("no barrier before the sums are put down", "sm_80", MMA, NO_BARRIER,
+    Mutant("no barrier before the sums are stored", "sm_80", MMA, NO_BARRIER,
            ptx(only(2, r"bar\.sync[ \t]+0;"), r"\1")),
     Mutant("no barrier behind stores to the block", "sm_80", THROUGH_REGISTERS, NO_BARRIER,
            ptx(only(1, r"bar\.sync[ \t]+0;"), r"\1")),
@@ -69,14 +69,14 @@ MUTANTS = [
            ptx(r"cp\.async\.wait_group 1;", "cp.async.wait_group 2;")),
     Mutant("cp.async: no wait", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.wait_group \d+;", "")),
     Mutant("cp.async: no group", "sm_80", MMA, NOT_WAITED, ptx(r"cp\.async\.commit_group;", "")),
-    Mutant("cp.async: past the end of K no zeros", "sm_80", MMA, WRONG + "|where no buffer is",
+    Mutant("cp.async: past the end of K no zeros", "sm_80", MMA, WRONG + "|outside every buffer",
            source(r'"r"\(count \* \(BITS / 8\)\)', '"r"(16)')),
-    Mutant("wgmma without fence.proxy.async", "sm_90a", WGMMA, "without a fence.proxy.async",
+    Mutant("wgmma without fence.proxy.async", "sm_90a", WGMMA, "without a fence.proxy.async in between",
            ptx(r"fence\.proxy\.async;", "")),
     Mutant("wgmma without wgmma.fence", "sm_90a", WGMMA, "no wgmma.fence", ptx(r"wgmma\.fence\S+;", "")),
     Mutant("wgmma: sums set behind wgmma.fence", "sm_90a", WGMMA, "accessed after the last wgmma.fence",
            ptx(r"(wgmma\.mma_async\S+ \{)(%[rf]\d+)", r"mov.b32 \2, \2; \1\2")),
-    Mutant("wgmma: one group may be on its way", "sm_90a", WGMMA, STILL,
+    Mutant("wgmma: one group may be in flight", "sm_90a", WGMMA, STILL,
            ptx(r"(wgmma\.wait_group\S+) 0;", r"\1 1;")),
     Mutant("wgmma: no group", "sm_90a", WGMMA, STILL,
            ptx(r"wgmma\.commit_group\S+;", "")),
@@ -100,9 +100,9 @@ MUTANTS = [
            source(r"(publish_blocks\(\);\s*)barrier\(CLK_LOCAL_MEM_FENCE\);", r"\1", "conv_matrix")),
     Mutant("convolution: cp.async: one more group may be in flight", "sm_90a", CONV, NOT_WAITED,
            source(r"wait_for_copies\(AHEAD - 1\)", "wait_for_copies(AHEAD)", "conv_matrix")),
-    Mutant("convolution: wgmma without fence.proxy.async", "sm_90a", CONV, "without a fence.proxy.async",
+    Mutant("convolution: wgmma without fence.proxy.async", "sm_90a", CONV, "without a fence.proxy.async in between",
            ptx(r"fence\.proxy\.async;", "", "conv_matrix")),
-    Mutant("convolution: two groups may be on their way", "sm_90a", CONV, STILL,
+    Mutant("convolution: two groups may be in flight", "sm_90a", CONV, STILL,
            source(r"unit_wait\(1\)", "unit_wait(2)", "conv_matrix")),
     Mutant("convolution: vectors lie unswizzled", "sm_90a", CONV, WRONG,
            source(r"\(matrix_wgmma_swizzled\(ROW_BYTES\(width, along_k\), 16 \* \(v\)\) / UNIT_BYTES\)",
