@@ -33,7 +33,7 @@ static tenon_status check_enums(const char *caller, tenon_blas_layout layout,
     return TENON_OK;
 }
 
-/* Returns whether a size fits int64_t; a 64-bit size_t may be larger. */
+/* Returns true if a size fits int64_t; a 64-bit size_t may be larger. */
 static bool is_index(uint64_t value)
 {
     return value <= INT64_MAX;

@@ -200,7 +200,8 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
     return TENON_OK;
 }
 
-/* First stores c and the bias, which may be other tensors than d, to d: d = beta * c + bias. */
+/* Records the launches. The first one stores d = beta * c + bias, since c and the bias may be other
+ * tensors than d. */
 static tenon_status gemm_clblast_launch(const char *caller, tn_recording *recording,
                                         const tn_problem *problem, const tn_choice *choice)
 {

@@ -16,7 +16,7 @@ static const char *gemm_cpu_direct_refuses(tenon_context *context, const gemm_pr
 }
 
 #define PAGE     4096 /* bytes */
-#define LONG_ROW 1024 /* bytes: in shorter rows, neighbouring panels share most cache lines */
+#define LONG_ROW 1024 /* bytes: in shorter rows, adjacent panels share most cache lines */
 #define FEW_ROWS 128  /* rows of b, i.e. K; a panel of this many rows of 64 f32 has 32 KiB */
 
 /* Returns the share of the peak rate that is left when panels of b are read in place. A panel of

@@ -54,7 +54,7 @@ static tenon_status check_vector(const char *caller, const char *kind, const cha
                    caller, kind, factor, tn_shape_text(view->rank, view->shape, text), size);
 }
 
-/* The vectors of a apply to rows, those of b and d to columns. */
+/* Checks all vectors: those of a apply to rows, those of b and d to columns. */
 static tenon_status check_vectors(const char *caller, const tenon_epilogue *epilogue,
                                   int8_views views)
 {

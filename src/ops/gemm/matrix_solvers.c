@@ -1,5 +1,5 @@
 /* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of
- * NVIDIA, of AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper if its driver
+ * NVIDIA, of AMD's data-center and other GPUs, of Intel, and of NVIDIA's Hopper if its driver
  * accepts wgmma. */
 #include "ops/gemm/matrix.h"
 

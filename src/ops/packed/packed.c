@@ -1,4 +1,4 @@
-/* The object: what a packed matrix or filter is, and who keeps it. */
+/* The packed object: its layouts, allocation and reference count. */
 #include "ops/packed/internal.h"
 
 #include "base/checked.h"
@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Vectors in a row of a panel. Two, with fourteen rows of d, fill 32 vector registers. */
+/* Width of a panel in vectors. With two vectors, fourteen rows of d fill 32 vector registers. */
 #define PANEL_VECTORS 2
-/* A matrix of no more columns is left to the solvers of few columns, which need no padding. */
+/* Maximum columns of a matrix that is stored as rows by default: the solvers for few columns need
+ * no padding. */
 #define NARROW_COLUMNS 8
 
 TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t size)
@@ -89,7 +90,7 @@ static tenon_status choose_layout(const char *caller, const char *name, tenon_pa
                    kind_names[packed->kind]);
 }
 
-/* Memory for all matrices, each filled up to whole panels. */
+/* Allocates memory for all matrices, each padded to whole panels. */
 static tenon_status allocate(const char *caller, tenon_packed *packed)
 {
     const tenon_tensor *view = &packed->view;
@@ -163,7 +164,7 @@ static void release(void *object)
 
 void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed)
 {
-    /* The count is the one thing of the object that changes. */
+    /* Casts away const: only the reference count of the object changes. */
     tenon_packed *kept = (tenon_packed *)(uintptr_t)packed;
     tenon_packed_retain(kept);
     tn_plan_keep(plan, operand, packed->memory.memory, kept, release);

@@ -1,6 +1,6 @@
-/* conv_backward_data/implicit_packed, which also serves conv_transpose: one kernel computes
- * columns as the product of the transposed filters and y, and folds them into the image. Without
- * workspace. */
+/* conv_backward_data/implicit_packed, which also serves conv_transpose: one kernel computes columns
+ * as the product of the transposed filters and y, and folds them into the image, without workspace.
+ */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/problem/gradient.h"
@@ -26,7 +26,7 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
 
 /* The division of the work. */
 typedef struct layout {
-    int64_t channels, images, band; /* of a work-group */
+    int64_t channels, images, band; /* sizes per work-group */
     int64_t lines;                  /* maximum lines of y */
     int64_t phases[3], rows, pitch;
 } layout;
@@ -191,7 +191,7 @@ static const char *conv_data_implicit_packed_misfit_of(tenon_context *context,
     return conv_data_implicit_packed_lay_out(context, p, values, l);
 }
 
-/* Returns whether the taps of all channels have stride 1 in the filters. */
+/* Returns true if the taps of all channels have stride 1 in the filters. */
 static bool rows_join(const conv_problem *p)
 {
     const int64_t *f = p->window.filter;

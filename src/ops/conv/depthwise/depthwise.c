@@ -14,7 +14,7 @@ enum { FORWARD, BACKWARDS }; /* variants */
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
 
-/* Multiply-adds per CPU work-item that pay for its launch. */
+/* Minimum multiply-adds per CPU work-item for which its launch is worthwhile. */
 #define CPU_WORK 65536
 /* Work-items of a GPU work-group. */
 #define GPU_ITEMS 128
@@ -31,7 +31,7 @@ typedef struct depthwise {
     int64_t share, members;
     int64_t w_shift;
     bool backwards;
-    depthwise_tile tile; /* if tiles are used */
+    depthwise_tile tile; /* set if tiles are used */
 } depthwise;
 
 static depthwise as_forward(const conv_problem *p)

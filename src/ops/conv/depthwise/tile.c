@@ -50,7 +50,7 @@ static int64_t rows_under(const conv_window *v, int64_t rows)
     return (rows - 1) * v->stride[1] + (v->filter[1] - 1) * v->dilation[1] + 1;
 }
 
-/* Uses the whole width if it leaves room for some rows, otherwise as many columns as fit. */
+/* Uses the whole width if that leaves space for some rows, otherwise as many columns as fit. */
 bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members, int64_t room,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {

@@ -101,7 +101,7 @@ static const char *conv_filter_depthwise_misfit_of(const tenon_context *context,
     return NULL;
 }
 
-/* Like conv/depthwise, without stores of results. */
+/* Adds the time. The work is that of conv/depthwise without stores of results. */
 static void conv_filter_depthwise_add_time(const tenon_context *context, const conv_problem *p,
                                            const layout *l, tn_choice *choice)
 {

@@ -36,8 +36,8 @@ typedef struct layout {
     int64_t x[CONV_RANK], y[CONV_RANK];
     int64_t skip[3], stride[3], dilation[3];
     int64_t run, channels, filters;
-    int64_t vectors;              /* of a work-group's columns */
-    int64_t images, lines, width; /* of a band */
+    int64_t vectors;              /* vectors of a work-group's columns */
+    int64_t images, lines, width; /* sizes of a band */
     int64_t rows, pitch;
     int64_t blocks[4], slices;
 } layout;

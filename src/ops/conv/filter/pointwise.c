@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Returns whether the pixels of `images` images have a single stride. */
+/* Returns true if the pixels of `images` images have a single stride. */
 static bool merges(const conv_problem *p, int64_t images, const int64_t stride[CONV_RANK],
                    int64_t *joined)
 {

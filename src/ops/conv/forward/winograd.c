@@ -25,7 +25,8 @@ static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
 /* Maximum tiles of a set: enough to limit the reads of the transformed filters, few enough to keep
  * the transformed tiles in the cache. */
 #define MOST_TILES 64
-/* Channels whose filters a work-item transforms, and those transformed on the fly. */
+/* Channels per work-item if filters are transformed by a launch of their own, and per block if they
+ * are transformed on the fly. */
 #define FILTER_CHANNELS 32
 #define FUSED_CHANNELS  32
 /* Bytes of transformed filters per compute unit that stay in the caches. */
@@ -39,7 +40,7 @@ typedef struct layout {
     int64_t lanes, panels;
     int64_t tiles[2], all_tiles, set_tiles, slices;
     int64_t part, parts; /* panels per work-group, and the resulting number of parts */
-    int64_t block;       /* channels */
+    int64_t block;       /* channels per block */
     int64_t u_point, u_panel, u_group, u;
     int64_t v_row, v_point, m, m_point, own_u, slice;
 } layout;
@@ -154,8 +155,8 @@ static void count_work(tenon_context *context, const winograd *w, const int32_t 
         (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
     const double u_bytes = u * (double)tn_acc_size(p->dtype);
     works[0] = work_of_sets(w, values, l);
-    /* Rows of tiles are stored to lines that are not in the cache; the filters may not stay there
-     * either. */
+    /* Rows of tiles are stored to cache lines that were evicted; the filters may have been evicted
+     * too. */
     works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) +
                                   (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
     works[2] = l->fuses ? (tn_work){0}

@@ -1,10 +1,9 @@
 /*
  * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to
- * matrices in the workspace, one per point. A batch of products follows, then the inverse
- * transform with the epilogue. If the tiles exceed the workspace, they are processed in several
- * sets.
+ * matrices in the workspace, one per point. A batch of products follows, then the inverse transform
+ * with the epilogue. If the tiles exceed the workspace, they are processed in several sets.
  *
- * Transformed data is in the type of sums. In 16 bits a term would have an error of 2^-11 (or
+ * Transformed data is in the accumulator type. In 16 bits a term would have an error of 2^-11 (or
  * 2^-8) of a magnitude far above an output's, whereas the error bound is relative to the output's
  * magnitude.
  */
@@ -24,7 +23,7 @@
 #define MOST_ITEMS (INT64_C(1) << 30)
 /* Alignment of the matrices' rows in elements; the tiles of a set are a multiple of it. */
 #define ALIGNMENT 32
-/* Share of the published memory bandwidth that a kernel of loads and stores attains. */
+/* Share of the published memory bandwidth that a kernel which only loads and stores attains. */
 #define REACH 0.83
 
 /* The layout of the workspace, in elements. */

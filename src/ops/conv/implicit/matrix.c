@@ -111,8 +111,8 @@ static conv_along results_along(const conv_problem *p, const layout *l)
     return l->unit.async ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
 }
 
-/* Tries a block. Unless given, the number of slices of the filters' gradient is selected for the
- * block. */
+/* Tries a block. Selects the number of slices of the filters' gradient for it unless the caller has
+ * set one. */
 static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                       tn_choice *choice)
 {
@@ -181,7 +181,7 @@ static void configure_factors(tenon_context *context, const conv_problem *p, tn_
     tn_matrix_choose_block(context, &read.head, &l->unit, try_block, choice);
 }
 
-/* Returns whether copies are much faster. They fill the workspace and the caches, and small
+/* Returns true if copies are much faster. They fill the workspace and the caches, and small
  * differences are within the error of the estimates. */
 static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_choice *choice)
 {
@@ -190,7 +190,7 @@ static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_
            (choice->misfit != NULL || copied->time * CONV_COLUMNS_DOUBT < choice->time);
 }
 
-/* The solver's variant is the direction. */
+/* Configures the solver, whose variant is the direction. */
 static const char *conv_implicit_matrix_configure(tenon_context *context, const tn_problem *problem,
                                                   tn_choice *choice)
 {
