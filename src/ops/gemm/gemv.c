@@ -24,7 +24,7 @@ static const char *gemm_gemv_configure(tenon_context *context, const gemm_proble
     if (p->n != 1)
         return "neither factor is a vector";
     if (p->batch_invariant)
-        return "bits that do not depend on M are gemm/cpu_packed's";
+        return "the call is batch-invariant: gemm/cpu_packed is used";
     if (tn_gemm_layout(p, GEMM_A) != layout)
         return layout == GEMM_UNIT_COL ? "the matrix is not contiguous along K"
                                        : "the matrix is not contiguous along M";

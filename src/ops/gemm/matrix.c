@@ -304,9 +304,9 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     if (values[MATRIX_STAGES] > 1 && !unit->async)
         return "st above 1 needs cp.async";
     if (values[MATRIX_STAGES] > 1 && values[MATRIX_BLOCKS] == 1)
-        return "lb 1 is for st 1";
+        return "lb 1 requires st 1";
     if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA && unit->async)
-        return "st must be at least 2: blocks do not pass the registers";
+        return "st must be at least 2: blocks bypass the registers";
     if (unit->number == MATRIX_WGMMA && !is_row(values[MATRIX_KB] * MATRIX_BITS(unit->type) / 8))
         return "kb must be 32, 64 or 128 bytes";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)

@@ -53,7 +53,7 @@ static bool by_dots(const gemm_problem *p)
 static const char *gemm_skinny_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
-        return "how an element is summed follows M";
+        return "the call is batch-invariant, and the order of the sums depends on M";
     if (p->m > MOST_THIN)
         return "both factors have more than 16 rows or columns";
     return tn_gemm_layout(p, GEMM_B) == GEMM_STRIDED
@@ -182,7 +182,7 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         return why;
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     if (choice->never_chosen == NULL && p.m == 1)
-        choice->never_chosen = "a vector is for gemm/gemv_dot, gemv_axpy and gemv_split";
+        choice->never_chosen = "gemm/gemv_dot, gemv_axpy and gemv_split are faster for a vector";
     tune_cpu(context, &p, values);
     if (values[SKINNY_MR] * values[SKINNY_NR] > WIDE_TILE)
         choice->misfit = "the tile of mr x nr does not fit the vector registers";

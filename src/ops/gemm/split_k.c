@@ -34,11 +34,12 @@ static int64_t slice_count(const gemm_problem *p, int32_t slices)
 const char *tn_gemm_split_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
-        return "where K is cut follows M and the batch";
+        return "the call is batch-invariant, and the split of K depends on M and the batch";
     if ((p->flags & GEMM_SKIP_AB) != 0 || p->k < 2 * LEAST_SLICE)
-        return "k is too short to cut";
-    return p->batch_rank == GEMM_MAX_BATCH ? "the batch has no dimension left for the slices"
-                                           : NULL;
+        return "k is too short to split";
+    return p->batch_rank == GEMM_MAX_BATCH
+               ? "the batch has the maximum rank, so no dimension is left for the slices"
+               : NULL;
 }
 
 gemm_problem tn_gemm_split_partial(const gemm_problem *p, int32_t slices)

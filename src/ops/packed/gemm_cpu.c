@@ -102,13 +102,13 @@ static const char *constrains(tenon_context *context, const packed_problem *p,
 {
     const int64_t vectors = values[CPU_NR] / tn_gemm_lanes(context, p->gemm.dtype);
     if (values[CPU_NR] != p->panel && values[CPU_NR] != 2 * p->panel)
-        return "nr must be one panel or two";
+        return "nr must be the width of one panel or of two";
     if (values[CPU_KC] % 16 != 0)
         return "kc must be a multiple of 16";
     if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
         return "the tile of mr x nr does not fit the vector registers";
     if (sums_wait(&p->gemm) && values[CPU_PANELS] > sum_tiles(context, p))
-        return "np is more than sums in local memory allow";
+        return "np is too large: the sums do not fit the local memory";
     return fits(context, &p->gemm, values, sum_tiles(context, p))
                ? NULL
                : "the rows of a and the sums do not fit the local memory";
@@ -121,7 +121,7 @@ static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_pr
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
     int32_t *values = choice->values;
     if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
-        return "its panels have another width";
+        return "the width of the panels is not that of this device";
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     packed_gemm_cpu_tune(context, p, values);
     choice->misfit = constrains(context, p, values);

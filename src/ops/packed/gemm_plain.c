@@ -28,6 +28,6 @@ static tenon_status packed_gemm_plain_launch(const char *caller, tn_recording *r
 
 const tn_solver tn_gemm_packed_plain = {
     .name = "plain",
-    .serves = "panels, on any device; chosen where nothing else can serve",
+    .serves = "panels, on any device; chosen if no other solver supports the call",
     .configure = packed_gemm_plain_configure,
     .launch = packed_gemm_plain_launch};

@@ -203,8 +203,9 @@ TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_pac
     TN_TRY(tn_output_check(caller, "tensor", tensor));
     TN_TRY(tn_same_dtype_check(caller, "tensor", tensor, "packed", packed->view.dtype));
     if (!tn_tensor_same_shape(tensor, &packed->view))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor: its shape is %s, packed was %s",
-                       caller, tn_shape_text(tensor->rank, tensor->shape, got),
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: tensor: shape is %s, must be that of packed, %s", caller,
+                       tn_shape_text(tensor->rank, tensor->shape, got),
                        tn_shape_text(packed->view.rank, packed->view.shape, wanted));
     TN_TRY(tn_sync_check(caller, sync));
     TN_TRY(tn_memory_check(caller, "tensor", stream->context, tensor));

@@ -38,7 +38,8 @@ tenon_status tn_packed_check(const char *caller, const tenon_context *context,
     if (packed == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", caller);
     if (packed->context != context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: is of another context", caller);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: belongs to another context",
+                       caller);
     if (packed->kind != kind)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: was packed for %s, not for %s",
                        caller, kind_names[packed->kind], kind_names[kind]);
@@ -80,9 +81,10 @@ static tenon_status choose_layout(const char *caller, const char *name, tenon_pa
         if (layouts[i].kind == packed->kind && strcmp(layouts[i].name, name) == 0) {
             packed->layout = (packed_layout)i;
             if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(packed->view.dtype))
-                return tn_fail(TENON_ERROR_UNSUPPORTED,
-                               "%s: params: layout \"panels\" holds no type %s; \"rows\" does",
-                               caller, tenon_dtype_string(packed->view.dtype));
+                return tn_fail(
+                    TENON_ERROR_UNSUPPORTED,
+                    "%s: params: layout \"panels\" does not support type %s; use \"rows\"", caller,
+                    tenon_dtype_string(packed->view.dtype));
             return TENON_OK;
         }
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

@@ -110,7 +110,7 @@ static tenon_status conv_columns_im2col_launch(const char *caller, tn_recording 
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",
-                                  .serves = "everything; best where columns are contiguous along q",
+                                  .serves = "everything; best if columns are contiguous along q",
                                   .configure = conv_columns_im2col_configure,
                                   .launch = conv_columns_im2col_launch};
 

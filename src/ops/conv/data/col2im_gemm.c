@@ -113,7 +113,7 @@ static const char *conv_data_col2im_gemm_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!tn_mul_i64(tn_max_i64(p->c, p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
@@ -350,7 +350,7 @@ static tenon_status conv_data_col2im_gemm_launch(const char *caller, tn_recordin
 const tn_solver tn_conv_backward_data_col2im_gemm = {
     .name = "col2im_gemm",
     .serves = "everything",
-    .needs = "workspace for columns; works by images, groups or channels that "
-             "fit the limit",
+    .needs =
+        "workspace for columns; processes images, groups or channels in blocks that fit the limit",
     .configure = conv_data_col2im_gemm_configure,
     .launch = conv_data_col2im_gemm_launch};

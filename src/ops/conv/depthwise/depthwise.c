@@ -231,9 +231,9 @@ static const char *conv_depthwise_configure(tenon_context *context, const tn_pro
     *w = choice->solver->variant == FORWARD ? as_forward(p) : as_backwards(p);
     conv_depthwise_tune(context, w, values);
     if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
-        return "the results are too many";
+        return "there are too many results";
     if (uses_tile(w, values) && !conv_depthwise_lay_out(w, values, &w->tile))
-        return "a tile has no room for the window";
+        return "the window does not fit a tile";
     choice->misfit = conv_depthwise_misfit_of(context, values);
     if (choice->misfit != NULL)
         return NULL;

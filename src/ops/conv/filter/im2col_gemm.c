@@ -138,7 +138,7 @@ static const char *conv_filter_im2col_gemm_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!tn_mul_i64((p->c + p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
@@ -407,7 +407,7 @@ static tenon_status conv_filter_im2col_gemm_launch(const char *caller, tn_record
 const tn_solver tn_conv_backward_filter_im2col_gemm = {
     .name = "im2col_gemm",
     .serves = "everything",
-    .needs = "workspace for columns, and for sums where dw would round them; "
-             "works in blocks that fit the limit",
+    .needs = "workspace for columns, and for sums that dw would round; processes images or pixels "
+             "in blocks that fit the limit",
     .configure = conv_filter_im2col_gemm_configure,
     .launch = conv_filter_im2col_gemm_launch};

@@ -324,12 +324,12 @@ static const char *conv_cpu_direct_configure(tenon_context *context, const tn_pr
     conv_cpu_direct_tune(context, p, choice->values);
     const bool fits = conv_cpu_direct_lay_out(context, p, choice->values, l);
     if (!fits && !fits_by_default(context, p))
-        return "what a pixel sees does not fit the local memory";
+        return "the input of one output pixel does not fit the local memory";
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
     choice->misfit = choice->values[RUN] > tile_pixels(bytes)
                          ? "the tile of a run does not fit the vector registers"
                      : fits ? NULL
-                            : "a work-group's share does not fit the local memory";
+                            : "the work of a work-group does not fit the local memory";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = conv_cpu_direct_work_of(l);
@@ -398,8 +398,7 @@ static tenon_status conv_cpu_direct_launch(const char *caller, tn_recording *rec
 
 const tn_solver tn_conv_cpu_direct = {
     .name = "cpu_direct",
-    .serves = "everything of which what a few pixels see fits the local memory, "
-              "on CPUs",
+    .serves = "problems for which the input of a few output pixels fits the local memory, on CPUs",
     .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

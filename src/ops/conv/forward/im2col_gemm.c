@@ -245,6 +245,6 @@ static tenon_status conv_im2col_gemm_launch(const char *caller, tn_recording *re
 const tn_solver tn_conv_im2col_gemm = {
     .name = "im2col_gemm",
     .serves = "everything",
-    .needs = "workspace for columns; works in blocks that fit the limit",
+    .needs = "workspace for columns; processes images or pixels in blocks that fit the limit",
     .configure = conv_im2col_gemm_configure,
     .launch = conv_im2col_gemm_launch};

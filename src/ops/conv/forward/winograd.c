@@ -60,7 +60,7 @@ const char *tn_winograd_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->exact)
-        return "it rearranges sums, which the call rules out";
+        return "it rearranges sums, and the call requests TENON_CONV_EXACT";
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
     if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
@@ -70,8 +70,9 @@ const char *tn_winograd_refuses(const conv_problem *p)
             return "the stride or the dilation is not 1";
     if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
         return "the size of the transformed filters overflows";
-    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0 ? "there is no product"
-                                                                             : NULL;
+    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0
+               ? "there is nothing to multiply"
+               : NULL;
 }
 
 static void conv_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)
@@ -407,10 +408,10 @@ static tenon_status conv_winograd_launch(const char *caller, tn_recording *recor
 
 const tn_solver tn_conv_winograd2 = {
     .name = "winograd2",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for; tiles of 2 × 2 outputs; on CPUs",
-    .needs = "workspace for transformed tiles and filters; works in sets of "
-             "tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested; "
+              "tiles of 2 × 2 outputs; on CPUs",
+    .needs =
+        "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
@@ -419,10 +420,10 @@ const tn_solver tn_conv_winograd2 = {
 
 const tn_solver tn_conv_winograd4 = {
     .name = "winograd4",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for; tiles of 4 × 4 outputs; on CPUs",
-    .needs = "workspace for transformed tiles and filters; works in sets of "
-             "tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested; "
+              "tiles of 4 × 4 outputs; on CPUs",
+    .needs =
+        "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=3 w=4*mr+2",
     .inexact = true,
     .parameters = parameters,

@@ -64,7 +64,7 @@ static const char *conv_winograd_gemm_refuses(const winograd *w)
     if (!tn_mul_i64(p->n, tiles_along(w, 1), &tiles) ||
         !tn_mul_i64(tiles, tiles_along(w, 2), &tiles) || tiles > MOST_ITEMS ||
         filters_of(p) * p->c > MOST_ITEMS || channels_of(p) > MOST_ITEMS)
-        return "the tiles, or the filters, are too many";
+        return "there are too many tiles or filters";
     return NULL;
 }
 
@@ -248,20 +248,20 @@ static tenon_status conv_winograd_gemm_launch(const char *caller, tn_recording *
 
 const tn_solver tn_conv_winograd2_gemm = {
     .name = "winograd2_gemm",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for, on GPUs: a product for each of a tile's 16 points",
-    .needs = "workspace for transformed tiles, filters and products; works in "
-             "sets of tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested, on "
+              "GPUs: a product for each of a tile's 16 points",
+    .needs = "workspace for transformed tiles, filters and products; processes tiles in sets that "
+             "fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
     .configure = conv_winograd_gemm_configure,
     .launch = conv_winograd_gemm_launch};
 
 const tn_solver tn_conv_winograd4_gemm = {
     .name = "winograd4_gemm",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for, on GPUs: a product for each of a tile's 36 points",
-    .needs = "workspace for transformed tiles, filters and products; works in "
-             "sets of tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested, on "
+              "GPUs: a product for each of a tile's 36 points",
+    .needs = "workspace for transformed tiles, filters and products; processes tiles in sets that "
+             "fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
     .inexact = true,
     .configure = conv_winograd_gemm_configure,

@@ -72,7 +72,7 @@ static const char *conv_implicit_matrix_misfit_of(tenon_context *context, const 
         return why;
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     return values[MATRIX_KB] > warps * MATRIX_LANES(l->unit.number)
-               ? "kb is more than the work-group"
+               ? "kb exceeds the size of the work-group"
                : NULL;
 }
 
@@ -259,15 +259,15 @@ const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 
-#define ON_UNITS   "on GPUs with matrix units"
-#define ON_HOPPER  "whose channels come by vectors of 8, on Hopper where the driver takes wgmma"
-#define OF_SIZE    "tensors of fewer than 2³¹ elements in f16 and bf16"
-#define OF_STRIDES OF_SIZE " and strides whose product is at most 64"
-#define COPIES_NEEDED                                                                              \
-    "workspace for copies of images and filters whose channels do not lie side by side"
+#define ON_UNITS "on GPUs with matrix units"
+#define ON_HOPPER                                                                                  \
+    "whose channels can be loaded as vectors of 8, on Hopper if the driver accepts wgmma"
+#define OF_SIZE       "tensors of fewer than 2³¹ elements in f16 and bf16"
+#define OF_STRIDES    OF_SIZE " and strides whose product is at most 64"
+#define COPIES_NEEDED "workspace for copies of images and filters whose channels are not contiguous"
 #define SLICES_NEEDED                                                                              \
-    "workspace for slices of the pixels where dw is small, and for copies of images whose "        \
-    "channels do not lie side by side"
+    "workspace for slices of the pixels if dw is small, and for copies of images whose "           \
+    "channels are not contiguous"
 
 #define SOLVER(solver, direction, parameters_used, cases, serves_text, needs_text)                 \
     {                                                                                              \

@@ -83,11 +83,11 @@ const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction directio
 {
     const conv_window *v = &p->window;
     if (p->n == 0 || p->c == 0 || p->k == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!counts_fit(p) || !elements_fit(p, direction))
         return "the image is too large";
     if (direction == CONV_GRADIENT_OF_IMAGE && subfilters(v) > MOST_SUBFILTERS)
-        return "the strides are too long";
+        return "the product of the strides is too large";
     return NULL;
 }
 
@@ -246,7 +246,7 @@ static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const g
     const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
     const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
     if (kb > items_m * items_n)
-        return "kb is more than the work-group";
+        return "kb exceeds the size of the work-group";
     uint64_t area = tn_gemm_tiled_local(g, gemm_values),
              columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(g->dtype);
     uint64_t tables =
@@ -391,7 +391,7 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {
 const tn_solver tn_conv_backward_filter_implicit_tiled = {
     .name = "implicit_tiled",
     .serves = "tensors of fewer than 2³¹ elements, on GPUs",
-    .needs = "workspace for slices of the pixels where dw is small",
+    .needs = "workspace for slices of the pixels if dw is small",
     .awkward = TN_CONV_TILED_FILTER_AWKWARD,
     .parameters = tn_conv_tiled_parameters,
     .parameter_count = CONV_TILED_SPLIT_PARAMETERS,

@@ -49,7 +49,7 @@ static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
 }
 
 #define CLEARED                                                                                    \
-    "; .geometry = {…} clears the members that it does not name: set them one by one "           \
+    "; .geometry = {…} sets the members that it does not name to 0: set them one by one "        \
     "(.geometry.pad_begin = {1, 1})"
 
 tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometry *g, uint32_t d)
