@@ -10,8 +10,7 @@ static const char *packed_gemm_plain_configure(tenon_context *context, const tn_
 {
     const gemm_problem *p = &((const packed_problem *)problem)->gemm;
     tn_gemm_plain_configure(context, p, choice);
-    choice->never_chosen =
-        NULL; /* no other solver serves panels on GPUs, or panels of another width */
+    choice->never_chosen = NULL; /* no other solver serves panels on GPUs or of another width */
     if (p->batch_invariant)
         choice->time = 1e18;
     return NULL;
