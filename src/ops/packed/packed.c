@@ -87,9 +87,8 @@ static tenon_status choose_layout(const char *caller, const char *name, tenon_pa
                     tenon_dtype_string(packed->view.dtype));
             return TENON_OK;
         }
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: params: layout is \"%s\", which %s does not have", caller, name,
-                   kind_names[packed->kind]);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: layout is \"%s\", must be %s", caller,
+                   name, packed->kind == PACKED_FILTER ? "\"filters\"" : "\"rows\" or \"panels\"");
 }
 
 /* Allocates memory for all matrices, each padded to whole panels. */

@@ -96,7 +96,7 @@ static const char *conv_filter_pointwise_configure(tenon_context *context,
     if (why != NULL)
         return why;
     if (product("configure", p, l, 0, &g) != TENON_OK)
-        return "there is no such product";
+        return "GEMM does not support the product";
     const int64_t products = p->n / l->images;
     const tn_work adding = {.single_elements = (double)(products - 1) * filters};
     choice->time = (double)products * tn_conv_product_time(context, &g);
