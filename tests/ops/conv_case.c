@@ -227,7 +227,7 @@ static void emulate_conv(const test_subject *subject)
                           tn_tensor_empty(&f->operands[output].host);
     const emulation e = {.type = dtype == TENON_DTYPE_F32 ? 0 : emulated_type(dtype),
                          .no_type = "made for f16 and bf16",
-                         .refusal = is_empty ? "there is no product" : NULL,
+                         .refusal = is_empty ? "there is nothing to multiply" : NULL,
                          .is_build =
                              epilogue != NULL && tn_activation_is_build(epilogue->activation.kind)};
     emulate(subject, &e);

@@ -199,10 +199,10 @@ static void emulate_gemm(const test_subject *subject)
     test_fixture rounded = *f;
     tenon_gemm_params *params = test_params(&rounded, tenon_gemm_params);
     emulation e = {.type = emulated_type(f->c.views[GEMM_A].dtype),
-                   .no_type = "do not multiply this type",
+                   .no_type = "do not support this type",
                    .is_build = tn_activation_is_build(params->epilogue.activation.kind)};
     if ((params->flags & TENON_GEMM_BATCH_INVARIANT) != 0 && e.type != MATRIX_I8)
-        e.refusal = "another order";
+        e.refusal = "batch-invariant";
     emulate(subject, &e);
     if (e.type != MATRIX_F32 || !emulated_in_tf32(subject->family))
         return;

@@ -223,7 +223,7 @@ TEST(what_cannot_be_served)
          "st must be at least 2"},
         {"conv/implicit_tiled:mb8,nb8,kb16,mr4,nr4 x=f32:2x4x9x11 w=f32:6x4x3x3 y=f32:2x6x7x9",
          "kb"},
-        {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", "no product",
+        {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", "nothing to multiply",
          TENON_ERROR_UNSUPPORTED},
         {"conv/implicit_matrix x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9", "no such matrix units",
          TENON_ERROR_UNSUPPORTED}, /* of CPUs */

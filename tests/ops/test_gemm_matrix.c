@@ -224,7 +224,7 @@ TEST(what_cannot_be_served)
 {
     static const test_refusal refusals[] = {
         {"gemm/mma:em1 " F32, "would round it", TENON_ERROR_UNSUPPORTED},
-        {"gemm/mma:em1 " F16 " flags=1", "another order", TENON_ERROR_UNSUPPORTED},
+        {"gemm/mma:em1 " F16 " flags=1", "batch-invariant", TENON_ERROR_UNSUPPORTED},
         {"gemm/mma:em1,mb24 " F16, "unit's rows"},
         {"gemm/mma:em1,kb8 " F16, "unit's depth"},
         {"gemm/wgmma:em1,st1 " F16, "at least 2"},

@@ -300,9 +300,11 @@ TEST(sizes_that_do_not_match)
         {"gemm a=T:2x3 b=T:3x5 d=T:4x5", ": M is 2 in a and 4 in d"},
         {"gemm a=T:2x3 b=T:3x5 d=T:2x4", ": N is 5 in b and 4 in d"},
         {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4",
-         ": K is 3 in a and 4 in b; if b lies as N K, make its view by tenon_tensor_transpose"},
+         ": K is 3 in a and 4 in b; if b is stored as N K, make its view with "
+         "tenon_tensor_transpose"},
         {"gemm a=T:3x2 b=T:3x4 d=T:2x4",
-         ": K is 2 in a and 3 in b; if a lies as K M, make its view by tenon_tensor_transpose"},
+         ": K is 2 in a and 3 in b; if a is stored as K M, make its view with "
+         "tenon_tensor_transpose"},
     };
     TEST_REFUSE(refusals);
 }
@@ -312,7 +314,7 @@ TEST(what_cannot_be_served)
     static const test_refusal refusals[] = {
         {"gemm/clblast a=f32:64x64 b=f32:64x64 d=f32:64x64 activation=relu", "CLBlast",
          TENON_ERROR_UNSUPPORTED},
-        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", "where K is cut",
+        {"gemm/split_k a=f32:8x2000 b=f32:2000x8 d=f32:8x8 flags=1", "split of K",
          TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);

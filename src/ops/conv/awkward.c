@@ -1,5 +1,6 @@
-/* Awkward cases of convolution, its gradients, the transposed convolution, im2col and col2im.
- * Their tensors have the layouts of the given problem; a solver may set some of the sizes. */
+/* Awkward cases (sizes and layouts on which the self-check tries a solver) of convolution, its
+ * gradients, the transposed convolution, im2col and col2im. Their tensors have the layouts of the
+ * given problem; a solver may set some of the sizes. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/conv/forward/cpu_direct.h"
@@ -17,9 +18,9 @@
 typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
-    int64_t rows;  /* of an image that is cut into several depthwise tiles */
-    int64_t unit;  /* offsets and gaps are multiples of it */
-    int64_t shift; /* additional offset, in elements, of the image that is read */
+    int64_t rows;  /* rows of an image that is split into several depthwise tiles */
+    int64_t unit;  /* channels, offsets and gaps are multiples of it */
+    int64_t shift; /* additional offset, in elements, of the gathered tensor (x or dy) */
     tenon_conv_geometry geometry;
 } sizes;
 
@@ -67,7 +68,7 @@ static const struct {
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
              {"dilation_w", offsetof(sizes, geometry.dilation[2])}};
 
-/* Sets groups of one channel, with several tiles of the image or blocks of channels. */
+/* Sets groups of one channel, and an image with several tiles or several blocks of channels. */
 static void make_depthwise(const conv_problem *like, sizes *s)
 {
     static const int64_t filters[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
@@ -120,8 +121,8 @@ static int64_t depth_like(int64_t depth)
     return depth % 8 == 0 ? 24 : depth % 4 == 0 ? 20 : 19;
 }
 
-/* With a unit, rounds channels and filters to its multiples if those of the given problem are
- * multiples. */
+/* Rounds channels and filters to multiples of the unit, if one is set and those of the given
+ * problem are multiples of it. */
 static void take_unit(const conv_problem *like, sizes *s)
 {
     if (like->c % s->unit == 0)
@@ -130,7 +131,7 @@ static void take_unit(const conv_problem *like, sizes *s)
         s->filters = tn_round_up(s->filters, s->unit);
 }
 
-/* Returns whether the channels are the contiguous dimension. */
+/* Returns true if the channels are the contiguous dimension. */
 static bool channels_last(const int64_t stride[CONV_RANK])
 {
     return stride[1] == 1 && stride[4] != 1;
@@ -215,14 +216,14 @@ static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
     take_epilogue(like, &c->views[CONV_Y], &params->epilogue, c);
 }
 
-/* For conv/cpu_direct: limits the work per work-group to get several work-groups. Tries problems
- * that take less and less local memory, and keeps the first that fits, or the last, which fits on
- * every device that fits any problem. */
+/* Limits the work per work-group of conv/cpu_direct, which makes several work-groups. Tries
+ * problems that need less and less local memory, and keeps the first that fits, or the last, which
+ * fits on every device that fits any problem. */
 static void take_cut_views(const conv_problem *like, const tn_choice *choice, sizes *s, tn_case *c)
 {
     static const struct {
         int64_t channels, filter[3];
-        int32_t runs, panels; /* of a work-group */
+        int32_t runs, panels; /* per work-group */
     } cuts[] = {
         {35, {2, 3, 2}, 4, 2}, {3, {2, 3, 2}, 4, 1}, {3, {1, 2, 2}, 1, 1}, {1, {1, 1, 1}, 1, 1}};
     bool fits = false;
@@ -242,8 +243,8 @@ static void take_cut_views(const conv_problem *like, const tn_choice *choice, si
     }
 }
 
-/* There are usually two strides along the rows, since kernels load strides of 1 or 2 by vectors
- * and other strides element by element. */
+/* Usually makes cases with two strides along the rows, since kernels load strides of 1 or 2 as
+ * vectors and other strides element by element. */
 bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
@@ -406,8 +407,8 @@ bool tn_im2col_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     return true;
 }
 
-/* Makes the case of a folding within a convolution, with an epilogue and with columns in another
- * type. If the given problem is a call of tenon_col2im, there is a case of such a call before it.
+/* Makes a case of col2im as the last step of a convolution, with an epilogue and with columns in
+ * another type. If the given problem is a call of tenon_col2im, a case of such a call precedes it.
  */
 bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                        tn_case *c)

@@ -84,7 +84,7 @@ static const char *configure_parts(tenon_context *context, const tn_problem *pro
     const conv_bias_problem *p = (const conv_bias_problem *)problem;
     const int64_t lines = lines_of(p), chunk = chunk_of(context, p);
     if (chunk >= lines)
-        return "there is no more than one part";
+        return "the sum is too small to split into parts";
     *TN_LAYOUT(int64_t, choice) = chunk;
     choice->workspace = (uint64_t)(tn_ceil_div(lines, chunk) * p->k) * tn_acc_size(p->dtype);
     const tn_work work =
@@ -155,12 +155,12 @@ const tn_solver tn_conv_backward_bias_whole = {.name = "whole",
                                                .configure = configure_whole,
                                                .launch = conv_backward_bias_launch};
 
-const tn_solver tn_conv_backward_bias_parts = {.name = "parts",
-                                               .serves =
-                                                   "more lines of dy than one work-item should do",
-                                               .needs = "workspace for partial sums",
-                                               .configure = configure_parts,
-                                               .launch = conv_backward_bias_launch};
+const tn_solver tn_conv_backward_bias_parts = {
+    .name = "parts",
+    .serves = "dy with more lines than one work-item should sum",
+    .needs = "workspace for partial sums",
+    .configure = configure_parts,
+    .launch = conv_backward_bias_launch};
 
 static const tn_solver *const solvers[] = {&tn_conv_backward_bias_parts,
                                            &tn_conv_backward_bias_whole};

@@ -44,7 +44,7 @@ static void add_term(tn_bounded *sum, double term)
 typedef struct dense_operands {
     double *x, *y, *w, *c, *bias;
     int64_t *places;
-    double *counts; /* products of each element of x */
+    double *counts; /* number of products that are summed for each element of x */
 } dense_operands;
 
 /* Adds the products of filter k and image n of y, in channel c of its group. */
@@ -98,7 +98,7 @@ static void free_operands(const dense_operands *o)
     free(o->counts);
 }
 
-/* `image` is the tensor that is written. */
+/* Computes the gradient of the image; `image` is the tensor that is written. */
 static bool image_reference(const conv_problem *p, const tenon_epilogue *e, const tenon_tensor *y,
                             const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias,
                             const tenon_tensor *image, tn_bounded *results)
@@ -179,7 +179,7 @@ static tn_bounded sum_tap(const conv_problem *p, const dense_operands *o, int64_
     return sum;
 }
 
-/* `image` and `result` are the convolution's x and y. */
+/* Computes the gradient of the filters; `image` and `result` are the convolution's x and y. */
 static bool filter_reference(const conv_gradient *gradient, const void *params,
                              const tenon_tensor *const *v, const tenon_tensor *image,
                              const tenon_tensor *result, tn_bounded *expected)
@@ -243,7 +243,7 @@ bool tn_conv_backward_bias_reference(const void *given, const tenon_tensor *cons
     return whole;
 }
 
-/* c and bias may be NULL. */
+/* Computes col2im; c and bias may be NULL. */
 static bool fold_reference(const tenon_im2col_params *params, const tenon_epilogue *epilogue,
                            const tenon_tensor *col, const tenon_tensor *c, const tenon_tensor *bias,
                            const tenon_tensor *x, tn_bounded *expected)

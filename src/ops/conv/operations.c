@@ -109,7 +109,8 @@ static const char *const col2im_examples[] = {
     NULL,
 };
 
-/* Decided by x and w alone, since y may be a guess. */
+/* Returns the bit of x if its channels are its last dimension. Examines only x and w, since y may
+ * be a guess. */
 static uint32_t channels_last(const void *params, const tn_call *call)
 {
     const tenon_tensor *x = call->operands[CONV_X].view, *w = call->operands[CONV_W].view;

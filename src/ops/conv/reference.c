@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* As in GEMM's reference: roundings of the epilogue, and the minimum length of blocks that are
- * summed separately. */
+/* Roundings of the epilogue, and the minimum length of blocks that are summed separately, as in
+ * GEMM's reference. */
 #define EPILOGUE_ROUNDINGS 8
 #define LEAST_BLOCK        32
 
@@ -38,8 +38,8 @@ static double pixel(image_row row, int64_t w)
 /* All operands in double precision. */
 typedef struct dense_operands {
     double *x, *w, *c, *bias;
-    tn_bounded *sums; /* by transforms, or NULL */
-    double roundings; /* of the transforms */
+    tn_bounded *sums; /* sums computed by Winograd transforms, or NULL */
+    double roundings; /* roundings of the transforms */
 } dense_operands;
 
 /* Buffers for a row of outputs: the elements under the taps of all channels of a group, one padded
@@ -75,8 +75,8 @@ static void take_lines(const conv_problem *p, const double *x, const int64_t out
             }
 }
 
-/* Computes the sums of a filter. Each element is summed in the order of channels and taps; the
- * loop over the row is innermost, so compilers can vectorise it. */
+/* Computes the sums of a filter. Each element is summed in the order of channels and taps; the loop
+ * over the row is innermost, so compilers can vectorize it. */
 static void sum_row(const conv_problem *p, const double *w, const row_sums *sums)
 {
     const conv_window *v = &p->window;

@@ -1,5 +1,5 @@
-/* Awkward cases of the GEMM solvers, and helpers that related families share: awkward sizes with
- * the types and layouts of the given problem. */
+/* Awkward cases (sizes and layouts on which the self-check tries a solver) of the GEMM solvers,
+ * with the types and layouts of the given problem, and helpers that related families share. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/gemm/internal.h"

@@ -33,7 +33,7 @@ static tenon_status check_enums(const char *caller, tenon_blas_layout layout,
     return TENON_OK;
 }
 
-/* Returns whether a size fits int64_t; a 64-bit size_t may be larger. */
+/* Returns true if a size fits int64_t; a 64-bit size_t may be larger. */
 static bool is_index(uint64_t value)
 {
     return value <= INT64_MAX;
@@ -66,8 +66,9 @@ static tenon_status matrix_view(const char *caller, tenon_dtype dtype, tenon_bla
     size_t length = by_rows ? cols : rows;
     TN_TRY(fill_view(caller, dtype, matrix, view));
     if (!is_index(rows) || !is_index(cols))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %zu x %zu is past any memory", caller,
-                       matrix->name, rows, cols);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: %zu x %zu elements exceed the address space", caller, matrix->name,
+                       rows, cols);
     if (matrix->ld < length || matrix->ld == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s_ld is %zu, must be at least %zu",
                        caller, matrix->name, matrix->ld, length > 0 ? length : 1);

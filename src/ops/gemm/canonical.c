@@ -26,7 +26,7 @@ static const char *describe_mismatch(const int64_t *a, const int64_t *b, const i
                         sizes[i].in_first, sizes[i].first, sizes[i].in_second, sizes[i].second);
     if (a_turned || b_turned)
         snprintf(text + used, (size_t)(192 - used),
-                 "; if %c lies as %s, make its view by tenon_tensor_transpose",
+                 "; if %c is stored as %s, make its view with tenon_tensor_transpose",
                  b_turned ? 'b' : 'a', b_turned ? "N K" : "K M");
     return text;
 }
@@ -77,8 +77,8 @@ static tenon_status take_broadcast(const char *caller, const char *name, const t
     return TENON_OK;
 }
 
-/* Returns whether dimension `i` of the batch can be folded into M (or into N if `columns`). The
- * other factor must repeat along the dimension. In every other matrix the step between batch
+/* Returns true if dimension `i` of the batch can be folded into M (or into N if `columns`). The
+ * other factor must be broadcast along the dimension. In every other matrix the step between batch
  * entries must continue the stride of the rows (columns). */
 static bool folds(const gemm_problem *p, uint64_t i, bool columns)
 {
@@ -168,7 +168,7 @@ static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_spac
         memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
 }
 
-/* Returns whether the scale or the zero point of a (0), b (1) or d (2) is a vector. */
+/* Returns true if the scale or the zero point of a (0), b (1) or d (2) is a vector. */
 static bool has_vector(const tenon_epilogue *epilogue, int of)
 {
     const tenon_tensor *scale = epilogue->scale[of], *zero_point = epilogue->zero_point[of];
@@ -204,7 +204,7 @@ static tenon_status fill(const char *caller, const tenon_gemm_params *params,
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
     if ((p->flags & GEMM_HAS_C) ==
-        0) { /* c is not read: its strides must not distinguish problems */
+        0) { /* c is not read: problems that differ only in its strides are the same */
         memset(batch.stride[GEMM_C], 0, sizeof batch.stride[GEMM_C]);
         p->matrix[GEMM_C].row = p->matrix[GEMM_C].col = 0;
     }

@@ -39,7 +39,7 @@ static void open_clblast(void)
     }
 #define FIND(name)                                                                                 \
     if ((found = tn_library_find(library, #name)) == NULL)                                         \
-        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast has no %s", #name);             \
+        snprintf(clblast_missing, sizeof clblast_missing, "CLBlast lacks the function %s", #name); \
     memcpy(&clblast.name, &found, sizeof found); /* ISO C has no cast from void * to a function    \
                                                   * pointer */
     CLBLAST_FUNCTIONS(FIND)
@@ -70,7 +70,7 @@ static tenon_status status_of(const char *caller, const char *routine, CLBlastSt
         return TENON_OK;
     if (code > -512) /* OpenCL error codes */
         return tn_fail_opencl(caller, routine, (cl_int)code);
-    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast's status is %d", caller, routine,
+    return tn_fail(TENON_ERROR_INCOMPLETE, "%s: %s: CLBlast returned status %d", caller, routine,
                    (int)code);
 }
 
@@ -138,14 +138,15 @@ static bool fill(const gemm_problem *p, clblast_args *args)
 static const char *gemm_clblast_refuses(const gemm_problem *p, clblast_args *args)
 {
     if (p->dtype != TENON_DTYPE_F32 && p->dtype != TENON_DTYPE_F64)
-        return "CLBlast sums 16-bit types in 16 bits or not at all";
+        return "CLBlast sums f16 in f16, and does not support bf16";
     if (p->batch_invariant)
-        return "which of its kernels CLBlast takes follows M";
+        return "the call is batch-invariant, and CLBlast's choice of kernel depends on M";
     if (p->activation != TENON_ACTIVATION_IDENTITY)
-        return "CLBlast applies no activation";
+        return "CLBlast does not apply activations";
     if ((p->flags & GEMM_SKIP_AB) != 0 || p->k == 0)
-        return "there is no product";
-    return fill(p, args) ? NULL : "a matrix is not one with a leading dimension";
+        return "there is nothing to multiply";
+    return fill(p, args) ? NULL
+                         : "the strides of a matrix cannot be expressed by a leading dimension";
 }
 
 static const char *gemm_clblast_configure(tenon_context *context, const tn_problem *problem,
@@ -200,7 +201,8 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
     return TENON_OK;
 }
 
-/* First stores c and the bias, which may be other tensors than d, to d: d = beta * c + bias. */
+/* Records the launches. The first one stores d = beta * c + bias, since c and the bias may be other
+ * tensors than d. */
 static tenon_status gemm_clblast_launch(const char *caller, tn_recording *recording,
                                         const tn_problem *problem, const tn_choice *choice)
 {
@@ -244,8 +246,8 @@ static tenon_status gemm_clblast_launch(const char *caller, tn_recording *record
 
 const tn_solver tn_gemm_clblast = {
     .name = "clblast",
-    .serves = "f32 and f64 with leading dimensions, without activation; never "
-              "chosen by estimate",
+    .serves =
+        "f32 and f64, strides with a leading dimension, no activation; never chosen by estimate",
     .needs = "memory that CLBlast allocates",
     .configure = gemm_clblast_configure,
     .launch = gemm_clblast_launch};

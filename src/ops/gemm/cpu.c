@@ -71,7 +71,7 @@ static tn_kind_cpu_tile choose_tile(tenon_context *context, const gemm_problem *
     return best;
 }
 
-/* Returns whether stores dominate. With such a short K the sums take no longer than their stores.
+/* Returns true if stores dominate. With such a short K the sums take no longer than their stores.
  * Adjacent panels in one work-group make long contiguous stores along each row, which are faster
  * than the 256 bytes of a single panel. */
 static bool stores_most(const gemm_problem *p)
@@ -216,7 +216,8 @@ static double reach(tenon_context *context, const gemm_problem *p)
     return 0.9 * (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_ROW ? (m + n) / (m / apart + n) : 1);
 }
 
-/* The factors are read once. The sums are read and written once for each block of K. */
+/* Returns the work. The factors are read once. The sums are read and written once for each block of
+ * K. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const double m = (double)p->m, k = (double)p->k, batch = (double)tn_gemm_batch_count(p);

@@ -13,7 +13,7 @@ extern const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS];
 /* Returns the lanes of a vector of the accumulator's type; a vector holds 4, 8 or 16 floats. */
 int64_t tn_gemm_lanes(tenon_context *context, uint32_t dtype);
 
-/* Returns whether a tile may use 32 vector registers rather than 16. */
+/* Returns true if a tile may use 32 vector registers rather than 16. */
 bool tn_gemm_has_many_registers(const tenon_context *context);
 
 /* Returns the rows of a tile that is 1 to 4 vectors wide, for kernels that pack both factors. */

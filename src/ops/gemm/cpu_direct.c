@@ -6,17 +6,17 @@
 static const char *gemm_cpu_direct_refuses(tenon_context *context, const gemm_problem *p)
 {
     if (p->batch_invariant)
-        return "gemm/cpu_packed serves every N, so that it is the one whose bits do not depend on "
-               "the batch";
+        return "the call is batch-invariant: gemm/cpu_packed, which supports every N, is used";
     if (p->matrix[GEMM_B].col != 1)
         return "b is not contiguous along N";
     /* The last panel is shifted left to end at the matrix's last column, so at least one whole
      * panel is required. */
-    return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than a panel" : NULL;
+    return p->n < 2 * tn_gemm_lanes(context, p->dtype) ? "n is less than the width of a panel"
+                                                       : NULL;
 }
 
 #define PAGE     4096 /* bytes */
-#define LONG_ROW 1024 /* bytes: in shorter rows, neighbouring panels share most cache lines */
+#define LONG_ROW 1024 /* bytes: in shorter rows, adjacent panels share most cache lines */
 #define FEW_ROWS 128  /* rows of b, i.e. K; a panel of this many rows of 64 f32 has 32 KiB */
 
 /* Returns the share of the peak rate that is left when panels of b are read in place. A panel of

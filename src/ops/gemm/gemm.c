@@ -50,7 +50,7 @@ tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_fram
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
-    /* The validation context is checking another operation, not this product, so the kernel that
+    /* The validation context is checking another operation, not this product: the kernel that
      * builds fastest is used. The variants of GEMM are checked when they are first used. */
     if (recording->context->owner != NULL)
         TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));

@@ -4,8 +4,9 @@
 #include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
-/* Rows per work-group. Dot products need enough rows to share a block of the vector. Scaled
- * columns need a long strip, since a short one makes short contiguous reads of each column. */
+/* Rows per work-group. Dot products need enough rows to share a block of the vector. Kernels that
+ * add scaled columns need a long strip of rows, since a short one makes short contiguous reads of
+ * each column. */
 #define DOT_ROWS        64
 #define AXPY_LEAST_ROWS 256
 /* Slices of K, each with its own sums. Their lengths are multiples of the columns that the kernel
@@ -23,7 +24,7 @@ static const char *gemm_gemv_configure(tenon_context *context, const gemm_proble
     if (p->n != 1)
         return "neither factor is a vector";
     if (p->batch_invariant)
-        return "bits that do not depend on M are gemm/cpu_packed's";
+        return "the call is batch-invariant: gemm/cpu_packed is used";
     if (tn_gemm_layout(p, GEMM_A) != layout)
         return layout == GEMM_UNIT_COL ? "the matrix is not contiguous along K"
                                        : "the matrix is not contiguous along M";
@@ -57,7 +58,7 @@ static const char *configure_axpy(tenon_context *context, const tn_problem *prob
                                   tn_choice *choice)
 {
     const gemm_problem *p = (const gemm_problem *)problem;
-    /* The strips of a column are short, and so are the contiguous reads. */
+    /* Strips of a column are short, and so are the contiguous reads. */
     const tn_work work = reading(p, AXPY_LEAST_ROWS, 0.83);
     tn_choice_add(context, choice, &work);
     return gemm_gemv_configure(context, p, GEMM_UNIT_ROW, choice);

@@ -33,7 +33,7 @@ typedef struct int8_problem {
 /* The views of a call as an array; absent ones are NULL. */
 typedef const tenon_tensor *int8_views[INT8_OPERANDS];
 
-/* Returns whether this family serves products with this first factor. */
+/* Returns true if this family serves products with this first factor. */
 bool tn_gemm_is_int8(const tenon_tensor *a);
 
 /* Functions as declared in tn_operation and tn_family. The operands of a call are in the order of

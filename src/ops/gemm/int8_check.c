@@ -15,7 +15,7 @@ static tenon_status need_dtype(const char *caller, const char *argument, const t
     if (view == NULL || view->dtype == first || view->dtype == second)
         return TENON_OK;
     return tn_fail(TENON_ERROR_UNSUPPORTED,
-                   "%s: %s is %s, must be %s%s%s where a is i8 or u8 and d is %s", caller, argument,
+                   "%s: %s is %s, must be %s%s%s if a is i8 or u8 and d is %s", caller, argument,
                    tenon_dtype_string(view->dtype), tenon_dtype_string(first),
                    first != second ? " or " : "", first != second ? tenon_dtype_string(second) : "",
                    tenon_dtype_string(with));
@@ -54,7 +54,7 @@ static tenon_status check_vector(const char *caller, const char *kind, const cha
                    caller, kind, factor, tn_shape_text(view->rank, view->shape, text), size);
 }
 
-/* The vectors of a apply to rows, those of b and d to columns. */
+/* Checks all vectors: those of a apply to rows, those of b and d to columns. */
 static tenon_status check_vectors(const char *caller, const tenon_epilogue *epilogue,
                                   int8_views views)
 {
@@ -96,27 +96,28 @@ static tenon_status check_exact(const char *caller, const tenon_epilogue *epilog
 {
     const tenon_activation *activation = &epilogue->activation;
     if (epilogue->alpha != 1)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: params: alpha is %g, must be 1 where d is i32",
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: params: alpha is %g, must be 1 if d is i32",
                        caller, epilogue->alpha);
     if (epilogue->beta != 0 && epilogue->beta != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: beta is %g, must be 0 or 1 where d is i32", caller,
+                       "%s: params: beta is %g, must be 0 or 1 if d is i32", caller,
                        epilogue->beta);
     if (activation->kind != TENON_ACTIVATION_IDENTITY &&
         activation->kind != TENON_ACTIVATION_RELU &&
         activation->kind != TENON_ACTIVATION_CLIPPED_RELU)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: activation is %s, must be identity, relu or clipped_relu where "
-                       "d is i32",
-                       caller, tn_activation_words[activation->kind]);
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: params: activation is %s, must be identity, relu or clipped_relu if d is i32",
+            caller, tn_activation_words[activation->kind]);
     double ceiling = activation->alpha;
     bool whole = fabs(ceiling) < 0x1p31 && ceiling == nearbyint(ceiling) &&
                  ceiling == (double)(float)ceiling;
     if (activation->kind == TENON_ACTIVATION_CLIPPED_RELU && !whole)
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: activation: alpha is %g, must be an i32 that f32 holds exactly "
-                       "where d is i32",
-                       caller, ceiling);
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: params: activation: alpha is %g, must be an i32 that f32 represents exactly "
+            "if d is i32",
+            caller, ceiling);
     return TENON_OK;
 }
 

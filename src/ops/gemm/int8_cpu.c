@@ -4,8 +4,8 @@
 #include "ops/gemm/cpu.h"
 #include "ops/gemm/int8.h"
 
-/* A block of K may be shorter than this: it is limited to the number of products that a float sums
- * exactly, at least 256. */
+/* Default maximum length of a block of K. A block may be shorter: it is limited to the number of
+ * products that a float sums exactly, at least 256. */
 #define USUAL_KC 384
 #define LEAST_KC 64
 

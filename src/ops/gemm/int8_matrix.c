@@ -42,4 +42,4 @@ const tn_solver tn_gemm_int8_xmx = TN_MATRIX_SOLVER(xmx, gemm_int8_matrix, MATRI
                                                     "everything, on Intel's matrix units", NULL);
 const tn_solver tn_gemm_int8_wgmma =
     TN_MATRIX_SOLVER(wgmma, gemm_int8_matrix, MATRIX_PARAMETERS,
-                     "everything, on Hopper's matrix units, where the driver takes wgmma", NULL);
+                     "everything, on Hopper's matrix units, if the driver accepts wgmma", NULL);

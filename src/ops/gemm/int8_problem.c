@@ -125,7 +125,7 @@ static int64_t most_of(const int8_problem *p, uint32_t dtype, uint32_t zero_poin
     return dtype == TENON_DTYPE_I8 && !shifted ? 128 : 255;
 }
 
-/* Returns how many products of any values a float sums exactly; a multiple of 4. */
+/* Returns the number of products of any values that a float sums exactly, a multiple of 4. */
 static int64_t exact_products(const int8_problem *p)
 {
     int64_t most =

@@ -34,7 +34,7 @@ static const char *constrains(tenon_context *context, const gemm_problem *p, con
                : "the blocks do not fit the local memory";
 }
 
-/* Like gemm/tiled with words as elements; the factors in memory are bytes. */
+/* Tries a tile as gemm/tiled does, with words as elements; the factors in memory are bytes. */
 static void try_tile(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     const int32_t *values = choice->values;

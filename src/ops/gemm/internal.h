@@ -108,10 +108,10 @@ double tn_gemm_work(const gemm_problem *problem);
     (p)->dtype, tn_activation_is_build((p)->activation) ? (p)->activation : 0u,                    \
         tn_gemm_rounds_sums(p) ? " -DTENON_PARTIAL=1" : ""
 
-/* Returns whether d receives plain sums (GEMM_PARTIAL) that are wider than its type. */
+/* Returns true if d receives plain sums (GEMM_PARTIAL) that are wider than its type. */
 bool tn_gemm_rounds_sums(const gemm_problem *problem);
 
-/* Returns the bit pattern of 1 in the type of sums. */
+/* Returns the bit pattern of 1 in the accumulator type. */
 int64_t tn_gemm_one(uint32_t dtype);
 
 /* The argument struct and its patches at each run. */

@@ -252,7 +252,8 @@ static int64_t sums_bytes(const matrix_unit *unit, const int32_t *values)
     return 4 * (unit->sums_along_m ? cols * (rows + 4) : rows * (cols + (in_pairs ? 8 : 4)));
 }
 
-/* Matches gemm/matrix.clh: the array holds blocks, or later the sums of each warp. */
+/* Returns the bytes of the kernel's array, as gemm/matrix.clh defines it: it holds blocks, or later
+ * the sums of each warp. */
 int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN],
@@ -263,8 +264,8 @@ int64_t tn_matrix_array(const matrix_unit *unit, const int32_t *values)
                       warps * sums_bytes(unit, values));
 }
 
-/* Adds to the array the sums of lines (for bytes), the kernel's own local memory, and that of an
- * emulated unit. */
+/* Returns the bytes of the array, the sums of lines (for bytes), the kernel's own local memory, and
+ * that of an emulated unit. */
 int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
 {
     const int64_t bytes = MATRIX_BITS(unit->type) / 8,
@@ -279,7 +280,7 @@ int64_t tn_matrix_local(const matrix_unit *unit, const int32_t *values)
            (unit->emulated && unit->number != MATRIX_WGMMA ? emulated : 0);
 }
 
-/* Returns whether wgmma's blocks can have rows of `bytes` bytes along K. */
+/* Returns true if wgmma's blocks can have rows of `bytes` bytes along K. */
 static bool is_row(int32_t bytes)
 {
     return bytes == 32 || bytes == 64 || bytes == 128;
@@ -303,9 +304,9 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     if (values[MATRIX_STAGES] > 1 && !unit->async)
         return "st above 1 needs cp.async";
     if (values[MATRIX_STAGES] > 1 && values[MATRIX_BLOCKS] == 1)
-        return "lb 1 is for st 1";
+        return "lb 1 requires st 1";
     if (values[MATRIX_STAGES] == 1 && unit->number == MATRIX_WGMMA && unit->async)
-        return "st must be at least 2: blocks do not pass the registers";
+        return "st must be at least 2: blocks bypass the registers";
     if (unit->number == MATRIX_WGMMA && !is_row(values[MATRIX_KB] * MATRIX_BITS(unit->type) / 8))
         return "kb must be 32, 64 or 128 bytes";
     if ((uint64_t)work_items(unit, values) > context->device.info.max_work_group)
@@ -313,7 +314,7 @@ const char *tn_matrix_constrains(tenon_context *context, const matrix_unit *unit
     return fits(context, unit, values) ? NULL : "the blocks do not fit the local memory";
 }
 
-/* Returns whether every row of every matrix of a factor consists of whole vectors of 16 bytes, for
+/* Returns true if every row of every matrix of a factor consists of whole vectors of 16 bytes, for
  * any aligned start. */
 static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *unit)
 {

@@ -67,7 +67,7 @@ typedef struct matrix_unit {
 /* Returns the kind of unit of a solver. */
 matrix_kind tn_matrix_kind(const tn_solver *solver);
 
-/* Returns whether a solver of gemm uses matrix units. */
+/* Returns true if a solver of gemm uses matrix units. */
 bool tn_gemm_is_matrix(const tn_solver *solver);
 
 /* Fills in the unit for elements of `type` (MATRIX_F16 ...); `form` is a value of MATRIX_FORM or
@@ -117,10 +117,10 @@ size_t tn_matrix_local_argument(const matrix_unit *unit, const int32_t *values);
 void tn_matrix_sizes(const gemm_problem *problem, const matrix_unit *unit, const int32_t *values,
                      tn_launch *launch);
 
-/* Defines a solver from its name, its file's functions (FILE_configure, FILE_launch), and the
- * texts of tn_solver. Its awkward cases have two blocks plus one and one block plus some, a K
- * beyond all stages with a remainder, vector loads of 16 bytes or more, and whole vector stores to
- * d. */
+/* Defines a solver from its name, its file's functions (FILE_configure, FILE_launch), and the texts
+ * of tn_solver. Its awkward cases have two blocks plus one element, and one block plus a remainder,
+ * along M and N, a K beyond all stages with a remainder, vector loads of 16 bytes or more, and
+ * whole vector stores to d. */
 #define TN_MATRIX_SOLVER(solver, file, parameters_used, serves_text, needs_text)                   \
     {                                                                                              \
         .name = #solver, .serves = serves_text, .needs = needs_text,                               \

@@ -1,5 +1,5 @@
 /* gemm/mma, gemm/mfma, gemm/wmma, gemm/xmx and gemm/wgmma: one kernel on the matrix units of
- * NVIDIA, of AMD's data-centre and other GPUs, of Intel, and of NVIDIA's Hopper if its driver
+ * NVIDIA, of AMD's data-center and other GPUs, of Intel, and of NVIDIA's Hopper if its driver
  * accepts wgmma. */
 #include "ops/gemm/matrix.h"
 
@@ -32,12 +32,12 @@ static const char *gemm_matrix_solvers_refuses(tenon_context *context, const gem
     const matrix_kind kind = tn_matrix_kind(choice->solver);
     const int type = type_of(p, kind);
     if (type == 0)
-        return "the units do not multiply this type, or would round it";
+        return "the matrix units do not support this type, or would round it";
     if (!tn_matrix_unit(context, kind, choice->values[MATRIX_FORM], type, unit))
         return "the device has no such matrix units";
     if (p->batch_invariant)
-        return "other solvers sum in another order, and which is chosen follows M";
-    return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor is sums" : NULL;
+        return "the call is batch-invariant, and the choice between solvers depends on M";
+    return (p->sums & ~(UINT64_C(1) << GEMM_D)) != 0 ? "a factor holds sums" : NULL;
 }
 
 static gemm_problem with_rows(const gemm_problem *p, int64_t count)
@@ -162,8 +162,7 @@ static const char *gemm_matrix_solvers_configure(tenon_context *context, const t
     if (why != NULL)
         return why;
     if (p->m == 1 || p->n == 1)
-        choice->never_chosen =
-            "a vector is read once, which other solvers do with fewer work-items idle";
+        choice->never_chosen = "solvers for vectors leave fewer work-items idle";
     tn_matrix_choose_block(context, problem, unit, try_block, choice);
     if (choice->misfit == NULL &&
         tn_matrix_local_way(context, unit, choice->values, &unit->local) && !choice->is_estimate)
@@ -216,11 +215,11 @@ bool tn_gemm_is_matrix(const tn_solver *solver)
     return solver->parameters == tn_gemm_matrix_parameters;
 }
 
-#define NEEDS "workspace where K is cut"
+#define NEEDS "workspace if K is split"
 
-const tn_solver tn_gemm_mma = TN_MATRIX_SOLVER(
-    mma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
-    "f16 and bf16, and f32 where TF32 is allowed, on NVIDIA's matrix units", NEEDS);
+const tn_solver tn_gemm_mma =
+    TN_MATRIX_SOLVER(mma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
+                     "f16 and bf16, and f32 if TF32 is allowed, on NVIDIA's matrix units", NEEDS);
 const tn_solver tn_gemm_mfma =
     TN_MATRIX_SOLVER(mfma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
                      "f16, bf16 and f32 on the matrix units of AMD's CDNA", NEEDS);
@@ -231,4 +230,4 @@ const tn_solver tn_gemm_xmx = TN_MATRIX_SOLVER(xmx, gemm_matrix_solvers, MATRIX_
                                                "f16 and bf16 on Intel's matrix units", NEEDS);
 const tn_solver tn_gemm_wgmma =
     TN_MATRIX_SOLVER(wgmma, gemm_matrix_solvers, MATRIX_GEMM_PARAMETERS,
-                     "f16 and bf16 on Hopper's matrix units, where the driver takes wgmma", NEEDS);
+                     "f16 and bf16 on Hopper's matrix units, if the driver accepts wgmma", NEEDS);

@@ -36,7 +36,7 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
 
 static const char *const gemm_examples[] = {
     "gemm a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 beta=1",
-    /* Larger than two tiles and two blocks of K, in each kind of layout. */
+    /* Exceeds two tiles and two blocks of K, in each kind of layout. */
     "gemm a=T:2x37x1091 b=T:2x1091x131/150000,137,1+3 d=T:2x37x131 activation=relu",
     ("gemm a=T:131x300/1,140 b=T:300x133/1,301 c=T:133 bias=T:131x1 d=T:131x133/140,1+5 alpha=0.5 "
      "beta=-0.5 activation=sigmoid"),
@@ -51,8 +51,8 @@ static const char *const gemm_examples[] = {
     NULL,
 };
 
-/* A call with i8 or u8. Its scales and zero points, which the parameters point to, are operands
- * after d. */
+/* Description of a call with i8 or u8. Its scales and zero points, which the parameters point to,
+ * are operands after d. */
 static const tn_operation int8_call = {
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},

@@ -32,8 +32,7 @@ static const char *gemm_plain_configure(tenon_context *context, const tn_problem
     const gemm_problem *p = (const gemm_problem *)problem;
     tn_gemm_plain_configure(context, p, choice);
     if (p->batch_invariant && context->device.is_cpu)
-        choice->never_chosen = "on a CPU gemm/cpu_packed serves every M, so that it is the one "
-                               "whose bits do not depend on M";
+        choice->never_chosen = "the call is batch-invariant: on CPUs gemm/cpu_packed is used";
     return NULL;
 }
 

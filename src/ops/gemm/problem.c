@@ -71,8 +71,8 @@ static const size_t scalar_at[TN_EPILOGUE_SCALARS] = {
     [TN_SCALAR_ACT_BETA] = offsetof(gemm_args, act_beta),
 };
 
-/* Returns whether the kernel reads a matrix. If not, the matrix may be absent; the output is
- * passed in its place to keep every pointer valid. */
+/* Returns true if the kernel reads a matrix. If not, the matrix may be absent; the output is passed
+ * in its place to keep every pointer valid. */
 static bool is_read(const gemm_problem *p, int matrix)
 {
     switch (matrix) {

@@ -31,8 +31,8 @@ static int64_t group_of(const tenon_tensor *offsets, int64_t row, int64_t rows, 
     return -1;
 }
 
-/* Returns entries [start, start + size) of the first dimension of a matrix, unless that dimension
- * repeats. */
+/* Returns entries [start, start + size) of the first dimension of a matrix, or the view itself if
+ * that dimension is broadcast. */
 static tenon_tensor rows_of(const tenon_tensor *view, int64_t start, int64_t size)
 {
     return view->rank == 2 && view->shape[0] != 1 ? tenon_tensor_slice(*view, 0, start, size)

@@ -23,8 +23,8 @@ typedef struct dense_operands {
     int64_t m, n, k;
     double per_product; /* roundings of the sum per product */
     double input_error; /* relative error of a product due to rounded factors */
-    double flushed;     /* magnitude below which a factor may be flushed to zero, beyond the usual
-                         * flushing */
+    double flushed;     /* magnitude below which a factor may be flushed to zero, in addition to the
+                           usual flushing */
 } dense_operands;
 
 /* Sets the error bound. It depends on the solver if one is named, and on whether a solver that
@@ -60,7 +60,7 @@ typedef struct strip_sums {
 } strip_sums;
 
 /* Computes the sums of a strip. Each element is summed in the order of K; the loop over the strip
- * is innermost, so compilers can vectorise it. */
+ * is innermost, so compilers can vectorize it. */
 static void sum_strip(const dense_operands *x, int64_t batch, int64_t i, int64_t first,
                       strip_sums *sums)
 {

@@ -12,7 +12,7 @@
  * dot products they share blocks of the thin factor. */
 #define AXPY_COLS 64
 #define DOT_COLS  96
-/* Capacity of a CPU's inner caches. */
+/* Bytes up to which a factor is assumed to stay in a CPU's inner caches. */
 #define SMALL_BYTES (4 << 20)
 /* Minimum rows of the large factor for which storing and reloading the sums pays off. */
 #define LONG_SUM 1024
@@ -53,7 +53,7 @@ static bool by_dots(const gemm_problem *p)
 static const char *gemm_skinny_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
-        return "how an element is summed follows M";
+        return "the call is batch-invariant, and the order of the sums depends on M";
     if (p->m > MOST_THIN)
         return "both factors have more than 16 rows or columns";
     return tn_gemm_layout(p, GEMM_B) == GEMM_STRIDED
@@ -93,9 +93,10 @@ static int64_t tile_cols(tenon_context *context, const gemm_problem *p)
     return tn_round_up(tn_min_i64(MOST_STRIP, tn_ceil_div(p->n, units)), AXPY_COLS);
 }
 
-/* Measured on AVX-512 machines against gemm/cpu_packed and gemm/cpu_direct: this solver reads a
- * large factor faster, but not a small one that stays in the caches. Dot products of many rows
- * process few columns at a time, so their sums wait for one another and for memory. */
+/* Returns the work. Measured on AVX-512 machines against gemm/cpu_packed and gemm/cpu_direct: this
+ * solver reads a large factor faster, but not a small one that stays in the caches. Dot products of
+ * many rows process few columns at a time, so their sums are limited by the latency of
+ * multiply-adds and of memory. */
 static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     const bool dots = by_dots(p), many_dots = dots && values[SKINNY_MR] > 4;
@@ -148,7 +149,7 @@ static int64_t gpu_columns(const gemm_problem *p, const int32_t *values)
     return by_dots(p) ? values[SKINNY_NR] : (int64_t)GPU_COLS * gpu_vector(p, values);
 }
 
-/* The large factor is read once per pass, by all work-groups. */
+/* Returns the work. The large factor is read once per pass, by all work-groups. */
 static tn_work work_gpu(const gemm_problem *p, const int32_t *values)
 {
     const double groups =
@@ -181,7 +182,7 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         return why;
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     if (choice->never_chosen == NULL && p.m == 1)
-        choice->never_chosen = "a vector is for gemm/gemv_dot, gemv_axpy and gemv_split";
+        choice->never_chosen = "gemm/gemv_dot, gemv_axpy and gemv_split are faster for a vector";
     tune_cpu(context, &p, values);
     if (values[SKINNY_MR] * values[SKINNY_NR] > WIDE_TILE)
         choice->misfit = "the tile of mr x nr does not fit the vector registers";

@@ -15,7 +15,7 @@
 #define GROUPS_PER_CORE 4
 #define LEAST_GROUPS    8
 /* Minimum length of a requested slice; the error bound relies on it. Slices made by tuning are
- * longer, to pay for the launch and the second pass (TN_GEMM_TUNED_SLICE). */
+ * longer, which offsets the cost of the launch and the second pass (TN_GEMM_TUNED_SLICE). */
 #define LEAST_SLICE   32
 #define SLICE_UNIT    16
 #define ADD_ROWS_WORK 16384.0 /* sums per work-item of the second kernel on a CPU */
@@ -34,11 +34,12 @@ static int64_t slice_count(const gemm_problem *p, int32_t slices)
 const char *tn_gemm_split_refuses(const gemm_problem *p)
 {
     if (p->batch_invariant)
-        return "where K is cut follows M and the batch";
+        return "the call is batch-invariant, and the split of K depends on M and the batch";
     if ((p->flags & GEMM_SKIP_AB) != 0 || p->k < 2 * LEAST_SLICE)
-        return "k is too short to cut";
-    return p->batch_rank == GEMM_MAX_BATCH ? "the batch has no dimension left for the slices"
-                                           : NULL;
+        return "k is too short to split";
+    return p->batch_rank == GEMM_MAX_BATCH
+               ? "the batch has the maximum rank, so no dimension is left for the slices"
+               : NULL;
 }
 
 gemm_problem tn_gemm_split_partial(const gemm_problem *p, int32_t slices)
@@ -88,7 +89,8 @@ uint64_t tn_gemm_split_bytes(const gemm_problem *p, int32_t slices)
     return (uint64_t)sum_count(p, slices) * tn_acc_size(p->dtype);
 }
 
-/* On a GPU the sums are stored to memory and loaded again. */
+/* Returns the work of the second kernel. On a GPU the sums are stored to memory and loaded again.
+ */
 tn_work tn_gemm_split_sum_work(const tenon_context *context, const gemm_problem *p, int32_t slices)
 {
     const double sums = (double)sum_count(p, slices);
@@ -253,8 +255,8 @@ static const tn_solver *cpu_solver(const tn_choice *choice)
     return choice->values[CPU_PACKS] == READS_B ? &tn_gemm_cpu_direct : &tn_gemm_cpu_packed;
 }
 
-/* Configures one of the two methods to read b, with the best parameters for it. A method that does
- * not serve becomes a misfit. */
+/* Configures one of the two methods to read b, with the best parameters for it. If the solver of a
+ * method refuses the problem, the reason becomes the choice's misfit. */
 static void configure_way(tenon_context *context, const gemm_problem *p, int32_t way,
                           tn_choice *choice)
 {

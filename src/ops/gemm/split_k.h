@@ -5,7 +5,8 @@
 
 #include "ops/gemm/internal.h"
 
-/* Minimum length of slices made by tuning, to pay for the launch and the second pass. */
+/* Minimum length of slices made by tuning; shorter ones do not offset the launch and the second
+ * pass. */
 #define TN_GEMM_TUNED_SLICE 256
 #define TN_GEMM_MOST_SLICES 64
 

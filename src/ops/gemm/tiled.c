@@ -23,7 +23,7 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
  * guesses until measured. */
 #define READING  0.6
 #define BRINGING 4.0
-/* Maximum elements of a factor that a work-item keeps in flight in registers. */
+/* Maximum elements of a factor that a work-item prefetches to registers. */
 #define MOST_WAITING 64
 
 const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small)
@@ -50,7 +50,7 @@ int64_t tn_gemm_tiled_groups(const gemm_problem *p, int64_t mb, int64_t nb)
     return tn_ceil_div(p->m, mb) * tn_ceil_div(p->n, nb) * tn_gemm_batch_count(p);
 }
 
-/* Returns whether the rows or columns of a factor can be read entirely as vectors of `width`
+/* Returns true if the rows or columns of a factor can be read entirely as vectors of `width`
  * elements, provided that its first element is aligned. */
 static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
 {
@@ -145,8 +145,8 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
                : "the blocks do not fit the local memory";
 }
 
-/* Each element of a (b) that is loaded to local memory is used by a whole row (column) of the
- * block. */
+/* Returns the work of the main loop. Each element of a (b) that is loaded to local memory is used
+ * by a whole row (column) of the block. */
 tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
                            double address_instructions)
 {
@@ -163,7 +163,7 @@ tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups,
                                             (BRINGING + address_instructions) / mb)};
 }
 
-/* Every operand is read or written once in memory. */
+/* Returns the work of the launch. Every operand is read or written once in memory. */
 tn_work tn_gemm_tiled_work(const gemm_problem *p, const int32_t *values)
 {
     const double groups = (double)tn_gemm_tiled_groups(p, values[TILED_MB], values[TILED_NB]);

@@ -1,4 +1,4 @@
-/* tenon_conv_forward_packed: the convolution of filters that are packed. */
+/* tenon_conv_forward_packed: convolution with packed filters. */
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
 #include "ops/conv/problem/problem.h"

@@ -1,5 +1,5 @@
-/* tenon_gemm_packed: the public entries, the canonical problem, and the family that multiplies
- * panels. A matrix that is packed as rows is GEMM's. */
+/* tenon_gemm_packed: the public entry points, the canonical problem, and the solver family for
+ * panels. Matrices packed as rows are multiplied by tenon_gemm's solvers. */
 #include "base/shape.h"
 #include "dispatch/plan.h"
 #include "ops/packed/internal.h"
@@ -35,13 +35,13 @@ tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
     return tn_gemm_record_batches(caller, recording, p, &args.gemm, launch);
 }
 
-/* What the calls below hand on. */
+/* Parameters of by_panels: GEMM's, and the packed matrix. */
 typedef struct panels_params {
     tenon_gemm_params gemm;
     const tenon_packed *packed;
 } panels_params;
 
-/* GEMM's problem, as if b's columns were those of its panels. */
+/* Fills in GEMM's problem. The strides of b are those of a dense matrix padded to whole panels. */
 static tenon_status canonicalise(const panels_params *params, const tn_call *call,
                                  packed_problem *problem, bool *empty)
 {
@@ -78,7 +78,7 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
                                    all->packed->view.dtype));
     TN_TRY(canonicalise(all, call, (packed_problem *)problem, empty));
     if (params->epilogue.beta == 0)
-        call->operands[GEMM_C].view = NULL; /* not read: it need not have memory */
+        call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
     return TENON_OK;
 }
@@ -88,7 +88,7 @@ static const panels_params panels_defaults = {
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, panels_params, gemm.flags),
                                   TN_EPILOGUE_FIELDS(panels_params, gemm.epilogue)};
 
-/* A call by panels, whose elements are its second operand. */
+/* Description of the product with panels, which are its second operand. */
 static const tn_operation by_panels = {
     .name = "tenon_gemm_packed",
     .plan_name = "tenon_gemm_packed_plan",
@@ -105,8 +105,8 @@ static const tn_operation by_panels = {
     .prepare = prepare,
 };
 
-/* What multiplies the packed matrix, and its elements as that takes them. Both read panels_params,
- * which begin with GEMM's. */
+/* Returns the operation that multiplies the packed matrix; elements() returns the operand for it.
+ * Both operations accept panels_params, which begins with GEMM's parameters. */
 static const tn_operation *serving(const tenon_packed *packed)
 {
     return packed->layout == PACKED_ROWS ? &tn_operation_gemm : &by_panels;
@@ -117,7 +117,7 @@ static tenon_tensor elements(const tenon_packed *packed)
     return packed->layout == PACKED_ROWS ? tn_packed_dense(packed) : packed->memory;
 }
 
-/* The parameters with the object, as what multiplies it has them. */
+/* Combines the caller's parameters and the packed matrix, as the operation requires them. */
 static tenon_status take_params(const char *caller, const tenon_gemm_params *given,
                                 const tenon_packed *packed, panels_params *all)
 {

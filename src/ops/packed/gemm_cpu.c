@@ -1,28 +1,30 @@
-/* gemm_packed/cpu: explicit vectors, the panels read where they lie. Serves every layout of a, c
- * and d. */
+/* gemm_packed/cpu: explicit vectors; the panels are read in place. Serves every layout of a, c and
+ * d. */
 #include "base/checked.h"
 #include "ops/gemm/cpu.h"
 #include "ops/packed/internal.h"
 
-/* Rows up to which a tile is thin: two panels side by side, so that there are enough chains of
- * multiply-adds for their latency. */
+/* Maximum rows of a thin tile, which is two panels wide: this gives enough independent chains of
+ * multiply-adds to hide their latency. */
 #define THIN_ROWS 4
-/* Rows of a tile, two vectors wide, that fill 32 and 16 vector registers. Twelve are as fast as
- * fourteen, which compilers do not always keep in registers, and divide more often. */
+/* Rows of a tile, two vectors wide, that fills 32 or 16 vector registers. Twelve rows are as fast
+ * as fourteen, for which some compilers spill registers, and have more divisors. */
 #define TALL_ROWS_WIDE 12
 #define TALL_ROWS      6
-/* One block length for every M, on which an element's bits depend. */
+/* Maximum length of a block of K. The length is the same for every M, since the bits of a result
+ * depend on it. */
 #define BLOCK       1024
 #define LEAST_BLOCK 64
-/* Vector registers of the widest instruction sets; fewer on some, where the compiler spills. */
+/* Vector registers of the widest instruction sets. CPUs with fewer spill to memory. */
 #define REGISTERS 32
-/* Tiles side by side that share a copy of a's rows, at most. Where sums wait in local memory, it
- * has room for fewer. */
+/* Maximum number of adjacent tiles that share a copy of a's rows: in general, and if sums are kept
+ * in local memory. */
 #define MOST_TILES 8
 #define SUM_TILES  4
-/* Rows that are worth a work-group of their own, though it reads the panels once more. */
+/* Minimum rows for which an additional work-group is worthwhile, although it reads the panels
+ * again. */
 #define MANY_ROWS 96
-/* Work-groups for each compute unit, where the columns suffice. */
+/* Target number of work-groups per compute unit. */
 #define GROUPS_PER_UNIT 4
 
 static bool sums_wait(const gemm_problem *p)
@@ -35,7 +37,8 @@ static int32_t tall_rows(const tenon_context *context)
     return tn_gemm_has_many_registers(context) ? TALL_ROWS_WIDE : TALL_ROWS;
 }
 
-/* The copied rows of a and the sums of `tiles` tiles side by side. */
+/* Returns true if the copied rows of a and the sums of `tiles` adjacent tiles fit the local memory.
+ */
 static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *values,
                  int32_t tiles)
 {
@@ -47,8 +50,8 @@ static bool fits(tenon_context *context, const gemm_problem *p, const int32_t *v
     return bytes <= context->device.info.local_memory;
 }
 
-/* How many tiles' sums the local memory is declared for. That and the length of a block follow from
- * the larger tile, so that they are the same for every M. */
+/* Returns the number of tiles for whose sums the kernel declares local memory. It and the length of
+ * a block are computed for the larger tile, and are thus the same for every M. */
 static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
 {
     const int32_t tall[CPU_PARAMETERS] = {
@@ -59,7 +62,8 @@ static int32_t sum_tiles(tenon_context *context, const packed_problem *p)
     return tiles;
 }
 
-/* A tile of so many rows, or the larger of the usual ones. */
+/* Returns the length of a block of K for tiles of `rows` rows or the default height, whichever is
+ * larger. */
 static int32_t block_length(tenon_context *context, const packed_problem *p, int32_t rows)
 {
     const int32_t most = tall_rows(context), tiles = sum_tiles(context, p);
@@ -70,7 +74,8 @@ static int32_t block_length(tenon_context *context, const packed_problem *p, int
     return tile[CPU_KC];
 }
 
-/* The most tiles that leave work-groups enough; many rows make up for columns. */
+/* Returns the maximum number of tiles per work-group that leaves enough work-groups. Many rows make
+ * up for few columns. */
 static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int32_t width)
 {
     int64_t wanted = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
@@ -97,13 +102,13 @@ static const char *constrains(tenon_context *context, const packed_problem *p,
 {
     const int64_t vectors = values[CPU_NR] / tn_gemm_lanes(context, p->gemm.dtype);
     if (values[CPU_NR] != p->panel && values[CPU_NR] != 2 * p->panel)
-        return "nr must be one panel or two";
+        return "nr must be the width of one panel or of two";
     if (values[CPU_KC] % 16 != 0)
         return "kc must be a multiple of 16";
     if (values[CPU_MR] * vectors + vectors + 1 > REGISTERS)
         return "the tile of mr x nr does not fit the vector registers";
     if (sums_wait(&p->gemm) && values[CPU_PANELS] > sum_tiles(context, p))
-        return "np is more than sums in local memory allow";
+        return "np is too large: the sums do not fit the local memory";
     return fits(context, &p->gemm, values, sum_tiles(context, p))
                ? NULL
                : "the rows of a and the sums do not fit the local memory";
@@ -116,7 +121,7 @@ static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_pr
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
     int32_t *values = choice->values;
     if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
-        return "its panels have another width";
+        return "the width of the panels is not that of this device";
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     packed_gemm_cpu_tune(context, p, values);
     choice->misfit = constrains(context, p, values);
@@ -144,10 +149,10 @@ static tenon_status packed_gemm_cpu_launch(const char *caller, tn_recording *rec
     return tn_gemm_packed_record(caller, recording, p, rows, cols, &launch);
 }
 
-/* Rows after whose tiles every height of the last ones is left over: with tiles of fourteen rows 8,
- * 4 and 1; 1; and 2; with tiles of four 3, 1 and 2. K is past two of the longest blocks and a tail
- * once, so that there is a block between the first and the last; then past one. The second
- * work-group of columns is ragged. */
+/* The rows leave partial tiles of several heights: 8, 4 and 1; 1; and 2 after tiles of fourteen
+ * rows; 3, 1 and 2 after tiles of four. The first K exceeds two of the longest blocks by a
+ * remainder, which makes a block between the first and the last; the others exceed one block. The
+ * second work-group of columns is partial. */
 const tn_solver tn_gemm_packed_cpu = {.name = "cpu",
                                       .serves = "panels, with any a, c and d, on CPUs",
                                       .awkward =

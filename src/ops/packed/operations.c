@@ -1,5 +1,6 @@
-/* The packed product for those who call all operations alike. Its weights are no operand of a call:
- * here they are a fixed pattern of one matrix or `batch` of them, packed for each call. */
+/* The packed product as a regular operation, for generic callers (tests, self-check, tools). Its
+ * weights are not an operand: they are a fixed pattern, one matrix or `batch` of them, packed at
+ * each call. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/packed/internal.h"
@@ -12,7 +13,7 @@ enum { X_A, X_C, X_BIAS, X_D, X_OPERANDS };
 
 typedef struct pattern_params {
     tenon_gemm_params gemm;
-    int64_t batch, k, n; /* without a batch the weights are of rank 2 */
+    int64_t batch, k, n; /* sizes of the weights; their rank is 2 if `batch` is 0 */
 } pattern_params;
 
 static const pattern_params packed_defaults = {
@@ -24,10 +25,11 @@ static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params
                                   TN_FIELD("k", TN_FIELD_I64, pattern_params, k),
                                   TN_FIELD("n", TN_FIELD_I64, pattern_params, n)};
 
-/* What the public call takes, with whatever is wrong with its size. */
+/* Parameters passed to the public call. A struct_size that exceeds the known parameters is passed
+ * on, to let that call reject it. */
 typedef struct call_params {
     tenon_gemm_params gemm;
-    uint64_t beyond; /* of a size that is too large */
+    uint64_t beyond; /* bytes of the caller's struct after the known parameters */
 } call_params;
 
 static call_params inner_params(const pattern_params *p)
@@ -39,8 +41,8 @@ static call_params inner_params(const pattern_params *p)
     return params;
 }
 
-/* A host tensor of small integers, which every type holds. Returns its memory, which is the
- * caller's to free; NULL without. */
+/* Makes a host tensor of small integers, which are exact in every type. Returns its memory, which
+ * the caller frees, or NULL if memory is exhausted. */
 static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
 {
     const int64_t shape[] = {p->batch, p->k, p->n};
@@ -54,7 +56,7 @@ static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tens
     return data;
 }
 
-/* The type of a, where it is one that weights can have. */
+/* Returns the type of a, or f32 if weights cannot have it. */
 static tenon_dtype weights_type(const tenon_tensor *a)
 {
     return a != NULL && a->dtype >= TENON_DTYPE_F64 && a->dtype <= TENON_DTYPE_BF16
@@ -62,8 +64,8 @@ static tenon_dtype weights_type(const tenon_tensor *a)
                : TENON_DTYPE_F32;
 }
 
-/* Where the panels have element number `number` (row-major) of a tensor with matrices of rows by
- * cols. */
+/* Returns the index in the panels of element `number`, in row-major order, of a tensor of rows ×
+ * cols matrices. */
 static int64_t position(int64_t rows, int64_t cols, int64_t panel, int64_t number)
 {
     const int64_t padded = tn_packed_padded(cols, panel);
@@ -71,7 +73,7 @@ static int64_t position(int64_t rows, int64_t cols, int64_t panel, int64_t numbe
     return matrix * rows * padded + col / panel * rows * panel + row * panel + col % panel;
 }
 
-/* Packs a host tensor into host memory, which is zeroed. */
+/* Packs a host tensor into zeroed host memory. */
 static void pack_on_host(const tenon_tensor *view, int64_t panel, void *packed)
 {
     const int64_t rows = view->shape[view->rank - 2], cols = view->shape[view->rank - 1];
@@ -103,8 +105,8 @@ static tenon_status upload_panels(const char *caller, tenon_stream *stream,
     return status;
 }
 
-/* The weights are packed on the host: what a self-check finds is not to rest on the copies that
- * tenon_gemm_pack makes. */
+/* Packs the weights on the host. The self-check must not depend on the copies that tenon_gemm_pack
+ * makes. */
 static tenon_status pack_weights(const char *caller, tenon_stream *stream, const pattern_params *p,
                                  const tenon_tensor *a, tenon_packed **packed)
 {
@@ -194,7 +196,7 @@ bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
 
 static const char *const examples[] = {
     "gemm_packed a=T:4x5 c=T:4x6 bias=T:6 d=T:4x6 beta=1 k=5 n=6",
-    /* Past two tiles, two panels and two blocks of K. */
+    /* Exceeds two tiles, two panels and two blocks of K. */
     "gemm_packed a=T:2x29x2091 bias=T:131 d=T:2x29x131 k=2091 n=131 activation=relu",
     "gemm_packed a=T:27x300/1,29 c=@d d=T:27x70/90,1+5 k=300 n=70 alpha=0.5 beta=-0.5",
     "gemm_packed a=T:1x700 d=T:1x300 k=700 n=300",

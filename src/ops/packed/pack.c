@@ -1,27 +1,27 @@
-/* Packing and unpacking: copies between the tensor and its panels, which are a view of both. */
+/* Packing and unpacking: copies between a tensor and the packed memory, both described by views. */
 #include "base/shape.h"
 #include "ops/packed/internal.h"
 
 #include <tenon/elementwise.h>
 
-/* A batch of panels has a dimension more than the batch of matrices. */
+/* Maximum rank of a tensor: a view of its panels has one more dimension. */
 #define MAX_RANK (TENON_MAX_RANK - 1)
 
-/* Matching parts of a tensor and of what is packed. */
+/* Corresponding parts of a tensor and of the packed memory. */
 typedef struct part {
     tenon_tensor tensor, packed;
 } part;
 
 #define MOST_PARTS 3
 
-/* What there is to do, in order: `fill` parts have no tensor, and become zero. */
+/* Copies to make, in order. A part with `fill` has no tensor; its packed memory is set to zero. */
 typedef struct moves {
     part parts[MOST_PARTS];
     bool fill[MOST_PARTS];
     int count;
 } moves;
 
-/* `size` more columns from column `start` on, by rows, of each matrix. */
+/* Returns `size` columns of each matrix, from column `start` on, which must be in one panel. */
 static part columns_of(const tenon_packed *packed, const tenon_tensor *tensor, int64_t start,
                        int64_t size)
 {
@@ -44,7 +44,8 @@ static part columns_of(const tenon_packed *packed, const tenon_tensor *tensor, i
     return p;
 }
 
-/* All whole panels: of the columns' dimension two are made, panels and columns of each. */
+/* Returns all whole panels. The dimension of the columns becomes two: the panels, and the columns
+ * of a panel. */
 static part whole_panels(const tenon_packed *packed, const tenon_tensor *tensor, int64_t count)
 {
     const uint32_t lead = tensor->rank - 2;
@@ -88,12 +89,13 @@ static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, 
         padding.tensor = padding.packed;
         add(&m, true, padding);
     }
-    if (m.count == 0) /* an empty matrix gives its event all the same */
+    if (m.count == 0) /* an empty copy still signals the caller's event */
         add(&m, false, columns_of(packed, tensor, 0, 0));
     return m;
 }
 
-/* Copies all elements one way or the other: the first copy waits, the last one signals. */
+/* Packs all elements, or unpacks them if `reverse`. The first copy waits for the caller's events,
+ * and the last one signals. */
 static tenon_status move(const char *caller, tenon_stream *stream, const tenon_packed *packed,
                          const tenon_tensor *tensor, bool reverse, const tenon_sync *sync)
 {
@@ -120,7 +122,7 @@ static tenon_status move(const char *caller, tenon_stream *stream, const tenon_p
     return TENON_OK;
 }
 
-/* Filters and matrices are floats; a matrix may be of bytes, too. */
+/* Checks the type: filters must be floating-point; a matrix may also be i8 or u8. */
 static tenon_status check_type(const char *caller, tenon_context *context, packed_kind kind,
                                const char *argument, tenon_dtype dtype)
 {
@@ -201,8 +203,9 @@ TENON_API tenon_status tenon_packed_unpack(tenon_stream *stream, const tenon_pac
     TN_TRY(tn_output_check(caller, "tensor", tensor));
     TN_TRY(tn_same_dtype_check(caller, "tensor", tensor, "packed", packed->view.dtype));
     if (!tn_tensor_same_shape(tensor, &packed->view))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: tensor: its shape is %s, packed was %s",
-                       caller, tn_shape_text(tensor->rank, tensor->shape, got),
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: tensor: shape is %s, must be that of packed, %s", caller,
+                       tn_shape_text(tensor->rank, tensor->shape, got),
                        tn_shape_text(packed->view.rank, packed->view.shape, wanted));
     TN_TRY(tn_sync_check(caller, sync));
     TN_TRY(tn_memory_check(caller, "tensor", stream->context, tensor));

@@ -1,4 +1,4 @@
-/* The object: what a packed matrix or filter is, and who keeps it. */
+/* The packed object: its layouts, allocation and reference count. */
 #include "ops/packed/internal.h"
 
 #include "base/checked.h"
@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Vectors in a row of a panel. Two, with fourteen rows of d, fill 32 vector registers. */
+/* Width of a panel in vectors. With two vectors, fourteen rows of d fill 32 vector registers. */
 #define PANEL_VECTORS 2
-/* A matrix of no more columns is left to the solvers of few columns, which need no padding. */
+/* Maximum columns of a matrix that is stored as rows by default: the solvers for few columns need
+ * no padding. */
 #define NARROW_COLUMNS 8
 
 TENON_API void tenon_pack_params_default(tenon_pack_params *params, uint32_t size)
@@ -37,7 +38,8 @@ tenon_status tn_packed_check(const char *caller, const tenon_context *context,
     if (packed == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed is NULL", caller);
     if (packed->context != context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: is of another context", caller);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: belongs to another context",
+                       caller);
     if (packed->kind != kind)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: packed: was packed for %s, not for %s",
                        caller, kind_names[packed->kind], kind_names[kind]);
@@ -79,17 +81,17 @@ static tenon_status choose_layout(const char *caller, const char *name, tenon_pa
         if (layouts[i].kind == packed->kind && strcmp(layouts[i].name, name) == 0) {
             packed->layout = (packed_layout)i;
             if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(packed->view.dtype))
-                return tn_fail(TENON_ERROR_UNSUPPORTED,
-                               "%s: params: layout \"panels\" holds no type %s; \"rows\" does",
-                               caller, tenon_dtype_string(packed->view.dtype));
+                return tn_fail(
+                    TENON_ERROR_UNSUPPORTED,
+                    "%s: params: layout \"panels\" does not support type %s; use \"rows\"", caller,
+                    tenon_dtype_string(packed->view.dtype));
             return TENON_OK;
         }
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: params: layout is \"%s\", which %s does not have", caller, name,
-                   kind_names[packed->kind]);
+    return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: layout is \"%s\", must be %s", caller,
+                   name, packed->kind == PACKED_FILTER ? "\"filters\"" : "\"rows\" or \"panels\"");
 }
 
-/* Memory for all matrices, each filled up to whole panels. */
+/* Allocates memory for all matrices, each padded to whole panels. */
 static tenon_status allocate(const char *caller, tenon_packed *packed)
 {
     const tenon_tensor *view = &packed->view;
@@ -163,7 +165,7 @@ static void release(void *object)
 
 void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed)
 {
-    /* The count is the one thing of the object that changes. */
+    /* Casts away const: only the reference count of the object changes. */
     tenon_packed *kept = (tenon_packed *)(uintptr_t)packed;
     tenon_packed_retain(kept);
     tn_plan_keep(plan, operand, packed->memory.memory, kept, release);

@@ -12,7 +12,7 @@
 
 enum { OPERAND_COL, OPERAND_X }; /* operand numbers of the public call */
 
-/* Minimum elements per CPU work-item that pay for its launch. */
+/* Minimum elements per CPU work-item for which its launch is worthwhile. */
 #define CPU_WORK 1024
 
 static bool channels_last(const col2im_problem *p)
@@ -20,8 +20,8 @@ static bool channels_last(const col2im_problem *p)
     return p->x[1] == 1 && p->x[4] != 1;
 }
 
-/* On a CPU the work is in vectors along the contiguous dimension, preferably that of the columns.
- * On a GPU neighbouring work-items access neighbouring elements. */
+/* Returns the work. CPUs process vectors along the contiguous dimension, preferably that of the
+ * columns. On GPUs adjacent work-items access adjacent elements. */
 static tn_work conv_columns_col2im_work_of(tenon_context *context, const col2im_problem *p,
                                            const tn_solver *solver)
 {

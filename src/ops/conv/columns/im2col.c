@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Elements per CPU work-item that pay for computing its position. */
+/* Minimum elements per CPU work-item for which computing its position is worthwhile. */
 #define CPU_ELEMENTS 1024
 
 static bool is_channels(const tn_choice *choice)
@@ -15,8 +15,8 @@ static bool is_channels(const tn_choice *choice)
     return tn_is_solver(choice->solver, &tn_im2col_channels);
 }
 
-/* Stores along the contiguous dimension are faster. If it is neither solver's, all stores are
- * scattered. */
+/* Returns the work. Stores along the contiguous dimension are fast; if the solver uses another one,
+ * all stores are scattered. */
 static tn_work conv_columns_im2col_work_of(const im2col_problem *p, bool channels)
 {
     const conv_window *v = &p->window;
@@ -81,9 +81,9 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
     return tn_record(caller, recording, &launch);
 }
 
-/* A CPU work-item handles whole lines, or all channels of pixels, enough of them to pay for its
- * launch. A GPU work-item handles one element; neighbouring work-items handle neighbouring
- * elements. */
+/* Divides the work. A CPU work-item handles whole lines, or all channels of pixels, enough of them
+ * to make its launch worthwhile. A GPU work-item handles one element; adjacent work-items handle
+ * adjacent elements. */
 static void share_out(const tn_recording *recording, int64_t length, int64_t lines,
                       im2col_args *args)
 {
@@ -110,7 +110,7 @@ static tenon_status conv_columns_im2col_launch(const char *caller, tn_recording 
 }
 
 const tn_solver tn_im2col_rows = {.name = "rows",
-                                  .serves = "everything; best where columns are contiguous along q",
+                                  .serves = "everything; best if columns are contiguous along q",
                                   .configure = conv_columns_im2col_configure,
                                   .launch = conv_columns_im2col_launch};
 

@@ -4,10 +4,10 @@
  *
  * The columns have the layout of x, to make both stages contiguous: along q, or along the channels
  * (NHWC). The taps have the order of the filters in memory; filters in neither order are packed
- * first. 16-bit tensors are packed too, in the type of sums, since the columns must not be rounded
- * before they are added up. If the columns exceed the workspace, images are processed in several
- * blocks; if a single image exceeds it, some of its groups or channels at a time. Each element of
- * x is finished within one block, so the blocking does not change its bits.
+ * first. 16-bit tensors are packed too, in the accumulator type, since the columns must not be
+ * rounded before they are added up. If the columns exceed the workspace, images are processed in
+ * several blocks; if a single image exceeds it, some of its groups or channels at a time. Each
+ * element of x is finished within one block, so the blocking does not change its bits.
  */
 #include "base/checked.h"
 #include "base/shape.h"
@@ -26,15 +26,15 @@
 /* Alignment of the parts of the workspace, in elements: the largest vector. */
 #define ALIGNMENT 32
 
-/* The division of the work. Sizes are in elements of the type of sums. */
+/* The division of the work. Sizes are in elements of the accumulator type. */
 typedef struct layout {
     bool by_taps;      /* the taps of a column are contiguous */
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
     bool packs_w, packs_y;
-    int64_t taps, pixels; /* of one channel */
+    int64_t taps, pixels; /* taps and pixels of one channel */
     int64_t w_tap, w_filter;
     int64_t w_size, y_size;           /* sizes of the packed filters and of a packed image of y */
-    int64_t images, groups, channels; /* of a block; whole groups unless there is only one */
+    int64_t images, groups, channels; /* sizes of a block; whole groups unless there is only one */
 } layout;
 
 /* Part of the problem that a block covers: first image, number of images, and so on. */
@@ -101,7 +101,7 @@ static void conv_data_col2im_gemm_lay_out(tenon_context *context, const conv_pro
     choose_block(p, context->device.is_cpu ? tn_min_i64(room, in_cache) : room, l);
     if (l->channels == p->c || !l->channel_last)
         return;
-    choose_block(p, room, l); /* preferred to a part of the channels in the other order */
+    choose_block(p, room, l); /* better than splitting the channels in the other order */
     if (l->channels < p->c) {
         choose_order(p, true, l);
         choose_block(p, room, l);
@@ -113,7 +113,7 @@ static const char *conv_data_col2im_gemm_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!tn_mul_i64(tn_max_i64(p->c, p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
@@ -350,7 +350,7 @@ static tenon_status conv_data_col2im_gemm_launch(const char *caller, tn_recordin
 const tn_solver tn_conv_backward_data_col2im_gemm = {
     .name = "col2im_gemm",
     .serves = "everything",
-    .needs = "workspace for columns; works by images, groups or channels that "
-             "fit the limit",
+    .needs =
+        "workspace for columns; processes images, groups or channels in blocks that fit the limit",
     .configure = conv_data_col2im_gemm_configure,
     .launch = conv_data_col2im_gemm_launch};

@@ -1,6 +1,6 @@
-/* conv_backward_data/implicit_packed, which also serves conv_transpose: one kernel computes
- * columns as the product of the transposed filters and y, and folds them into the image. Without
- * workspace. */
+/* conv_backward_data/implicit_packed, which also serves conv_transpose: one kernel computes columns
+ * as the product of the transposed filters and y, and folds them into the image, without workspace.
+ */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/conv/problem/gradient.h"
@@ -26,7 +26,7 @@ static const tn_parameter parameters[PARAMETERS] = {[TILE_ROWS] = {"mr", 2, 14},
 
 /* The division of the work. */
 typedef struct layout {
-    int64_t channels, images, band; /* of a work-group */
+    int64_t channels, images, band; /* sizes per work-group */
     int64_t lines;                  /* maximum lines of y */
     int64_t phases[3], rows, pitch;
 } layout;
@@ -119,7 +119,7 @@ static const char *conv_data_implicit_packed_lay_out(tenon_context *context, con
     l->channels = tn_min_i64(p->c, tn_max_i64(1, values[ROWS] / taps));
     while (!choose_band(p, room / l->channels, l)) {
         if (l->channels == 1)
-            return "a line's sums do not fit the local memory";
+            return "the sums of one line do not fit the local memory";
         l->channels = tn_ceil_div(l->channels, 2);
     }
     if (l->band == v->size[1]) {
@@ -136,7 +136,7 @@ static const char *conv_data_implicit_packed_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (p->k == 0 || tn_window_pixels(v) == 0 || (p->flags & CONV_SKIP_XW) != 0)
-        return "there is no product";
+        return "there is nothing to multiply";
     for (int d = 0; d < 3; d++) /* counted in 32 bits */
         if (v->filter[d] > SUMS_UNIT || v->dilation[d] > INT32_MAX / SUMS_UNIT / 4 ||
             v->stride[d] > INT32_MAX / SUMS_UNIT / 4 || v->size[d] > INT32_MAX / 4 ||
@@ -191,7 +191,7 @@ static const char *conv_data_implicit_packed_misfit_of(tenon_context *context,
     return conv_data_implicit_packed_lay_out(context, p, values, l);
 }
 
-/* Returns whether the taps of all channels have stride 1 in the filters. */
+/* Returns true if the taps of all channels have stride 1 in the filters. */
 static bool rows_join(const conv_problem *p)
 {
     const int64_t *f = p->window.filter;
@@ -308,7 +308,7 @@ static tenon_status conv_data_implicit_packed_launch(const char *caller, tn_reco
 
 const tn_solver tn_conv_backward_data_implicit_packed = {
     .name = "implicit_packed",
-    .serves = "everything whose lines fit the local memory, on CPUs",
+    .serves = "problems whose sums of one line fit the local memory, on CPUs",
     .awkward = "filters=265; filters=265 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

@@ -12,8 +12,8 @@ static const char *conv_data_pointwise_refuses(const conv_problem *p)
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
         if (v->start[d] != 0 || v->stride[d] != 1 || v->out[d] != v->size[d])
-            return "the filter does not meet every pixel once";
-    return tn_window_pixels(v) == 0 ? "there is no product" : NULL;
+            return "the filter does not visit every pixel exactly once";
+    return tn_window_pixels(v) == 0 ? "there is nothing to multiply" : NULL;
 }
 
 /* Returns the convolution of y with the same result. */
@@ -55,7 +55,7 @@ static const char *conv_data_pointwise_configure(tenon_context *context, const t
 
 const tn_solver tn_conv_backward_data_pointwise = {
     .name = "pointwise",
-    .serves = "filters of one element that meet every pixel once",
+    .serves = "filters of one element that visit every pixel exactly once",
     .awkward = "t=1 r=1 s=1 stride_w=1 dilation_h=1",
     .configure = conv_data_pointwise_configure,
     .launch = tn_conv_product_launch};

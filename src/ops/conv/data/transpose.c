@@ -46,7 +46,7 @@ static tenon_status output_shape(const char *caller, const tenon_conv_transpose_
         if (shape[2 + d] < 0)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: w: size of dimension %u is %" PRId64
-                           ", with which the sizes are invalid or overflow: x %" PRId64
+                           ", which makes the sizes invalid or overflow: x %" PRId64
                            ", stride %" PRId64 ", dilation %" PRId64,
                            caller, d + 2, w->shape[2 + d], x->shape[2 + d], stride,
                            params->geometry.dilation[d]);

@@ -14,7 +14,7 @@ enum { FORWARD, BACKWARDS }; /* variants */
 
 static const tn_parameter parameters[PARAMETERS] = {{"vw", 1, 16}, {"rows", 1, 8}};
 
-/* Multiply-adds per CPU work-item that pay for its launch. */
+/* Minimum multiply-adds per CPU work-item for which its launch is worthwhile. */
 #define CPU_WORK 65536
 /* Work-items of a GPU work-group. */
 #define GPU_ITEMS 128
@@ -31,7 +31,7 @@ typedef struct depthwise {
     int64_t share, members;
     int64_t w_shift;
     bool backwards;
-    depthwise_tile tile; /* if tiles are used */
+    depthwise_tile tile; /* set if tiles are used */
 } depthwise;
 
 static depthwise as_forward(const conv_problem *p)
@@ -231,9 +231,9 @@ static const char *conv_depthwise_configure(tenon_context *context, const tn_pro
     *w = choice->solver->variant == FORWARD ? as_forward(p) : as_backwards(p);
     conv_depthwise_tune(context, w, values);
     if (values[VW] == 1 && items_of(w, values[ROWS]) > MOST_ITEMS - GPU_ITEMS)
-        return "the results are too many";
+        return "there are too many results";
     if (uses_tile(w, values) && !conv_depthwise_lay_out(w, values, &w->tile))
-        return "a tile has no room for the window";
+        return "the window does not fit a tile";
     choice->misfit = conv_depthwise_misfit_of(context, values);
     if (choice->misfit != NULL)
         return NULL;

@@ -49,7 +49,7 @@ const char *tn_depthwise_refuses(const conv_problem *problem);
 /* Returns the lanes that a kernel is built with; 1 on GPUs, whose work-items do not use vectors. */
 int32_t tn_depthwise_lanes(tenon_context *context, uint32_t dtype);
 
-/* Returns whether vectors should run along the channels. */
+/* Returns true if vectors should run along the channels. */
 bool tn_depthwise_along_channels(const conv_problem *problem, int32_t lanes);
 
 #endif

@@ -50,7 +50,7 @@ static int64_t rows_under(const conv_window *v, int64_t rows)
     return (rows - 1) * v->stride[1] + (v->filter[1] - 1) * v->dilation[1] + 1;
 }
 
-/* Uses the whole width if it leaves room for some rows, otherwise as many columns as fit. */
+/* Uses the whole width if that leaves space for some rows, otherwise as many columns as fit. */
 bool tn_depthwise_lay_out(const conv_window *v, int64_t spread, int64_t members, int64_t room,
                           int64_t rows, int64_t lanes, depthwise_tile *t)
 {
@@ -75,12 +75,12 @@ const char *tn_depthwise_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (p->c != 1)
-        return "a group has more channels than one";
+        return "a group has more than one channel";
     if (v->filter[0] != 1)
         return "the window has three dimensions";
     if (p->n == 0 || p->k == 0 || p->groups == 0 || tn_window_pixels(v) == 0 ||
         tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0)
-        return "there is no product";
+        return "there is nothing to multiply";
     for (int d = 0; d < 3; d++)
         if (v->stride[d] > MOST_STRIDE || v->dilation[d] > MOST_REACH ||
             v->filter[d] > MOST_REACH || (v->filter[d] - 1) * v->dilation[d] > MOST_REACH)

@@ -101,7 +101,7 @@ static const char *conv_filter_depthwise_misfit_of(const tenon_context *context,
     return NULL;
 }
 
-/* Like conv/depthwise, without stores of results. */
+/* Adds the time. The work is that of conv/depthwise without stores of results. */
 static void conv_filter_depthwise_add_time(const tenon_context *context, const conv_problem *p,
                                            const layout *l, tn_choice *choice)
 {
@@ -147,11 +147,11 @@ static const char *conv_filter_depthwise_configure(tenon_context *context,
         values[VW] = tn_depthwise_lanes(context, p->dtype);
     const bool fits = conv_filter_depthwise_lay_out(p, values[VW], l);
     if (l->how == ITEMS && l->units > MOST_UNITS)
-        return "the outputs are too many";
+        return "there are too many outputs";
     if (l->how != ITEMS && tn_window_taps(&p->window) > TN_DEPTHWISE_MOST_TAPS)
         return "the window has too many taps for vectors";
     if (!fits)
-        return "a tile has no room for the window";
+        return "the window does not fit a tile";
     if (values[PARTS] == 0)
         values[PARTS] = choose_parts(context, p, l);
     choice->misfit = conv_filter_depthwise_misfit_of(context, p, values);
@@ -252,7 +252,7 @@ static tenon_status conv_filter_depthwise_launch(const char *caller, tn_recordin
 const tn_solver tn_conv_backward_filter_depthwise = {
     .name = "depthwise",
     .serves = "groups of one channel, windows of up to two dimensions",
-    .needs = "workspace for partial sums where there are several parts",
+    .needs = "workspace for partial sums if there are several parts",
     .awkward = TN_DEPTHWISE_AWKWARD,
     .parameters = parameters,
     .parameter_count = PARAMETERS,

@@ -9,7 +9,7 @@
 
 #define LOCAL_SIZE 32
 
-/* Vectors are used for long rows; few filters leave a GPU idle. */
+/* Returns the work. Vectors are used for long rows; few filters leave a GPU idle. */
 static tn_work filter_work(tenon_context *context, const conv_problem *p)
 {
     const bool dense = p->window.stride[2] == 1 && p->x[4] == 1 && p->y[4] == 1 &&

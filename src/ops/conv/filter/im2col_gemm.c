@@ -29,7 +29,7 @@
 /* Approximate number of elements of dw per work-group of a GPU's GEMM. */
 #define GPU_TILE 4096
 
-/* The division of the work. Sizes are in elements of the type of sums. */
+/* The division of the work. Sizes are in elements of the accumulator type. */
 typedef struct layout {
     bool by_taps;      /* the taps of a column are contiguous */
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
@@ -37,7 +37,7 @@ typedef struct layout {
     bool packs_y;
     bool sums;                        /* sums are in the workspace, not in dw */
     bool slices;                      /* each image of a block has its own sum */
-    int64_t taps;                     /* of a group */
+    int64_t taps;                     /* taps of a group */
     int64_t w_tap;                    /* stride between taps of dw */
     int64_t y_pixel;                  /* stride between pixels of dy unless it is packed */
     conv_block block;                 /* the first and largest block */
@@ -53,7 +53,7 @@ static void choose_order(const conv_problem *p, layout *l)
     l->sums = tn_conv_is_converted(p->dtype) || !lies_so;
 }
 
-/* Returns whether the pixels of `images` images of dy have a single stride. */
+/* Returns true if the pixels of `images` images of dy have a single stride. */
 static bool merges(const conv_problem *p, int64_t images, int64_t *joined)
 {
     const int64_t *out = p->window.out, *y = p->y;
@@ -87,7 +87,7 @@ static void choose_block(tenon_context *context, const conv_problem *p, layout *
     l->y_size = l->packs_y ? p->groups * p->k * block : 0;
 }
 
-/* Returns whether each image of a block gets its own sum: dw has too few tiles to keep a GPU busy.
+/* Returns true if each image of a block gets its own sum: dw has too few tiles to keep a GPU busy.
  */
 static bool wants_slices(tenon_context *context, const conv_problem *p, const layout *l, int64_t dw)
 {
@@ -113,7 +113,7 @@ static void conv_filter_im2col_gemm_lay_out(tenon_context *context, const conv_p
     if (wants_slices(context, p, l, dw)) {
         l->slices = l->sums = true;
         l->sum_size = dw * l->block.images;
-        choose_block(context, p, l); /* in the workspace that the sums leave */
+        choose_block(context, p, l); /* uses the workspace that the sums leave free */
     }
 }
 
@@ -138,7 +138,7 @@ static const char *conv_filter_im2col_gemm_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!tn_mul_i64((p->c + p->k) * p->groups, tn_window_taps(v), &size) ||
         !tn_mul_i64(size, tn_window_pixels(v), &size) || !tn_mul_i64(size, 16 * p->n, &size))
         return "the columns' size overflows";
@@ -271,7 +271,7 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
     return TENON_OK;
 }
 
-/* Moves per element that is unfolded into the type of sums, tap by tap, in addition to those of
+/* Moves per element that is unfolded into the accumulator type, tap by tap, in addition to those of
  * im2col. */
 #define GATHERED 4
 
@@ -407,7 +407,7 @@ static tenon_status conv_filter_im2col_gemm_launch(const char *caller, tn_record
 const tn_solver tn_conv_backward_filter_im2col_gemm = {
     .name = "im2col_gemm",
     .serves = "everything",
-    .needs = "workspace for columns, and for sums where dw would round them; "
-             "works in blocks that fit the limit",
+    .needs = "workspace for columns, and for sums that dw would round; processes images or pixels "
+             "in blocks that fit the limit",
     .configure = conv_filter_im2col_gemm_configure,
     .launch = conv_filter_im2col_gemm_launch};

@@ -36,8 +36,8 @@ typedef struct layout {
     int64_t x[CONV_RANK], y[CONV_RANK];
     int64_t skip[3], stride[3], dilation[3];
     int64_t run, channels, filters;
-    int64_t vectors;              /* of a work-group's columns */
-    int64_t images, lines, width; /* of a band */
+    int64_t vectors;              /* vectors of a work-group's columns */
+    int64_t images, lines, width; /* sizes of a band */
     int64_t rows, pitch;
     int64_t blocks[4], slices;
 } layout;
@@ -178,9 +178,9 @@ static const char *conv_filter_implicit_packed_lay_out(tenon_context *context,
     int64_t columns = tn_round_up(l->vectors, values[TILE_VECTORS]) * lanes,
             checked = tn_round_up(CHECK_VECTORS, values[TILE_VECTORS]) * lanes;
     if (tn_max_i64(columns, checked) > room / values[TILE_ROWS])
-        return "the filter's columns, or the self-check's, do not fit the local memory";
+        return "the columns of the filter, or those of the self-check, do not fit the local memory";
     if (!choose_band(p, room, l))
-        return "what the filter meets does not fit the local memory";
+        return "the part of the image under the filter does not fit the local memory";
     int64_t rows = room / columns / values[TILE_ROWS] * values[TILE_ROWS];
     int64_t blocks = tn_ceil_div(p->k, rows);
     l->filters = tn_round_up(tn_ceil_div(p->k, blocks), values[TILE_ROWS]);
@@ -211,11 +211,11 @@ static const char *conv_filter_implicit_packed_refuses(const conv_problem *p)
 {
     const conv_window *v = &p->window;
     if (p->n == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
-        return "there is no product";
+        return "there is nothing to multiply";
     for (int d = 0; d < 3; d++) /* positions within a band are counted in 32 bits */
         if (v->filter[d] > BLOCK_UNIT || v->dilation[d] > INT32_MAX / BLOCK_UNIT / 2 ||
             v->stride[d] > INT32_MAX / BLOCK_UNIT / 2)
-            return "the filter's reach is too long";
+            return "the dilated filter or the stride is too large";
     return NULL;
 }
 
@@ -407,8 +407,9 @@ static tenon_status conv_filter_implicit_packed_launch(const char *caller, tn_re
 
 const tn_solver tn_conv_backward_filter_implicit_packed = {
     .name = "implicit_packed",
-    .serves = "filters whose reach fits the local memory, on CPUs",
-    .needs = "workspace for slices of the outputs where dw is small",
+    .serves =
+        "problems for which the part of the image under the filter fits the local memory, on CPUs",
+    .needs = "workspace for slices of the outputs if dw is small",
     .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Returns whether the pixels of `images` images have a single stride. */
+/* Returns true if the pixels of `images` images have a single stride. */
 static bool merges(const conv_problem *p, int64_t images, const int64_t stride[CONV_RANK],
                    int64_t *joined)
 {
@@ -33,15 +33,15 @@ static const char *conv_filter_pointwise_lay_out(const conv_problem *p, layout *
         return "the filter is not 1x1";
     for (int d = 0; d < 3; d++)
         if (v->start[d] != 0 || v->stride[d] != 1 || v->out[d] != v->size[d])
-            return "the filter does not meet every pixel once";
+            return "the filter does not visit every pixel exactly once";
     if (p->n == 0 || tn_window_pixels(v) == 0)
-        return "there is no product";
+        return "there is nothing to multiply";
     l->images = p->n;
     if (merges_both(p, p->n, &l->x, &l->y))
         return NULL;
     l->images = 1;
     if (!merges_both(p, 1, &l->x, &l->y))
-        return "the pixels do not have one stride";
+        return "the pixels do not have a single stride";
     return tn_conv_is_converted(p->dtype) ? "dw would round the sum of each image" : NULL;
 }
 
@@ -96,7 +96,7 @@ static const char *conv_filter_pointwise_configure(tenon_context *context,
     if (why != NULL)
         return why;
     if (product("configure", p, l, 0, &g) != TENON_OK)
-        return "there is no such product";
+        return "GEMM does not support the product";
     const int64_t products = p->n / l->images;
     const tn_work adding = {.single_elements = (double)(products - 1) * filters};
     choice->time = (double)products * tn_conv_product_time(context, &g);
@@ -120,8 +120,8 @@ static tenon_status conv_filter_pointwise_launch(const char *caller, tn_recordin
 
 const tn_solver tn_conv_backward_filter_pointwise = {
     .name = "pointwise",
-    .serves = "filters of one element that meet every pixel once, of images with "
-              "one stride",
+    .serves = "filters of one element that visit every pixel exactly once, if the pixels have a "
+              "single stride",
     .awkward = "n=1 t=1 r=1 s=1 stride_w=1 dense_images=1",
     .configure = conv_filter_pointwise_configure,
     .launch = conv_filter_pointwise_launch};

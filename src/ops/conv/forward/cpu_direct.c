@@ -41,7 +41,7 @@ typedef struct layout {
     conv_subfilter subfilter;
     int64_t phases[3], extent[3];
     int64_t channel;             /* elements of the copy per channel */
-    int64_t copy, sums, laid;    /* vectors of local memory */
+    int64_t copy, sums, laid;    /* sizes in vectors of local memory */
     int64_t runs, boxes, panels; /* runs of the largest box, number of boxes, and panels of a
                                   * work-group */
     bool channel_last, taps_join;
@@ -77,8 +77,8 @@ static int64_t scratch_vectors(tenon_context *context, const layout *l, uint32_t
     return scratch_bytes(context) / (l->lanes * (int64_t)tn_acc_size(dtype));
 }
 
-/* A 1x1 filter that stays within the image treats all pixels alike: if x, y and the residual have
- * a single stride, their pixels are merged into one row. */
+/* Merges the pixels into one row if the filter is 1x1 and stays within the image, and if x, y and
+ * the residual each have a single stride: such a filter treats all pixels alike. */
 static void join_pixels(conv_problem *p)
 {
     conv_window *v = &p->window;
@@ -166,7 +166,7 @@ static bool measure_copy(layout *l)
     return true;
 }
 
-/* Returns false if the layout does not fit the local memory. */
+/* Lays out the local memory. Returns false if it does not suffice. */
 static bool conv_cpu_direct_lay_out(tenon_context *context, const conv_problem *p,
                                     const int32_t *values, layout *l)
 {
@@ -324,12 +324,12 @@ static const char *conv_cpu_direct_configure(tenon_context *context, const tn_pr
     conv_cpu_direct_tune(context, p, choice->values);
     const bool fits = conv_cpu_direct_lay_out(context, p, choice->values, l);
     if (!fits && !fits_by_default(context, p))
-        return "what a pixel sees does not fit the local memory";
+        return "the input of one output pixel does not fit the local memory";
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
     choice->misfit = choice->values[RUN] > tile_pixels(bytes)
                          ? "the tile of a run does not fit the vector registers"
                      : fits ? NULL
-                            : "a work-group's share does not fit the local memory";
+                            : "the work of a work-group does not fit the local memory";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = conv_cpu_direct_work_of(l);
@@ -339,7 +339,8 @@ static const char *conv_cpu_direct_configure(tenon_context *context, const tn_pr
     return NULL;
 }
 
-/* Returns how many dimensions of y and of the residual continue where the rows end. */
+/* Returns the number of dimensions along which the rows of y and of the residual merge: the next
+ * row begins where the previous one ends. */
 static int32_t joined_dimensions(const layout *l)
 {
     const conv_problem *p = &l->problem;
@@ -397,8 +398,7 @@ static tenon_status conv_cpu_direct_launch(const char *caller, tn_recording *rec
 
 const tn_solver tn_conv_cpu_direct = {
     .name = "cpu_direct",
-    .serves = "everything of which what a few pixels see fits the local memory, "
-              "on CPUs",
+    .serves = "problems for which the input of a few output pixels fits the local memory, on CPUs",
     .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
     .parameters = parameters,
     .parameter_count = PARAMETERS,

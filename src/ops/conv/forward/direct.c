@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Like gemm/plain, plus the bounds checks of the padding at each step. */
+/* Returns the work: that of gemm/plain, plus the bounds checks of the padding at each step. */
 tn_work tn_conv_direct_work(const conv_problem *p)
 {
     const double y = (double)(p->n * p->groups * p->k) * (double)tn_window_pixels(&p->window);

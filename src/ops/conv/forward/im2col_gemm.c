@@ -29,7 +29,7 @@ typedef struct layout {
     bool channel_last; /* taps in the order t, r, s, c instead of c, t, r, s */
     bool gathers;      /* the filters are gathered in the workspace first */
     int64_t w_tap;     /* stride between taps of a filter */
-    int64_t taps;      /* of a group */
+    int64_t taps;      /* taps of a group */
     int64_t packed;    /* elements of gathered filters */
     int64_t column;    /* elements of the columns of one pixel: one for each group */
     conv_block block;  /* the first and largest block */
@@ -245,6 +245,6 @@ static tenon_status conv_im2col_gemm_launch(const char *caller, tn_recording *re
 const tn_solver tn_conv_im2col_gemm = {
     .name = "im2col_gemm",
     .serves = "everything",
-    .needs = "workspace for columns; works in blocks that fit the limit",
+    .needs = "workspace for columns; processes images or pixels in blocks that fit the limit",
     .configure = conv_im2col_gemm_configure,
     .launch = conv_im2col_gemm_launch};

@@ -25,7 +25,8 @@ static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
 /* Maximum tiles of a set: enough to limit the reads of the transformed filters, few enough to keep
  * the transformed tiles in the cache. */
 #define MOST_TILES 64
-/* Channels whose filters a work-item transforms, and those transformed on the fly. */
+/* Channels per work-item if filters are transformed by a launch of their own, and per block if they
+ * are transformed on the fly. */
 #define FILTER_CHANNELS 32
 #define FUSED_CHANNELS  32
 /* Bytes of transformed filters per compute unit that stay in the caches. */
@@ -39,7 +40,7 @@ typedef struct layout {
     int64_t lanes, panels;
     int64_t tiles[2], all_tiles, set_tiles, slices;
     int64_t part, parts; /* panels per work-group, and the resulting number of parts */
-    int64_t block;       /* channels */
+    int64_t block;       /* channels per block */
     int64_t u_point, u_panel, u_group, u;
     int64_t v_row, v_point, m, m_point, own_u, slice;
 } layout;
@@ -59,7 +60,7 @@ const char *tn_winograd_refuses(const conv_problem *p)
     const conv_window *v = &p->window;
     int64_t size;
     if (p->exact)
-        return "it rearranges sums, which the call rules out";
+        return "it rearranges sums, and the call requests TENON_CONV_EXACT";
     if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
         return "the filter is not 3x3";
     if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
@@ -69,8 +70,9 @@ const char *tn_winograd_refuses(const conv_problem *p)
             return "the stride or the dilation is not 1";
     if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
         return "the size of the transformed filters overflows";
-    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0 ? "there is no product"
-                                                                             : NULL;
+    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0
+               ? "there is nothing to multiply"
+               : NULL;
 }
 
 static void conv_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)
@@ -154,8 +156,8 @@ static void count_work(tenon_context *context, const winograd *w, const int32_t 
         (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
     const double u_bytes = u * (double)tn_acc_size(p->dtype);
     works[0] = work_of_sets(w, values, l);
-    /* Rows of tiles are stored to lines that are not in the cache; the filters may not stay there
-     * either. */
+    /* Rows of tiles are stored to cache lines that were evicted; the filters may have been evicted
+     * too. */
     works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) +
                                   (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
     works[2] = l->fuses ? (tn_work){0}
@@ -406,10 +408,10 @@ static tenon_status conv_winograd_launch(const char *caller, tn_recording *recor
 
 const tn_solver tn_conv_winograd2 = {
     .name = "winograd2",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for; tiles of 2 × 2 outputs; on CPUs",
-    .needs = "workspace for transformed tiles and filters; works in sets of "
-             "tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested; "
+              "tiles of 2 × 2 outputs; on CPUs",
+    .needs =
+        "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
     .parameters = parameters,
     .parameter_count = WINOGRAD_PARAMETERS,
@@ -418,10 +420,10 @@ const tn_solver tn_conv_winograd2 = {
 
 const tn_solver tn_conv_winograd4 = {
     .name = "winograd4",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for; tiles of 4 × 4 outputs; on CPUs",
-    .needs = "workspace for transformed tiles and filters; works in sets of "
-             "tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested; "
+              "tiles of 4 × 4 outputs; on CPUs",
+    .needs =
+        "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=3 w=4*mr+2",
     .inexact = true,
     .parameters = parameters,

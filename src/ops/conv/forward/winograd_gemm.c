@@ -1,10 +1,9 @@
 /*
  * conv/winograd2_gemm and conv/winograd4_gemm, for GPUs: filters and tiles are transformed to
- * matrices in the workspace, one per point. A batch of products follows, then the inverse
- * transform with the epilogue. If the tiles exceed the workspace, they are processed in several
- * sets.
+ * matrices in the workspace, one per point. A batch of products follows, then the inverse transform
+ * with the epilogue. If the tiles exceed the workspace, they are processed in several sets.
  *
- * Transformed data is in the type of sums. In 16 bits a term would have an error of 2^-11 (or
+ * Transformed data is in the accumulator type. In 16 bits a term would have an error of 2^-11 (or
  * 2^-8) of a magnitude far above an output's, whereas the error bound is relative to the output's
  * magnitude.
  */
@@ -24,7 +23,7 @@
 #define MOST_ITEMS (INT64_C(1) << 30)
 /* Alignment of the matrices' rows in elements; the tiles of a set are a multiple of it. */
 #define ALIGNMENT 32
-/* Share of the published memory bandwidth that a kernel of loads and stores attains. */
+/* Share of the published memory bandwidth that a kernel which only loads and stores attains. */
 #define REACH 0.83
 
 /* The layout of the workspace, in elements. */
@@ -65,7 +64,7 @@ static const char *conv_winograd_gemm_refuses(const winograd *w)
     if (!tn_mul_i64(p->n, tiles_along(w, 1), &tiles) ||
         !tn_mul_i64(tiles, tiles_along(w, 2), &tiles) || tiles > MOST_ITEMS ||
         filters_of(p) * p->c > MOST_ITEMS || channels_of(p) > MOST_ITEMS)
-        return "the tiles, or the filters, are too many";
+        return "there are too many tiles or filters";
     return NULL;
 }
 
@@ -249,20 +248,20 @@ static tenon_status conv_winograd_gemm_launch(const char *caller, tn_recording *
 
 const tn_solver tn_conv_winograd2_gemm = {
     .name = "winograd2_gemm",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for, on GPUs: a product for each of a tile's 16 points",
-    .needs = "workspace for transformed tiles, filters and products; works in "
-             "sets of tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested, on "
+              "GPUs: a product for each of a tile's 16 points",
+    .needs = "workspace for transformed tiles, filters and products; processes tiles in sets that "
+             "fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
     .configure = conv_winograd_gemm_configure,
     .launch = conv_winograd_gemm_launch};
 
 const tn_solver tn_conv_winograd4_gemm = {
     .name = "winograd4_gemm",
-    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT "
-              "is asked for, on GPUs: a product for each of a tile's 36 points",
-    .needs = "workspace for transformed tiles, filters and products; works in "
-             "sets of tiles that fit the limit",
+    .serves = "3 × 3 filters with stride and dilation 1, unless TENON_CONV_EXACT is requested, on "
+              "GPUs: a product for each of a tile's 36 points",
+    .needs = "workspace for transformed tiles, filters and products; processes tiles in sets that "
+             "fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD,
     .inexact = true,
     .configure = conv_winograd_gemm_configure,

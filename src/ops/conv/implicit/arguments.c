@@ -4,7 +4,7 @@
 #include "base/checked.h"
 #include "ops/conv/problem/gradient.h"
 
-/* Returns whether channels (or filters) are the fastest index of k. */
+/* Returns true if channels (or filters) are the fastest index of k. */
 static bool channels_first(const conv_problem *p, conv_direction direction)
 {
     return tn_conv_gathers_along_k(p, direction) && direction != CONV_GRADIENT_OF_FILTER;
@@ -92,8 +92,8 @@ static void fill_image(const conv_problem *p, conv_tiled_args *args)
     }
 }
 
-/* Returns whether the fastest index of k is contiguous in a; neighbouring work-items then read
- * along k. */
+/* Returns true if the fastest index of k is contiguous in a; adjacent work-items then read along k.
+ */
 static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
 {
     const conv_side *depth = &args->depth;
@@ -106,10 +106,10 @@ static bool reads_a_along_k(const conv_tiled_args *args, bool channels_first)
     return args->gemm.a_row != 1;
 }
 
-/* Returns whether every vector of `width` steps of k is contiguous in a and starts at a multiple
- * of `width`: the extents of the fastest, contiguous indices of k multiply to a multiple of
- * `width`, and the strides of the slower ones are multiples of it. The taps of a sub-filter have
- * stride `tap`, so they are contiguous only if it is 1. */
+/* Returns true if every vector of `width` steps of k is contiguous in a and starts at a multiple of
+ * `width`: the extents of the fastest, contiguous indices of k multiply to a multiple of `width`,
+ * and the strides of the slower ones are multiples of it. The taps of a sub-filter have stride
+ * `tap`, so they are contiguous only if it is 1. */
 static bool reads_vectors_of_a(const conv_tiled_args *args, bool channels_first, bool one_index,
                                int64_t width)
 {
@@ -159,8 +159,8 @@ void tn_conv_tiled_arguments(const conv_problem *p, const conv_tiled_layout *l, 
         args->aligned &= d == 1 || image[d] % vector == 0;
 }
 
-/* Returns whether vectors of `width` rows are contiguous in a at every step, and start at
- * multiples of `width`. */
+/* Returns true if vectors of `width` rows are contiguous in a at every step, and start at multiples
+ * of `width`. */
 static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int64_t width)
 {
     bool whole = args->gemm.a_row == 1 && rows % width == 0 && args->gemm.a_batch[0] % width == 0;
@@ -169,7 +169,8 @@ static bool reads_vectors_of_rows(const conv_tiled_args *args, int64_t rows, int
     return whole;
 }
 
-/* Returns the same for the image: along k, or along the channels of the columns. */
+/* Returns true if the image can be read as such vectors, along k or along the channels of the
+ * columns. */
 static bool reads_vectors_of_image(const conv_problem *p, conv_direction direction, int64_t width)
 {
     return direction == CONV_GRADIENT_OF_FILTER
@@ -197,7 +198,7 @@ conv_vectors tn_conv_find_vectors(const conv_problem *p, const conv_tiled_layout
                           .image_aligned = args.aligned != 0};
 }
 
-/* Returns whether all strides except that of dimension `one` are multiples of a vector. */
+/* Returns true if all strides except that of dimension `one` are multiples of a vector. */
 static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
 {
     bool whole = true;
@@ -206,7 +207,7 @@ static bool steps_by_vectors(const int64_t stride[CONV_RANK], int one)
     return whole;
 }
 
-/* Returns whether the pixels form contiguous vectors that start at multiples of the vector size:
+/* Returns true if the pixels form contiguous vectors that start at multiples of the vector size:
  * the extents of the last, mergeable dimensions multiply to such a multiple, and the strides of
  * slower ones are multiples of it. The residual's pixels must merge as well; `*res_stride` becomes
  * their stride. */

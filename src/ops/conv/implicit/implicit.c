@@ -44,9 +44,9 @@ const char *tn_conv_implicit_refuses(const conv_problem *p)
     if (tn_window_empty(&p->window))
         return "the image is empty";
     if (!tn_conv_find_tap_order(p, &order))
-        return "the taps of a filter do not lie at one stride";
+        return "the taps of a filter do not have a single stride";
     if (!tn_conv_pixels_join(p, &y_stride, &res_stride))
-        return "the pixels of y, or of c, do not lie at one stride";
+        return "the pixels of y, or of c, do not have a single stride";
     return tn_conv_positions_fit(&p->window) ? NULL : "the image is too large";
 }
 

@@ -5,11 +5,11 @@
 
 #include "ops/conv/problem/product.h"
 
-/* Returns whether the pixels of y, and those of the residual, merge into one dimension; sets their
+/* Returns true if the pixels of y, and those of the residual, merge into one dimension; sets their
  * strides. */
 bool tn_conv_pixels_join(const conv_problem *problem, int64_t *y_stride, int64_t *res_stride);
 
-/* Returns whether all positions that a tap can read fit the 31 bits of the CPU kernels. */
+/* Returns true if all positions that a tap can read fit the 31 bits of the CPU kernels. */
 bool tn_conv_positions_fit(const conv_window *window);
 
 /* Returns why the convolution is not such a product, or NULL. */
@@ -19,7 +19,7 @@ const char *tn_conv_implicit_refuses(const conv_problem *problem);
  * batch strides are meaningful. */
 gemm_problem tn_conv_implicit_product(const conv_problem *problem);
 
-/* Returns whether the pixels under most vectors of `lanes` lanes are loaded as vectors. */
+/* Returns true if the pixels under most vectors of `lanes` lanes are loaded as vectors. */
 bool tn_conv_implicit_by_vectors(const conv_problem *problem, int64_t lanes);
 
 /* Completes `launch`, whose kernel and sizes are set except for the batch, and records it. */
@@ -37,11 +37,10 @@ typedef enum conv_direction {
 /* Returns the strides of the tensor that is gathered. */
 const int64_t *tn_conv_gathered(const conv_problem *problem, conv_direction direction);
 
-/* Returns whether neighbouring work-items gather along k, i.e. along contiguous channels or
- * pixels. */
+/* Returns true if adjacent work-items gather along k, i.e. along contiguous channels or pixels. */
 bool tn_conv_gathers_along_k(const conv_problem *problem, conv_direction direction);
 
-/* Returns whether channels, rather than taps, are the fastest index of the columns of the filters'
+/* Returns true if channels, rather than taps, are the fastest index of the columns of the filters'
  * gradient. */
 bool tn_conv_sums_channels_last(const conv_problem *problem);
 

@@ -72,7 +72,7 @@ static const char *conv_implicit_matrix_misfit_of(tenon_context *context, const 
         return why;
     const int64_t warps = (int64_t)values[MATRIX_WM] * values[MATRIX_WN];
     return values[MATRIX_KB] > warps * MATRIX_LANES(l->unit.number)
-               ? "kb is more than the work-group"
+               ? "kb exceeds the size of the work-group"
                : NULL;
 }
 
@@ -111,8 +111,8 @@ static conv_along results_along(const conv_problem *p, const layout *l)
     return l->unit.async ? tn_conv_results_along(p, &l->tiled) : CONV_ALONG_NONE;
 }
 
-/* Tries a block. Unless given, the number of slices of the filters' gradient is selected for the
- * block. */
+/* Tries a block. Selects the number of slices of the filters' gradient for it unless the caller has
+ * set one. */
 static void try_block(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,
                       tn_choice *choice)
 {
@@ -181,7 +181,7 @@ static void configure_factors(tenon_context *context, const conv_problem *p, tn_
     tn_matrix_choose_block(context, &read.head, &l->unit, try_block, choice);
 }
 
-/* Returns whether copies are much faster. They fill the workspace and the caches, and small
+/* Returns true if copies are much faster. They fill the workspace and the caches, and small
  * differences are within the error of the estimates. */
 static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_choice *choice)
 {
@@ -190,7 +190,7 @@ static bool copies_pay(const conv_problem *p, const tn_choice *copied, const tn_
            (choice->misfit != NULL || copied->time * CONV_COLUMNS_DOUBT < choice->time);
 }
 
-/* The solver's variant is the direction. */
+/* Configures the solver, whose variant is the direction. */
 static const char *conv_implicit_matrix_configure(tenon_context *context, const tn_problem *problem,
                                                   tn_choice *choice)
 {
@@ -259,15 +259,15 @@ const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS] = {
     [CONV_MATRIX_SLICES] = {"ks", 1, 64},
 };
 
-#define ON_UNITS   "on GPUs with matrix units"
-#define ON_HOPPER  "whose channels come by vectors of 8, on Hopper where the driver takes wgmma"
-#define OF_SIZE    "tensors of fewer than 2³¹ elements in f16 and bf16"
-#define OF_STRIDES OF_SIZE " and strides whose product is at most 64"
-#define COPIES_NEEDED                                                                              \
-    "workspace for copies of images and filters whose channels do not lie side by side"
+#define ON_UNITS "on GPUs with matrix units"
+#define ON_HOPPER                                                                                  \
+    "whose channels can be loaded as vectors of 8, on Hopper if the driver accepts wgmma"
+#define OF_SIZE       "tensors of fewer than 2³¹ elements in f16 and bf16"
+#define OF_STRIDES    OF_SIZE " and strides whose product is at most 64"
+#define COPIES_NEEDED "workspace for copies of images and filters whose channels are not contiguous"
 #define SLICES_NEEDED                                                                              \
-    "workspace for slices of the pixels where dw is small, and for copies of images whose "        \
-    "channels do not lie side by side"
+    "workspace for slices of the pixels if dw is small, and for copies of images whose "           \
+    "channels are not contiguous"
 
 #define SOLVER(solver, direction, parameters_used, cases, serves_text, needs_text)                 \
     {                                                                                              \

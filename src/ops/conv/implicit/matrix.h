@@ -37,13 +37,13 @@ extern const tn_parameter tn_conv_matrix_parameters[CONV_MATRIX_SPLIT_PARAMETERS
 #define CONV_WGMMA_FILTER_AWKWARD                                                                  \
     "filters=mb+1 channels=nb/6+2 unit=8; filters=mb+1 channels=nb/6+2 unit=8 shift=1"
 
-/* A tensor that is copied to the workspace with contiguous channels. */
+/* A tensor that is copied to the workspace to make its channels contiguous. */
 typedef struct conv_copy {
     uint8_t operand;           /* the copied operand: CONV_X, CONV_W or CONV_Y */
     uint8_t matrix;            /* GEMM_A or GEMM_B of the product */
-    int64_t stride[CONV_RANK]; /* of the copy */
+    int64_t stride[CONV_RANK]; /* strides of the copy */
     int64_t elements, at;      /* size of the copy, and its start in the workspace */
-    int64_t blocks;            /* work-groups */
+    int64_t blocks;            /* work-groups of the copy's launch */
     transpose_args args;
 } conv_copy;
 
@@ -67,7 +67,7 @@ conv_problem tn_conv_copied(const conv_problem *problem, const conv_copies *copi
 uint64_t tn_conv_copies_place(const conv_problem *problem, const conv_tiled_layout *layout,
                               conv_copies *copies);
 
-/* Returns the frame of a product that reads the copies instead of the tensors. */
+/* Returns the frame (operand map) of a product that reads the copies instead of the tensors. */
 tn_frame tn_conv_copies_frame(const conv_problem *problem, const conv_copies *copies);
 
 tn_work tn_conv_copy_work(uint32_t dtype, const conv_copy *copy);

@@ -88,7 +88,7 @@ conv_problem tn_conv_copied(const conv_problem *p, const conv_copies *copies)
     return copied;
 }
 
-/* Returns how the factors are loaded with the current copies. */
+/* Returns how the factors are loaded if the current copies are used. */
 static conv_vectors find_vectors(const conv_problem *p, conv_direction direction,
                                  const conv_copies *copies)
 {
@@ -99,7 +99,7 @@ static conv_vectors find_vectors(const conv_problem *p, conv_direction direction
 }
 
 /* The layout of the image determines the order of k, and thus which elements of the other factor
- * are neighbours. */
+ * are adjacent. */
 conv_vectors tn_conv_copies_lay_out(const conv_problem *p, conv_direction direction,
                                     conv_copies *copies)
 {

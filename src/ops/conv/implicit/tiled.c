@@ -1,5 +1,5 @@
-/* implicit_tiled of conv, conv_backward_data and conv_backward_filter: gemm/tiled with its blocks
- * of b gathered from an image. */
+/* implicit_tiled of conv, conv_backward_data and conv_backward_filter: gemm/tiled, except that the
+ * blocks of b are gathered from an image. */
 #include "ops/conv/implicit/tiled.h"
 
 #include "base/checked.h"
@@ -24,7 +24,7 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 #define MOST_COUNTED  (INT64_C(1) << 30)
 /* Maximum sub-filters; more products than this are not worth their launch. */
 #define MOST_SUBFILTERS 64
-/* Minimum pixels per slice that pay for storing its sums. */
+/* Minimum pixels per slice for which storing its sums is worthwhile. */
 #define LEAST_SLICE 256
 /* Steps of k that are loaded together if they are contiguous. */
 #define RUN 4
@@ -32,7 +32,7 @@ const tn_parameter tn_conv_tiled_parameters[CONV_TILED_SPLIT_PARAMETERS] = {
 static const char *const source_names[] = {
     "conv/forward/implicit_tiled", "conv/data/implicit_tiled", "conv/filter/implicit_tiled"};
 
-/* Returns whether the elements from the first to the last of a five-dimensional tensor fit the
+/* Returns true if the elements from the first to the last of a five-dimensional tensor fit the
  * limit; false on overflow. */
 static bool spans_fit(const int64_t shape[CONV_RANK], const int64_t stride[CONV_RANK])
 {
@@ -83,11 +83,11 @@ const char *tn_conv_tiled_refuses(const conv_problem *p, conv_direction directio
 {
     const conv_window *v = &p->window;
     if (p->n == 0 || p->c == 0 || p->k == 0 || tn_window_pixels(v) == 0 || tn_window_empty(v))
-        return "there is no product";
+        return "there is nothing to multiply";
     if (!counts_fit(p) || !elements_fit(p, direction))
         return "the image is too large";
     if (direction == CONV_GRADIENT_OF_IMAGE && subfilters(v) > MOST_SUBFILTERS)
-        return "the strides are too long";
+        return "the product of the strides is too large";
     return NULL;
 }
 
@@ -101,7 +101,7 @@ static int64_t subfilter_pixels(const conv_problem *p)
     return pixels;
 }
 
-/* Returns the taps of the largest sub-filter. */
+/* Returns the number of image elements that the largest sub-filter writes. */
 static int64_t subfilter_taps(const conv_window *v)
 {
     const conv_subfilter subfilter = tn_conv_find_subfilter(v);
@@ -141,7 +141,8 @@ static gemm_problem image_product(const conv_problem *p)
             [GEMM_D] = {.row = p->x[1], .batch = {p->c * p->x[1]}, .operand = p->operand[CONV_X]}}};
 }
 
-/* A single slice is stored to dw; several are stored to the workspace as dense sums. */
+/* Returns the product of the filters' gradient. A single slice is stored to dw; several are stored
+ * to the workspace as dense sums. */
 static gemm_problem filter_product(const conv_problem *p, int64_t slices)
 {
     const int64_t taps = p->c * tn_window_taps(&p->window);
@@ -198,8 +199,8 @@ static void as_gemm_values(const int32_t *values, int32_t gemm_values[TN_MAX_PAR
     gemm_values[TILED_LB] = 2;
 }
 
-/* Sets the block and, for the filters' gradient, the best number of slices for it, unless they are
- * given. */
+/* Sets the block and, for the filters' gradient, the best number of slices for it, unless the
+ * caller has set them. */
 static void take_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
                       const tn_kind_tile *tile, int32_t *values)
 {
@@ -245,7 +246,7 @@ static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const g
     const int32_t mb = values[TILED_MB], nb = values[TILED_NB], kb = values[TILED_KB];
     const int32_t items_m = mb / values[TILED_MR], items_n = nb / values[TILED_NR];
     if (kb > items_m * items_n)
-        return "kb is more than the work-group";
+        return "kb exceeds the size of the work-group";
     uint64_t area = tn_gemm_tiled_local(g, gemm_values),
              columns = (uint64_t)items_n * (uint64_t)mb * tn_acc_size(g->dtype);
     uint64_t tables =
@@ -255,7 +256,8 @@ static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const g
                : "the blocks and the tables do not fit the local memory";
 }
 
-/* The main loop is that of gemm/tiled, with a gathered b: one address is computed for each run. */
+/* Adds the time of the main loop, which is that of gemm/tiled with a gathered b: one address is
+ * computed for each run. */
 static void conv_implicit_tiled_add_time(tenon_context *context, const conv_problem *p,
                                          const conv_tiled_layout *l, tn_choice *choice)
 {
@@ -272,8 +274,8 @@ static void conv_implicit_tiled_add_time(tenon_context *context, const conv_prob
     tn_choice_add(context, choice, &slices);
 }
 
-/* Selects the fastest of the device's tiles; on CPUs, where only tests force this solver, the
- * smallest. */
+/* Selects the fastest of the device's tiles. On CPUs, where only tests force this solver, selects
+ * the smallest. */
 static void choose_tile(tenon_context *context, const conv_problem *p, conv_direction direction,
                         tn_choice *choice)
 {
@@ -296,7 +298,7 @@ static void choose_tile(tenon_context *context, const conv_problem *p, conv_dire
     *choice = best;
 }
 
-/* The solver's variant is the direction. */
+/* Configures the solver, whose variant is the direction. */
 static const char *conv_implicit_tiled_configure(tenon_context *context, const tn_problem *problem,
                                                  tn_choice *choice)
 {
@@ -384,12 +386,12 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {
     .configure = conv_implicit_tiled_configure,
     .launch = conv_implicit_tiled_launch};
 
-/* dy times the elements of x under the taps, over the pixels of all images; with a workspace in
- * slices whose sums are added in order. */
+/* Multiplies dy by the elements of x under the taps, summed over the pixels of all images. With a
+ * workspace the pixels are split into slices, whose sums are added in order. */
 const tn_solver tn_conv_backward_filter_implicit_tiled = {
     .name = "implicit_tiled",
     .serves = "tensors of fewer than 2³¹ elements, on GPUs",
-    .needs = "workspace for slices of the pixels where dw is small",
+    .needs = "workspace for slices of the pixels if dw is small",
     .awkward = TN_CONV_TILED_FILTER_AWKWARD,
     .parameters = tn_conv_tiled_parameters,
     .parameter_count = CONV_TILED_SPLIT_PARAMETERS,

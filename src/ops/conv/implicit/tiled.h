@@ -49,8 +49,8 @@ double tn_conv_bytes(const conv_problem *problem);
 /* Returns the steps of the product's k, averaged over the sub-filters. */
 double tn_conv_depth(const conv_problem *problem, const conv_tiled_layout *layout);
 
-/* Awkward cases of these solvers: one block of rows plus one, and a depth that is loaded like the
- * given one. */
+/* Awkward cases of these solvers: one block of rows plus one row, and a depth that is loaded in the
+ * same way as the given one. */
 #define TN_CONV_TILED_AWKWARD "filters=mb+1 depth=1 stride_w=1; filters=mb+1 depth=1 stride_w=2"
 
 #define TN_CONV_TILED_DATA_AWKWARD "channels=mb+1 depth=1"

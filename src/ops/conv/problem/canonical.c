@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns whether the geometry of one spatial dimension is valid. */
+/* Returns true if the geometry of one spatial dimension is valid. */
 static bool geometry_valid(const tenon_conv_geometry *g, uint32_t d)
 {
     return g->stride[d] >= 1 && g->dilation[d] >= 1 && g->pad_begin[d] >= 0 && g->pad_end[d] >= 0;
@@ -39,7 +39,7 @@ int64_t tn_conv_padding_end(const tenon_conv_geometry *g, uint32_t d)
     return tn_max_i64(g->stride[d], g->dilation[d]);
 }
 
-/* Returns whether all values are zero, as omitted members of an initialiser are. */
+/* Returns true if all values are zero, like members that an initializer omits. */
 static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
 {
     for (int d = 0; d < TENON_MAX_SPATIAL; d++)
@@ -49,7 +49,7 @@ static bool all_zero(const int64_t values[TENON_MAX_SPATIAL])
 }
 
 #define CLEARED                                                                                    \
-    "; .geometry = {…} clears the members that it does not name: set them one by one "           \
+    "; .geometry = {…} sets the members that it does not name to 0: set them one by one "        \
     "(.geometry.pad_begin = {1, 1})"
 
 tenon_status tn_conv_check_geometry(const char *caller, const tenon_conv_geometry *g, uint32_t d)
@@ -95,7 +95,7 @@ static tenon_status take_dimension(const char *caller, const tenon_conv_geometry
     return TENON_OK;
 }
 
-/* `filter` has an entry for each spatial dimension of x. */
+/* Fills in a window. `filter` has an entry for each spatial dimension of x. */
 static tenon_status take_window(const char *caller, const tenon_conv_geometry *g,
                                 const tenon_tensor *x, const int64_t *filter, conv_window *v)
 {
@@ -161,8 +161,8 @@ static tenon_status check_filters(const char *caller, int64_t groups, const conv
     return TENON_OK;
 }
 
-/* A reversed convolution may have fewer outputs than fit its image: output padding of at least the
- * stride adds elements to the image that no tap reaches. */
+/* Sets the number of outputs from y. A reversed convolution may have fewer outputs than fit its
+ * image: output padding of at least the stride adds elements to the image that no tap reaches. */
 static void take_given_outputs(const tenon_conv_geometry *g, const conv_views *views,
                                conv_window *v)
 {
@@ -208,7 +208,8 @@ static void spread_strides(int64_t to[CONV_RANK], uint32_t rank, const int64_t *
         to[d < 2 ? d : d + CONV_RANK - rank] = stride[d];
 }
 
-/* Strides of dimensions of size 1 are irrelevant and must not distinguish problems. */
+/* Strides of dimensions of size 1 are irrelevant: they are set to 0, and equivalent problems become
+ * equal. */
 void tn_conv_copy_strides(int64_t to[CONV_RANK], const tenon_tensor *view)
 {
     int64_t stride[CONV_RANK];
@@ -239,7 +240,7 @@ tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epi
         return TENON_OK;
     TN_TRY(tn_epilogue_bias_hint(tn_broadcast(caller, "c", c, output->rank, output->shape, stride),
                                  bias));
-    if ((p->flags & CONV_HAS_C) != 0) /* otherwise they must not distinguish problems */
+    if ((p->flags & CONV_HAS_C) != 0) /* otherwise its strides are irrelevant and remain 0 */
         spread_strides(p->res, output->rank, stride);
     return TENON_OK;
 }

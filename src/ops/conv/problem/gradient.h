@@ -26,7 +26,7 @@ typedef struct col2im_problem {
     uint32_t dtype;
     uint32_t activation; /* tenon_activation_kind */
     uint32_t flags;      /* CONV_* of conv/args.h */
-    uint32_t col_acc;    /* col has the type of sums, not dtype */
+    uint32_t col_acc;    /* col has the accumulator type, not dtype */
     uint8_t operand[8];  /* by COL2IM_COL ... COL2IM_X: index of the operand in the call */
     int64_t n, c;
     int64_t col[8], res[CONV_RANK], x[CONV_RANK], bias;
@@ -86,10 +86,11 @@ conv_subfilter tn_conv_find_subfilter(const conv_window *window);
 /* Returns the type in which a tensor's elements are summed, as a tensor type. */
 tenon_dtype tn_conv_sum_type(uint32_t dtype);
 
-/* Returns whether the type of sums differs, i.e. the tensor has 16-bit elements. */
+/* Returns true if the accumulator type differs, i.e. the tensor has 16-bit elements. */
 bool tn_conv_is_converted(uint32_t dtype);
 
-/* A five-dimensional box of a tensor, and its dense copy in the workspace, in the type of sums. */
+/* A five-dimensional box of a tensor, and its dense copy in the workspace, in the accumulator type.
+ */
 typedef struct conv_packing {
     uint32_t dtype;  /* type of the tensor */
     uint8_t operand; /* operand of the run */
@@ -152,7 +153,7 @@ bool tn_col2im_awkward(const tn_problem *problem, const tn_choice *choice, uint3
                        struct tn_case *c);
 
 /* col2im as the last step of a convolution, which is not a public operation: it has an epilogue,
- * and its columns may be in the type of sums. Its operands are COL2IM_COL ... COL2IM_X. */
+ * and its columns may be in the accumulator type. Its operands are COL2IM_COL ... COL2IM_X. */
 typedef struct conv_folding_params {
     tenon_im2col_params columns;
     tenon_epilogue epilogue;

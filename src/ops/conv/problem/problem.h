@@ -67,7 +67,7 @@ tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
                                  const tenon_conv_geometry *geometry, const conv_views *views,
                                  conv_problem *problem);
 
-/* Returns whether the last dimension of x, and not its second, has the number of channels that the
+/* Returns true if the last dimension of x, and not its second, has the number of channels that the
  * filters require. The views need not be valid. */
 bool tn_conv_channels_last(const tenon_tensor *x, const tenon_tensor *w, int64_t groups);
 
@@ -103,8 +103,8 @@ tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_param
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
-/* Checks a call with x, w, c, bias and y, of a convolution or a transposed one, as far as shapes
- * do not matter. */
+/* Checks a call with x, w, c, bias and y, of a convolution or a transposed one, except for the
+ * shapes. */
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue);
 
 /* Functions as declared in tn_operation and tn_family. */
@@ -140,14 +140,16 @@ void tn_conv_direct_launch(const conv_problem *problem, const bool reads[CONV_OP
 /* Returns the work of all multiply-adds with one work-item per element. */
 tn_work tn_conv_direct_work(const conv_problem *problem);
 
-/* Return the taps of a filter in one channel, and the pixels of an output image. */
+/* Returns the number of taps of a filter in one channel; the second returns the number of pixels of
+ * an output image. */
 int64_t tn_window_taps(const conv_window *window);
 int64_t tn_window_pixels(const conv_window *window);
 
-/* Returns whether the image has no elements; it may have no memory then. */
+/* Returns true if the image has no elements; it may have no memory then. */
 bool tn_window_empty(const conv_window *window);
 
-/* Return the elements of x in one image, and the multiply-adds, as doubles to avoid overflow. */
+/* Returns the number of elements of x in one image; the second returns the number of multiply-adds.
+ * Doubles avoid overflow. */
 double tn_conv_image_elements(const conv_problem *problem);
 double tn_conv_work(const conv_problem *problem);
 

@@ -213,7 +213,7 @@ const char *tn_conv_product_configure(tenon_context *context, const conv_problem
 {
     conv_product *product = TN_LAYOUT(conv_product, choice);
     if (of("configure", p, product) != TENON_OK)
-        return "there is no such product";
+        return "GEMM does not support the product";
     choice->time = tn_conv_product_time(context, product);
     tn_conv_product_options(p, choice->options);
     return NULL;

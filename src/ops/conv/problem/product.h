@@ -30,7 +30,7 @@ double tn_conv_block_count(const conv_problem *problem, const conv_block *larges
 typedef struct conv_factors {
     int64_t w_group, w_filter, w_tap;
     int64_t image, group, tap, pixel[3];
-    int64_t taps; /* of a group: c * t * r * s */
+    int64_t taps; /* taps of a group: c * t * r * s */
 } conv_factors;
 
 /* The order of a filter's taps, which have a single stride: c, t, r, s or t, r, s, c. */
@@ -39,7 +39,7 @@ typedef struct conv_tap_order {
     int64_t stride;
 } conv_tap_order;
 
-/* Returns whether four dimensions merge into one, and sets its stride. */
+/* Returns true if four dimensions merge into one, and sets its stride. */
 bool tn_conv_one_dimension(const int64_t shape[4], const int64_t stride[4], int64_t *joined);
 
 /* Chooses the order of the taps in columns: that of the filters, or the preferred one. Returns
@@ -60,8 +60,8 @@ typedef struct conv_product {
  * and resets its frame. */
 void tn_conv_product_after(const conv_problem *p, uint64_t used, conv_product *product);
 
-/* Sets alpha and beta to 1 for a product whose result is summed further, regardless of the
- * caller's values. */
+/* Sets alpha and beta to 1, regardless of the caller's values, for a product whose result is added
+ * to the previous sum. */
 void tn_conv_product_sums(conv_product *product);
 
 /* Makes the product of a block's filters and columns; its workspace starts after `used` bytes. The
@@ -80,7 +80,7 @@ tenon_status tn_conv_product_record(const char *caller, tn_recording *recording,
 #define CONV_COLUMNS_DOUBT 1.25
 
 /* Return the work of a launch that unfolds images into columns of `dtype`; that folds columns of
- * sums into images; that packs elements into the type of sums (none for 0 elements). */
+ * sums into images; that packs elements into the accumulator type (none for 0 elements). */
 tn_work tn_conv_unfold_work(uint32_t dtype, double image, double columns);
 tn_work tn_conv_fold_work(uint32_t dtype, double image, double columns);
 tn_work tn_conv_pack_work(uint32_t dtype, double elements);
