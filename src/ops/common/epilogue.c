@@ -45,7 +45,7 @@ tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogu
     return tn_epilogue_terms_check(caller, epilogue, c);
 }
 
-/* gemm/args.h and conv/args.h number them alike. */
+/* Flag bits that gemm/args.h and conv/args.h have in common. */
 enum { HAS_C = 1, HAS_BIAS = 2, SKIPS_FACTORS = 4, FIRST_ACTIVATION = 8 };
 
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation)
@@ -71,7 +71,8 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
     scalars[TN_SCALAR_ACT_BETA] = epilogue->activation.beta;
 }
 
-/* In words: %g would round the least number above 0, and the greatest below 1, to these. */
+/* Returns a range in words. %g would round the smallest number above 0 and the largest below 1, so
+ * those are special cases. */
 static const char *range_text(double low, double high, char text[64])
 {
     if (isinf(low) && isinf(high))

@@ -92,7 +92,8 @@ static bool is_place(uint32_t kind)
     return kind == REDUCTION_ARGMAX || kind == REDUCTION_ARGMIN;
 }
 
-/* Sets of dimensions, in which an order is free where no place is asked for. */
+/* Sorts, if the order is free, and merges dimensions. The order is not free for reductions that
+ * return an index. */
 static void tidy(tn_space *space, bool free)
 {
     if (free)
@@ -190,8 +191,8 @@ double *tn_reduction_gather(const tenon_tensor *view, const tenon_tensor *x, con
     return rows;
 }
 
-/* Knuth's two-sum keeps what each addition loses ("The Art of Computer Programming", volume 2,
- * section 4.2.2). */
+/* Adds up the rounding errors of all additions separately, by Knuth's two-sum ("The Art of Computer
+ * Programming", volume 2, section 4.2.2). */
 double tn_exact_sum(const double *x, int64_t count)
 {
     double sum = 0, lost = 0;

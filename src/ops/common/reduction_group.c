@@ -1,10 +1,10 @@
-/* group, of every family of reductions: a row to a team of work-items. */
+/* The solver `group` of all reduction families: a team of work-items per row. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
 
-/* docs/numerics.md counts on as many additions to a sum: four sums of a work-item's go side by
- * side. */
+/* Maximum additions to one partial sum, of which a work-item has four. docs/numerics.md relies on
+ * it. */
 #define MOST_STEPS 256
 
 static int64_t vectors_of(const tn_reduction_problem *p)
@@ -18,14 +18,15 @@ static bool is_too_long(const tn_reduction_problem *p, int32_t team)
     return vectors_of(p) > (int64_t)MOST_STEPS * TN_TEAM_VECTORS * team;
 }
 
-/* Whether neighbours in memory are those of different rows. */
+/* Returns true if neighbors in memory belong to different rows. */
 static bool is_across(const tn_reduction_problem *p)
 {
     const int64_t step = p->stride[REDUCTION_X][p->rank - 1];
     return step > 1 && p->kept_stride[REDUCTION_X][p->kept_rank - 1] < step;
 }
 
-/* A variance reads its rows twice. What keeps a GPU's work-items together costs a CPU. */
+/* Estimates the work. A variance reads its rows twice. On a CPU the synchronization within
+ * work-groups dominates. */
 static tn_work common_reduction_group_work_of(const tenon_context *context,
                                               const tn_reduction_problem *p, int32_t team)
 {

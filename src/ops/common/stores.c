@@ -7,7 +7,8 @@ int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
     return dtype == TENON_DTYPE_F16 ? 0 : elements * (int64_t)tenon_dtype_size((tenon_dtype)dtype);
 }
 
-/* A trial where none was made: asked only where the answer matters. */
+/* Returns true if non-temporal stores work. Probes the device if that was not done before, so it is
+ * called only if the answer matters. */
 static bool can_pass(tenon_context *context)
 {
     return tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE);
@@ -16,7 +17,7 @@ static bool can_pass(tenon_context *context)
 void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice)
 {
     const uint64_t cache = context->device.model.cache_size;
-    /* What is read takes as much of the cache, at least. */
+    /* Inputs occupy at least as much of the cache as the output. */
     const bool beyond = context->device.is_cpu && cache > 0 && 2 * (uint64_t)bytes >= cache;
     if (choice->values[0] == 0)
         choice->values[0] = beyond && can_pass(context) ? TN_STORES_NONTEMPORAL : TN_STORES_CACHED;

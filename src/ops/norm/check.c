@@ -1,4 +1,4 @@
-/* What calls of normalization are refused for. */
+/* Validation of calls of normalization. */
 #include "base/shape.h"
 #include "ops/norm/internal.h"
 
@@ -70,7 +70,7 @@ static tenon_status check_statistic_shape(const char *caller, const char *name,
     return tn_shape_check(caller, name, view, 2, by_sample);
 }
 
-/* gamma, beta and their gradients are of one type, x's or the accumulator's. */
+/* Checks that gamma, beta and their gradients have one type: that of x or the accumulator's. */
 static tenon_status check_parameter_type(const char *caller, const norm_views *v, int number,
                                          int *first)
 {
@@ -125,7 +125,7 @@ static tenon_status check_view(const char *caller, const tenon_norm_params *para
     return check_statistic_shape(caller, name, params, x, view);
 }
 
-/* Operands that a kind has no use for. */
+/* Checks that no operand is given that the kind does not use, and that none is missing. */
 static tenon_status check_use(const char *caller, const tenon_norm_params *params,
                               const norm_views *v)
 {

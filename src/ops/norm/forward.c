@@ -1,11 +1,12 @@
-/* norm/sets, norm/split and norm/given. */
+/* The solvers norm/sets, norm/split and norm/given. */
 #include "base/checked.h"
 #include "ops/norm/internal.h"
 
 #include <string.h>
 
-/* The partial sums read x alone. Where x is contiguous along a short dimension of the sets, vectors
- * lie across it and sums are of its entries: they are put together when pieces are. */
+/* Divides the work of the partial sums, which read only x. If x is contiguous along a short
+ * dimension of the sets, vectors lie across that dimension, and its entries are summed separately;
+ * norm_combine adds them up together with the pieces. */
 static void share_partial(const tenon_context *context, const norm_problem *p, norm_args *args)
 {
     norm_strides x = {.of = {{0}}};
@@ -20,7 +21,7 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
     tn_norm_share(context, p, NORM_WHOLE, args);
 }
 
-/* Where vectors lie along lines of x and y stores may be non-temporal. */
+/* Allows non-temporal stores if vectors lie along lines of x and y. */
 static void norm_forward_tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
                               tn_choice *choice)
 {
@@ -63,7 +64,8 @@ static tenon_status launch_sets(const char *caller, tn_recording *recording,
                           &TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
-/* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
+/* Launches the computation of y from given statistics, or from those that norm_combine wrote to the
+ * workspace at `work`. */
 static tenon_status launch_apply(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, bool in_work,
                                  int64_t work)
@@ -86,7 +88,7 @@ static tenon_status launch_apply(const char *caller, tn_recording *recording,
                           in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args);
 }
 
-/* Takes the pieces of `partial`. */
+/* Launches norm_combine for the pieces of `partial`. */
 static tenon_status launch_combine(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice,
                                    const norm_args *partial)
@@ -97,7 +99,7 @@ static tenon_status launch_combine(const char *caller, tn_recording *recording,
     norm_strides x = {.of = {{0}}};
     norm_args sets, args = *partial;
     memcpy(x.of[NORM_X], p->stride.of[NORM_X], sizeof x.of[NORM_X]);
-    /* The same pieces, but of the kept dimensions those that the outputs tell apart. */
+    /* The same pieces, but keeps only the dimensions in which the outputs differ. */
     tn_norm_space(p, tn_norm_parts(p), &p->stride, &x, &sets);
     memcpy(args.shape, sets.shape, sizeof args.shape);
     memcpy(args.stride, sets.stride, sizeof args.stride);

@@ -1,9 +1,9 @@
-/* norm/group and norm_backward/group: a set to a team of work-items. */
+/* The solvers norm/group and norm_backward/group: a team of work-items per set. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 
-/* docs/numerics.md counts on as many additions to a sum of a work-item's. */
+/* Maximum additions to one sum of a work-item. docs/numerics.md relies on it. */
 #define MOST_STEPS NORM_BLOCK
 
 static int64_t vectors_of(const norm_problem *p, const norm_args *args)
@@ -11,8 +11,8 @@ static int64_t vectors_of(const norm_problem *p, const norm_args *args)
     return args->lines * tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype));
 }
 
-/* Sets that are not kept are read for each sum, the cache giving some. What keeps a GPU's
- * work-items together costs a CPU. */
+/* Estimates the work. Sets that do not fit in registers are read for each sum, partly from the
+ * cache. On a CPU the synchronization within work-groups dominates. */
 static tn_work norm_group_work_of(const tenon_context *context, const norm_problem *p,
                                   const norm_args *args, int32_t team)
 {
@@ -81,7 +81,7 @@ static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
-/* The gradients of the parameters come first: dx may be dy. */
+/* The gradients of the parameters are computed first, because dx may overwrite dy. */
 static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
@@ -92,7 +92,8 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                tn_norm_set_args((const norm_problem *)problem, choice));
 }
 
-/* Sets of two dimensions: of all sizes, those that any team keeps, and larger ones. */
+/* Sets of two dimensions: of the usual sizes, of sizes that any team keeps in registers, and larger
+ * ones. */
 static const char awkward[] =
     "height=1; height=1 width=tm+2; samples=2 channels=6 height=1 width=32*tm+7";
 

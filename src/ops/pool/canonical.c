@@ -1,4 +1,4 @@
-/* From the caller's views and parameters to the canonical problem of either direction. */
+/* Conversion of the caller's views and parameters to the canonical problem, in either direction. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/pool/internal.h"
@@ -14,7 +14,7 @@ static tenon_status pool_canonical_check_params(const char *caller, const tenon_
     return tn_reserved_check(caller, params->reserved);
 }
 
-/* `d` is the dimension as the caller counts them. */
+/* Checks the parameters of spatial dimension `d`, as the caller counts them. */
 static tenon_status check_geometry(const char *caller, const tenon_pool_params *params, uint32_t d)
 {
     const tenon_conv_geometry *g = &params->geometry;
@@ -34,8 +34,8 @@ static tenon_status check_geometry(const char *caller, const tenon_pool_params *
     return TENON_OK;
 }
 
-/* Whether every window along a dimension holds an element: where the image is as long as the
- * dilation, a window that reaches into it meets one. */
+/* Returns true if every window along a dimension contains an element. If the image is at least as
+ * long as the dilation, every window that overlaps it does. */
 static bool windows_hold(const pool_problem *p, int d, int64_t pad_end)
 {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
@@ -88,7 +88,7 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     return TENON_OK;
 }
 
-/* One window over all of the image. */
+/* Sets a dimension of a single window over the whole image. */
 static tenon_status take_global(const char *caller, const pool_views *views, uint32_t d, int at,
                                 pool_problem *p)
 {
@@ -146,7 +146,7 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
     return tn_shape_check(caller, "indices", indices, views->y->rank, views->y->shape);
 }
 
-/* Strides of sizes of 1 do not count, and must not tell problems apart. */
+/* Zeroes strides of dimensions of size 1, since they must not distinguish problems. */
 static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
 {
     for (uint32_t d = 0; view != NULL && d < view->rank; d++)

@@ -1,4 +1,4 @@
-/* What tenon_pool_forward and tenon_pool_backward refuse, and the families. */
+/* Argument validation of tenon_pool_forward and tenon_pool_backward, and their families. */
 #include "base/shape.h"
 #include "ops/pool/internal.h"
 
@@ -7,7 +7,8 @@ static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
-/* Kinds, and whether there are indices and neighbouring work-items have neighbouring channels. */
+/* Bits for the kind, for the presence of indices, and for neighboring work-items having neighboring
+ * channels. */
 static uint64_t pool_paths(const tn_problem *problem)
 {
     const pool_problem *p = (const pool_problem *)problem;

@@ -1,4 +1,4 @@
-/* What tenon_reduce and tenon_moments refuse, and their family. */
+/* Argument validation of tenon_reduce and tenon_moments, and their family. */
 #include "base/shape.h"
 #include "ops/reduce/internal.h"
 
@@ -34,7 +34,7 @@ static tenon_status reduce_check_params(const char *caller, const tenon_reduce_p
     return tn_reserved_check(caller, params->reserved);
 }
 
-/* What the number of elements along the axes allows. */
+/* Checks the number of elements along the axes. */
 static tenon_status check_size(const char *caller, const tenon_reduce_params *params, int64_t size)
 {
     uint32_t kind = params->kind;
@@ -69,7 +69,7 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
     return tn_reduced_shape_check(caller, name, view, x, axes);
 }
 
-/* Operands are x, y, or x, mean, variance. */
+/* The operands are x and y, or x, mean and variance. */
 tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *caller = call->caller;
