@@ -1,4 +1,5 @@
-/* What tenon_activation_forward and tenon_activation_backward refuse, and the families. */
+/* Argument validation of tenon_activation_forward and tenon_activation_backward, and their
+ * families. */
 #include "base/shape.h"
 #include "ops/activation/internal.h"
 

@@ -1,10 +1,10 @@
-/* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
- * first to the last. */
+/* The solver elementwise_chain/fixed: a build for each list of steps, which keeps values in
+ * registers from the first step to the last. */
 #include "ops/elementwise/internal.h"
 
 #include <stdio.h>
 
-/* A build is worth its compilation from about this many elements on. */
+/* Least number of elements that is worth compiling a build. */
 #define LEAST_ELEMENTS (1 << 15)
 
 static int64_t inner_stride(const elementwise_chain_problem *p, int operand)
@@ -12,7 +12,7 @@ static int64_t inner_stride(const elementwise_chain_problem *p, int operand)
     return p->views.stride[operand][p->views.rank - 1];
 }
 
-/* Why it cannot serve. */
+/* Returns why the solver cannot serve, or NULL. */
 static const char *elementwise_chain_fixed_refuses(tenon_context *context,
                                                    const elementwise_chain_problem *p)
 {
@@ -26,7 +26,7 @@ static const char *elementwise_chain_fixed_refuses(tenon_context *context,
     return inner_stride(p, CHAIN_Y) == 1 ? NULL : "y is not contiguous";
 }
 
-/* Of an operand of a step: 1 where it is read along the row. */
+/* Returns 1 if an operand of a step varies along the row. */
 static int is_along(const elementwise_chain_problem *p, tenon_i32 source)
 {
     return source > 0 && inner_stride(p, source - 1) == 1;

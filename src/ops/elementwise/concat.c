@@ -1,4 +1,4 @@
-/* tenon_concat: a copy for each input, into its slice of the output. */
+/* Implementation of tenon_concat: copies each input to its slice of the output. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "dispatch/plan.h"
@@ -28,8 +28,8 @@ typedef struct concat {
     const tenon_tensor *y;
 } concat;
 
-/* Goes from input to input: the slice of y that is the input's own, and where the next begins.
- * False where y is too short. */
+/* Makes the slice of y for input i at *start, and advances *start. Returns false if y is too short.
+ */
 static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
 {
     int64_t size = c->inputs[i]->shape[c->axis];

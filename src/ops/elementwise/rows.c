@@ -1,4 +1,5 @@
-/* elementwise/rows and copy/rows: each work-item goes through a piece of some rows. */
+/* The solvers elementwise/rows and copy/rows: each work-item processes a piece of one or more rows.
+ */
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
@@ -31,7 +32,7 @@ static tenon_status launch_binary(const char *caller, tn_recording *recording,
                                tn_pointwise_share(recording->context, p, 1));
 }
 
-/* Conversions store single elements. Between elements of one type only their size matters. */
+/* Conversions store single elements. Between tensors of one type only the element size matters. */
 static const char *configure_copy(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {

@@ -1,4 +1,4 @@
-/* What tenon_gather_forward and tenon_gather_backward refuse, and the families. */
+/* Argument validation of tenon_gather_forward and tenon_gather_backward, and their families. */
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
@@ -30,7 +30,8 @@ static tenon_status check_types(const tn_call *call, bool backward)
     return tn_same_dtype_check(caller, to->name, to->view, from->name, from->view->dtype);
 }
 
-/* `picked` (y, dy) has the table's shape, the indices' in the place of the axis. */
+/* Checks that `picked` (y or dy) has the table's shape with the axis replaced by the shape of the
+ * indices. */
 static tenon_status check_shapes(const char *caller, const tn_argument *picked,
                                  const tn_argument *table, const tenon_tensor *indices,
                                  uint32_t axis)
@@ -51,7 +52,7 @@ static tenon_status check_shapes(const char *caller, const tn_argument *picked,
                    table->name, axis, tn_shape_text(rank, shape, wanted));
 }
 
-/* Row numbers, and those of the indices, are 32 bits in the kernels. */
+/* Checks that row numbers and positions of indices fit in 32 bits, as the kernels require. */
 static tenon_status check_counts(const char *caller, const tenon_tensor *dx,
                                  const tenon_tensor *indices, uint32_t axis)
 {

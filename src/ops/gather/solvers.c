@@ -1,4 +1,5 @@
-/* gather/rows: lines of the table are copied, or elements where each has its own index. */
+/* The solver gather/rows: copies lines of the table, or single elements if each has its own index.
+ */
 #include "base/dtype.h"
 #include "ops/common/walk.h"
 #include "ops/gather/internal.h"
@@ -7,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The one solver is compared with none, so that it tells no time. */
+/* Sets no time estimate, because there is no other solver. */
 static const char *gather_solvers_configure(tenon_context *context, const tn_problem *problem,
                                             tn_choice *choice)
 {

@@ -1,4 +1,5 @@
-/* What tenon_cross_entropy_forward and tenon_cross_entropy_backward refuse, and the families. */
+/* Argument validation of tenon_cross_entropy_forward and tenon_cross_entropy_backward, and their
+ * families. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
@@ -17,8 +18,8 @@ const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backw
                                                     .awkward = tn_cross_entropy_awkward,
                                                     .paths = tn_rows_paths};
 
-/* The shape of an operand beside the logits: theirs, or for what has one element a row theirs
- * without the axis. */
+/* Checks the shape of an operand: that of the logits or, for operands with one element per row,
+ * that shape without the axis. */
 static tenon_status check_shape(const char *caller, const tn_argument *operand,
                                 const tenon_tensor *logits, uint32_t axis, bool has_axis)
 {

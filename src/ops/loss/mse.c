@@ -1,4 +1,5 @@
-/* What tenon_mse_forward and tenon_mse_backward refuse, their problems, and the families. */
+/* Argument validation of tenon_mse_forward and tenon_mse_backward, their problems, and their
+ * families. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
@@ -19,7 +20,8 @@ const tn_family tn_mse_backward_family = {.name = "mse_backward",
                                           .awkward = tn_mse_backward_awkward,
                                           .paths = tn_rows_paths};
 
-/* Every element is a row of its own; a loss's gradient repeats along the axes. */
+/* Fills in the gradient's problem. Every element is a row of its own, and the gradient of the loss
+ * is broadcast along the axes. */
 static void canonicalise_backward(const tn_axes *axes,
                                   const tenon_tensor *const view[TENON_ROWS_VIEWS],
                                   tn_rows_problem *problem)

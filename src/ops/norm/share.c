@@ -93,7 +93,7 @@ static void share_lines(const tenon_context *context, const norm_problem *p, nor
     args->items = args->pieces;
 }
 
-/* On a CPU, columns save loading what is constant along a column more than once. */
+/* Uses columns on a CPU, which loads what is constant along a column only once. */
 void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint32_t kept,
                       const norm_strides *stride, norm_args *args)
 {

@@ -1,4 +1,4 @@
-/* What the optimizers share: checks of their operands, and parts of their solvers and cases. */
+/* Common parts of the optimizers: validation of operands, configuration and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
@@ -59,7 +59,7 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     }
     *empty = tn_tensor_empty(parameter);
     tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
-    /* Whether the gradient is of the state's type, and not of the parameter's. */
+    /* 1 if the gradient has the state's type and not the parameter's. */
     problem->kind = first->view->dtype != parameter->dtype;
     problem->flags = flags | (operands[count - 1].view != NULL ? OPTIMIZER_HAS_MASTER : 0);
     return TENON_OK;
@@ -70,7 +70,7 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
                                    tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
-    /* The state, whose type is that of sums, has vectors of 16 bytes. */
+    /* Vectors of the state, whose type is the accumulator's, have 16 bytes. */
     const int32_t vectors = tn_stream_vectors(context, tn_state_dtype(p->dtype), p->operands);
     char gpu[TN_GPU_OPTIONS];
     *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = source,
@@ -88,7 +88,8 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)like->dtype, state = tn_state_dtype(dtype);
-    const uint32_t count = like->operands - (dtype == state ? 1 : 0); /* the master is the last */
+    const uint32_t count =
+        like->operands - (dtype == state ? 1 : 0); /* excludes the master, the last operand */
     for (uint32_t i = 0; i < count; i++) {
         const bool wide = i == OPTIMIZER_GRADIENT ? like->kind != 0 : i != OPTIMIZER_PARAMETER;
         c->views[i] = tn_lines_awkward(wide ? state : dtype, layout, i);

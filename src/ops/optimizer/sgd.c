@@ -1,4 +1,4 @@
-/* What tenon_sgd refuses, the family, its solver and its awkward cases. */
+/* Argument validation of tenon_sgd, its family, solver and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
@@ -27,7 +27,7 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = optimizer_sgd_configure,
                                        .launch = tn_lines_launch_choice};
 
-/* With and without each of the operands and flags, which are all in one build. */
+/* Makes cases with and without each operand and flag, which are all in one build. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const uint32_t flags[] = {0, TENON_SGD_FIRST | TENON_SGD_NESTEROV,

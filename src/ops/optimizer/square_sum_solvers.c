@@ -1,5 +1,5 @@
-/* square_sum/lines: many work-items leave partial sums in a workspace, which are added up in order.
- * square_sum/single: one work-item, which needs none. */
+/* The solver square_sum/lines, whose work-items write partial sums to a workspace, which are added
+ * up in a fixed order; and square_sum/single, a single work-item without a workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/optimizer/internal.h"
@@ -8,13 +8,14 @@
 
 #define CPU_CHUNK 8192
 
-/* Partial sums of the first launch. More than MANY are added up in groups of GROUP first. */
+/* Maximum numbers of partial sums of the first launch. More than MANY are first added up in groups
+ * of GROUP. */
 #define CPU_ITEMS 256
 #define GPU_ITEMS 32768
 #define MANY      512
 #define GROUP     192
 
-/* The first launch, and how many sums it leaves: of one alone it is the only launch. */
+/* The first launch, and the number of its partial sums. With one sum it is the only launch. */
 typedef struct sum_layout {
     tn_lines_launch first;
     int64_t sums;
@@ -50,8 +51,9 @@ static const char *optimizer_square_sum_solvers_configure(tenon_context *context
     return NULL;
 }
 
-/* Adds up `count` sums that begin `from` elements into the workspace, in groups of `each`, to where
- * `to` says: further on in the workspace, or in the operand. */
+/* Records the addition of `count` sums, which start at element `from` of the workspace, in groups
+ * of `each`. The results follow them in the workspace; a single result is written to the operand.
+ */
 static tenon_status record_add(const char *caller, tn_recording *recording,
                                const tn_lines_problem *p, const char *options, int64_t from,
                                int64_t count, int64_t each)

@@ -1,4 +1,4 @@
-/* What tenon_pad_forward refuses, and the family. */
+/* Argument validation of tenon_pad_forward, and its family. */
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -40,7 +40,7 @@ static tenon_status check_types(const tn_call *call)
     return tn_same_dtype_check(call->caller, "y", y, "x", x->dtype);
 }
 
-/* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
+/* Returns the bits of `value` in a type, stored in a double: the form of a run's scalar. */
 static double scalar_of(tenon_dtype dtype, double value)
 {
     double scalar = 0;
@@ -48,7 +48,7 @@ static double scalar_of(tenon_dtype dtype, double value)
     return scalar;
 }
 
-/* What the mode asks of a padded dimension of x. */
+/* Checks that a padded dimension of x has the elements that the mode repeats. */
 static tenon_status check_dimension(const char *caller, const tenon_pad_params *params,
                                     const tenon_tensor *x, uint32_t d)
 {

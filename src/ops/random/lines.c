@@ -1,10 +1,11 @@
-/* random/lines: each work-item fills pieces of lines. */
+/* The solver random/lines: each work-item fills pieces of lines. */
 #include "ops/common/gpu.h"
 #include "ops/random/internal.h"
 
 #include <stdio.h>
 
-/* A piece is whole groups of 64 numbers. */
+/* Sizes of a piece, a multiple of the 64 numbers of a group; and the work-items of a GPU that share
+ * a piece. */
 #define CPU_CHUNK 4096
 #define GPU_CHUNK 64
 #define GPU_PARTS 4

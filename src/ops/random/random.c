@@ -1,4 +1,4 @@
-/* What tenon_random refuses, its scalars, and the family. */
+/* Argument validation of tenon_random, its scalars, and its family. */
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/philox.h"
@@ -21,13 +21,13 @@ static double rounded(tenon_dtype dtype, double value)
     return tn_dtype_load(dtype, element);
 }
 
-/* The type that arithmetic is done in. */
+/* Returns the type of the arithmetic. */
 static tenon_dtype accumulator(tenon_dtype dtype)
 {
     return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
 }
 
-/* The next number of a type towards an infinity. */
+/* Returns the next number of a type towards an infinity. */
 static double neighbour(tenon_dtype dtype, double x, double towards)
 {
     if (dtype == TENON_DTYPE_F64)
@@ -53,7 +53,7 @@ bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least,
     return *least <= *most;
 }
 
-/* The seed, the sequence, and what the kind takes. */
+/* Sets the seed, the sequence, and the parameters of the kind. */
 static void set_scalars(const tenon_random_params *params, tenon_dtype dtype,
                         double scalars[TN_MAX_SCALARS])
 {
