@@ -127,7 +127,7 @@ static tenon_status launch_strided(const char *caller, tn_recording *recording,
 
 /* Vectors must be aligned for non-temporal stores, hence the second case. */
 static const tn_solver dense = {.name = "dense",
-                                .serves = "tensors that are contiguous in one order of dimensions",
+                                .serves = "contiguous tensors with the same order of dimensions",
                                 .awkward = "dense=1 offset=3; dense=1 offset=64",
                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_dense,

@@ -110,8 +110,8 @@ tenon_status tn_float_check(const char *caller, const char *argument, tenon_cont
         TN_TRY(tn_context_try(caller, context, TENON_CAPABILITY_F64, &has));
     if (!has)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: %s: type f64 is not supported: device %s has no such arithmetic",
-                       caller, argument, context->device.info.name);
+                       "%s: %s: type f64 is not supported by the device, %s", caller, argument,
+                       context->device.info.name);
     return TENON_OK;
 }
 
@@ -130,9 +130,9 @@ tenon_status tn_same_dtype_check(const char *caller, const char *argument,
 {
     if (tensor == NULL || tensor->dtype == dtype)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and %s is %s; they must be of one type",
-                   caller, argument, tenon_dtype_string(tensor->dtype), first_argument,
-                   tenon_dtype_string(dtype));
+    return tn_fail(TENON_ERROR_UNSUPPORTED,
+                   "%s: %s is %s and %s is %s; they must have the same type", caller, argument,
+                   tenon_dtype_string(tensor->dtype), first_argument, tenon_dtype_string(dtype));
 }
 
 tn_patch_kind tn_scalar_patch(tenon_dtype dtype)

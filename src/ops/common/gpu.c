@@ -134,8 +134,8 @@ void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, t
     int32_t *team = &choice->values[0];
     if (*team == 0)
         *team = team_for(context, rows, vectors);
-    choice->misfit = (*team & (*team - 1)) != 0       ? "a team is a power of two"
-                     : *team > tn_team_group(context) ? "a team is larger than a work-group"
+    choice->misfit = (*team & (*team - 1)) != 0       ? "the team size must be a power of two"
+                     : *team > tn_team_group(context) ? "the team is larger than a work-group"
                                                       : NULL;
 }
 

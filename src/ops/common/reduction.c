@@ -22,8 +22,7 @@ tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *ax
         TN_TRY(tn_axis_check(caller, axes[i], rank, argument, &axis));
         if (result->reduced[axis])
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: axes[%u] is %d, which is there already", caller, i,
-                           axes[i]);
+                           "%s: params: axes[%u] is %d, which is listed twice", caller, i, axes[i]);
         result->reduced[axis] = true;
     }
     for (uint32_t d = 0; count == 0 && d < rank; d++)

@@ -55,12 +55,12 @@ static const char *common_reduction_group_configure(tenon_context *context,
     if (p->size == 0)
         return "the rows are empty";
     if (p->rank > 2)
-        return "the rows have more than two dimensions that do not merge";
+        return "the rows have more than two dimensions that cannot be merged";
     if (is_too_long(p, tn_team_group(context)))
         return "the rows are too long";
     tn_team_tune(context, tn_reduction_count(p), vectors_of(p), choice);
     if (is_too_long(p, choice->values[0]))
-        choice->misfit = "a team is too small for the rows";
+        choice->misfit = "the team is too small for the rows";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = common_reduction_group_work_of(context, p, choice->values[0]);
@@ -98,8 +98,8 @@ static tenon_status common_reduction_group_launch(const char *caller, tn_recordi
 
 const tn_solver tn_reduction_group = {
     .name = "group",
-    .serves = "rows of 2²⁰ elements at most, of two dimensions that do not merge; "
-              "a row to a team of work-items, on GPUs",
+    .serves = "rows of at most 2²⁰ elements and at most two dimensions after merging; a team of "
+              "work-items per row, on GPUs",
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = common_reduction_group_configure,
     .launch = common_reduction_group_launch};

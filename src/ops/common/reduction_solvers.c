@@ -276,32 +276,32 @@ static tenon_status common_reduction_solvers_launch(const char *caller, tn_recor
 }
 
 const tn_solver tn_reduction_rows = {.name = "rows",
-                                     .serves =
-                                         "everything; vectors lie along the rows that are reduced",
+                                     .serves = "everything; vectors along the reduced rows",
                                      .variant = ALONG,
                                      .configure = common_reduction_solvers_configure,
                                      .launch = common_reduction_solvers_launch};
 
-const tn_solver tn_reduction_columns = {
-    .name = "columns",
-    .serves = "everything; vectors lie across the rows that are reduced",
-    .configure = common_reduction_solvers_configure,
-    .launch = common_reduction_solvers_launch};
+const tn_solver tn_reduction_columns = {.name = "columns",
+                                        .serves = "everything; vectors across the reduced rows",
+                                        .configure = common_reduction_solvers_configure,
+                                        .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_rows = {
     .name = "split_rows",
-    .serves = "rows of 128 elements at least, cut into pieces; vectors lie along "
-              "them; best where there are few",
-    .needs = "workspace for what the pieces give",
+    .serves =
+        "rows of at least 128 elements, split into pieces; vectors along the rows; best for few "
+        "rows",
+    .needs = "workspace for partial results",
     .variant = ALONG | SPLIT,
     .configure = common_reduction_solvers_configure,
     .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_columns = {
     .name = "split_columns",
-    .serves = "rows of 128 elements at least, cut into pieces; vectors lie across "
-              "them; best where there are few",
-    .needs = "workspace for what the pieces give",
+    .serves =
+        "rows of at least 128 elements, split into pieces; vectors across the rows; best for few "
+        "rows",
+    .needs = "workspace for partial results",
     .variant = SPLIT,
     .configure = common_reduction_solvers_configure,
     .launch = common_reduction_solvers_launch};

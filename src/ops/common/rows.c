@@ -17,7 +17,8 @@ tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, cons
 {
     if (rank == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: axis is %d, %s has rank 0 and no axis", caller, axis, argument);
+                       "%s: params: axis is %d, but %s has rank 0 and no axes", caller, axis,
+                       argument);
     int64_t from_start = axis < 0 ? (int64_t)axis + rank : axis;
     if (from_start < 0 || from_start >= rank)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

@@ -55,14 +55,13 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
 
 /* Initializers of these solvers, without the launch function. `along` names the axis. */
 #define TN_ROWS_SOLVER(along)                                                                      \
-    .name = "rows", .serves = "everything; vectors lie along the " along,                          \
-    .configure = tn_rows_configure
+    .name = "rows", .serves = "everything; vectors along the " along, .configure = tn_rows_configure
 #define TN_COLUMNS_SOLVER(along)                                                                   \
-    .name = "columns", .serves = "everything; vectors lie across the " along,                      \
+    .name = "columns", .serves = "everything; vectors across the " along,                          \
     .configure = tn_columns_configure
 #define TN_ROWS_GROUP_SOLVER                                                                       \
     .name = "group",                                                                               \
-    .serves = "rows of 2³⁰ elements at most; a row to a team of work-items, on GPUs",              \
+    .serves = "rows of at most 2³⁰ elements; a team of work-items per row, on GPUs",               \
     .awkward = TN_ROWS_GROUP_AWKWARD, TN_PARAMETERS(tn_team_parameter, 1),                         \
     .configure = tn_rows_group_configure
 

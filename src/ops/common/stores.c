@@ -22,7 +22,7 @@ void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choic
     if (choice->values[0] == 0)
         choice->values[0] = beyond && can_pass(context) ? TN_STORES_NONTEMPORAL : TN_STORES_CACHED;
     else if (choice->values[0] == TN_STORES_NONTEMPORAL && !can_pass(context))
-        choice->misfit = "the compiler has no store that bypasses the caches";
+        choice->misfit = "the compiler has no non-temporal stores";
 }
 
 const char *tn_stores_option(const int32_t *values)

@@ -69,7 +69,8 @@ static tenon_status elementwise_async_run(const transfer *t, size_t bytes, bool 
     tenon_status status = tenon_tensor_create(t->stream->context, t->tensor->dtype, t->tensor->rank,
                                               t->tensor->shape, &staged);
     if (status != TENON_OK)
-        return tn_fail_because(status, "%s: no memory on the way to a strided tensor", t->caller);
+        return tn_fail_because(status, "%s: no memory for the staging buffer of a strided tensor",
+                               t->caller);
     status = (to_tensor ? write_staged : read_staged)(t, &staged);
     /* Enqueued commands retain its memory. */
     tenon_tensor_destroy(&staged);

@@ -61,8 +61,7 @@ static tenon_status elementwise_chain_launch(const char *caller, tn_recording *r
 
 static const tn_solver rows = {
     .name = "rows",
-    .serves = "any strides and broadcasts; by vectors where the last dimension "
-              "allows",
+    .serves = "any strides and broadcasts; uses vectors if the last dimension allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_chain_configure,
     .launch = elementwise_chain_launch};
@@ -166,11 +165,11 @@ static tenon_status check_activations(const char *caller,
         if (step->op != TENON_CHAIN_ACTIVATE || !tn_activation_is_build(step->activation))
             continue;
         if (seen != 0 && seen != step->activation)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: steps have the activations %s and %s; a chain can have one "
-                           "of those that are compiled",
-                           caller, tn_activation_words[seen],
-                           tn_activation_words[step->activation]);
+            return tn_fail(
+                TENON_ERROR_UNSUPPORTED,
+                "%s: params: steps have the activations %s and %s; a chain can have only one of "
+                "those that are compiled",
+                caller, tn_activation_words[seen], tn_activation_words[step->activation]);
         seen = step->activation;
     }
     return TENON_OK;

@@ -17,12 +17,12 @@ static const char *elementwise_chain_fixed_refuses(tenon_context *context,
                                                    const elementwise_chain_problem *p)
 {
     if (!context->device.is_cpu)
-        return "a GPU's chains wait for memory, not for their steps";
+        return "chains are memory-bound on GPUs";
     if (p->step_count == 0 || p->step_count > CHAIN_FIXED_STEPS)
-        return "only chains of 1 to 3 steps are built";
+        return "only chains of 1 to 3 steps are supported";
     for (int i = 0; i < CHAIN_Y; i++)
         if (inner_stride(p, i) != 0 && inner_stride(p, i) != 1)
-            return "an input is neither contiguous nor repeated";
+            return "an input is neither contiguous nor broadcast along the last dimension";
     return inner_stride(p, CHAIN_Y) == 1 ? NULL : "y is not contiguous";
 }
 
@@ -51,7 +51,7 @@ static const char *elementwise_chain_fixed_configure(tenon_context *context,
     }
     tn_pointwise_configure(context, &p->views, more, choice);
     if (tn_pointwise_elements(&p->views) < LEAST_ELEMENTS)
-        choice->never_chosen = "few elements are not worth a build";
+        choice->never_chosen = "too few elements to be worth compiling";
     return NULL;
 }
 
@@ -65,8 +65,9 @@ static tenon_status elementwise_chain_fixed_launch(const char *caller, tn_record
 
 const tn_solver tn_chain_fixed = {
     .name = "fixed",
-    .serves = "one to three steps on 2¹⁵ elements at least, contiguous along "
-              "lines (inputs may repeat), on CPUs; each list of steps is a build",
+    .serves =
+        "one to three steps on at least 2¹⁵ elements, contiguous along the last dimension (inputs "
+        "may be broadcast), on CPUs; one build per list of steps",
     .awkward = "same_steps=1",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_chain_fixed_configure,

@@ -58,7 +58,7 @@ static tenon_status check_output(const concat *c)
     TN_TRY(tn_memory_check(caller, "y", c->stream->context, c->y));
     if (c->inputs == NULL || c->count == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", caller,
-                       c->inputs == NULL ? "inputs is NULL" : "count is 0, must be 1 at least");
+                       c->inputs == NULL ? "inputs is NULL" : "count is 0, must be at least 1");
     return TENON_OK;
 }
 
@@ -71,8 +71,8 @@ static tenon_status check_view(const concat *c, const char *name, const tenon_te
     wanted.shape[c->axis] = input->rank == wanted.rank ? input->shape[c->axis] : 0;
     if (!tn_tensor_same_shape(input, &wanted))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: shape is %s, must be that of y, %s, but for axis %u", caller, name,
-                       tn_shape_text(input->rank, input->shape, s),
+                       "%s: %s: shape is %s, must be that of y, %s, except for axis %u", caller,
+                       name, tn_shape_text(input->rank, input->shape, s),
                        tn_shape_text(c->y->rank, c->y->shape, wanted_text), c->axis);
     return tn_memory_check(caller, name, c->stream->context, input);
 }
@@ -94,8 +94,9 @@ static tenon_status check_inputs(const concat *c)
     }
     if (start != c->y->shape[c->axis])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: y: axis %u has size %" PRId64 ", the inputs come to %" PRId64, caller,
-                       c->axis, c->y->shape[c->axis], start);
+                       "%s: y: axis %u has size %" PRId64
+                       ", but the inputs' sizes add up to %" PRId64,
+                       caller, c->axis, c->y->shape[c->axis], start);
     return TENON_OK;
 }
 

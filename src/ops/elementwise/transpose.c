@@ -45,7 +45,7 @@ static const char *elementwise_transpose_refuses(tenon_context *context,
 {
     uint32_t last = p->rank - 1;
     if (p->from != p->to)
-        return "it moves elements as they are, without a conversion";
+        return "x and y have different types";
     if (p->stride[COPY_Y][last] != 1 || p->stride[COPY_X][last] == 1 || down(p) == p->rank)
         return "x and y are not contiguous along two different dimensions";
     if (local && context->device.info.max_work_group < TRANSPOSE_TILE * TRANSPOSE_ITEMS)
@@ -167,8 +167,8 @@ static tenon_status elementwise_transpose_launch(const char *caller, tn_recordin
 
 const tn_solver tn_copy_transpose = {
     .name = "transpose",
-    .serves = "x and y of one type, contiguous along different dimensions; "
-              "squares turn in registers, on CPUs",
+    .serves = "x and y of one type, contiguous along different dimensions; transposes tiles in "
+              "registers, on CPUs",
     .awkward = AWKWARD,
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_transpose_configure,
@@ -176,8 +176,9 @@ const tn_solver tn_copy_transpose = {
 
 const tn_solver tn_copy_transpose_local = {
     .name = "transpose_local",
-    .serves = "x and y of one type, contiguous along different dimensions; "
-              "squares turn in local memory, on GPUs",
+    .serves =
+        "x and y of one type, contiguous along different dimensions; transposes tiles in local "
+        "memory, on GPUs",
     .awkward = AWKWARD,
     .configure = elementwise_transpose_configure,
     .launch = elementwise_transpose_launch};

@@ -217,14 +217,13 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
 
 const tn_solver tn_gather_backward_scan = {
     .name = "scan",
-    .serves = "everything; each row goes through all indices: few rows, or few "
-              "indices",
+    .serves = "everything; each row examines all indices; best for few rows or few indices",
     .configure = configure_scan,
     .launch = launch_scan};
 
 const tn_solver tn_gather_backward_sorted = {
     .name = "sorted",
-    .serves = "everything; the indices are sorted, and each row finds its own",
-    .needs = "workspace, some 20 bytes an index",
+    .serves = "everything; sorts the indices, then each row finds its own",
+    .needs = "workspace of about 20 bytes per index",
     .configure = configure_sorted,
     .launch = launch_sorted};

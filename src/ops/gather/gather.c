@@ -45,11 +45,11 @@ static tenon_status check_shapes(const char *caller, const tn_argument *picked,
     memcpy(shape + axis + indices->rank, t->shape + axis + 1, (t->rank - 1 - axis) * sizeof *shape);
     if (picked->view->rank == rank && memcmp(picked->view->shape, shape, rank * sizeof *shape) == 0)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: %s: shape is %s, must be that of %s with the shape of indices for axis %u, "
-                   "%s",
-                   caller, picked->name, tn_shape_text(picked->view->rank, picked->view->shape, s),
-                   table->name, axis, tn_shape_text(rank, shape, wanted));
+    return tn_fail(
+        TENON_ERROR_INVALID_ARGUMENT,
+        "%s: %s: shape is %s, must be that of %s with axis %u replaced by the shape of indices, %s",
+        caller, picked->name, tn_shape_text(picked->view->rank, picked->view->shape, s),
+        table->name, axis, tn_shape_text(rank, shape, wanted));
 }
 
 /* Checks that row numbers and positions of indices fit in 32 bits, as the kernels require. */
@@ -58,11 +58,11 @@ static tenon_status check_counts(const char *caller, const tenon_tensor *dx,
 {
     if (dx->shape[axis] > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: dx: axis %u has size %" PRId64 ", at most %d is implemented", caller,
-                       axis, dx->shape[axis], INT32_MAX);
+                       "%s: dx: axis %u has size %" PRId64 ", must be at most %d", caller, axis,
+                       dx->shape[axis], INT32_MAX);
     if (tenon_tensor_elements(indices) > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: indices: there are %" PRId64 ", at most %d are implemented", caller,
+                       "%s: indices: number of elements is %" PRId64 ", must be at most %d", caller,
                        tenon_tensor_elements(indices), INT32_MAX);
     return TENON_OK;
 }
@@ -86,7 +86,7 @@ static tenon_status check_call(const tenon_gather_params *params, const tn_call 
         return check_counts(caller, table->view, indices, *axis);
     if (table->view->shape[*axis] == 0 && !tn_tensor_empty(picked->view))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: axis %u has size 0, there must be a row", caller, *axis);
+                       "%s: x: axis %u has size 0, must have at least one row", caller, *axis);
     return TENON_OK;
 }
 

@@ -62,9 +62,8 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
     return tn_record(caller, recording, &rows);
 }
 
-const tn_solver tn_gather_rows = {
-    .name = "rows",
-    .serves = "everything; lines of the table are copied where they share an "
-              "index",
-    .configure = gather_solvers_configure,
-    .launch = gather_solvers_launch};
+const tn_solver tn_gather_rows = {.name = "rows",
+                                  .serves =
+                                      "everything; copies lines of the table that share an index",
+                                  .configure = gather_solvers_configure,
+                                  .launch = gather_solvers_launch};

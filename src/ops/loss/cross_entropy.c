@@ -48,7 +48,8 @@ static tenon_status check_views(const tn_call *call, int32_t axis_given, uint32_
     TN_TRY(tn_axis_check(caller, axis_given, logits->rank, "logits", axis));
     if (logits->shape[*axis] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: logits: axis %u has size 0, there must be a class", caller, *axis);
+                       "%s: logits: axis %u has size 0, must have at least one class", caller,
+                       *axis);
     for (uint32_t i = 1; i < call->operand_count; i++) {
         if (operands[i].view == NULL)
             continue;

@@ -111,7 +111,8 @@ tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *proble
     TN_TRY(check_views(params, call, false, &axes));
     if ((params->flags & TENON_MSE_MEAN) != 0 && tn_axes_size(&axes, x) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which a mean needs", call->caller);
+                       "%s: x: has no elements along the axes, must have at least one for a mean",
+                       call->caller);
     const tenon_tensor *const views[REDUCTION_VIEWS] = {
         [REDUCTION_X] = x, [REDUCTION_T] = call->operands[MSE_T].view, [REDUCTION_Y] = loss};
     const uint32_t numbers[REDUCTION_VIEWS] = {

@@ -61,11 +61,11 @@ static tenon_status loss_mse_solvers_launch(const char *caller, tn_recording *re
 }
 
 const tn_solver tn_mse_backward_rows = {.name = "rows",
-                                        .serves = "everything; short lines of elements",
+                                        .serves = "everything; best for short lines of elements",
                                         .configure = loss_mse_solvers_configure,
                                         .launch = loss_mse_solvers_launch};
 
 const tn_solver tn_mse_backward_columns = {.name = "columns",
-                                           .serves = "everything; long lines of elements",
+                                           .serves = "everything; best for long lines of elements",
                                            .configure = loss_mse_solvers_configure,
                                            .launch = loss_mse_solvers_launch};

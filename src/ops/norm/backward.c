@@ -161,13 +161,13 @@ static tenon_status launch_split(const char *caller, tn_recording *recording,
 }
 
 const tn_solver tn_norm_backward_sets = {.name = "sets",
-                                         .serves = "everything; a work-item has all of a set",
+                                         .serves = "everything; a work-item handles whole sets",
                                          .configure = norm_backward_configure,
                                          .launch = launch_sets};
 
 const tn_solver tn_norm_backward_split = {
     .name = "split",
-    .serves = "everything; few sets of many elements are summed in pieces",
+    .serves = "everything; splits sets into pieces, best for few sets of many elements",
     .needs = "workspace for partial sums",
     .configure = norm_backward_configure,
     .launch = launch_split};

@@ -40,7 +40,7 @@ static const char *norm_forward_configure(tenon_context *context, const tn_probl
     const bool split = tn_is_solver(choice->solver, &tn_norm_split);
     norm_args *args = &TN_LAYOUT(norm_layout, choice)->sets;
     if (is_given != tn_is_solver(choice->solver, &tn_norm_given))
-        return is_given ? "the statistics are given" : "the statistics are those of x";
+        return is_given ? "the statistics are given" : "the statistics are computed from x";
     share_sets(context, p, args);
     norm_forward_tune(context, p, args, choice);
     if (choice->misfit != NULL)
@@ -130,24 +130,23 @@ static tenon_status launch_given(const char *caller, tn_recording *recording,
 
 const tn_solver tn_norm_sets = {
     .name = "sets",
-    .serves = "everything but statistics that are given; a work-item has all of a "
-              "set",
+    .serves = "everything except given statistics; a work-item handles whole sets",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = norm_forward_configure,
     .launch = launch_sets};
 
-const tn_solver tn_norm_split = {.name = "split",
-                                 .serves =
-                                     "everything but statistics that are given; few sets of many "
-                                     "elements are summed in pieces",
-                                 .needs = "workspace for partial sums",
-                                 TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = norm_forward_configure,
-                                 .launch = launch_split};
+const tn_solver tn_norm_split = {
+    .name = "split",
+    .serves =
+        "everything except given statistics; splits sets into pieces, best for few sets of many "
+        "elements",
+    .needs = "workspace for partial sums",
+    TN_PARAMETERS(tn_stores_parameter, 1),
+    .configure = norm_forward_configure,
+    .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
-                                 .serves =
-                                     "statistics that are given: batch normalization's inference",
+                                 .serves = "given statistics: inference with batch normalization",
                                  TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = norm_forward_configure,
                                  .launch = launch_given};

@@ -38,12 +38,12 @@ static const char *configure_sets(tenon_context *context, const norm_problem *p,
     tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, args);
     const int64_t vectors = vectors_of(p, args);
     if (args->rank - args->kept > 2)
-        return "a set has more than two dimensions that do not merge";
+        return "a set has more than two dimensions that cannot be merged";
     if (vectors > (int64_t)MOST_STEPS * tn_team_group(context))
         return "the sets are too large";
     tn_team_tune(context, args->sets, vectors, choice);
     if (vectors > (int64_t)choice->values[0] * MOST_STEPS)
-        choice->misfit = "a team is too small for the sets";
+        choice->misfit = "the team is too small for the sets";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = norm_group_work_of(context, p, args, choice->values[0]);
@@ -66,7 +66,7 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
 {
     const norm_problem *p = (const norm_problem *)problem;
     if (!tn_norm_wants_sums(p))
-        return "dx needs no sums";
+        return "dx needs no sums over the sets";
     tn_norm_configure_parameters(context, p, true, choice);
     return configure_sets(context, p, choice);
 }
@@ -99,8 +99,8 @@ static const char awkward[] =
 
 const tn_solver tn_norm_group = {
     .name = "group",
-    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
-              "a set to a team of work-items, on GPUs",
+    .serves = "sets of at most 2¹⁸ elements and at most two dimensions after merging; a team of "
+              "work-items per set, on GPUs",
     .awkward = awkward,
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = configure_forward,
@@ -108,8 +108,8 @@ const tn_solver tn_norm_group = {
 
 const tn_solver tn_norm_backward_group = {
     .name = "group",
-    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
-              "a set to a team of work-items, on GPUs",
+    .serves = "sets of at most 2¹⁸ elements and at most two dimensions after merging; a team of "
+              "work-items per set, on GPUs",
     .needs = "workspace for partial sums of the parameters' gradients",
     .awkward = awkward,
     TN_PARAMETERS(tn_team_parameter, 1),

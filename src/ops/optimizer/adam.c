@@ -78,7 +78,7 @@ static tenon_status optimizer_adam_check_params(const char *caller, const tenon_
     TN_TRY(tn_number_check(caller, "epsilon", params->epsilon, 0, most));
     TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (params->step == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, the first is 1",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, must be at least 1",
                        caller);
     return TENON_OK;
 }

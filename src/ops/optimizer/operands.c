@@ -18,7 +18,7 @@ static tenon_status check_type(const char *caller, const tn_argument *operand, t
 {
     if (operand->view == NULL || operand->view->dtype == wanted)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s with a parameter of %s",
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s for a parameter of type %s",
                    caller, operand->name, tenon_dtype_string(operand->view->dtype),
                    tenon_dtype_string(wanted), tenon_dtype_string(parameter));
 }
@@ -37,8 +37,8 @@ static tenon_status check_types(const tn_call *call)
         TN_TRY(check_type(caller, &call->operands[i], state, dtype));
     if (master->view != NULL && dtype == state)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s is there, but a parameter of %s needs none; it must be NULL", caller,
-                       master->name, tenon_dtype_string(dtype));
+                       "%s: %s is given, but a parameter of type %s needs none; it must be NULL",
+                       caller, master->name, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
@@ -101,11 +101,11 @@ tenon_status tn_sum_check(const char *caller, const tenon_tensor *sum, tenon_dty
     char text[160];
     const tenon_dtype wanted = tn_state_dtype(dtype);
     if (sum->dtype != wanted)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s with x of %s", caller,
-                       tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s for x of type %s",
+                       caller, tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
                        tenon_dtype_string(dtype));
     if (tenon_tensor_elements(sum) != 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must be of one element",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must have one element",
                        caller, tn_shape_text(sum->rank, sum->shape, text));
     return TENON_OK;
 }

@@ -71,7 +71,8 @@ static tenon_status optimizer_sgd_check_params(const char *caller, const tenon_s
     TN_TRY(tn_number_check(caller, "dampening", params->dampening, -most, most));
     TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (velocity == NULL && params->momentum != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: velocity is NULL, but momentum is %g",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: velocity is NULL, but momentum is %g; without velocity it must be 0",
                        caller, params->momentum);
     return TENON_OK;
 }

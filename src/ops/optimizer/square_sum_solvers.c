@@ -116,6 +116,6 @@ const tn_solver tn_square_sum_lines = {.name = "lines",
                                        .launch = optimizer_square_sum_solvers_launch};
 
 const tn_solver tn_square_sum_single = {.name = "single",
-                                        .serves = "everything, by one work-item",
+                                        .serves = "everything, with a single work-item",
                                         .configure = optimizer_square_sum_solvers_configure,
                                         .launch = optimizer_square_sum_solvers_launch};

@@ -28,7 +28,7 @@ static tenon_status pad_check_params(const char *caller, const tenon_pad_params 
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64 ", must %s",
                            caller, d, begin, d, end,
-                           d >= rank ? "be 0 past the rank of x" : "not be negative");
+                           d >= rank ? "be 0 beyond the rank of x" : "not be negative");
     }
     return TENON_OK;
 }
@@ -57,12 +57,11 @@ static tenon_status check_dimension(const char *caller, const tenon_pad_params *
         return TENON_OK;
     if (x->shape[d] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: dimension %u is empty, there must be an element to repeat", caller,
-                       d);
+                       "%s: x: dimension %u has size 0, must have an element to repeat", caller, d);
     if (params->mode == TENON_PAD_REFLECT && most >= x->shape[d])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64
-                       ", must be less than x's %" PRId64 " to reflect",
+                       ", must be less than the size of x, %" PRId64 ", to be reflected",
                        caller, d, params->begin[d], d, params->end[d], x->shape[d]);
     return TENON_OK;
 }
@@ -80,13 +79,11 @@ static tenon_status check_shapes(const char *caller, const tenon_pad_params *par
     }
     if (!fits)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: y: the shape of x with begin and end "
-                       "overflows",
-                       caller);
+                       "%s: y: the shape of x plus begin and end overflows", caller);
     if (tn_tensor_same_shape(y, &wanted))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: y: shape is %s, must be that of x with begin and end, %s", caller,
+                   "%s: y: shape is %s, must be that of x plus begin and end, %s", caller,
                    tn_shape_text(y->rank, y->shape, s),
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
 }

@@ -101,6 +101,6 @@ static tenon_status pad_rows_launch(const char *caller, tn_recording *recording,
 
 const tn_solver tn_pad_rows = {
     .name = "rows",
-    .serves = "any strides, every mode; lines are copied between their two ends",
+    .serves = "any strides, every mode; copies lines between their padded ends",
     .configure = pad_rows_configure,
     .launch = pad_rows_launch};

@@ -62,7 +62,7 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: window[%u] is %" PRId64
-                       ", whose sizes overflow: padding %" PRId64 " + %" PRId64
+                       ", which overflows with padding %" PRId64 " + %" PRId64
                        ", dilation %" PRId64,
                        caller, d, window, g->pad_begin[d], g->pad_end[d], g->dilation[d]);
     int64_t reach = (window - 1) * g->dilation[d] + 1;
@@ -79,12 +79,11 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     p->dilation[at] = window > 1 ? g->dilation[d] : 1;
     p->start[at] = -g->pad_begin[d];
     if (params->kind != TENON_POOL_AVERAGE && !windows_hold(p, at, g->pad_end[d]))
-        return tn_fail(
-            TENON_ERROR_INVALID_ARGUMENT,
-            "%s: params: geometry: with padding %" PRId64 " + %" PRId64
-            " along dimension %u a window (%" PRId64
-            " dilated) lies in the padding alone, without an element of %s (size %" PRId64 ")",
-            caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: geometry: with padding %" PRId64 " + %" PRId64
+                       " along dimension %u a window (%" PRId64
+                       " dilated) contains only padding and no element of %s (size %" PRId64 ")",
+                       caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
     return TENON_OK;
 }
 
@@ -95,7 +94,7 @@ static tenon_status take_global(const char *caller, const pool_views *views, uin
     int64_t size = views->x->shape[2 + d];
     if (size == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: size of dimension %u is 0, which leaves nothing to pool", caller,
+                       "%s: %s: size of dimension %u is 0, must be at least 1", caller,
                        views->x_name, 2 + d);
     p->size[at] = p->window[at] = size;
     return TENON_OK;
@@ -126,16 +125,18 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
 {
     const tenon_tensor *indices = views->indices;
     if (p->kind != TENON_POOL_MAX)
-        return indices == NULL ? TENON_OK
-                               : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                                         "%s: indices: an average has none, must be NULL", caller);
+        return indices == NULL
+                   ? TENON_OK
+                   : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                             "%s: indices is given, but average pooling has none; it must be NULL",
+                             caller);
     if (indices == NULL && views->image == NULL)
         return TENON_OK;
     int64_t plane;
     if (!tn_mul_i64(p->size[0], p->size[1], &plane) || !tn_mul_i64(plane, p->size[2], &plane) ||
         plane > INT64_C(1) + INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: indices: i32 cannot number the elements of a plane of %s, %" PRId64
+                       "%s: indices: i32 is too small for the elements of a plane of %s, %" PRId64
                        "x%" PRId64 "x%" PRId64,
                        caller, views->x_name, p->size[0], p->size[1], p->size[2]);
     if (indices == NULL)

@@ -144,21 +144,21 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
     return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_items = {.name = "items",
-                                 .serves =
-                                     "planes within 31 bits, on GPUs; a work-item for each result",
-                                 .configure = pool_items_configure,
-                                 .launch = launch_forward};
+const tn_solver tn_pool_items = {
+    .name = "items",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-item per result",
+    .configure = pool_items_configure,
+    .launch = launch_forward};
 
 const tn_solver tn_pool_groups = {
     .name = "groups",
-    .serves = "planes within 31 bits, on GPUs; a work-group shares the taps of "
-              "large windows, such as all of an image",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-group shares the taps of large "
+              "windows, such as a whole image",
     .configure = pool_items_configure,
     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_items = {
     .name = "items",
-    .serves = "planes within 31 bits, on GPUs; a work-item for each result",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-item per result",
     .configure = pool_items_configure,
     .launch = launch_backward};

@@ -53,7 +53,7 @@ static tenon_status check_sources(const char *caller, const tenon_pool_params *p
 {
     if (params->kind == TENON_POOL_MAX && x == NULL && indices == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x and indices are both NULL, the maximum needs one of them", caller);
+                       "%s: x and indices are both NULL, max pooling needs one of them", caller);
     return TENON_OK;
 }
 

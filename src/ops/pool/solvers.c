@@ -224,25 +224,25 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
     return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_rows = {.name = "rows",
-                                .serves =
-                                    "everything; a line of work lies along the last dimension",
-                                .configure = pool_solvers_configure,
-                                .launch = launch_forward};
+const tn_solver tn_pool_rows = {
+    .name = "rows",
+    .serves = "everything; a work-item handles lines along the last dimension",
+    .configure = pool_solvers_configure,
+    .launch = launch_forward};
 
 const tn_solver tn_pool_channels = {.name = "channels",
-                                    .serves = "everything; best where the channels are contiguous",
+                                    .serves = "everything; best if the channels are contiguous",
                                     .configure = pool_solvers_configure,
                                     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_rows = {
     .name = "rows",
-    .serves = "everything; a line of work lies along the last dimension",
+    .serves = "everything; a work-item handles lines along the last dimension",
     .configure = configure_backward,
     .launch = launch_backward};
 
-const tn_solver tn_pool_backward_channels = {
-    .name = "channels",
-    .serves = "everything; best where the channels are contiguous",
-    .configure = configure_backward,
-    .launch = launch_backward};
+const tn_solver tn_pool_backward_channels = {.name = "channels",
+                                             .serves =
+                                                 "everything; best if the channels are contiguous",
+                                             .configure = configure_backward,
+                                             .launch = launch_backward};

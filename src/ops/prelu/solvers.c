@@ -176,7 +176,7 @@ static const char *prelu_solvers_configure(tenon_context *context, const tn_prob
     layout->way = (way)(choice->solver->variant & ~SPLIT);
     layout->args = cut(context, p, layout->way, split);
     if (split && layout->args.segments == 1)
-        return "there is not enough to sum for each slope";
+        return "too few elements are summed for each slope";
     if (split)
         choice->workspace =
             (uint64_t)layout->args.segments * (uint64_t)layout->args.slopes * tn_acc_size(p->dtype);
@@ -248,12 +248,12 @@ static tenon_status prelu_solvers_launch(const char *caller, tn_recording *recor
 }
 
 const tn_solver tn_prelu_along = {.name = "along",
-                                  .serves = "everything; vectors lie along what is summed",
+                                  .serves = "everything; vectors along the summed dimensions",
                                   .variant = ALONG,
                                   .configure = prelu_solvers_configure,
                                   .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across = {.name = "across",
-                                   .serves = "everything; vectors lie across the slopes",
+                                   .serves = "everything; vectors across the slopes",
                                    .variant = ACROSS,
                                    .configure = prelu_solvers_configure,
                                    .launch = prelu_solvers_launch};
@@ -261,7 +261,7 @@ const tn_solver tn_prelu_across = {.name = "across",
 /* Awkward cases whose sums are long enough to be split. */
 const tn_solver tn_prelu_along_split = {
     .name = "along_split",
-    .serves = "sums long enough to be shared out; vectors lie along them",
+    .serves = "sums long enough to be split; vectors along the summed dimensions",
     .needs = "workspace for partial sums",
     .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
     .variant = ALONG | SPLIT,
@@ -269,7 +269,7 @@ const tn_solver tn_prelu_along_split = {
     .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across_split = {
     .name = "across_split",
-    .serves = "sums long enough to be shared out; vectors lie across the slopes",
+    .serves = "sums long enough to be split; vectors across the slopes",
     .needs = "workspace for partial sums",
     .awkward = ";; rows=3301 columns=5",
     .variant = ACROSS | SPLIT,

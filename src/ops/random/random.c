@@ -90,7 +90,7 @@ static tenon_status check_interval(const char *caller, const tenon_random_params
                        params->low, params->high, tenon_dtype_string(dtype));
     if (!tn_random_limits(dtype, params->low, params->high, &least, &most))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: low and high are %.17g and %.17g, between which there is no %s",
+                       "%s: params: low and high are %.17g and %.17g, but no %s is in [low, high)",
                        caller, params->low, params->high, tenon_dtype_string(dtype));
     return TENON_OK;
 }

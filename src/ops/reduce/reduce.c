@@ -42,17 +42,18 @@ static tenon_status check_size(const char *caller, const tenon_reduce_params *pa
         kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
     if (size == 0 && !may_be_empty)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which %s needs", caller,
-                       tn_reduce_words[kind]);
+                       "%s: x: has no elements along the axes, must have at least one for %s",
+                       caller, tn_reduce_words[kind]);
     if (kind == TENON_REDUCE_VARIANCE && size <= params->correction)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: correction is %u, must be less than the elements along the "
-                       "axes, %" PRId64,
-                       caller, params->correction, size);
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "%s: params: correction is %u, must be less than the number of elements along the "
+            "axes, %" PRId64,
+            caller, params->correction, size);
     if (is_place(kind) && size > INT64_C(1) + INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: y: i32 cannot number the %" PRId64 " elements along the axes", caller,
-                       size);
+                       "%s: y: i32 is too small for the %" PRId64 " elements along the axes",
+                       caller, size);
     return TENON_OK;
 }
 
