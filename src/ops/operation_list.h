@@ -1,6 +1,5 @@
 /* All operations, one per line, as calls of a macro X that the includer defines. Operations of a
- * family are adjacent; the first is the one that the family's name alone refers to. No include
- * guard: the file is included more than once. */
+ * family are adjacent, its default first. No include guard: the file is included more than once. */
 /* clang-format off */
 X(gemm)
 X(gemm_int8)

@@ -1,5 +1,4 @@
-/* Argument validation of tenon_activation_forward and tenon_activation_backward, and their
- * families. */
+/* Argument validation and the families of activations and their gradients. */
 #include "base/shape.h"
 #include "ops/activation/internal.h"
 

@@ -1,5 +1,4 @@
-/* The solvers dense and strided of activation and activation_backward, with element-wise kernels.
- */
+/* The element-wise solvers dense and strided of activation and activation_backward. */
 #include "activation/args.h"
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -113,8 +112,7 @@ static tenon_status launch_strided(const char *caller, tn_recording *recording,
     const int64_t inner = p->shape[p->rank - 1];
     elementwise_args args = {
         .chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1};
-    /* The work-group size is explicit: if the driver derives it from the global size, PoCL compiles
-     * the kernel for each new one. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     const tn_launch strided = {.kernel = p->operands == ACTIVATION_VIEWS ? "backward_strided"
                                                                          : "forward_strided",
                                .options = choice->options,

@@ -50,8 +50,7 @@ TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
     return tn_operation_plan(&tn_operation_activation_backward, context, params, views, plan);
 }
 
-/* Fills x with values in the activation's tails, too, where errors of exp() are visible that vanish
- * around zero. */
+/* Includes values in the tails, where errors of exp() are visible that vanish around zero. */
 static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;

@@ -36,8 +36,7 @@ static double gelu_argument(double x)
     return 2 * 0.7978845608028654 * (x + 0.044715 * x * x * x);
 }
 
-/* A value computed by the device, with its error in terms of the error of x and its own roundings.
- */
+/* A value computed by the device, its sensitivity to the error of x, and its own roundings. */
 typedef struct outcome {
     double value;
     double slope;     /* at least the derivative anywhere within the error of x */
@@ -85,8 +84,7 @@ static outcome piecewise(const tenon_activation *activation, double v)
     }
 }
 
-/* Returns the outcome of an activation. An error e of x changes x² by at most (2|x| + e)·e, and
- * multiplies exp(x) by exp(e). */
+/* An error e of x changes x² by at most (2|x| + e)·e, and multiplies exp(x) by exp(e). */
 static outcome forward(const tenon_activation *activation, tn_bounded x)
 {
     double v = x.value, alpha = activation->alpha, t = cut(v), a = fmin(fabs(v) + x.bound, 800), y;
@@ -151,8 +149,7 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
     return bounded(forward(activation, x), dtype, x.bound);
 }
 
-/* Returns the activation with the constants as the device has them. They decide on which side of a
- * kink x is. */
+/* Returns the activation with the device's constants, which decide on which side of a kink x is. */
 static tenon_activation as_rounded(tenon_activation activation, tenon_dtype dtype)
 {
     if (dtype != TENON_DTYPE_F64) {
@@ -213,8 +210,8 @@ static outcome piecewise_derivative(const tenon_activation *activation, double v
     }
 }
 
-/* Returns a derivative of the form part + product, where the product is proportional to x. Either
- * term may dominate. */
+/* Returns the derivative part + product, with the product proportional to x; either may dominate.
+ */
 static outcome sum_of(double part, double product, double a, double roundoffs)
 {
     return (outcome){part + product, 0, fabs(part) + fabs(product), roundoffs, 1 + 8 * a};

@@ -71,8 +71,7 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
     scalars[TN_SCALAR_ACT_BETA] = epilogue->activation.beta;
 }
 
-/* Returns a range in words. %g would round the smallest number above 0 and the largest below 1, so
- * those are special cases. */
+/* Returns a range in words. %g would round the least number above 0 and the greatest below 1. */
 static const char *range_text(double low, double high, char text[64])
 {
     if (isinf(low) && isinf(high))

@@ -1,5 +1,4 @@
-/* The epilogue that GEMM and convolution share, references of the activations, and argument checks
- * that many operations use. */
+/* The epilogue of GEMM and convolution, references of activations, and common argument checks. */
 #ifndef TN_OPS_COMMON_EPILOGUE_H
 #define TN_OPS_COMMON_EPILOGUE_H
 
@@ -35,16 +34,14 @@ uint32_t tn_activation_constants(uint32_t kind);
 bool tn_activation_uses_alpha(const void *params, const void *alpha);
 bool tn_activation_uses_beta(const void *params, const void *beta);
 
-/* Checks the kind, and that the constants are in the range for which the formula is that
- * activation. */
+/* Checks the kind, and that the constants do not make it another function. */
 tenon_status tn_activation_check(const char *caller, const tenon_activation *activation);
 
 /* Returns the activation that a self-check uses instead of the caller's: the same kind, with
  * constants that do not hide errors of the sums. */
 tenon_activation tn_activation_tried(uint32_t kind);
 
-/* Returns true if the kind needs a transcendental function, which gets a kernel build of its own.
- */
+/* Returns true if the kind needs a transcendental function, and so a kernel build of its own. */
 bool tn_activation_is_build(uint32_t kind);
 
 /* Returns the activation in double precision with a bound of the error on a device, whose `x` is
@@ -61,8 +58,7 @@ tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, 
 /* Returns true if c is read: it is present, and beta is not 0. */
 bool tn_epilogue_adds(const tenon_epilogue *epilogue, const tenon_tensor *c);
 
-/* After a failed broadcast of c, appends a hint about the argument `bias` to the message, if the
- * call has none. */
+/* Adds a hint about the argument `bias` to a failed broadcast of c, if the call has no bias. */
 tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias);
 
 /* Checks that an epilogue is well-formed, and that it has no factor for an absent c. */
@@ -78,8 +74,7 @@ tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogu
  * 28 and 32 to 34. */
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation);
 
-/* Returns an epilogue for self-checks that takes the same paths as a problem with these flags and
- * this activation. */
+/* Returns an epilogue for self-checks that takes the paths of these flags and this activation. */
 tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation);
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);

@@ -10,8 +10,7 @@
 #define LEAST_GROUP 64
 /* Least number of neighboring work-items with coalesced reads. */
 #define LEAST_PARTS 8
-/* Work-items with several vectors each, as a multiple of the number that hides the memory's
- * latency. */
+/* Multiple of the work-items that hide the memory's latency, if each has several vectors. */
 #define FILL 2
 
 size_t tn_gpu_group(const tenon_context *context, int64_t items)

@@ -34,8 +34,7 @@ typedef struct tn_stream_share {
     int32_t vectors;
 } tn_stream_share;
 
-/* Returns TENON_VECTORS for kernels that compute on vectors of `dtype` with this number of inputs;
- * 1 on a CPU. */
+/* Returns TENON_VECTORS of kernels that compute on vectors of `dtype` from `inputs` inputs. */
 int32_t tn_stream_vectors(const tenon_context *context, uint32_t dtype, uint32_t inputs);
 
 /* The division of a line into pieces of `chunk` elements, each shared by `parts` work-items. */
@@ -52,9 +51,8 @@ tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int
 /* Rank that most tensors do not exceed after contiguous dimensions are merged. */
 #define TN_FEW_DIMENSIONS 4
 
-/* Returns the option for TENON_DIMENSIONS (cl_kernels/common/dimensions.clh) of a kernel that
- * iterates over `rank` dimensions, or "". Intel's compiler needs a small bound, because it keeps
- * registers for every dimension. */
+/* Returns the option for TENON_DIMENSIONS (cl_kernels/common/dimensions.clh), or "". Intel's
+ * compiler needs a small bound, because it keeps registers for every dimension. */
 const char *tn_gpu_dimensions_option(const tenon_context *context, int64_t rank);
 
 /* Returns the build option for more registers per thread, for kernels with much register pressure;
@@ -67,8 +65,7 @@ const char *tn_gpu_registers_option(const tenon_context *context);
 /* Returns the work-group size of kernels with teams, a power of two: TENON_GROUP. */
 int32_t tn_team_group(const tenon_context *context);
 
-/* Writes the build options of kernels with teams: TENON_GPU, TENON_VW and TENON_GROUP. Returns
- * `options`. */
+/* Writes the options of kernels with teams: TENON_GPU, TENON_VW, TENON_GROUP. Returns `options`. */
 char *tn_team_options(const tenon_context *context, uint32_t dtype, char options[64]);
 
 /* The tuning parameter `tm`: work-items per team, a power of two. */

@@ -4,16 +4,13 @@
 
 #include "dispatch/solver.h"
 
-/* Returns the vector width of kernels written for GPUs, on any device: 16 bytes of the
- * accumulator's type. */
+/* Returns the vector width of GPU kernels, on any device: 16 bytes of the accumulator's type. */
 int32_t tn_gpu_lanes(uint32_t dtype);
 
-/* Returns the vector width for arithmetic: on a CPU the native one, from 2 to 16; on a GPU
- * tn_gpu_lanes. */
+/* Returns the vector width for arithmetic: native (2 to 16) on a CPU, tn_gpu_lanes on a GPU. */
 uint32_t tn_lanes(const tenon_context *context, uint32_t dtype);
 
-/* Returns the vector width of streaming kernels: as tn_lanes on a CPU, 16 bytes of elements on a
- * GPU. */
+/* Returns the vector width of streaming kernels: tn_lanes on a CPU, 16 bytes on a GPU. */
 uint32_t tn_stream_lanes(const tenon_context *context, uint32_t dtype);
 
 /* Returns the multiply-add rate of a type's accumulator. */

@@ -20,8 +20,7 @@ typedef struct tn_lines_problem {
     int64_t stride[TENON_LINES_VIEWS][TENON_MAX_RANK];
 } tn_lines_problem;
 
-/* For `by` below: keeps the order of the elements, and appends a view of element indices after the
- * operands. */
+/* As `by` below: keeps the order of elements, and appends a view of their indices. */
 #define TN_LINES_NUMBERED UINT32_MAX
 
 /* Fills in a problem from validated views of the shape of `views[by]`. A view with a single element

@@ -8,8 +8,7 @@
 /* Computes Philox4x32-10 of a counter and a key, low words first. */
 void tn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4]);
 
-/* Return the random bits of element `number`: one word, or two words for types that need 64 bits.
- */
+/* Return the random bits of element `number`: one word, or two for f64. */
 uint32_t tn_philox_word(uint64_t seed, uint64_t sequence, uint64_t number);
 uint64_t tn_philox_wide_word(uint64_t seed, uint64_t sequence, uint64_t number);
 

@@ -1,6 +1,5 @@
-/* Element-wise operations on several tensors: the common part of elementwise, copy, gated and
- * prelu. All views share one index space, which kernels traverse as in cl_kernels/common/walk.clh.
- */
+/* Element-wise operations on several tensors: elementwise, copy, gated and prelu. All views share
+ * one index space, which kernels traverse as in cl_kernels/common/walk.clh. */
 #ifndef TN_OPS_COMMON_POINTWISE_H
 #define TN_OPS_COMMON_POINTWISE_H
 

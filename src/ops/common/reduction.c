@@ -91,8 +91,7 @@ static bool is_place(uint32_t kind)
     return kind == REDUCTION_ARGMAX || kind == REDUCTION_ARGMIN;
 }
 
-/* Sorts, if the order is free, and merges dimensions. The order is not free for reductions that
- * return an index. */
+/* Merges dimensions, sorted unless their order matters, as it does for an index. */
 static void tidy(tn_space *space, bool free)
 {
     if (free)

@@ -32,14 +32,12 @@ typedef struct tn_axes {
     uint32_t count;
 } tn_axes;
 
-/* Converts a list of axes, each from -rank to rank - 1 (negative: counted from the end) and without
- * duplicates, to a set. An empty list selects all axes. `argument` names the tensor of that rank.
- */
+/* Converts a list of axes, each from -rank to rank - 1 and without duplicates, to a set. An empty
+ * list selects all axes. `argument` names the tensor of that rank. */
 tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *axes, uint32_t rank,
                            const char *argument, tn_axes *result);
 
-/* Returns the number of elements along the axes, or INT64_MAX if it overflows, as it may with an
- * empty tensor. */
+/* Returns the number of elements along the axes; INT64_MAX on overflow (with an empty tensor). */
 int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x);
 
 /* Checks that a view has the shape of x with the axes removed or of size 1. */
@@ -56,8 +54,7 @@ tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x);
 
 /* Fills in a problem from validated views, some of which may be NULL. `operand` holds their indices
- * in the call. The divisor is set to the row size, for a mean. A problem with an empty result is
- * left empty. */
+ * in the call. The divisor is the row size. A problem with an empty result is left empty. */
 void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],

@@ -25,8 +25,7 @@ static bool is_across(const tn_reduction_problem *p)
     return step > 1 && p->kept_stride[REDUCTION_X][p->kept_rank - 1] < step;
 }
 
-/* Estimates the work. A variance reads its rows twice. On a CPU the synchronization within
- * work-groups dominates. */
+/* A variance reads its rows twice. On a CPU the synchronization of work-groups dominates. */
 static tn_work common_reduction_group_work_of(const tenon_context *context,
                                               const tn_reduction_problem *p, int32_t team)
 {

@@ -121,8 +121,7 @@ static tn_work joining(const tn_reduction_problem *p, const shares *s)
                      .bytes = sums * 32};
 }
 
-/* Returns the bytes for the results of the pieces, followed by the means of a variance or the
- * indices of extrema. */
+/* Bytes for the results of the pieces, then the means of a variance or the indices of extrema. */
 static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 {
     int64_t count = tn_reduction_count(p);

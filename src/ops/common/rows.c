@@ -112,9 +112,8 @@ double tn_rows_bytes(const tn_rows_problem *p, double times)
     return bytes * (double)tn_rows_count(p) * (double)p->size;
 }
 
-/* Reads of each input: kernels loop over a row several times, for example for its maximum, its sum
- * and the output, and some of these reads hit a cache. WHOLE and GATHERED are a CPU's costs per
- * element of contiguous and of gathered vectors. */
+/* Reads of each input, some from a cache: for a row's maximum, its sum and the output, for example.
+ * WHOLE and GATHERED: a CPU's costs per element of contiguous and of gathered vectors. */
 #define TIMES    2.5
 #define WHOLE    6
 #define GATHERED 2.5

@@ -69,8 +69,8 @@ const char *tn_rows_group_configure(tenon_context *context, const tn_problem *pr
 tenon_status tn_rows_launch(const char *caller, tn_recording *recording, const tn_problem *problem,
                             const tn_choice *choice, const char *source, const char *kernel);
 
-/* Parts of these solvers: the number of rows of a problem, and the layout with the arguments that
- * depend only on the problem. */
+/* Parts of these solvers: the number of rows, and the layout as far as the problem determines it.
+ */
 int64_t tn_rows_count(const tn_rows_problem *problem);
 tn_rows_layout *tn_rows_layout_of(const tn_rows_problem *problem, tn_choice *choice);
 

@@ -23,8 +23,7 @@ tn_bounded tn_operand_value(const tn_arithmetic *t, double value)
     return (tn_bounded){value, fabs(value) < t->least ? fabs(value) : 0};
 }
 
-/* Returns a result with its own error, `roundoffs`, added to the error `bound` propagated from its
- * operands. */
+/* Returns a result with `roundoffs` of its own and the error `bound` of its operands. */
 static tn_bounded rounded(const tn_arithmetic *t, double value, double bound, double roundoffs)
 {
     double size = fabs(value) + bound;

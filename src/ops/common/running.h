@@ -25,8 +25,7 @@ tn_bounded tn_sum(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 tn_bounded tn_product(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 /* Returns `scalar` · a for an exact scalar. */
 tn_bounded tn_scaled(const tn_arithmetic *t, double scalar, tn_bounded a);
-/* Division within 2.5 ulp and square root within 3 ulp in f32, as OpenCL's full profile guarantees.
- */
+/* Within 2.5 ulp, and 3 ulp, in f32, as OpenCL's full profile guarantees. */
 tn_bounded tn_quotient(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 tn_bounded tn_square_root(const tn_arithmetic *t, tn_bounded a);
 

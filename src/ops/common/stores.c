@@ -7,8 +7,7 @@ int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
     return dtype == TENON_DTYPE_F16 ? 0 : elements * (int64_t)tenon_dtype_size((tenon_dtype)dtype);
 }
 
-/* Returns true if non-temporal stores work. Probes the device if that was not done before, so it is
- * called only if the answer matters. */
+/* Returns true if non-temporal stores work. May probe the device, so call it only if needed. */
 static bool can_pass(tenon_context *context)
 {
     return tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE);

@@ -37,8 +37,7 @@ static const tn_solver *const solvers[] = {&lines_solver};
 const tn_family tn_dropout_family = {
     .name = "dropout", TN_SOLVERS(solvers), .awkward = tn_dropout_awkward};
 
-/* Sets the seed, the sequence, the threshold below which a word drops its element, and the scale.
- */
+/* Sets the seed, the sequence, the threshold of words that drop an element, and the scale. */
 static void set_scalars(const tenon_dropout_params *params, double scalars[TN_MAX_SCALARS])
 {
     const int64_t threshold = tn_philox_threshold(params->probability);

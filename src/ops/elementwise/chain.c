@@ -120,8 +120,7 @@ static tenon_status check_source(const tn_call *call, uint32_t n, const char *na
     return TENON_OK;
 }
 
-/* Checks that a value which the step's operation does not use is 0. `words` are the names of the
- * values. */
+/* Checks that a value which the operation does not use is 0. `words` names the values. */
 static tenon_status check_unused(const char *caller, uint32_t n, const tenon_chain_step *step,
                                  const char *name, const char *const *words, uint32_t value)
 {
@@ -154,8 +153,7 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
     return tn_activation_check(caller, &activation);
 }
 
-/* Checks that the chain has at most one transcendental activation, since a program is compiled for
- * one. */
+/* Checks that there is at most one transcendental activation: a program is built for one. */
 static tenon_status check_activations(const char *caller,
                                       const tenon_elementwise_chain_params *params)
 {

@@ -21,8 +21,7 @@ static double flushed(tn_bounded x, double least)
     return fabs(x.value) - x.bound < least ? fmin(fabs(x.value) + x.bound, least) : 0;
 }
 
-/* Returns a result after `count` roundings, with the error carried from its operands. For f64 the
- * reference rounds as often. */
+/* Adds `count` roundings to a carried error. For f64 the reference rounds as often. */
 static tn_bounded rounded(tenon_dtype dtype, double value, double carried, double count)
 {
     double roundings = count * (dtype == TENON_DTYPE_F64 ? 2 : 1);
@@ -130,8 +129,8 @@ bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *cons
     return whole;
 }
 
-/* Makes a case with the problem's own steps, on rows with tails and gaps. Inputs repeat along the
- * rows if the problem's do. */
+/* Makes a case of the problem's steps, on rows with tails and gaps. Inputs repeat as in the
+ * problem. */
 static void same_steps(const elementwise_chain_problem *like, tn_case *c)
 {
     const uint32_t last = like->views.rank - 1;

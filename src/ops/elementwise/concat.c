@@ -28,8 +28,7 @@ typedef struct concat {
     const tenon_tensor *y;
 } concat;
 
-/* Makes the slice of y for input i at *start, and advances *start. Returns false if y is too short.
- */
+/* Makes the slice of y for input i at *start, and advances *start. False if y is too short. */
 static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
 {
     int64_t size = c->inputs[i]->shape[c->axis];

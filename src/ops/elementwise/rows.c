@@ -1,5 +1,4 @@
-/* The solvers elementwise/rows and copy/rows: each work-item processes a piece of one or more rows.
- */
+/* The solvers elementwise/rows and copy/rows: a work-item processes a piece of some rows. */
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 

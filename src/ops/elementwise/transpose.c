@@ -13,9 +13,8 @@
 #define CPU_COLUMNS    32
 #define CPU_MOST_ROWS  1024
 #define CPU_LEAST_ROWS 64
-/* Non-temporal stores are used if y is at least this fraction of the last-level cache and its rows
- * start at cache lines. Strides of a power of two cause conflict misses long before the cache is
- * full. */
+/* Non-temporal stores are used if y is at least this fraction of the cache and its rows start at
+ * cache lines: strides of a power of two cause conflict misses long before the cache is full. */
 #define CACHE_PARTS 8
 #define LINE_BYTES  64
 
@@ -24,8 +23,7 @@ typedef struct transpose_layout {
     int64_t blocks;
 } transpose_layout;
 
-/* Returns the dimension along which x is contiguous, other than the last one, along which y is;
- * p->rank if there is none. */
+/* Returns the dimension, other than the last, along which x is contiguous; p->rank if none. */
 static uint32_t down(const tn_pointwise_problem *p)
 {
     uint32_t d = 0;

@@ -1,5 +1,4 @@
-/* The solvers gated/rows and gated_backward/rows: each work-item processes a piece of one or more
- * rows. */
+/* The solvers gated/rows and gated_backward/rows: a work-item processes a piece of some rows. */
 #include "gated/args.h"
 #include "ops/gated/internal.h"
 

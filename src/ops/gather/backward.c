@@ -21,8 +21,7 @@
 /* Offsets of the parts of the workspace, in 32-bit integers. */
 typedef struct sort_layout {
     int64_t block, blocks;
-    int64_t pairs[2]; /* rows, then positions; each pass reads one array of pairs and writes the
-                         other */
+    int64_t pairs[2]; /* rows, then positions; passes alternate between the two */
     int64_t counts, totals, end;
     int32_t passes;
 } sort_layout;
@@ -85,8 +84,7 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     const sort_layout l = layout_of(context, p);
-    /* A pass counts digits per block, computes prefix sums of the counts, and moves the pairs to
-     * their places. */
+    /* A pass counts digits per block, computes prefix sums of the counts, and moves the pairs. */
     const tn_work passes = {.launches = 3.0 * l.passes,
                             .follows = true,
                             .groups = (double)l.blocks,

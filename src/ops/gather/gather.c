@@ -30,8 +30,7 @@ static tenon_status check_types(const tn_call *call, bool backward)
     return tn_same_dtype_check(caller, to->name, to->view, from->name, from->view->dtype);
 }
 
-/* Checks that `picked` (y or dy) has the table's shape with the axis replaced by the shape of the
- * indices. */
+/* Checks the shape of `picked` (y, dy): the table's, with the axis replaced by that of indices. */
 static tenon_status check_shapes(const char *caller, const tn_argument *picked,
                                  const tn_argument *table, const tenon_tensor *indices,
                                  uint32_t axis)

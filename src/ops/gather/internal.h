@@ -22,8 +22,8 @@ typedef struct gather_problem {
     int64_t size, step; /* of x along the axis */
 } gather_problem;
 
-/* The index space of dx without the axis, sorted by decreasing stride; and the indices, in
- * row-major order. */
+/* The index space of dx without the axis, by decreasing stride; and the indices, in row-major
+ * order. */
 typedef struct gather_backward_problem {
     tn_problem head;
     uint32_t dtype;

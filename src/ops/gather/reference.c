@@ -11,8 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Shapes of the table, outer × rows × inner, and of the gathered rows, outer × count × inner, both
- * dense. */
+/* Dense shapes: the table, outer × rows × inner; what is gathered, outer × count × inner. */
 typedef struct sizes {
     int64_t outer, rows, count, inner;
 } sizes;
@@ -108,8 +107,7 @@ bool tn_gather_backward_reference(const void *params, const tenon_tensor *const 
     return whole;
 }
 
-/* Fills in valid indices, and some that are out of range at either end. Every third one is one of a
- * few, to get many repetitions. */
+/* Fills in indices, some of them out of range at either end. Every third is one of a few. */
 static void put_indices(const void *params, const tenon_tensor *table, const tenon_tensor *indices,
                         uint64_t *seed)
 {

@@ -1,5 +1,4 @@
-/* The solver gather/rows: copies lines of the table, or single elements if each has its own index.
- */
+/* The solver gather/rows: copies lines of the table, or elements if each has its own index. */
 #include "base/dtype.h"
 #include "ops/common/walk.h"
 #include "ops/gather/internal.h"

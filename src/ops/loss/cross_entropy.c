@@ -1,5 +1,4 @@
-/* Argument validation of tenon_cross_entropy_forward and tenon_cross_entropy_backward, and their
- * families. */
+/* Argument validation and the families of cross-entropy and its gradient. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 

@@ -1,5 +1,4 @@
-/* Argument validation of tenon_mse_forward and tenon_mse_backward, their problems, and their
- * families. */
+/* Argument validation, problems and families of tenon_mse_forward and tenon_mse_backward. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
@@ -20,8 +19,8 @@ const tn_family tn_mse_backward_family = {.name = "mse_backward",
                                           .awkward = tn_mse_backward_awkward,
                                           .paths = tn_rows_paths};
 
-/* Fills in the gradient's problem. Every element is a row of its own, and the gradient of the loss
- * is broadcast along the axes. */
+/* Fills in the gradient's problem, in which every element is a row. dloss repeats along the axes.
+ */
 static void canonicalise_backward(const tn_axes *axes,
                                   const tenon_tensor *const view[TENON_ROWS_VIEWS],
                                   tn_rows_problem *problem)

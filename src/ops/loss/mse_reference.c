@@ -82,8 +82,7 @@ bool tn_mse_backward_reference(const void *given, const tenon_tensor *const *v, 
     return whole;
 }
 
-/* Makes a case. `loss` is the type of the loss or of its gradient; TENON_DTYPE_INVALID if absent.
- */
+/* `loss`: the type of the loss or of its gradient; TENON_DTYPE_INVALID if absent. */
 static bool awkward(const tn_operation *operation, uint32_t dtype, tenon_dtype loss,
                     uint32_t number, tn_case *c)
 {

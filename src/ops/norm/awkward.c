@@ -91,8 +91,7 @@ static tenon_tensor view_of(const norm_problem *like, const tenon_tensor *x, ten
     return view;
 }
 
-/* Returns true if an operand is absent: because the kind does not have it, or because it is
- * optional and absent from the problem at hand. */
+/* Returns true if the kind lacks the operand, or if it is optional and absent from the problem. */
 static bool is_absent(const norm_problem *like, tenon_norm_kind kind, int number, bool optional)
 {
     const bool is_centre =

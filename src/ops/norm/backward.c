@@ -66,8 +66,7 @@ static const char *norm_backward_configure(tenon_context *context, const tn_prob
     return NULL;
 }
 
-/* Launches the sums of dy and dy · h over the sets of `args`: the elements of a set, or those that
- * share a parameter. */
+/* Launches the sums of dy and dy · h, per set or per parameter as `args` says. */
 static tenon_status launch_sums(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice,
                                 const norm_args *args)

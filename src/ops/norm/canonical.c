@@ -33,8 +33,7 @@ uint32_t tn_norm_dimensions(const tenon_norm_params *params, const tenon_tensor 
     return rank;
 }
 
-/* Sets the strides in the dimensions of the channels: two of them if channels are split into
- * groups. */
+/* Sets the strides of the channels' dimension, or of two if channels are split into groups. */
 static void channel_strides(const tenon_norm_params *params, const tenon_tensor *x, int64_t step,
                             int64_t *stride)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Divides the work of the partial sums, which read only x. If x is contiguous along a short
- * dimension of the sets, vectors lie across that dimension, and its entries are summed separately;
- * norm_combine adds them up together with the pieces. */
+ * dimension of the sets, vectors lie across it, and norm_combine adds up the sums of its entries.
+ */
 static void share_partial(const tenon_context *context, const norm_problem *p, norm_args *args)
 {
     norm_strides x = {.of = {{0}}};
@@ -64,8 +64,7 @@ static tenon_status launch_sets(const char *caller, tn_recording *recording,
                           &TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
-/* Launches the computation of y from given statistics, or from those that norm_combine wrote to the
- * workspace at `work`. */
+/* Launches the kernel for y, with given statistics or those in the workspace at `work`. */
 static tenon_status launch_apply(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, bool in_work,
                                  int64_t work)

@@ -92,8 +92,7 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                tn_norm_set_args((const norm_problem *)problem, choice));
 }
 
-/* Sets of two dimensions: of the usual sizes, of sizes that any team keeps in registers, and larger
- * ones. */
+/* Sets of two dimensions: usual sizes, sizes that any team keeps in registers, and larger ones. */
 static const char awkward[] =
     "height=1; height=1 width=tm+2; samples=2 channels=6 height=1 width=32*tm+7";
 

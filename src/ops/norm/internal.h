@@ -86,24 +86,21 @@ tenon_status tn_norm_check(const char *caller, tenon_context *context,
 void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *views,
                           norm_problem *problem);
 
-/* Determines, as bit masks, the dimensions of a set and those along which parameters vary, from the
- * kind of normalization. Writes the shape of x with the channels split into groups; returns its
- * rank. */
+/* Writes the shape of x with the channels split into groups, and the masks of the dimensions that
+ * are reduced and of those along which parameters vary. Returns the rank of that shape. */
 uint32_t tn_norm_dimensions(const tenon_norm_params *params, const tenon_tensor *x, int64_t *shape,
                             uint32_t *reduced, uint32_t *parameters);
 
-/* Writes the strides of a view in these dimensions. `number` says which shape it has: NORM_X,
- * NORM_GAMMA or NORM_MEAN. */
+/* Writes the strides of a view with the shape of `number` (NORM_X, NORM_GAMMA or NORM_MEAN). */
 void tn_norm_strides(const tenon_norm_params *params, const tenon_tensor *x,
                      const tenon_tensor *view, int number, int64_t *stride);
 
-/* Returns the operand that has the same shape as operand `number`: NORM_X, NORM_GAMMA or, for
- * statistics, NORM_MEAN. */
+/* Returns the operand with the shape of operand `number`: NORM_X, NORM_GAMMA or NORM_MEAN. */
 int tn_norm_shape_of(bool backward, int number);
 
-/* Sets the order of dimensions of a launch, those of `kept` first. Fills in shape, stride, kept,
- * rank, lines, sets and count. Dimensions are merged if the strides in `sets` (for kept ones) and
- * in `rest` allow it. */
+/* Sets the order of dimensions of a launch, those of `kept` first: shape, stride, kept, rank,
+ * lines, sets and count. Dimensions are merged where the strides in `sets` and in `rest` allow it.
+ */
 void tn_norm_space(const norm_problem *problem, uint32_t kept, const norm_strides *sets,
                    const norm_strides *rest, norm_args *args);
 
@@ -160,8 +157,8 @@ tenon_status tn_norm_launch_parameters(const char *caller, tn_recording *recordi
                                        bool split);
 #define NORM_PARAMETERS (NORM_HAS(NORM_DGAMMA) | NORM_HAS(NORM_DBETA))
 
-/* Returns the layout's sets, without the flags of the parameters' gradients unless the sums of sets
- * are those gradients. */
+/* Returns the layout's sets, with the parameters' gradients as outputs if their sums are the same.
+ */
 norm_args tn_norm_set_args(const norm_problem *problem, const tn_choice *choice);
 
 /* Return the number of sets (or parameters) if the dimensions in the mask `kept` are kept; the
@@ -176,8 +173,7 @@ uint32_t tn_norm_parts(const norm_problem *problem);
 /* Writes the strides of a set's index in the workspace, in the problem's dimensions. */
 void tn_norm_work_strides(const norm_problem *problem, uint32_t kept, int64_t *stride);
 
-/* Return the number in norm/args.h of an operation's operand, and the views of a call by these
- * numbers. */
+/* Return the number in norm/args.h of an operation's operand, and a call's views by number. */
 int tn_norm_number(const tn_operation *operation, uint32_t operand);
 norm_views tn_norm_views(const tn_operation *operation, const tenon_tensor *const *operands);
 

@@ -131,8 +131,7 @@ typedef struct set_statistics {
     double shift; /* bound of the error of the mean of any piece, as a root mean square */
 } set_statistics;
 
-/* Returns rsqrt(variance + epsilon), with a bound from the least and the greatest possible
- * variance. */
+/* Returns rsqrt(variance + epsilon), bounded by the extremes of the variance. */
 static tn_bounded rstd_of(const host_norm *h, tn_bounded variance)
 {
     const double q = variance.value + h->epsilon;

@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* On a CPU: least elements per work-item, to be worth its launch; maximum columns per work-item;
- * and size of the cache in which its elements should stay. On a GPU: elements that a work-item
- * sums. */
+/* On a CPU: elements that are worth a work-item, maximum columns per work-item, and size of the
+ * cache for its elements. On a GPU: elements that a work-item sums. */
 #define CPU_CHUNK   8192
 #define CPU_COLUMNS 1024
 #define CACHE_BYTES 524288
@@ -17,8 +16,7 @@
 /* In the validation context: short pieces, for small sets to have several. */
 #define CHECKED_PIECE 72
 
-/* Returns the number of sets per work-item; with columns, they are neighbors along the last
- * dimension of sets. */
+/* Returns the sets per work-item; with columns, neighbors along the last dimension of sets. */
 static int64_t chunk_of(const tenon_context *context, const norm_args *args, bool split,
                         int64_t lanes)
 {
@@ -248,8 +246,7 @@ tenon_status tn_norm_launch(const char *caller, tn_recording *recording, const t
     tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
                         .options = text,
                         .kernel = kernel};
-    /* Set explicitly for CPUs: if the driver derives it from the global size, PoCL compiles the
-     * kernel for each new one. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     launch.local[0] =
         recording->context->device.is_cpu ? 1 : tn_gpu_group(recording->context, args->items);
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);

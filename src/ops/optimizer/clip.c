@@ -27,9 +27,8 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = optimizer_clip_configure,
                                        .launch = tn_lines_launch_choice};
 
-/* Makes cases with a limit that clips and one that does not; the norm of the random sum is at most
- * 3. With the flag, sums may be negative, which makes the norm NaN: the two cases have one sum of
- * either sign. */
+/* Makes cases with a limit that clips and one that does not; the norm is at most 3. With the flag,
+ * sums may be negative (the norm is NaN): the two cases have one sum of either sign. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t one[] = {1};

@@ -50,8 +50,7 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
     return TENON_OK;
 }
 
-/* Returns the error of part `number`. Parts that were enqueued before it cannot be undone, so the
- * outputs are then undefined. */
+/* Returns the error of part `number`. Earlier parts are enqueued already and cannot be undone. */
 static tenon_status incomplete(tenon_status status, uint64_t number)
 {
     if (number == 0 || status == TENON_OK)

@@ -34,8 +34,7 @@ static bool read(const tenon_tensor *const *views, uint32_t count, operands *all
     return whole;
 }
 
-/* Returns the inputs of both optimizers: the parameter in the arithmetic's type, and the gradient.
- */
+/* Gets the parameter in the arithmetic's type, and the gradient. */
 static void begin(const tn_arithmetic *t, const operands *all, int64_t i, bool maximize,
                   tn_bounded *parameter, tn_bounded *gradient)
 {

@@ -8,8 +8,7 @@
 
 #define CPU_CHUNK 8192
 
-/* Maximum numbers of partial sums of the first launch. More than MANY are first added up in groups
- * of GROUP. */
+/* Maximum numbers of partial sums. More than MANY are first added up in groups of GROUP. */
 #define CPU_ITEMS 256
 #define GPU_ITEMS 32768
 #define MANY      512
@@ -51,9 +50,8 @@ static const char *optimizer_square_sum_solvers_configure(tenon_context *context
     return NULL;
 }
 
-/* Records the addition of `count` sums, which start at element `from` of the workspace, in groups
- * of `each`. The results follow them in the workspace; a single result is written to the operand.
- */
+/* Records the addition of `count` sums, from element `from` of the workspace on, in groups of
+ * `each`. The results follow in the workspace; a single one is written to the operand. */
 static tenon_status record_add(const char *caller, tn_recording *recording,
                                const tn_lines_problem *p, const char *options, int64_t from,
                                int64_t count, int64_t each)

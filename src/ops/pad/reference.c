@@ -8,8 +8,7 @@
 
 #include <stdlib.h>
 
-/* Returns the index in a dimension of x for an element of y, which is `at` elements after the start
- * of x; -1 for the constant. */
+/* Returns the index in x of the element at `at`, counted in y from the start of x; -1: none. */
 static int64_t source_of(uint32_t mode, int64_t at, int64_t size)
 {
     if (at >= 0 && at < size)

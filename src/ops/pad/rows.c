@@ -1,5 +1,4 @@
-/* The canonical problem of padding, and the solver pad/rows, which copies lines between their
- * padded ends. */
+/* The problem of padding, and pad/rows, which copies lines between their padded ends. */
 #include "ops/common/walk.h"
 #include "ops/pad/internal.h"
 
@@ -11,8 +10,7 @@ static bool is_padded(const pad_dimension *d)
     return d->y_size != d->x_size;
 }
 
-/* Returns true if two adjacent dimensions can be merged. The padding before and after x must stay
- * one block each. */
+/* Returns true if two dimensions merge. The padding at either end of x must stay one block. */
 static bool mergeable(const pad_dimension *outer, const pad_dimension *inner, uint32_t mode)
 {
     return !is_padded(inner) && (mode == PAD_CONSTANT || !is_padded(outer)) &&

@@ -39,9 +39,8 @@ extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups;
 extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
 
-/* For solvers: the number of elements of all images of a size; the number of taps of a window; the
- * arguments that depend only on the problem; and functions that add operands, arguments and patches
- * to a launch and record it. */
+/* For solvers: the elements of all images of a size; the taps of a window; the arguments that
+ * depend only on the problem; and functions that complete a launch and record it. */
 double tn_pool_elements(const pool_problem *problem, const int64_t size[3]);
 double tn_pool_taps(const pool_problem *problem);
 pool_args tn_pool_arguments(const pool_problem *problem);

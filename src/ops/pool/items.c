@@ -70,8 +70,7 @@ static tn_work work_of_items(const pool_problem *p)
                      .reads = near ? TN_COALESCED : TN_SHORT_ROWS};
 }
 
-/* Instructions of a work-item to compute its taps' share and to combine it with the others' (a
- * guess). */
+/* Instructions of a work-item to divide the taps and combine the results (a guess). */
 #define SHARING 100.0
 
 static tn_work work_of_groups(const pool_problem *p)

@@ -7,8 +7,7 @@ static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
-/* Bits for the kind, for the presence of indices, and for neighboring work-items having neighboring
- * channels. */
+/* Bits for the kind, the presence of indices, and images with contiguous channels. */
 static uint64_t pool_paths(const tn_problem *problem)
 {
     const pool_problem *p = (const pool_problem *)problem;

@@ -72,8 +72,7 @@ static double divisor_of(const pool_problem *p, const int64_t *output)
     return (double)count;
 }
 
-/* Returns a sum, divided, with the bound for `count` terms whose magnitudes add up to `magnitude`.
- */
+/* Returns a quotient with its bound for a sum of `count` terms with magnitudes `magnitude`. */
 static tn_bounded rounded(const pool_problem *p, double value, double magnitude, double count)
 {
     tenon_dtype dtype = (tenon_dtype)p->dtype;
@@ -125,8 +124,7 @@ bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_boun
     return whole;
 }
 
-/* The gradient of all planes: dense operands, and the sum and number of terms that each element has
- * received. */
+/* The gradient of all planes: dense operands, and the terms that each element has received. */
 typedef struct gradient {
     double *dy, *x, *indices, *terms;
     tn_bounded *results; /* the bound is the sum of magnitudes until the end */

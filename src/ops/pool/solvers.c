@@ -7,8 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Least taps per work-item of a CPU, to be worth its launch. A GPU's work-item computes one
- * element. */
+/* Taps that are worth a work-item of a CPU. A GPU's work-item computes one element. */
 #define CPU_WORK  8192
 #define CPU_CHUNK 4096
 
@@ -28,9 +27,8 @@ double tn_pool_taps(const pool_problem *p)
     return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
 }
 
-/* Weights of a tap that is loaded in a vector for adjacent outputs, or gathered because the stride
- * is not 1, measured on x86-64; and the access pattern on a GPU, coalesced if neighboring
- * work-items access neighbors in memory. */
+/* Weights of a tap, measured on x86-64, if it is loaded in vectors for adjacent outputs, or
+ * gathered because the stride is not 1; and the kind of reads on a GPU. */
 typedef struct taps {
     double by_vectors, alone;
     tn_reads reads;
@@ -53,8 +51,7 @@ static taps taps_of_channels(const tenon_context *context, const pool_problem *p
     return near ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
 }
 
-/* Used for the gradient as well: the windows over an element cost about as much as the taps of an
- * output. */
+/* Also used for the gradient, where the windows over an element cost about as much as taps. */
 static const char *configure_for(tenon_context *context, const pool_problem *p, taps each,
                                  tn_choice *choice)
 {
@@ -134,13 +131,11 @@ static void share_out(const tenon_context *context, int64_t length, int64_t line
     launch->dimensions = 2;
     launch->global[0] = (size_t)tn_ceil_div(length, args->chunk);
     launch->global[1] = (size_t)tn_ceil_div(lines, args->lines);
-    /* Set explicitly for CPUs: if the driver derives it from the global size, PoCL compiles the
-     * kernel for each new one. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     launch->local[0] = launch->local[1] = device->is_cpu ? 1 : 0;
 }
 
-/* Records a launch. `operands` is in the order of the kernels: image, y, indices, x; TN_WORKSPACE
- * means absent. */
+/* Records a launch. `operands`: image, y, indices and x; TN_WORKSPACE if absent. */
 static tenon_status pool_solvers_record(const char *caller, tn_recording *recording,
                                         const pool_problem *p, const pool_args *args,
                                         tn_launch *launch, const uint8_t *operands)

@@ -1,7 +1,7 @@
 /*
  * The solver prelu/rows, and those of prelu_backward: vectors along the summed dimensions (along)
- * or across them (across), with whole sums or (…_split) with sums split into segments, whose
- * partial sums are in the workspace.
+ * or across them (across), with sums whole or (…_split) in segments, with partial sums in the
+ * workspace.
  */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -16,8 +16,7 @@
 #define CPU_CHUNK       4096
 #define CPU_GROUP       8
 #define CPU_LEAST_UNITS 32
-/* Enough work-items to fill a GPU, and the maximum number of partial sums that one of them adds up.
- */
+/* Enough work-items for a GPU, and the maximum number of partial sums that one adds up. */
 #define GPU_ITEMS    16384
 #define MAX_SEGMENTS 1024
 
@@ -209,8 +208,7 @@ static tenon_status prelu_solvers_record(const char *caller, tn_recording *recor
     launch.args_size = sizeof(prelu_args);
     launch.patches = patches;
     launch.patch_count = PRELU_VIEWS + 1;
-    /* Set explicitly for CPUs: if the driver derives it from the global size, PoCL compiles the
-     * kernel for each new one. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     for (int d = 0; d < 3 && recording->context->device.is_cpu; d++)
         launch.local[d] = 1;
     return tn_record(caller, recording, &launch);

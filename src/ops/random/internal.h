@@ -11,8 +11,7 @@ enum { RANDOM_Y, RANDOM_OPERANDS };
 extern const tn_family tn_random_family;
 extern const tn_solver tn_random_lines;
 
-/* Computes the smallest and the largest number of a type in [low, high). Returns false if there is
- * none. */
+/* Computes the least and the greatest number of a type in [low, high). False if there is none. */
 bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least, double *most);
 
 tn_prepare_function tn_random_prepare;

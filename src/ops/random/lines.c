@@ -4,8 +4,7 @@
 
 #include <stdio.h>
 
-/* Sizes of a piece, a multiple of the 64 numbers of a group; and the work-items of a GPU that share
- * a piece. */
+/* Sizes of a piece, in groups of 64 numbers, and the work-items of a GPU that share one. */
 #define CPU_CHUNK 4096
 #define GPU_CHUNK 64
 #define GPU_PARTS 4

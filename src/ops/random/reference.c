@@ -60,8 +60,7 @@ static void pair_units(const tenon_random_params *params, tenon_dtype dtype, uin
     *u = (double)(tn_philox_word(params->seed, params->sequence, angle) >> 8) * 0x1p-24;
 }
 
-/* Returns the cosine or sine of 2π · u, reduced to an eighth of a turn around a multiple of a
- * quarter. */
+/* Returns the cosine or sine of 2π · u, reduced to an eighth of a turn about a quarter. */
 static double wave(double u, bool sine)
 {
     const double quarter = floor(4 * u + 0.5), angle = 2 * PI * (u - quarter / 4);
