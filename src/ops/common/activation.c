@@ -23,14 +23,14 @@ static double sigmoid(double x)
     return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
-/* The derivative of the sigmoid. */
+/* Returns the derivative of the sigmoid. */
 static double bell(double x)
 {
     double e = exp(-fabs(x));
     return e / ((1 + e) * (1 + e));
 }
 
-/* Twice the argument of the tanh in the approximation of gelu. */
+/* Returns twice the argument of the tanh in the approximation of gelu. */
 static double gelu_argument(double x)
 {
     return 2 * 0.7978845608028654 * (x + 0.044715 * x * x * x);

@@ -14,13 +14,13 @@ typedef struct tn_lines_problem {
     uint32_t kind;     /* specific to the family */
     uint32_t flags;    /* args.flags */
     uint32_t operands; /* the first views are operands; one more may be the element index */
-    uint32_t element_size[TENON_LINES_VIEWS]; /* bytes of an operand; 0 where absent */
+    uint32_t element_size[TENON_LINES_VIEWS]; /* bytes of an operand; 0 if absent */
     uint64_t rank;                            /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_LINES_VIEWS][TENON_MAX_RANK];
 } tn_lines_problem;
 
-/* As `by` below: keeps the order of elements, and appends a view of their indices. */
+/* A value of `by` below: keeps the order of elements, and appends a view of their indices. */
 #define TN_LINES_NUMBERED UINT32_MAX
 
 /* Fills in a problem from validated views of the shape of `views[by]`. A view with a single element

@@ -18,7 +18,7 @@ typedef struct tn_reduction_problem {
     uint32_t rank, kept_rank; /* at least 1 */
     uint32_t reserved;
     uint32_t operand[REDUCTION_VIEWS];      /* operand index in the call */
-    uint32_t element_size[REDUCTION_VIEWS]; /* bytes; 0 where absent */
+    uint32_t element_size[REDUCTION_VIEWS]; /* bytes; 0 if absent */
     int64_t size, divisor;
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[REDUCTION_INPUTS][TENON_MAX_RANK];

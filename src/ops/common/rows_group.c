@@ -11,7 +11,7 @@ static bool is_across(const tn_rows_problem *p)
     return p->axis[0] > 1 && p->stride[0][p->rank - 1] < p->axis[0];
 }
 
-/* Estimates the work. Coalesced reads span as many elements as there are adjacent rows or elements
+/* Estimates the work. The extent of coalesced reads is the number of adjacent rows, or of elements
  * in a row. On a CPU the synchronization within work-groups dominates. */
 static tn_work common_rows_group_work_of(const tenon_context *context, const tn_rows_problem *p,
                                          int32_t team)

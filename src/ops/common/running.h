@@ -25,7 +25,8 @@ tn_bounded tn_sum(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 tn_bounded tn_product(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 /* Returns `scalar` · a for an exact scalar. */
 tn_bounded tn_scaled(const tn_arithmetic *t, double scalar, tn_bounded a);
-/* Within 2.5 ulp, and 3 ulp, in f32, as OpenCL's full profile guarantees. */
+/* Return results within 2.5 ulp (quotient) and 3 ulp (root) in f32, as OpenCL's full profile does.
+ */
 tn_bounded tn_quotient(const tn_arithmetic *t, tn_bounded a, tn_bounded b);
 tn_bounded tn_square_root(const tn_arithmetic *t, tn_bounded a);
 

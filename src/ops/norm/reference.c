@@ -26,7 +26,7 @@ static void add(total *t, double value)
 
 /* The operands as doubles, and the indices of each element's set and parameter. */
 typedef struct host_norm {
-    double *value[NORM_VIEWS]; /* NULL where absent */
+    double *value[NORM_VIEWS]; /* NULL if absent */
     int64_t *set, *parameter;
     int64_t elements, sets, parameters, count; /* count: elements of a set */
     double unit, least, epsilon;
