@@ -1,5 +1,5 @@
-/* All operations, one a line, for whoever defines X. Those of a family stand together, the one that
- * its name alone means first. No include guard: it is included more than once. */
+/* All operations, one per line, as calls of a macro X that the includer defines. Operations of a
+ * family are adjacent, its default first. No include guard: the file is included more than once. */
 /* clang-format off */
 X(gemm)
 X(gemm_int8)

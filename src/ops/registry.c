@@ -1,4 +1,4 @@
-/* The list of the library's operations, and what the layers below are given of those above them. */
+/* The list of the library's operations, and the registry that gives lower layers access to them. */
 #include "ops/registry.h"
 
 #define X(name) &tn_operation_##name,

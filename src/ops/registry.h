@@ -1,4 +1,4 @@
-/* The operations that there are. */
+/* The library's operations. */
 #ifndef TN_OPS_REGISTRY_H
 #define TN_OPS_REGISTRY_H
 
@@ -12,10 +12,10 @@
 extern const tn_operation *const tn_operations[];
 extern const uint32_t tn_operation_count;
 
-/* The families that serve operations, each once, by number; NULL past the last. */
+/* Returns a family by index, each once; NULL past the last. */
 const tn_family *tn_family_at(uint32_t number);
 
-/* tn_case_read and tn_case_read_line, of the library's operations. */
+/* Calls tn_case_read and tn_case_read_line with the library's operations. */
 static inline tenon_status tn_case_parse(const char *asked, const char *const *words,
                                          uint32_t count, tenon_dtype type, tn_case *out)
 {

@@ -147,7 +147,7 @@ TEST(bad_input)
     v = y, v.dtype = TENON_DTYPE_F8_E4M3;
     REFUSED(&params, both, 2, &v, TENON_ERROR_UNSUPPORTED, "y: type f8_e4m3");
     REFUSED(&params, missing, 2, &y, invalid, "inputs[1] is NULL");
-    REFUSED(&params, both, 1, &y, invalid, "the inputs come to 2");
+    REFUSED(&params, both, 1, &y, invalid, "the inputs' sizes add up to 2");
     v = tenon_tensor_slice(y, 0, 0, 3);
     REFUSED(&params, both, 2, &v, invalid, "too short for inputs[1]");
     bad = params, bad.struct_size = 8;

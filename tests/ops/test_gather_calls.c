@@ -157,8 +157,9 @@ TEST(bad_input)
                        f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, table),
                        f8_picked = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, picked);
     tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    assert_invalid(tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL),
-                   "y: shape is 2x4, must be that of x with the shape of indices for axis 0, 4x2");
+    assert_invalid(
+        tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL),
+        "y: shape is 2x4, must be that of x with axis 0 replaced by the shape of indices, 4x2");
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &i, &half, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "y");
     assert_refused(tenon_gather_forward(test_stream, NULL, &x, &wide, &y, NULL),

@@ -185,7 +185,7 @@ TEST(bad_input)
     bad = params, bad.end[1] = INT64_MAX;
     REFUSED(&bad, &x, &y, invalid, "overflows");
     bad = params, bad.end[1] = 1;
-    REFUSED(&bad, &x, &y, invalid, "y: shape is 6x6, must be that of x with begin and end, 6x7");
+    REFUSED(&bad, &x, &y, invalid, "y: shape is 6x6, must be that of x plus begin and end, 6x7");
     bad = params, bad.mode = 3;
     REFUSED(&bad, &x, &y, invalid, "mode is 3");
     bad = params, bad.reserved = 1;
@@ -193,7 +193,7 @@ TEST(bad_input)
     bad = params, bad.mode = TENON_PAD_REFLECT, bad.begin[0] = 4;
     REFUSED(&bad, &x, &y, invalid, "begin[0] is 4");
     bad = params, bad.mode = TENON_PAD_EDGE;
-    REFUSED(&bad, &none, &small, invalid, "x: dimension 0 is empty");
+    REFUSED(&bad, &none, &small, invalid, "x: dimension 0 has size 0");
     REFUSED(&params, &x, &half, TENON_ERROR_UNSUPPORTED, "y");
 #undef REFUSED
 }

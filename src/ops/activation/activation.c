@@ -1,4 +1,4 @@
-/* What tenon_activation_forward and tenon_activation_backward refuse, and the families. */
+/* Argument validation and the families of activations and their gradients. */
 #include "base/shape.h"
 #include "ops/activation/internal.h"
 

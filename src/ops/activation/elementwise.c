@@ -1,4 +1,4 @@
-/* The solvers dense and strided of activation and activation_backward: the element-wise kernels. */
+/* The element-wise solvers dense and strided of activation and activation_backward. */
 #include "activation/args.h"
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes its
- * vectors.
- */
+/* Least elements per work-item of a CPU, to be worth its launch. A GPU's work-item has the vectors
+ * of its share. */
 #define CPU_CHUNK 8192
 
 static void activation_elementwise_set_options(tenon_context *context,
@@ -40,7 +39,7 @@ static const char *configure_dense(tenon_context *context, const tn_problem *pro
     return NULL;
 }
 
-/* Single elements have no choice of stores, and cost several times those of vectors. */
+/* Single elements are always stored through the cache, and cost several times those of vectors. */
 static const char *configure_strided(tenon_context *context, const tn_problem *problem,
                                      tn_choice *choice)
 {
@@ -51,7 +50,7 @@ static const char *configure_strided(tenon_context *context, const tn_problem *p
     return NULL;
 }
 
-/* The kernel of a form, forward with two views or backward with three. */
+/* Records a forward kernel, with two views, or a backward kernel, with three. */
 static tenon_status activation_elementwise_record(const char *caller, tn_recording *recording,
                                                   const tn_pointwise_problem *p,
                                                   elementwise_args *args, tn_launch launch)
@@ -113,7 +112,7 @@ static tenon_status launch_strided(const char *caller, tn_recording *recording,
     const int64_t inner = p->shape[p->rank - 1];
     elementwise_args args = {
         .chunk = recording->context->device.is_cpu ? tn_min_i64(CPU_CHUNK, inner) : 1};
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     const tn_launch strided = {.kernel = p->operands == ACTIVATION_VIEWS ? "backward_strided"
                                                                          : "forward_strided",
                                .options = choice->options,
@@ -124,9 +123,9 @@ static tenon_status launch_strided(const char *caller, tn_recording *recording,
     return activation_elementwise_record(caller, recording, p, &args, strided);
 }
 
-/* Non-temporal stores take place where vectors are aligned. */
+/* Vectors must be aligned for non-temporal stores, hence the second case. */
 static const tn_solver dense = {.name = "dense",
-                                .serves = "tensors that are contiguous in one order of dimensions",
+                                .serves = "contiguous tensors with the same order of dimensions",
                                 .awkward = "dense=1 offset=3; dense=1 offset=64",
                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_dense,

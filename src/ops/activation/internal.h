@@ -1,23 +1,23 @@
-/* The activation families within the library. */
+/* Internal interface of the activation families. */
 #ifndef TN_OPS_ACTIVATION_INTERNAL_H
 #define TN_OPS_ACTIVATION_INTERNAL_H
 
 #include "ops/common/pointwise.h"
 
-/* The operands of forward, and those of backward, whose views are as many as there may be. */
+/* Operands of the forward and of the backward operation. ACTIVATION_VIEWS is the larger number. */
 enum { ACTIVATION_X, ACTIVATION_Y, ACTIVATION_OPERANDS };
 enum { BACKWARD_X, BACKWARD_DY, BACKWARD_DX, ACTIVATION_VIEWS };
 
-/* Of both, the problem's kind is the tenon_activation_kind. */
+/* For both families, the problem's kind is the tenon_activation_kind. */
 extern const tn_family tn_activation_family, tn_activation_backward_family;
 /* Both families have the same solvers. */
 extern const tn_solver *const tn_activation_solvers[2];
 
-/* Of both operations and both families. */
+/* Members of both operations and both families. */
 tn_prepare_function tn_activation_prepare;
 tn_awkward_function tn_activation_awkward;
 
-/* As tn_operation has them. */
+/* Members of tn_operation. */
 tn_reference_function tn_activation_forward_reference, tn_activation_backward_reference;
 
 #endif

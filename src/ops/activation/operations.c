@@ -1,5 +1,4 @@
-/* tenon_activation_forward and tenon_activation_backward: their descriptions, which
- * dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of tenon_activation_forward and tenon_activation_backward. */
 #include "ops/activation/internal.h"
 #include "check/case.h"
 #include "dispatch/operation.h"
@@ -51,7 +50,7 @@ TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
     return tn_operation_plan(&tn_operation_activation_backward, context, params, views, plan);
 }
 
-/* Where the functions fall off, an error of exp() shows that is none around zero. */
+/* Includes values in the tails, where errors of exp() are visible that vanish around zero. */
 static void fill_valid_x(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;

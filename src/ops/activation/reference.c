@@ -1,4 +1,4 @@
-/* The references of the activations, and their awkward cases. */
+/* References of the activations, and their awkward cases. */
 #include "check/awkward.h"
 #include "ops/activation/internal.h"
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-/* The activations' reference. docs/numerics.md derives the bounds. */
+/* References of the activations and their derivatives. docs/numerics.md derives the bounds. */
 #include "ops/common/epilogue.h"
 
 #include <math.h>
@@ -11,8 +11,8 @@ static double between(double x, double least, double most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* Where a factor that vanishes meets an infinity, the limit counts: x is cut where the factor has
- * long gone. */
+/* Limits x from below. A factor has underflowed to 0 by then, so that the product is its limit
+ * instead of 0 · infinity. */
 static double cut(double x)
 {
     return x < -800 ? -800 : x;
@@ -23,26 +23,26 @@ static double sigmoid(double x)
     return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
-/* The derivative of the sigmoid. */
+/* Returns the derivative of the sigmoid. */
 static double bell(double x)
 {
     double e = exp(-fabs(x));
     return e / ((1 + e) * (1 + e));
 }
 
-/* Twice the argument of the tanh in the approximation of gelu. */
+/* Returns twice the argument of the tanh in the approximation of gelu. */
 static double gelu_argument(double x)
 {
     return 2 * 0.7978845608028654 * (x + 0.044715 * x * x * x);
 }
 
-/* What the device computes: the value, the factor of the error of x, and its own roundings. */
+/* A value computed by the device, its sensitivity to the error of x, and its own roundings. */
 typedef struct outcome {
     double value;
-    double slope;     /* no less than the derivative anywhere near */
-    double magnitude; /* what the roundings are relative to */
+    double slope;     /* at least the derivative anywhere within the error of x */
+    double magnitude; /* the number that the roundings are relative to */
     double roundoffs;
-    double flushed; /* least normal numbers that may be lost */
+    double flushed; /* absolute error due to flushing, in least normal numbers */
 } outcome;
 
 static outcome relative(double value, double slope, double roundoffs)
@@ -84,7 +84,7 @@ static outcome piecewise(const tenon_activation *activation, double v)
     }
 }
 
-/* An error e of x makes x² at most (2|x| + e)·e larger, and exp(x) exp(e) times as large. */
+/* An error e of x changes x² by at most (2|x| + e)·e, and multiplies exp(x) by exp(e). */
 static outcome forward(const tenon_activation *activation, tn_bounded x)
 {
     double v = x.value, alpha = activation->alpha, t = cut(v), a = fmin(fabs(v) + x.bound, 800), y;
@@ -136,7 +136,7 @@ static outcome forward(const tenon_activation *activation, tn_bounded x)
 
 static tn_bounded bounded(outcome o, tenon_dtype dtype, double e)
 {
-    /* In f64 the reference, which is in double itself, rounds as much again. */
+    /* For f64, the reference, also in double, rounds as much again. */
     double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
     double moved = e > 0 ? o.slope * e : 0;
     double rounded = o.roundoffs > 0 ? o.roundoffs * u * (o.magnitude + moved) : 0;
@@ -149,7 +149,7 @@ tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dty
     return bounded(forward(activation, x), dtype, x.bound);
 }
 
-/* The constants as the device has them: the side of a kink that x is on depends on them. */
+/* Returns the activation with the device's constants, which decide on which side of a kink x is. */
 static tenon_activation as_rounded(tenon_activation activation, tenon_dtype dtype)
 {
     if (dtype != TENON_DTYPE_F64) {
@@ -159,7 +159,7 @@ static tenon_activation as_rounded(tenon_activation activation, tenon_dtype dtyp
     return activation;
 }
 
-/* Whether the roundings of alpha · x + beta decide on which side of a kink it falls. */
+/* Returns true if roundings decide on which side of a kink alpha · x + beta is. */
 static bool undecided(double alpha, double x, double beta, double u)
 {
     double t = alpha * x + beta, error = 4 * u * (fabs(alpha * x) + fabs(beta));
@@ -210,7 +210,8 @@ static outcome piecewise_derivative(const tenon_activation *activation, double v
     }
 }
 
-/* Derivatives that are a sum of a part and x times another: either may dominate. */
+/* Returns the derivative part + product, with the product proportional to x; either may dominate.
+ */
 static outcome sum_of(double part, double product, double a, double roundoffs)
 {
     return (outcome){part + product, 0, fabs(part) + fabs(product), roundoffs, 1 + 8 * a};
@@ -219,7 +220,7 @@ static outcome sum_of(double part, double product, double a, double roundoffs)
 static outcome mish_derivative(double t, double a)
 {
     double softplus = t > 0 ? t + log1p(exp(-t)) : log1p(exp(t));
-    double steep = cosh(softplus); /* its square does not overflow below 354 */
+    double steep = cosh(softplus); /* its square overflows only above 354 */
     double rise = softplus > 350 ? 0 : sigmoid(t) / (steep * steep);
     return sum_of(tanh(softplus), t * rise, a, 52);
 }

@@ -1,4 +1,4 @@
-/* The activations' names, their customary constants, and what is refused of them. */
+/* Names, customary constants and validation of the activations. */
 #include "ops/common/epilogue.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ const char *const tn_activation_words[] = {
 static const struct {
     bool is_build;
     uint32_t constants;
-    double alpha, beta; /* the customary ones */
+    double alpha, beta; /* customary values */
 } listed[] = {
 #define X(number, NAME, name, ...) [number] = {__VA_ARGS__},
 #include "ops/common/activation_list.h"
@@ -38,7 +38,7 @@ uint32_t tn_activation_constants(uint32_t kind)
     return kind < TN_ACTIVATION_KINDS ? listed[kind].constants : 0;
 }
 
-/* The kind of the activation that has a member at an address. */
+/* Returns the kind of the activation that contains the member at an address. */
 static uint32_t kind_beside(const void *member, size_t offset)
 {
     return ((const tenon_activation *)(const void *)((const char *)member - offset))->kind;
@@ -78,8 +78,8 @@ tenon_activation tn_activation_tried(uint32_t kind)
     return activation;
 }
 
-/* What a kind wants of its constants, where it has not got it. A 0 where the formula would be
- * another function's is a constant that was forgotten. */
+/* Returns the requirement that the constants violate, or NULL. A 0 that would turn the formula into
+ * another function's is treated as a forgotten constant. */
 static const char *wanted_constants(const tenon_activation *activation)
 {
     const double alpha = activation->alpha, beta = activation->beta;

@@ -1,11 +1,11 @@
-/* All activations, one a line, for whoever defines X: the number in tenon_activation_kind, from 0
- * on without a gap; the end of the enumerator's name; the name in words; whether a transcendental
- * function computes it, which is a kernel build of its own; how many constants its formula has; and
- * their customary values, 0 where there are none.
+/* All activations, one per line, as calls of a macro X that the includer defines. Arguments: the
+ * value in tenon_activation_kind, consecutive from 0; the suffix of the enumerator; the name in
+ * messages; true if it needs a transcendental function, which gets a kernel build of its own; the
+ * number of constants in its formula; and their customary values, 0 where there are none.
  *
  * `./run docs` writes the numbers into cl_kernels/common/activation.clh. docs/architecture.md,
- * "Adding an activation", says what else a new one needs. No include guard: it is included more
- * than once. */
+ * "Adding an activation", lists what else a new one requires. No include guard: the file is
+ * included more than once. */
 /* clang-format off */
 X(0, IDENTITY, identity, false, 0, 0, 0)
 X(1, RELU, relu, false, 0, 0, 0)
@@ -13,9 +13,9 @@ X(2, LEAKY_RELU, leaky_relu, false, 1, 0.01, 0)         /* alpha: slope below ze
 X(3, CLIPPED_RELU, clipped_relu, false, 1, 6, 0)        /* alpha: ceiling */
 X(4, SIGMOID, sigmoid, true, 0, 0, 0)
 X(5, TANH, tanh, true, 0, 0, 0)
-X(6, ELU, elu, true, 1, 1, 0)                           /* alpha: what it falls to, negated */
+X(6, ELU, elu, true, 1, 1, 0)                           /* alpha: minus the limit at -infinity */
 X(7, SELU, selu, true, 0, 0, 0)
-X(8, CELU, celu, true, 1, 1, 0)                         /* alpha: the same, above zero */
+X(8, CELU, celu, true, 1, 1, 0)                         /* alpha: as for elu, but above zero */
 X(9, GELU, gelu, true, 0, 0, 0)
 X(10, GELU_TANH, gelu_tanh, true, 0, 0, 0)
 X(11, SILU, silu, true, 0, 0, 0)

@@ -45,7 +45,7 @@ tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogu
     return tn_epilogue_terms_check(caller, epilogue, c);
 }
 
-/* gemm/args.h and conv/args.h number them alike. */
+/* Flag bits that gemm/args.h and conv/args.h have in common. */
 enum { HAS_C = 1, HAS_BIAS = 2, SKIPS_FACTORS = 4, FIRST_ACTIVATION = 8 };
 
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation)
@@ -71,7 +71,7 @@ void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_S
     scalars[TN_SCALAR_ACT_BETA] = epilogue->activation.beta;
 }
 
-/* In words: %g would round the least number above 0, and the greatest below 1, to these. */
+/* Returns a range in words. %g would round the least number above 0 and the greatest below 1. */
 static const char *range_text(double low, double high, char text[64])
 {
     if (isinf(low) && isinf(high))
@@ -109,8 +109,8 @@ tenon_status tn_float_check(const char *caller, const char *argument, tenon_cont
         TN_TRY(tn_context_try(caller, context, TENON_CAPABILITY_F64, &has));
     if (!has)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: %s: type f64 is not supported: device %s has no such arithmetic",
-                       caller, argument, context->device.info.name);
+                       "%s: %s: type f64 is not supported by the device, %s", caller, argument,
+                       context->device.info.name);
     return TENON_OK;
 }
 
@@ -129,9 +129,9 @@ tenon_status tn_same_dtype_check(const char *caller, const char *argument,
 {
     if (tensor == NULL || tensor->dtype == dtype)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s and %s is %s; they must be of one type",
-                   caller, argument, tenon_dtype_string(tensor->dtype), first_argument,
-                   tenon_dtype_string(dtype));
+    return tn_fail(TENON_ERROR_UNSUPPORTED,
+                   "%s: %s is %s and %s is %s; they must have the same type", caller, argument,
+                   tenon_dtype_string(tensor->dtype), first_argument, tenon_dtype_string(dtype));
 }
 
 tn_patch_kind tn_scalar_patch(tenon_dtype dtype)

@@ -1,4 +1,4 @@
-/* What GEMM and convolution share: the epilogue, and the activations' reference. */
+/* The epilogue of GEMM and convolution, references of activations, and common argument checks. */
 #ifndef TN_OPS_COMMON_EPILOGUE_H
 #define TN_OPS_COMMON_EPILOGUE_H
 
@@ -7,7 +7,7 @@
 
 #include <tenon/epilogue.h>
 
-/* The scalars of a run, in the order in which patches number them. */
+/* Indices of a run's scalars, as in patches. */
 enum {
     TN_SCALAR_ALPHA,
     TN_SCALAR_BETA,
@@ -23,78 +23,79 @@ enum {
 #undef X
 };
 
-/* The names by tenon_activation_kind, for messages and `tenon check`; NULL ends them. */
+/* Names indexed by tenon_activation_kind, for messages and `tenon check`; terminated by NULL. */
 extern const char *const tn_activation_words[];
 
-/* How many constants the formula of a kind has: alpha, alpha and beta, or none. */
+/* Returns the number of constants in the formula of a kind: 0, 1 (alpha) or 2 (alpha and beta). */
 uint32_t tn_activation_constants(uint32_t kind);
 
-/* As tn_field has them, of the members of a tenon_activation. */
+/* Return true if the kind of activation uses alpha or beta: tn_field.is_used for members of a
+ * tenon_activation. */
 bool tn_activation_uses_alpha(const void *params, const void *alpha);
 bool tn_activation_uses_beta(const void *params, const void *beta);
 
-/* Refuses what is no kind, and constants with which it would be another function. */
+/* Checks the kind, and that the constants do not make it another function. */
 tenon_status tn_activation_check(const char *caller, const tenon_activation *activation);
 
-/* The activation that a self-check gives a kernel in the place of the caller's: one of its kind,
- * with constants that let sums through which they would otherwise hide. */
+/* Returns the activation that a self-check uses instead of the caller's: the same kind, with
+ * constants that do not hide errors of the sums. */
 tenon_activation tn_activation_tried(uint32_t kind);
 
-/* Whether the kind is computed by a transcendental function, which is a kernel build of its own. */
+/* Returns true if the kind needs a transcendental function, and so a kernel build of its own. */
 bool tn_activation_is_build(uint32_t kind);
 
-/* The function in double, and the error of a device that is given `x` within its bound: the
- * function's own error by the accuracy that OpenCL promises, and what the error of x becomes.
- * docs/numerics.md derives it. */
+/* Returns the activation in double precision with a bound of the error on a device, whose `x` is
+ * within its own bound. The error is that of the function, by the accuracy that OpenCL guarantees,
+ * plus the propagated error of x. docs/numerics.md derives it. */
 tn_bounded tn_activation_reference(const tenon_activation *activation, tenon_dtype dtype,
                                    tn_bounded x);
 
-/* The derivative by the header's conventions, times dy, and the error of a device that is given
- * both exactly. */
+/* Returns the derivative, by the conventions of the public header, times dy, with a bound of the
+ * error on a device, for exact x and dy. */
 tn_bounded tn_activation_gradient_reference(const tenon_activation *activation, tenon_dtype dtype,
                                             double x, double dy);
 
-/* Whether c is read: it is there, and beta is not 0. */
+/* Returns true if c is read: it is present, and beta is not 0. */
 bool tn_epilogue_adds(const tenon_epilogue *epilogue, const tenon_tensor *c);
 
-/* Says beside the failure of a c that does not broadcast where a bias goes, if there is none. */
+/* Adds a hint about the argument `bias` to a failed broadcast of c, if the call has no bias. */
 tenon_status tn_epilogue_bias_hint(tenon_status status, const tenon_tensor *bias);
 
-/* Refuses an epilogue that is malformed, or has a factor for a c that is not there. */
+/* Checks that an epilogue is well-formed, and that it has no factor for an absent c. */
 tenon_status tn_epilogue_terms_check(const char *caller, const tenon_epilogue *epilogue,
                                      const tenon_tensor *c);
 
-/* Refuses scales and zero points, too. */
+/* As tn_epilogue_terms_check; also rejects scales and zero points. */
 tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 
-/* What a family with an epilogue says of its paths (tn_family): which of c, bias and the factors
- * are read, by the flags that GEMM and convolution number alike, and the activation. Takes bits 0
- * to 28 and 32 to 34. */
+/* Returns the path bits (tn_family.paths) of an epilogue: the activation, and which of c, bias and
+ * the factors are read, by the flag bits that GEMM and convolution have in common. Uses bits 0 to
+ * 28 and 32 to 34. */
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation);
 
-/* The epilogue of a self-check that takes the paths of a problem with these. */
+/* Returns an epilogue for self-checks that takes the paths of these flags and this activation. */
 tenon_epilogue tn_check_epilogue(uint32_t flags, uint32_t activation);
 
 void tn_epilogue_scalars(const tenon_epilogue *epilogue, double scalars[TN_MAX_SCALARS]);
 
-/* Refuses a parameter that is not a finite number in [low, high], which may be infinite. */
+/* Checks that a parameter is a finite number in [low, high]; the limits may be infinite. */
 tenon_status tn_number_check(const char *caller, const char *name, double value, double low,
                              double high);
 
-/* Refuses a type other than f64, f32, f16 and bf16, and f64 where the device has none. */
+/* Checks that a type is f64, f32, f16 or bf16, and that the device supports f64 if it is f64. */
 tenon_status tn_float_check(const char *caller, const char *argument, tenon_context *context,
                             tenon_dtype dtype);
 
-/* Refuses a type that no kernel moves: what is no element type, and fp8. */
+/* Checks that kernels can copy elements of a type: every valid type except fp8. */
 tenon_status tn_moved_check(const char *caller, const char *argument, tenon_dtype dtype);
 
-/* Refuses an operand of another type than the first. */
+/* Checks that an operand has the type of the first one. A NULL tensor passes. */
 tenon_status tn_same_dtype_check(const char *caller, const char *argument,
                                  const tenon_tensor *tensor, const char *first_argument,
                                  tenon_dtype dtype);
 
-/* The patch kind that writes a scalar in the accumulator's type. */
+/* Returns the patch kind that writes a scalar in the accumulator's type. */
 tn_patch_kind tn_scalar_patch(tenon_dtype dtype);
 
 #endif

@@ -16,7 +16,7 @@ tn_exp_sum tn_exp_sum_of(tenon_dtype dtype, const double *x, int64_t step, int64
     for (int64_t i = 0; i < size; i++) {
         double d = x[i * step] - row.most, e = exp(d);
         row.sum += e;
-        /* d is rounded, and exp is 3 ulp off; where exp is 0, so is the device's. */
+        /* d is rounded, and exp is accurate to 3 ulp. If exp is 0 here, so is the device's. */
         bound += row.least + (e > 0 ? e * expm1((6 + fabs(d)) * row.unit) : 0);
     }
     bound += tn_gamma((double)size, row.unit) * (row.sum + bound);

@@ -6,11 +6,11 @@
 #include <stdio.h>
 
 #define MOST_GROUP 256
-/* Work-items of a group that do not work together, at least. */
+/* Least size of a work-group of independent work-items. */
 #define LEAST_GROUP 64
-/* Neighbours that read side by side, at least. */
+/* Least number of neighboring work-items with coalesced reads. */
 #define LEAST_PARTS 8
-/* So many times the work-items that cover memory's latency, where each has several vectors. */
+/* Multiple of the work-items that hide the memory's latency, if each has several vectors. */
 #define FILL 2
 
 size_t tn_gpu_group(const tenon_context *context, int64_t items)
@@ -27,11 +27,11 @@ int32_t tn_stream_vectors(const tenon_context *context, uint32_t dtype, uint32_t
 {
     if (context->device.is_cpu)
         return 1;
-    /* 16-bit types are computed in f32: a vector of theirs takes two vectors' registers. */
+    /* 16-bit types are computed in f32, so a vector needs two vectors' registers. */
     const int32_t narrow = tenon_dtype_size((tenon_dtype)dtype) == 2 ? 2 : 1;
     const int32_t several = inputs > 2 ? 2 : 1;
     const int32_t vectors = (int32_t)context->device.model.kind->memory.vectors;
-    /* At least two, but on kinds whose registers have no room for so many. */
+    /* At least two, except on kinds of devices with too few registers. */
     return (int32_t)tn_max_i64(vectors / (narrow * several), vectors < narrow * several ? 1 : 2);
 }
 
@@ -41,7 +41,7 @@ tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int
     const int64_t units = tn_max_i64(tn_ceil_div(length, share.unit), 1);
     const int64_t most = context->device.model.kind->memory.group;
     const double wanted = FILL * tn_model_items(&context->device.model) * share.vectors;
-    /* What is checked is small, and must try both ways. */
+    /* A self-check has small tensors, and must test both paths. */
     const bool fills = context->owner != NULL || (double)units * (double)lines >= wanted;
     if (share.vectors == 1 || units < (int64_t)LEAST_PARTS * share.vectors || !fills)
         return (tn_stream_pieces){.pieces = units, .chunk = share.unit, .parts = 1};
@@ -108,14 +108,14 @@ int32_t tn_team_group(const tenon_context *context)
 
 char *tn_team_options(const tenon_context *context, uint32_t dtype, char options[64])
 {
-    /* The kernels of GPUs, also where a CPU runs them. */
+    /* GPU kernels, even on a CPU. */
     snprintf(options, 64, "-DTENON_GPU=1 -DTENON_VW=%d -DTENON_GROUP=%d", tn_gpu_lanes(dtype),
              tn_team_group(context));
     return options;
 }
 
-/* As small as keeps a row in registers, so that trees are short; larger, down to a vector each,
- * where there are too few rows for the device. */
+/* Returns the default team size: the smallest that keeps a row in registers, for shallow trees. It
+ * is larger, up to one vector per work-item, if there are too few rows to fill the device. */
 static int32_t team_for(const tenon_context *context, int64_t rows, int64_t vectors)
 {
     const int32_t group = tn_team_group(context);
@@ -133,8 +133,8 @@ void tn_team_tune(const tenon_context *context, int64_t rows, int64_t vectors, t
     int32_t *team = &choice->values[0];
     if (*team == 0)
         *team = team_for(context, rows, vectors);
-    choice->misfit = (*team & (*team - 1)) != 0       ? "a team is a power of two"
-                     : *team > tn_team_group(context) ? "a team is larger than a work-group"
+    choice->misfit = (*team & (*team - 1)) != 0       ? "the team size must be a power of two"
+                     : *team > tn_team_group(context) ? "the team is larger than a work-group"
                                                       : NULL;
 }
 

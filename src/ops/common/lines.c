@@ -55,7 +55,7 @@ void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, 
     tn_space space = space_of(views, operands, by);
     memset(problem, 0, sizeof *problem);
     tn_space_collapse(&space);
-    if (tn_tensor_empty(like) || space.rank == 0) { /* no element, or one */
+    if (tn_tensor_empty(like) || space.rank == 0) { /* zero elements or one */
         memset(space.stride, 0, sizeof space.stride);
         memset(space.shape, 0, sizeof space.shape);
         space.rank = 1;
@@ -119,7 +119,7 @@ static bool lie_side_by_side(const tn_lines_problem *p)
     return all;
 }
 
-/* How a GPU's work-items share the lines of `inner` elements. */
+/* Returns how a GPU's work-items share lines of `inner` elements. */
 static tn_stream_pieces pieces_of(const tenon_context *context, const tn_lines_problem *p,
                                   const tn_lines_launch *launch, int64_t inner)
 {
@@ -131,8 +131,8 @@ static tn_stream_pieces pieces_of(const tenon_context *context, const tn_lines_p
                               tn_max_i64(launch->gpu_parts, 1)};
 }
 
-/* Cuts the lines into pieces and shares them out. A CPU's work-item gets neighbours; those of a
- * GPU, where their number is bounded, take turns, so that they read neighbours at the same time. */
+/* Divides the lines into pieces and distributes them. A work-item of a CPU gets adjacent pieces. On
+ * a GPU with a limited number of work-items the pieces are interleaved for coalesced access. */
 static void cut(tenon_context *context, const tn_lines_problem *p, const tn_lines_launch *launch,
                 lines_args *args)
 {

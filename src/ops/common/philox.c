@@ -3,7 +3,7 @@
 #include <math.h>
 
 #define ROUNDS 10
-#define BLOCKS 16 /* of a group */
+#define BLOCKS 16 /* per group of elements */
 
 void tn_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 {

@@ -20,7 +20,7 @@ static tenon_status make_space(const tn_call *call, tn_space *space)
                                 output->shape, space->stride[i]));
     tn_space_sort(space, count - 1);
     tn_space_collapse(space);
-    if (space->rank == 0) { /* one element */
+    if (space->rank == 0) { /* a single element */
         space->rank = 1;
         space->shape[0] = 1;
         for (uint32_t i = 0; i < count; i++)
@@ -83,7 +83,7 @@ int64_t tn_pointwise_elements(const tn_pointwise_problem *p)
     return count;
 }
 
-/* Whether all go by vectors along the last dimension; inputs may repeat one element there. */
+/* Inputs may also repeat one element along the last dimension. */
 bool tn_pointwise_has_vectors(const tn_pointwise_problem *p)
 {
     bool vectors = true;

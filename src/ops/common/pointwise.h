@@ -1,5 +1,5 @@
-/* Operations on several tensors element by element: what elementwise, copy, gated and prelu share.
- * All views run over one index space; kernels go through it as cl_kernels/common/walk.clh does. */
+/* Element-wise operations on several tensors: elementwise, copy, gated and prelu. All views share
+ * one index space, which kernels traverse as in cl_kernels/common/walk.clh. */
 #ifndef TN_OPS_COMMON_POINTWISE_H
 #define TN_OPS_COMMON_POINTWISE_H
 
@@ -10,65 +10,64 @@
 #include "ops/common/rows.h"
 #include "ops/common/stores.h"
 
-/* The collapsed index space, whose last dimension is the one along which the last output lies
- * closest: the order of elements does not matter to what is done with each alone. A family whose
- * launches depend on more begins its own problem with this. */
+/* The collapsed index space. The order of its elements is free, so dimensions are sorted by
+ * decreasing stride of the last output. A family whose launches depend on more embeds this as the
+ * first member of its problem. */
 typedef struct tn_pointwise_problem {
     tn_problem head;
     uint32_t from, to; /* tenon_dtype of the inputs and the outputs */
-    uint32_t kind;     /* a family's own */
+    uint32_t kind;     /* specific to the family */
     uint32_t operands, outputs;
     uint32_t rank; /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_WALK_OPERANDS][TENON_MAX_RANK];
 } tn_pointwise_problem;
 
-/* Fills in a problem of `size` bytes from checked views, the outputs last, read as ones of the last
- * output's shape; refuses one that does not broadcast to it. Operands without a view are passed
- * over. */
+/* Fills in a problem of `size` bytes from validated views, outputs last, all broadcast to the shape
+ * of the last output. Fails if one does not broadcast. Absent operands are skipped. */
 tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
                                        tn_problem *wanted);
 
-/* Refuses an operand of another shape than one that it goes with. */
+/* Checks that an operand has the shape of `like`. */
 tenon_status tn_same_shape_check(const char *caller, const tn_argument *argument,
                                  const tn_argument *like);
 
-/* Refuses operands (from number 1 on) of another type than the first, or (with `shape`) of another
- * shape. Absent ones pass. */
+/* Checks that all operands after the first have its type and, if `shape`, its shape. Absent ones
+ * pass. */
 tenon_status tn_alike_check(const tn_call *call, bool shape);
 
-/* tn_family's: the kind alone. */
+/* Returns a bit for the kind: tn_family.paths. */
 uint64_t tn_pointwise_paths(const tn_problem *problem);
 
 int64_t tn_pointwise_elements(const tn_pointwise_problem *problem);
 
-/* Whether a solver that goes from element to element can do so by vectors, and what it does then,
- * or without. */
+/* Returns true if all operands can be accessed by vectors; and the work of an element-wise solver
+ * with or without vectors. */
 bool tn_pointwise_has_vectors(const tn_pointwise_problem *problem);
 tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 
-/* Configures such a solver with tn_stores_parameter. The options are TENON_DTYPE, TENON_VW,
- * TENON_VECTORS on GPUs, those of `more`, and TENON_STREAM. */
+/* Configures an element-wise solver that has tn_stores_parameter. The options are TENON_DTYPE,
+ * TENON_VW, TENON_VECTORS on GPUs, those in `more`, and TENON_STREAM. */
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *problem,
                             const char *more, tn_choice *choice);
 
-/* What tn_stores_configure is told of a copy: elements of one type move as bits, others one by
- * one. */
+/* Returns the bytes of a copy for tn_stores_configure: 0 if the types differ, because elements are
+ * then stored one by one. */
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
 
-/* What a work-item of a GPU takes of it at once: vectors where all last dimensions are contiguous,
- * or `otherwise`. */
+/* Returns the share of a GPU's work-item: vectors if all last dimensions are contiguous, else units
+ * of `otherwise` elements. */
 tn_stream_share tn_pointwise_share(const tenon_context *context,
                                    const tn_pointwise_problem *problem, int64_t otherwise);
 
-/* Records a launch that has its source, kernel, options, args_size and the patches of scalars.
- * `args` begins with a walk_args, which is filled in here; `share` is a GPU's work-item's. */
+/* Records a launch whose source, kernel, options, args_size and scalar patches are set. `args`
+ * begins with a walk_args, which is filled in here. `share` is the share of a GPU's work-item. */
 tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,
                                  const tn_pointwise_problem *problem, tn_launch launch,
                                  walk_args *args, tn_stream_share share);
 
-/* Layouts of awkward cases: dense; a row and a column to broadcast; rows with gaps, other ones in
- * each operand. */
+/* Layouts of awkward cases: dense; rows and columns to broadcast; rows with gaps that differ
+ * between operands. */
 typedef enum tn_layout {
     TN_LAYOUT_DENSE,
     TN_LAYOUT_BROADCAST,
@@ -76,10 +75,10 @@ typedef enum tn_layout {
     TN_LAYOUTS
 } tn_layout;
 
-/* For references: what is lost of an operand where the device takes denormals for zero. */
+/* Returns the error of an operand, in a reference, if the device flushes denormals to zero. */
 double tn_flushed(double x, double least_normal);
 
-/* Begins an awkward case of an operation with views of these types of its inputs and outputs. */
+/* Begins an awkward case of an operation: views with the given types for inputs and outputs. */
 void tn_pointwise_awkward(const tn_operation *operation, uint32_t from, uint32_t to,
                           tn_layout layout, struct tn_case *c);
 

@@ -1,5 +1,5 @@
-/* Awkward cases of operations on elements, each kind of layout, past a piece of a work-item; and
- * what their references share. */
+/* Awkward cases of element-wise operations, one for each layout, longer than a work-item's piece;
+ * and the common part of their references. */
 #include "check/awkward.h"
 #include "ops/common/pointwise.h"
 

@@ -22,8 +22,7 @@ tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *ax
         TN_TRY(tn_axis_check(caller, axes[i], rank, argument, &axis));
         if (result->reduced[axis])
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: params: axes[%u] is %d, which is there already", caller, i,
-                           axes[i]);
+                           "%s: params: axes[%u] is %d, which is listed twice", caller, i, axes[i]);
         result->reduced[axis] = true;
     }
     for (uint32_t d = 0; count == 0 && d < rank; d++)
@@ -92,7 +91,7 @@ static bool is_place(uint32_t kind)
     return kind == REDUCTION_ARGMAX || kind == REDUCTION_ARGMIN;
 }
 
-/* Sets of dimensions, in which an order is free where no place is asked for. */
+/* Merges dimensions, sorted unless their order matters, as it does for an index. */
 static void tidy(tn_space *space, bool free)
 {
     if (free)
@@ -190,8 +189,8 @@ double *tn_reduction_gather(const tenon_tensor *view, const tenon_tensor *x, con
     return rows;
 }
 
-/* Knuth's two-sum keeps what each addition loses ("The Art of Computer Programming", volume 2,
- * section 4.2.2). */
+/* Adds up the rounding errors of all additions separately, by Knuth's two-sum ("The Art of Computer
+ * Programming", volume 2, section 4.2.2). */
 double tn_exact_sum(const double *x, int64_t count)
 {
     double sum = 0, lost = 0;

@@ -1,24 +1,24 @@
-/* Reductions over a set of axes: what tenon_reduce and the losses that sum share. A row is what
- * lies along the axes and gives one result; the other dimensions, which are kept, count the rows.
- */
+/* Reductions over a set of axes: the common part of tenon_reduce and of losses that are summed. A
+ * row is the set of elements along the axes, and gives one result. The other dimensions, which are
+ * kept, index the rows. */
 #ifndef TN_OPS_COMMON_REDUCTION_H
 #define TN_OPS_COMMON_REDUCTION_H
 
 #include "common/reduction_args.h"
 #include "ops/common/epilogue.h"
 
-/* The scalar that a run gives to the kernel's args.scale. */
+/* The index of the run's scalar that is passed as args.scale. */
 #define TN_SCALAR_REDUCTION 0
 
 typedef struct tn_reduction_problem {
     tn_problem head;
     uint32_t dtype; /* of the inputs */
-    uint32_t kind;  /* args.kind, and so on */
+    uint32_t kind;  /* args.kind; flags is args.flags */
     uint32_t flags;
     uint32_t rank, kept_rank; /* at least 1 */
     uint32_t reserved;
-    uint32_t operand[REDUCTION_VIEWS];      /* its number in the call */
-    uint32_t element_size[REDUCTION_VIEWS]; /* bytes; 0 where absent */
+    uint32_t operand[REDUCTION_VIEWS];      /* operand index in the call */
+    uint32_t element_size[REDUCTION_VIEWS]; /* bytes; 0 if absent */
     int64_t size, divisor;
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[REDUCTION_INPUTS][TENON_MAX_RANK];
@@ -26,51 +26,51 @@ typedef struct tn_reduction_problem {
     int64_t kept_stride[REDUCTION_VIEWS][TENON_MAX_RANK];
 } tn_reduction_problem;
 
-/* Which dimensions of a tensor are reduced. */
+/* The set of dimensions that are reduced. */
 typedef struct tn_axes {
     bool reduced[TENON_MAX_RANK];
     uint32_t count;
 } tn_axes;
 
-/* Axes from 0 to rank - 1, or from -rank to -1 counted from the end, each once; none stands for
- * all. `argument` is what has the rank. */
+/* Converts a list of axes, each from -rank to rank - 1 and without duplicates, to a set. An empty
+ * list selects all axes. `argument` names the tensor of that rank. */
 tenon_status tn_axes_check(const char *caller, uint32_t count, const int32_t *axes, uint32_t rank,
                            const char *argument, tn_axes *result);
 
-/* The elements along the axes; INT64_MAX where there are more, as an empty tensor may have. */
+/* Returns the number of elements along the axes; INT64_MAX on overflow (with an empty tensor). */
 int64_t tn_axes_size(const tn_axes *axes, const tenon_tensor *x);
 
-/* Refuses a view that has not x's shape with the axes left out or of size 1. */
+/* Checks that a view has the shape of x with the axes removed or of size 1. */
 tenon_status tn_reduced_shape_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x,
                                     const tn_axes *axes);
 
-/* A checked result's stride in one of x's dimensions; 0 along the axes. */
+/* Returns the stride of a validated result in a dimension of x; 0 along the axes. */
 int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const tn_axes *axes,
                           uint32_t dimension);
 
-/* Refuses a result that is neither of x's type nor f32 for a 16-bit x. */
+/* Checks that a result has the type of x, or is f32 for a 16-bit x. */
 tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x);
 
-/* Fills in a problem from checked views, of which some may be NULL; `operand` has their numbers in
- * the call. The divisor is that of a mean. A problem without a result is left empty. */
+/* Fills in a problem from validated views, some of which may be NULL. `operand` holds their indices
+ * in the call. The divisor is the row size. A problem with an empty result is left empty. */
 void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],
                                tn_reduction_problem *problem);
 
-/* Vectors along the rows, vectors across them, both with the rows cut into pieces, and rows done by
- * teams of work-items. */
+/* Solvers with vectors along the rows; with vectors across them; both also with the rows split into
+ * pieces; and with a team of work-items per row. */
 extern const tn_solver tn_reduction_rows, tn_reduction_columns, tn_reduction_split_rows,
     tn_reduction_split_columns, tn_reduction_group;
 
-/* tn_family's: the kind and the flags. */
+/* Returns bits for the kind and the flags: tn_family.paths. */
 uint64_t tn_reduction_paths(const tn_problem *problem);
 
-/* Parts of these: how many rows there are; whether places or elements are sought rather than sums;
- * what all launches have in args; the operand that stands for a view; a launch that has its source,
- * kernel, options, sizes and operands. */
+/* Parts of these solvers: the number of rows; true for kinds that search for an element or its
+ * index instead of summing; the arguments common to all launches; the operand to pass for a view;
+ * and the recording of a launch whose source, kernel, options, sizes and operands are set. */
 int64_t tn_reduction_count(const tn_reduction_problem *problem);
 bool tn_reduction_is_extremum(const tn_reduction_problem *problem);
 void tn_reduction_fill(const tn_reduction_problem *problem, reduction_args *args);
@@ -79,19 +79,19 @@ tenon_status tn_reduction_launch(const char *caller, tn_recording *recording,
                                  const tn_reduction_problem *problem, tn_launch *launch,
                                  const reduction_args *args);
 
-/* A view for awkward cases: rows in two dimensions (1 and 3), kept ones in two, all with tails and
- * gaps, contiguous along the rows or across them. */
+/* Returns a view for awkward cases. Two dimensions (1 and 3) are reduced, two are kept, all have
+ * tails and gaps. The view is contiguous along the rows if `along`, else across them. */
 tenon_tensor tn_reduction_awkward_view(tenon_dtype dtype, bool along, int64_t number);
 
-/* For references: the elements of host memory as [row][place along the axes], which the caller
- * frees. NULL without memory. */
+/* For references: returns the elements of a host tensor as [row][index along the axes]. The caller
+ * frees the array. NULL if memory is exhausted. */
 double *tn_reduction_gather(const tenon_tensor *view, const tenon_tensor *x, const tn_axes *axes);
 
-/* A sum whose own error is that of rounding its result: a reference's. */
+/* Returns a sum for references, whose error is only that of rounding the result. */
 double tn_exact_sum(const double *x, int64_t count);
 
-/* The roundings that an element passes through in a device's sum of `count`; docs/numerics.md
- * derives it. */
+/* Returns the number of roundings that an element passes through in a device's sum of `count`
+ * elements; docs/numerics.md derives it. */
 double tn_sum_depth(int64_t count);
 
 #endif

@@ -1,10 +1,10 @@
-/* group, of every family of reductions: a row to a team of work-items. */
+/* The solver `group` of all reduction families: a team of work-items per row. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
 
-/* docs/numerics.md counts on as many additions to a sum: four sums of a work-item's go side by
- * side. */
+/* Maximum additions to one partial sum, of which a work-item has four. docs/numerics.md relies on
+ * it. */
 #define MOST_STEPS 256
 
 static int64_t vectors_of(const tn_reduction_problem *p)
@@ -18,14 +18,14 @@ static bool is_too_long(const tn_reduction_problem *p, int32_t team)
     return vectors_of(p) > (int64_t)MOST_STEPS * TN_TEAM_VECTORS * team;
 }
 
-/* Whether neighbours in memory are those of different rows. */
+/* Returns true if neighbors in memory belong to different rows. */
 static bool is_across(const tn_reduction_problem *p)
 {
     const int64_t step = p->stride[REDUCTION_X][p->rank - 1];
     return step > 1 && p->kept_stride[REDUCTION_X][p->kept_rank - 1] < step;
 }
 
-/* A variance reads its rows twice. What keeps a GPU's work-items together costs a CPU. */
+/* A variance reads its rows twice. On a CPU the synchronization of work-groups dominates. */
 static tn_work common_reduction_group_work_of(const tenon_context *context,
                                               const tn_reduction_problem *p, int32_t team)
 {
@@ -54,12 +54,12 @@ static const char *common_reduction_group_configure(tenon_context *context,
     if (p->size == 0)
         return "the rows are empty";
     if (p->rank > 2)
-        return "the rows have more than two dimensions that do not merge";
+        return "the rows have more than two dimensions that cannot be merged";
     if (is_too_long(p, tn_team_group(context)))
         return "the rows are too long";
     tn_team_tune(context, tn_reduction_count(p), vectors_of(p), choice);
     if (is_too_long(p, choice->values[0]))
-        choice->misfit = "a team is too small for the rows";
+        choice->misfit = "the team is too small for the rows";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = common_reduction_group_work_of(context, p, choice->values[0]);
@@ -97,8 +97,8 @@ static tenon_status common_reduction_group_launch(const char *caller, tn_recordi
 
 const tn_solver tn_reduction_group = {
     .name = "group",
-    .serves = "rows of 2²⁰ elements at most, of two dimensions that do not merge; "
-              "a row to a team of work-items, on GPUs",
+    .serves = "rows of at most 2²⁰ elements and at most two dimensions after merging; a team of "
+              "work-items per row, on GPUs",
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = common_reduction_group_configure,
     .launch = common_reduction_group_launch};

@@ -1,4 +1,4 @@
-/* rows, columns, split_rows and split_columns of every family of reductions. */
+/* The solvers rows, columns, split_rows and split_columns of all reduction families. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
@@ -7,20 +7,20 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one row,
- * or one vector of them. */
+/* Least elements per work-item of a CPU, to be worth its launch. A GPU's work-item has one row, or
+ * one vector of rows. */
 #define CPU_CHUNK 8192
-/* A piece is no shorter than this, and there are no more of them. */
+/* Least length of a piece, and the maximum number of pieces. */
 #define LEAST_PIECE    64
 #define CPU_MOST       64
 #define GPU_MOST       8192
-#define VECTORS        4   /* REDUCTION_VECTORS, which a step takes */
+#define VECTORS        4   /* REDUCTION_VECTORS, per step */
 #define GPU_GROUP      64  /* REDUCTION_GROUP */
-#define GPU_WORK_ITEMS 128 /* that a compute unit should have, so that reads wait side by side */
+#define GPU_WORK_ITEMS 128 /* per compute unit, to keep enough reads in flight */
 
-/* The layout: how a solver shares out the work. */
+/* The layout: how a solver divides the work. */
 typedef struct shares {
-    bool along, split; /* vectors lie along the rows; those are cut into pieces */
+    bool along, split; /* vectors run along the rows; rows are split */
     int64_t chunk, groups, pieces, run;
 } shares;
 
@@ -47,8 +47,8 @@ static shares whole_shares(tenon_context *context, const tn_reduction_problem *p
                     .run = tn_max_i64(p->size, 1)};
 }
 
-/* As many pieces as keep every compute unit busy. A CPU's are contiguous; those of a GPU's
- * neighbours interleave, so that they read side by side. */
+/* Splits rows into enough pieces to occupy every compute unit. Pieces are contiguous on a CPU, and
+ * interleaved between neighboring work-items on a GPU, for coalesced reads. */
 static shares split_shares(tenon_context *context, const tn_reduction_problem *p, bool along)
 {
     shares s = whole_shares(context, p, along);
@@ -79,9 +79,8 @@ bool tn_reduction_is_extremum(const tn_reduction_problem *p)
     return p->kind >= REDUCTION_MAX && p->kind <= REDUCTION_ARGMIN;
 }
 
-/* A CPU's elements cost the less the fuller the vectors are, and the more if they have to be
- * gathered. On a GPU it is neighbouring work-items that should read neighbours: those of pieces do,
- * and those of columns. */
+/* Estimates the launch that reads the input. On a CPU, partly filled vectors and gathered elements
+ * cost more. On a GPU, reads are coalesced for pieces and for columns. */
 static tn_work reading(tenon_context *context, const tn_reduction_problem *p, const shares *s)
 {
     const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -110,7 +109,7 @@ static tn_work reading(tenon_context *context, const tn_reduction_problem *p, co
                                               : tn_reads_of_row((double)p->size * size)};
 }
 
-/* What pieces give lies apart for those who bring it together. */
+/* Estimates the launches that combine the results of pieces, with scattered reads. */
 static tn_work joining(const tn_reduction_problem *p, const shares *s)
 {
     const double rows = (double)tn_reduction_count(p), sums = rows * (double)s->pieces;
@@ -122,7 +121,7 @@ static tn_work joining(const tn_reduction_problem *p, const shares *s)
                      .bytes = sums * 32};
 }
 
-/* What the pieces give; then the means of a variance, or the places of extremes. */
+/* Bytes for the results of the pieces, then the means of a variance or the indices of extrema. */
 static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 {
     int64_t count = tn_reduction_count(p);
@@ -132,10 +131,11 @@ static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
     return (uint64_t)(s->pieces * count + more) * tn_acc_size(p->dtype);
 }
 
-/* A solver's variant: vectors lie along the rows, and the rows are cut into pieces. */
+/* Bits of a solver's variant: vectors run along the rows; the rows are split into pieces. */
 enum { ALONG = 1, SPLIT = 2 };
 
-/* The two programs of tenon_reduce are told apart, so that each is checked. */
+/* Configures any of the four solvers. TENON_EXTREMUM distinguishes the two programs of
+ * tenon_reduce, so each has its own self-check. */
 static const char *common_reduction_solvers_configure(tenon_context *context,
                                                       const tn_problem *problem, tn_choice *choice)
 {
@@ -174,7 +174,7 @@ void tn_reduction_fill(const tn_reduction_problem *p, reduction_args *args)
     args->flags = (tenon_i32)p->flags;
 }
 
-/* What is not there is neither read nor written; y stands in for its pointer. */
+/* Absent operands are neither read nor written, so y's pointer is passed for them. */
 uint8_t tn_reduction_operand(const tn_reduction_problem *p, int view)
 {
     return (uint8_t)p->operand[p->element_size[view] != 0 ? view : REDUCTION_Y];
@@ -207,7 +207,7 @@ tenon_status tn_reduction_launch(const char *caller, tn_recording *recording,
     return tn_record(caller, recording, launch);
 }
 
-/* Of the kernel that `it` names, whose operands are given. */
+/* Records the launch of the kernel in `it`, whose sizes and operands are set. */
 static tenon_status launch_stage(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, int stage,
                                  tn_launch *it)
@@ -227,7 +227,7 @@ static tenon_status launch_stage(const char *caller, tn_recording *recording,
     return tn_reduction_launch(caller, recording, p, it, &args);
 }
 
-/* reduce_rows or reduce_columns. */
+/* Records the launch of reduce_rows or reduce_columns. */
 static tenon_status launch_sums(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice, int stage)
 {
@@ -275,32 +275,32 @@ static tenon_status common_reduction_solvers_launch(const char *caller, tn_recor
 }
 
 const tn_solver tn_reduction_rows = {.name = "rows",
-                                     .serves =
-                                         "everything; vectors lie along the rows that are reduced",
+                                     .serves = "everything; vectors along the reduced rows",
                                      .variant = ALONG,
                                      .configure = common_reduction_solvers_configure,
                                      .launch = common_reduction_solvers_launch};
 
-const tn_solver tn_reduction_columns = {
-    .name = "columns",
-    .serves = "everything; vectors lie across the rows that are reduced",
-    .configure = common_reduction_solvers_configure,
-    .launch = common_reduction_solvers_launch};
+const tn_solver tn_reduction_columns = {.name = "columns",
+                                        .serves = "everything; vectors across the reduced rows",
+                                        .configure = common_reduction_solvers_configure,
+                                        .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_rows = {
     .name = "split_rows",
-    .serves = "rows of 128 elements at least, cut into pieces; vectors lie along "
-              "them; best where there are few",
-    .needs = "workspace for what the pieces give",
+    .serves =
+        "rows of at least 128 elements, split into pieces; vectors along the rows; best for few "
+        "rows",
+    .needs = "workspace for partial results",
     .variant = ALONG | SPLIT,
     .configure = common_reduction_solvers_configure,
     .launch = common_reduction_solvers_launch};
 
 const tn_solver tn_reduction_split_columns = {
     .name = "split_columns",
-    .serves = "rows of 128 elements at least, cut into pieces; vectors lie across "
-              "them; best where there are few",
-    .needs = "workspace for what the pieces give",
+    .serves =
+        "rows of at least 128 elements, split into pieces; vectors across the rows; best for few "
+        "rows",
+    .needs = "workspace for partial results",
     .variant = SPLIT,
     .configure = common_reduction_solvers_configure,
     .launch = common_reduction_solvers_launch};

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes one row,
- * or one vector of them. */
+/* Least elements per work-item of a CPU, to be worth its launch. A GPU's work-item has one row, or
+ * one vector of rows. */
 #define CPU_CHUNK 8192
 
 tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, const char *argument,
@@ -17,7 +17,8 @@ tenon_status tn_axis_check(const char *caller, int32_t axis, uint32_t rank, cons
 {
     if (rank == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: axis is %d, %s has rank 0 and no axis", caller, axis, argument);
+                       "%s: params: axis is %d, but %s has rank 0 and no axes", caller, axis,
+                       argument);
     int64_t from_start = axis < 0 ? (int64_t)axis + rank : axis;
     if (from_start < 0 || from_start >= rank)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -94,14 +95,14 @@ int64_t tn_rows_count(const tn_rows_problem *p)
     return count;
 }
 
-/* What is left of vectors of a dimension of that length when its last one is not filled. */
+/* Returns the average fraction of a vector that is used along a dimension of this length. */
 static double filled(tenon_context *context, const tn_rows_problem *p, int64_t length)
 {
     const int64_t width = tn_lanes(context, p->dtype);
     return (double)length / (double)(tn_ceil_div(length, width) * width);
 }
 
-/* The tensors without the axis count nothing. */
+/* Tensors without the axis are not counted. */
 double tn_rows_bytes(const tn_rows_problem *p, double times)
 {
     double bytes = 0;
@@ -111,8 +112,8 @@ double tn_rows_bytes(const tn_rows_problem *p, double times)
     return bytes * (double)tn_rows_count(p) * (double)p->size;
 }
 
-/* Loops over a row: one for its largest element, say, one for its sum, one for what is made of
- * them, of which a cache gives some. A CPU's vectors are whole, or gathered. */
+/* Reads of each input, some from a cache: for a row's maximum, its sum and the output, for example.
+ * WHOLE and GATHERED: a CPU's costs per element of contiguous and of gathered vectors. */
 #define TIMES    2.5
 #define WHOLE    6
 #define GATHERED 2.5
@@ -127,7 +128,7 @@ static tn_work common_rows_work_of(const tn_rows_problem *p, bool contiguous, do
                      .bytes = tn_rows_bytes(p, TIMES)};
 }
 
-/* Whether the next element of a row has a cache line of its own. */
+/* Returns true if every element of a row is in a cache line of its own. */
 static bool lies_apart(const tn_rows_problem *p)
 {
     bool apart = false;
@@ -142,7 +143,7 @@ static tn_work rows_work(tenon_context *context, const tn_rows_problem *p)
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
     tn_work work = common_rows_work_of(p, contiguous, filled(context, p, p->size));
-    /* A tail is done one by one. */
+    /* A tail is processed one element at a time. */
     work.single_elements +=
         (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
     work.items = (double)tn_rows_count(p);

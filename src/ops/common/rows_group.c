@@ -1,18 +1,18 @@
-/* Rows done by teams of work-items: the solvers `group` of softmax and cross-entropy. */
+/* The solvers `group` of softmax and cross-entropy: a team of work-items per row. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/rows.h"
 
 #include <math.h>
 
-/* Whether neighbours in memory are those of different rows. */
+/* Returns true if neighbors in memory belong to different rows. */
 static bool is_across(const tn_rows_problem *p)
 {
     return p->axis[0] > 1 && p->stride[0][p->rank - 1] < p->axis[0];
 }
 
-/* Neighbours are as many as there are rows side by side, or vectors. What keeps a GPU's work-items
- * together costs a CPU. */
+/* Estimates the work. The extent of coalesced reads is the number of adjacent rows, or of elements
+ * in a row. On a CPU the synchronization within work-groups dominates. */
 static tn_work common_rows_group_work_of(const tenon_context *context, const tn_rows_problem *p,
                                          int32_t team)
 {

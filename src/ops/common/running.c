@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Ulps of OpenCL's full profile (an ulp is at most two roundoffs). */
+/* Errors by OpenCL's full profile, in roundoffs; an ulp is at most two. */
 #define DIVISION_ROUNDOFFS 5
 #define ROOT_ROUNDOFFS     6
 
@@ -23,7 +23,7 @@ tn_bounded tn_operand_value(const tn_arithmetic *t, double value)
     return (tn_bounded){value, fabs(value) < t->least ? fabs(value) : 0};
 }
 
-/* `roundoffs` of a result whose operands were off by `bound` together. */
+/* Returns a result with `roundoffs` of its own and the error `bound` of its operands. */
 static tn_bounded rounded(const tn_arithmetic *t, double value, double bound, double roundoffs)
 {
     double size = fabs(value) + bound;
@@ -55,13 +55,13 @@ tn_bounded tn_quotient(const tn_arithmetic *t, tn_bounded a, tn_bounded b)
     return rounded(t, quotient, bound, DIVISION_ROUNDOFFS);
 }
 
-/* sqrt(a) - sqrt(a - e) = e / (sqrt(a) + sqrt(a - e)), which is more than the way up from a. */
+/* Uses sqrt(a) - sqrt(a - e) = e / (sqrt(a) + sqrt(a - e)), which exceeds sqrt(a + e) - sqrt(a). */
 tn_bounded tn_square_root(const tn_arithmetic *t, tn_bounded a)
 {
     double root = sqrt(a.value);
     double below = sqrt(a.value > a.bound ? a.value - a.bound : 0);
     double bound = a.bound > 0 ? a.bound / (root + below) : 0;
-    if (a.value < a.bound) /* may be as large as the root of the bound itself */
+    if (a.value < a.bound) /* may be as large as the root of the bound */
         bound = sqrt(2 * a.bound);
     return rounded(t, root, bound, ROOT_ROUNDOFFS);
 }

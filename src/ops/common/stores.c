@@ -7,7 +7,7 @@ int64_t tn_stores_bytes(uint32_t dtype, int64_t elements)
     return dtype == TENON_DTYPE_F16 ? 0 : elements * (int64_t)tenon_dtype_size((tenon_dtype)dtype);
 }
 
-/* A trial where none was made: asked only where the answer matters. */
+/* Returns true if non-temporal stores work. May probe the device, so call it only if needed. */
 static bool can_pass(tenon_context *context)
 {
     return tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE);
@@ -16,12 +16,12 @@ static bool can_pass(tenon_context *context)
 void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice)
 {
     const uint64_t cache = context->device.model.cache_size;
-    /* What is read takes as much of the cache, at least. */
+    /* Inputs occupy at least as much of the cache as the output. */
     const bool beyond = context->device.is_cpu && cache > 0 && 2 * (uint64_t)bytes >= cache;
     if (choice->values[0] == 0)
         choice->values[0] = beyond && can_pass(context) ? TN_STORES_NONTEMPORAL : TN_STORES_CACHED;
     else if (choice->values[0] == TN_STORES_NONTEMPORAL && !can_pass(context))
-        choice->misfit = "the compiler has no store that bypasses the caches";
+        choice->misfit = "the compiler has no non-temporal stores";
 }
 
 const char *tn_stores_option(const int32_t *values)

@@ -1,6 +1,6 @@
-/* The parameter `nt` of solvers that write a tensor once: whether its elements pass through the
- * caches. A CPU that stores into a line first reads it; where the caches would keep little of what
- * is written, the read can be saved. */
+/* The tuning parameter `nt` of solvers that write a tensor once: cached or non-temporal stores. A
+ * cached store first reads the cache line. If the caches would keep little of the output,
+ * non-temporal stores save that read. */
 #ifndef TN_OPS_COMMON_STORES_H
 #define TN_OPS_COMMON_STORES_H
 
@@ -8,18 +8,18 @@
 
 enum { TN_STORES_CACHED = 1, TN_STORES_NONTEMPORAL = 2 };
 
-/* Of a solver that has this parameter alone. */
+/* The parameter list of a solver whose only parameter is `nt`. */
 extern const tn_parameter tn_stores_parameter[1];
 
-/* Gives the parameter its value, where it is free, for so many bytes that are written by vectors;
- * says where the forced one does not serve. */
+/* Sets `nt` for an output of this many bytes that is written by vectors. A forced value is kept;
+ * sets misfit if the device does not support it. */
 void tn_stores_configure(tenon_context *context, int64_t bytes, tn_choice *choice);
 
-/* The bytes that elements of a type count for: none of halves, which OpenCL's own function stores.
- */
+/* Returns the bytes of elements of a type for tn_stores_configure: 0 for f16, which is stored by
+ * OpenCL's built-in function. */
 int64_t tn_stores_bytes(uint32_t dtype, int64_t elements);
 
-/* What the compiler is told. NULL stands for cached stores. */
+/* Returns the build option for the value. NULL means cached stores. */
 const char *tn_stores_option(const int32_t *values);
 
 #endif

@@ -5,7 +5,7 @@
 #include "ops/common/stores.h"
 #include "ops/common/gpu.h"
 
-/* A CPU's work-item is worth its launch from about this many elements on. */
+/* Least elements per work-item of a CPU, to be worth its launch. */
 #define CPU_CHUNK 8192
 #define GPU_BYTES 16
 
@@ -33,7 +33,7 @@ void tn_walk_cut(tenon_context *context, tn_stream_share share, walk_args *args,
     launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
 }
 
-/* Of a GPU as many as make 16 bytes. */
+/* Enough for 16 bytes on a GPU. */
 uint32_t tn_element_lanes(tenon_context *context, tenon_dtype dtype)
 {
     const uint32_t size = (uint32_t)tenon_dtype_size(dtype);

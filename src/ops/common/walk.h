@@ -1,4 +1,4 @@
-/* How the index space of walk_args is cut into work-items. */
+/* Division of the index space of walk_args into work-items. */
 #ifndef TN_OPS_COMMON_WALK_H
 #define TN_OPS_COMMON_WALK_H
 
@@ -6,18 +6,18 @@
 #include "ops/common/gpu.h"
 #include "runtime/queue/launch.h"
 
-/* Cuts the space of args->rank, args->shape and args->stride; `share` is a GPU's work-item's. Sets
- * the launch's global and local sizes. */
+/* Divides the space of args->rank, args->shape and args->stride, and sets the global and local
+ * sizes of the launch. `share` is the share of a GPU's work-item. */
 void tn_walk_cut(tenon_context *context, tn_stream_share share, walk_args *args, tn_launch *launch);
 
-/* The lanes of a vector of elements that are moved as they are. */
+/* Returns the vector width for elements that are copied bit by bit. */
 uint32_t tn_element_lanes(tenon_context *context, tenon_dtype dtype);
 
-/* Vectors of them that a work-item has on their way: 1 on a CPU. */
+/* Returns the number of such vectors that a work-item has in flight; 1 on a CPU. */
 int32_t tn_moved_vectors(const tenon_context *context);
 
-/* TENON_COPY_SIZE, TENON_VW, TENON_VECTORS on GPUs and, by tn_stores_option(stores), TENON_STREAM,
- * as common/element.clh takes them. */
+/* Writes the options of common/element.clh: TENON_COPY_SIZE, TENON_VW, TENON_VECTORS on GPUs, and
+ * TENON_STREAM by tn_stores_option(stores). */
 void tn_element_options(tenon_context *context, tenon_dtype dtype, const int32_t *stores,
                         char *text);
 

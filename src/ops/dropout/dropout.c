@@ -1,4 +1,4 @@
-/* What tenon_dropout refuses, its scalars, and the family. */
+/* Argument validation of tenon_dropout, its scalars, and its family. */
 #include "base/shape.h"
 #include "ops/common/philox.h"
 #include "ops/dropout/internal.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* As of random/lines. */
+/* As in random/lines.c. */
 #define CPU_CHUNK 4096
 #define GPU_CHUNK 64
 #define GPU_PARTS 4
@@ -25,10 +25,10 @@ static const char *dropout_configure(tenon_context *context, const tn_problem *p
     return NULL;
 }
 
-/* Each work-item does pieces of lines. */
+/* Each work-item processes pieces of lines. */
 static const tn_solver lines_solver = {
     .name = "lines",
-    .serves = "everything; vectors are neighbouring blocks of random words",
+    .serves = "everything; the lanes of a vector are neighboring blocks of random words",
     .configure = dropout_configure,
     .launch = tn_lines_launch_choice};
 
@@ -37,7 +37,7 @@ static const tn_solver *const solvers[] = {&lines_solver};
 const tn_family tn_dropout_family = {
     .name = "dropout", TN_SOLVERS(solvers), .awkward = tn_dropout_awkward};
 
-/* The seed, the sequence, the threshold of what is dropped, the scale. */
+/* Sets the seed, the sequence, the threshold of words that drop an element, and the scale. */
 static void set_scalars(const tenon_dropout_params *params, double scalars[TN_MAX_SCALARS])
 {
     const int64_t threshold = tn_philox_threshold(params->probability);

@@ -1,4 +1,4 @@
-/* The dropout family within the library. */
+/* Internal interface of the dropout family. */
 #ifndef TN_OPS_DROPOUT_INTERNAL_H
 #define TN_OPS_DROPOUT_INTERNAL_H
 
@@ -12,7 +12,7 @@ extern const tn_family tn_dropout_family;
 
 tn_prepare_function tn_dropout_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_dropout_reference;
 tn_awkward_function tn_dropout_awkward;
 

@@ -1,4 +1,4 @@
-/* tenon_dropout: its description, which dispatch/operation.h explains. */
+/* Description (dispatch/operation.h) of tenon_dropout. */
 #include "dispatch/operation.h"
 #include "ops/dropout/internal.h"
 #include "ops/registry.h"

@@ -24,8 +24,8 @@ bool tn_dropout_reference(const void *user, const tenon_tensor *const *views, tn
         const bool dropped =
             tn_philox_word(params->seed, params->sequence, (uint64_t)i) < threshold;
         const double value = x[i] * scale;
-        /* A scale of 1 gives x itself; a product by any other is rounded once. What is flushed of x
-         * counts as often as the scale says. */
+        /* A scale of 1 leaves x exact; otherwise the product is rounded once. The scale magnifies
+         * the error of a flushed x. */
         const double bound = (scale != 1 ? unit * fabs(value) : 0) +
                              (x[i] != 0 && fabs(value) < 2 * scale * least ? 2 * scale * least : 0);
         results[i] = dropped ? (tn_bounded){0, 0} : tn_stored(y->dtype, (tn_bounded){value, bound});

@@ -1,5 +1,5 @@
-/* Uploads and downloads that do not wait. OpenCL's copies know no strides like a tensor's, so that
- * those of a view go by way of a dense tensor on the device and tenon_copy. */
+/* Asynchronous uploads and downloads. OpenCL's copies do not support a tensor's strides, so those
+ * of a strided view go through a dense tensor on the device and tenon_copy. */
 #include "base/shape.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -15,7 +15,7 @@ typedef struct transfer {
     const tenon_sync *sync;
 } transfer;
 
-/* The same elements as bits of an unsigned type where tenon_copy does not know theirs. */
+/* Returns the tensor with an unsigned type, for elements whose type tenon_copy does not support. */
 static tenon_tensor as_copied(const tenon_tensor *tensor)
 {
     tenon_tensor bits = *tensor;
@@ -32,7 +32,7 @@ static tenon_status copy(const transfer *t, const tenon_tensor *from, const teno
     return tn_operation_run_as(t->caller, &tn_operation_copy, t->stream, NULL, views, sync);
 }
 
-/* Nothing may read the caller's data after a call that failed. */
+/* Nothing may read the caller's data after a failed call, so a failure waits for the stream. */
 static tenon_status write_staged(const transfer *t, const tenon_tensor *staged)
 {
     const tenon_sync before = {.wait_list = tn_sync_wait_list(t->sync),
@@ -69,9 +69,10 @@ static tenon_status elementwise_async_run(const transfer *t, size_t bytes, bool 
     tenon_status status = tenon_tensor_create(t->stream->context, t->tensor->dtype, t->tensor->rank,
                                               t->tensor->shape, &staged);
     if (status != TENON_OK)
-        return tn_fail_because(status, "%s: no memory on the way to a strided tensor", t->caller);
+        return tn_fail_because(status, "%s: no memory for the staging buffer of a strided tensor",
+                               t->caller);
     status = (to_tensor ? write_staged : read_staged)(t, &staged);
-    /* What is enqueued keeps it. */
+    /* Enqueued commands retain its memory. */
     tenon_tensor_destroy(&staged);
     return status;
 }

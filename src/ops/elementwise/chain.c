@@ -1,4 +1,4 @@
-/* What tenon_elementwise_chain refuses, the family, and its solver. */
+/* Argument validation of tenon_elementwise_chain, its family and its general solver. */
 #include "elementwise/chain_args.h"
 #include "base/shape.h"
 #include "ops/elementwise/internal.h"
@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Vectors of a block: enough of them hide what looking up a step costs a CPU; a GPU keeps in
- * registers what it has on its way. */
+/* Vectors of a block on a CPU: enough to hide the cost of decoding a step. A GPU keeps its vectors
+ * in flight in registers. */
 #define CPU_VECTORS 16
-/* Elements of a GPU's work-item where a dimension has gaps. */
+/* Elements per work-item of a GPU if a dimension has gaps. */
 #define GPU_UNIT 4
 
 static int32_t vectors_of(const tenon_context *context, const elementwise_chain_problem *p)
@@ -61,15 +61,14 @@ static tenon_status elementwise_chain_launch(const char *caller, tn_recording *r
 
 static const tn_solver rows = {
     .name = "rows",
-    .serves = "any strides and broadcasts; by vectors where the last dimension "
-              "allows",
+    .serves = "any strides and broadcasts; uses vectors if the last dimension allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_chain_configure,
     .launch = elementwise_chain_launch};
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 
-/* The operations, and from bit 16 on the activations of the steps. */
+/* Bits for the operations and, from bit 16 on, for the activations of the steps. */
 static uint64_t elementwise_chain_paths(const tn_problem *problem)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
@@ -88,7 +87,7 @@ const tn_family tn_elementwise_chain_family = {.name = "elementwise_chain",
                                                .awkward = tn_elementwise_chain_awkward,
                                                .paths = elementwise_chain_paths};
 
-/* What a problem has beyond the views, and two scalars for each step. */
+/* Fills in the parts of a problem other than the views, and two scalars for each step. */
 static void fill(const tenon_elementwise_chain_params *params, elementwise_chain_problem *problem,
                  double *scalars)
 {
@@ -121,7 +120,7 @@ static tenon_status check_source(const tn_call *call, uint32_t n, const char *na
     return TENON_OK;
 }
 
-/* Refuses what the operation of a step does not use. `words` name the values. */
+/* Checks that a value which the operation does not use is 0. `words` names the values. */
 static tenon_status check_unused(const char *caller, uint32_t n, const tenon_chain_step *step,
                                  const char *name, const char *const *words, uint32_t value)
 {
@@ -154,7 +153,7 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
     return tn_activation_check(caller, &activation);
 }
 
-/* One program has the code of one transcendental activation. */
+/* Checks that there is at most one transcendental activation: a program is built for one. */
 static tenon_status check_activations(const char *caller,
                                       const tenon_elementwise_chain_params *params)
 {
@@ -164,11 +163,11 @@ static tenon_status check_activations(const char *caller,
         if (step->op != TENON_CHAIN_ACTIVATE || !tn_activation_is_build(step->activation))
             continue;
         if (seen != 0 && seen != step->activation)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: steps have the activations %s and %s; a chain can have one "
-                           "of those that are compiled",
-                           caller, tn_activation_words[seen],
-                           tn_activation_words[step->activation]);
+            return tn_fail(
+                TENON_ERROR_UNSUPPORTED,
+                "%s: params: steps have the activations %s and %s; a chain can have only one of "
+                "those that are compiled",
+                caller, tn_activation_words[seen], tn_activation_words[step->activation]);
         seen = step->activation;
     }
     return TENON_OK;

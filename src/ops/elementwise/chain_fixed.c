@@ -1,10 +1,10 @@
-/* elementwise_chain/fixed: a build for each list of steps, whose values stay in registers from the
- * first to the last. */
+/* The solver elementwise_chain/fixed: a build for each list of steps, which keeps values in
+ * registers from the first step to the last. */
 #include "ops/elementwise/internal.h"
 
 #include <stdio.h>
 
-/* A build is worth its compilation from about this many elements on. */
+/* Least number of elements that is worth compiling a build. */
 #define LEAST_ELEMENTS (1 << 15)
 
 static int64_t inner_stride(const elementwise_chain_problem *p, int operand)
@@ -12,21 +12,21 @@ static int64_t inner_stride(const elementwise_chain_problem *p, int operand)
     return p->views.stride[operand][p->views.rank - 1];
 }
 
-/* Why it cannot serve. */
+/* Returns why the solver cannot serve, or NULL. */
 static const char *elementwise_chain_fixed_refuses(tenon_context *context,
                                                    const elementwise_chain_problem *p)
 {
     if (!context->device.is_cpu)
-        return "a GPU's chains wait for memory, not for their steps";
+        return "chains are memory-bound on GPUs";
     if (p->step_count == 0 || p->step_count > CHAIN_FIXED_STEPS)
-        return "only chains of 1 to 3 steps are built";
+        return "only chains of 1 to 3 steps are supported";
     for (int i = 0; i < CHAIN_Y; i++)
         if (inner_stride(p, i) != 0 && inner_stride(p, i) != 1)
-            return "an input is neither contiguous nor repeated";
+            return "an input is neither contiguous nor broadcast along the last dimension";
     return inner_stride(p, CHAIN_Y) == 1 ? NULL : "y is not contiguous";
 }
 
-/* Of an operand of a step: 1 where it is read along the row. */
+/* Returns 1 if an operand of a step varies along the row. */
 static int is_along(const elementwise_chain_problem *p, tenon_i32 source)
 {
     return source > 0 && inner_stride(p, source - 1) == 1;
@@ -51,7 +51,7 @@ static const char *elementwise_chain_fixed_configure(tenon_context *context,
     }
     tn_pointwise_configure(context, &p->views, more, choice);
     if (tn_pointwise_elements(&p->views) < LEAST_ELEMENTS)
-        choice->never_chosen = "few elements are not worth a build";
+        choice->never_chosen = "too few elements to be worth compiling";
     return NULL;
 }
 
@@ -65,8 +65,9 @@ static tenon_status elementwise_chain_fixed_launch(const char *caller, tn_record
 
 const tn_solver tn_chain_fixed = {
     .name = "fixed",
-    .serves = "one to three steps on 2¹⁵ elements at least, contiguous along "
-              "lines (inputs may repeat), on CPUs; each list of steps is a build",
+    .serves =
+        "one to three steps on at least 2¹⁵ elements, contiguous along the last dimension (inputs "
+        "may be broadcast), on CPUs; one build per list of steps",
     .awkward = "same_steps=1",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_chain_fixed_configure,

@@ -1,4 +1,4 @@
-/* The reference of chains, by a running error analysis (docs/numerics.md), and their awkward cases.
+/* The reference of chains, with running error bounds (docs/numerics.md), and their awkward cases.
  */
 #include "check/awkward.h"
 #include "ops/elementwise/internal.h"
@@ -9,19 +9,19 @@
 
 #define DIVISION_ROUNDOFFS 5 /* 2.5 ulp, which OpenCL allows in f32 */
 
-/* An error times a factor, of which an infinite one makes no NaN of an exact value. */
+/* Returns an error times a factor. No error stays 0 even if the factor is infinite. */
 static double scaled(double error, double factor)
 {
     return error == 0 || factor == 0 ? 0 : error * fabs(factor);
 }
 
-/* What is lost where the device takes denormals for zero, of a value as it may be there. */
+/* Returns the error if the device flushes denormals, of a value that may be off by its bound. */
 static double flushed(tn_bounded x, double least)
 {
     return fabs(x.value) - x.bound < least ? fmin(fabs(x.value) + x.bound, least) : 0;
 }
 
-/* A result that carries an error, after `count` roundings; f64 rounds as often in the reference. */
+/* Adds `count` roundings to a carried error. For f64 the reference rounds as often. */
 static tn_bounded rounded(tenon_dtype dtype, double value, double carried, double count)
 {
     double roundings = count * (dtype == TENON_DTYPE_F64 ? 2 : 1);
@@ -37,7 +37,7 @@ static tn_bounded plus(tenon_dtype dtype, tn_bounded v, tn_bounded p)
                    v.bound + flushed(v, least) + p.bound + flushed(p, least), 1);
 }
 
-/* p is exact, as it comes from memory or the parameters. */
+/* Returns v · p. p is exact, since it comes from memory or the parameters. */
 static tn_bounded times(tenon_dtype dtype, tn_bounded v, double p)
 {
     double least = tn_least_normal(dtype);
@@ -48,7 +48,7 @@ static tn_bounded times(tenon_dtype dtype, tn_bounded v, double p)
 static tn_bounded over(tenon_dtype dtype, tn_bounded v, double p)
 {
     double least = tn_least_normal(dtype);
-    if (fabs(p) < least) /* may be a division by 0 */
+    if (fabs(p) < least) /* may be flushed to a division by 0 */
         return (tn_bounded){v.value / p, (double)INFINITY};
     return rounded(dtype, v.value / p, scaled(v.bound + flushed(v, least), 1 / p),
                    DIVISION_ROUNDOFFS + 1);
@@ -86,7 +86,7 @@ static tn_bounded run_step(const tenon_chain_step *step, tenon_dtype dtype, tn_b
     }
 }
 
-/* An operand of an element: of an input, or a scalar as the device has it. */
+/* Returns an operand of a step: an element of an input, or a scalar as rounded for the device. */
 static double operand(uint32_t source, double scalar, double *const values[], int64_t i,
                       tenon_dtype dtype)
 {
@@ -105,7 +105,7 @@ static tn_bounded run_element(const tenon_elementwise_chain_params *params, doub
         double q = operand(step->addend, step->beta, values, i, dtype);
         v = run_step(step, dtype, v, p, q);
     }
-    /* The device may flush what no step has touched. */
+    /* The device may flush even a value that no step changes. */
     v.bound += params->step_count == 0 ? flushed(v, tn_least_normal(dtype)) : 0;
     return tn_stored(dtype, v);
 }
@@ -129,7 +129,8 @@ bool tn_elementwise_chain_reference(const void *params, const tenon_tensor *cons
     return whole;
 }
 
-/* The steps at hand, on rows with tails and gaps; inputs repeat along them as the problem's do. */
+/* Makes a case of the problem's steps, on rows with tails and gaps. Inputs repeat as in the
+ * problem. */
 static void same_steps(const elementwise_chain_problem *like, tn_case *c)
 {
     const uint32_t last = like->views.rank - 1;
@@ -153,8 +154,8 @@ static void same_steps(const elementwise_chain_problem *like, tn_case *c)
     }
 }
 
-/* Every operation, with operands of either sort, and one activation; where that is not the one that
- * the build is for, that one as well. */
+/* Makes a case with every operation, with operands of either kind, and an activation. If the build
+ * is for another activation, the case has that one as well. */
 static void every_step(uint32_t activation, uint32_t built, tn_case *c)
 {
     enum { ACTIVATION = 2, MAXIMUM = 4 };

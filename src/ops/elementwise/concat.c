@@ -1,4 +1,4 @@
-/* tenon_concat: a copy for each input, into its slice of the output. */
+/* Implementation of tenon_concat: copies each input to its slice of the output. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "dispatch/plan.h"
@@ -28,8 +28,7 @@ typedef struct concat {
     const tenon_tensor *y;
 } concat;
 
-/* Goes from input to input: the slice of y that is the input's own, and where the next begins.
- * False where y is too short. */
+/* Makes the slice of y for input i at *start, and advances *start. False if y is too short. */
 static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
 {
     int64_t size = c->inputs[i]->shape[c->axis];
@@ -58,7 +57,7 @@ static tenon_status check_output(const concat *c)
     TN_TRY(tn_memory_check(caller, "y", c->stream->context, c->y));
     if (c->inputs == NULL || c->count == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", caller,
-                       c->inputs == NULL ? "inputs is NULL" : "count is 0, must be 1 at least");
+                       c->inputs == NULL ? "inputs is NULL" : "count is 0, must be at least 1");
     return TENON_OK;
 }
 
@@ -71,8 +70,8 @@ static tenon_status check_view(const concat *c, const char *name, const tenon_te
     wanted.shape[c->axis] = input->rank == wanted.rank ? input->shape[c->axis] : 0;
     if (!tn_tensor_same_shape(input, &wanted))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: shape is %s, must be that of y, %s, but for axis %u", caller, name,
-                       tn_shape_text(input->rank, input->shape, s),
+                       "%s: %s: shape is %s, must be that of y, %s, except for axis %u", caller,
+                       name, tn_shape_text(input->rank, input->shape, s),
                        tn_shape_text(c->y->rank, c->y->shape, wanted_text), c->axis);
     return tn_memory_check(caller, name, c->stream->context, input);
 }
@@ -94,8 +93,9 @@ static tenon_status check_inputs(const concat *c)
     }
     if (start != c->y->shape[c->axis])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: y: axis %u has size %" PRId64 ", the inputs come to %" PRId64, caller,
-                       c->axis, c->y->shape[c->axis], start);
+                       "%s: y: axis %u has size %" PRId64
+                       ", but the inputs' sizes add up to %" PRId64,
+                       caller, c->axis, c->y->shape[c->axis], start);
     return TENON_OK;
 }
 

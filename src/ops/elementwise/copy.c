@@ -1,4 +1,4 @@
-/* What tenon_copy refuses, and the family. */
+/* Argument validation of tenon_copy, and its family. */
 #include "base/shape.h"
 #include "ops/elementwise/internal.h"
 

@@ -1,4 +1,4 @@
-/* What tenon_elementwise refuses, and the family. */
+/* Argument validation of tenon_elementwise, and its family. */
 #include "ops/elementwise/internal.h"
 
 #include "base/shape.h"

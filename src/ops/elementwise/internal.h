@@ -1,4 +1,4 @@
-/* The element-wise, chain and copy families within the library. */
+/* Internal interface of the element-wise, chain and copy families. */
 #ifndef TN_OPS_ELEMENTWISE_INTERNAL_H
 #define TN_OPS_ELEMENTWISE_INTERNAL_H
 
@@ -12,14 +12,14 @@ enum { ELEMENTWISE_A, ELEMENTWISE_B, ELEMENTWISE_D, ELEMENTWISE_OPERANDS };
 enum { COPY_X, COPY_Y, COPY_OPERANDS };
 enum { CHAIN_X0, CHAIN_X1, CHAIN_X2, CHAIN_X3, CHAIN_Y, CHAIN_OPERANDS };
 
-/* The kind of `views` is the one transcendental activation of the steps, or 0. */
+/* A chain of steps. views.kind is the only transcendental activation of the steps, or 0. */
 typedef struct elementwise_chain_problem {
     tn_pointwise_problem views;
     uint64_t step_count;
     chain_step_args steps[CHAIN_STEPS];
 } elementwise_chain_problem;
 
-/* The names by tenon_chain_op and by tenon_chain_source; NULL ends them. */
+/* Names indexed by tenon_chain_op and by tenon_chain_source; terminated by NULL. */
 extern const char *const tn_chain_words[], *const tn_chain_source_words[];
 
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
@@ -31,7 +31,7 @@ tenon_status tn_chain_record(const char *caller, tn_recording *recording,
                              const elementwise_chain_problem *problem, const char *source,
                              const char *kernel, const char *options);
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_prepare_function tn_elementwise_prepare, tn_elementwise_chain_prepare, tn_copy_prepare;
 tn_reference_function tn_elementwise_reference, tn_elementwise_chain_reference, tn_copy_reference;
 tn_awkward_function tn_elementwise_awkward;

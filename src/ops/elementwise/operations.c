@@ -1,5 +1,5 @@
-/* tenon_elementwise, tenon_elementwise_chain and tenon_copy: their descriptions, which
- * dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of tenon_elementwise, tenon_elementwise_chain and tenon_copy.
+ */
 #include "ops/elementwise/internal.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -19,7 +19,7 @@ static const tn_field fields[] = {
     TN_FIELD_IF("alpha", TN_FIELD_F64, tenon_elementwise_params, alpha, is_scale_add),
     TN_FIELD_IF("beta", TN_FIELD_F64, tenon_elementwise_params, beta, is_scale_add)};
 
-/* Of a chain's steps: whether alpha and beta are read. */
+/* Return true if the step of a chain that contains the member uses alpha or beta. */
 static bool uses_alpha(const void *params, const void *alpha)
 {
     const tenon_elementwise_chain_params *chain = params;
@@ -51,7 +51,7 @@ static bool uses_beta(const void *params, const void *beta)
 static const char *const alpha_names[TENON_CHAIN_MAX_STEPS] = STEP_NAMES("alpha"),
                          *const beta_names[TENON_CHAIN_MAX_STEPS] = STEP_NAMES("beta");
 
-/* The member of every step. */
+/* A member of every step, as an array. */
 #define STEP_FIELD(name, type, member, words, element_names, is_used)                              \
     {                                                                                              \
         name, type, TENON_CHAIN_MAX_STEPS,                                                         \

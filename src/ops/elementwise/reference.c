@@ -1,4 +1,4 @@
-/* The references of tenon_elementwise and tenon_copy, and their awkward cases. */
+/* References of tenon_elementwise and tenon_copy, and their awkward cases. */
 #include "check/awkward.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
@@ -9,14 +9,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* OpenCL (table of relative errors, full profile) allows a division 2.5 ulp in f32; an ulp is at
+/* OpenCL's full profile (table of relative errors) allows 2.5 ulp for division in f32. An ulp is at
  * most two roundoffs. */
 #define DIVISION_ROUNDOFFS 5
 
 static tn_bounded quotient(double a, double b, double u, double least)
 {
     tn_bounded result = {a / b, 0};
-    if (tn_flushed(b, least) != 0) /* anything down from here to a / 0 */
+    if (tn_flushed(b, least) != 0) /* b may be flushed: anything up to a / 0 */
         result.bound = (double)INFINITY;
     else if (b != 0)
         result.bound =
@@ -33,7 +33,7 @@ static tn_bounded scaled_sum(const tenon_elementwise_params *params, tenon_dtype
     double beta = narrow ? (double)(float)params->beta : params->beta;
     a = alpha != 0 ? a : 0;
     b = beta != 0 ? b : 0;
-    /* Two products and a sum; f64 rounds as often in the reference. */
+    /* Two products and a sum. For f64 the reference rounds as often. */
     double size = fabs(alpha * a) + fabs(beta * b);
     double lost = tn_flushed(a, least) * fabs(alpha) + tn_flushed(b, least) * fabs(beta) +
                   tn_flushed(alpha, least) * fabs(a) + tn_flushed(beta, least) * fabs(b);
@@ -95,7 +95,7 @@ bool tn_copy_reference(const void *params, const tenon_tensor *const *v, tn_boun
     return whole;
 }
 
-/* All kinds are in one build. */
+/* All kinds are in one build, so all are checked. */
 bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
@@ -112,8 +112,8 @@ bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, 
     return true;
 }
 
-/* A solver that serves transposes alone says how large its planes are, of which there are two, with
- * gaps. */
+/* A solver that only supports transposes lists the size of the planes in `awkward`. The case has
+ * two planes, with gaps. */
 bool tn_copy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {

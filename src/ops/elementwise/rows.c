@@ -1,4 +1,4 @@
-/* elementwise/rows and copy/rows: each work-item goes through a piece of some rows. */
+/* The solvers elementwise/rows and copy/rows: a work-item processes a piece of some rows. */
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
@@ -31,7 +31,7 @@ static tenon_status launch_binary(const char *caller, tn_recording *recording,
                                tn_pointwise_share(recording->context, p, 1));
 }
 
-/* Conversions store single elements. Between elements of one type only their size matters. */
+/* Conversions store single elements. Between tensors of one type only the element size matters. */
 static const char *configure_copy(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
@@ -66,8 +66,7 @@ static tenon_status launch_copy(const char *caller, tn_recording *recording,
 
 const tn_solver tn_elementwise_rows = {
     .name = "rows",
-    .serves = "any strides and broadcasts; by vectors where the last dimension "
-              "allows",
+    .serves = "any strides and broadcasts; uses vectors if the last dimension allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure_binary,
     .launch = launch_binary};

@@ -1,5 +1,5 @@
-/* copy/transpose and copy/transpose_local: x and y are contiguous along different dimensions.
- * Squares turn in registers, on CPUs, or in local memory, on GPUs. */
+/* The solvers copy/transpose and copy/transpose_local, for x and y that are contiguous along
+ * different dimensions. Tiles are transposed in registers on CPUs, or in local memory on GPUs. */
 #include "base/checked.h"
 #include "elementwise/transpose_args.h"
 #include "ops/common/lanes.h"
@@ -8,13 +8,13 @@
 
 #include <stddef.h>
 
-/* What a CPU's work-item does: few columns, and rows (along which x is contiguous) as many as leave
- * enough work-items. What is read is then neighbouring long enough for the prefetchers. */
+/* Block of a CPU's work-item: few columns, and as many rows (along which x is contiguous) as leave
+ * enough work-items, to make reads long enough for the prefetcher. */
 #define CPU_COLUMNS    32
 #define CPU_MOST_ROWS  1024
 #define CPU_LEAST_ROWS 64
-/* Non-temporal stores pay where y is this part of the last one and its rows begin at lines:
- * lines a power of two apart displace each other long before it is full. */
+/* Non-temporal stores are used if y is at least this fraction of the cache and its rows start at
+ * cache lines: strides of a power of two cause conflict misses long before the cache is full. */
 #define CACHE_PARTS 8
 #define LINE_BYTES  64
 
@@ -23,7 +23,7 @@ typedef struct transpose_layout {
     int64_t blocks;
 } transpose_layout;
 
-/* The dimension along which x is contiguous; that of y is the last. Past the end: none. */
+/* Returns the dimension, other than the last, along which x is contiguous; p->rank if none. */
 static uint32_t down(const tn_pointwise_problem *p)
 {
     uint32_t d = 0;
@@ -32,7 +32,7 @@ static uint32_t down(const tn_pointwise_problem *p)
     return d + 1 < p->rank ? d : p->rank;
 }
 
-/* Whether squares turn in local memory. */
+/* Returns true for the solver that transposes tiles in local memory. */
 static bool is_local(const tn_choice *choice)
 {
     return tn_is_solver(choice->solver, &tn_copy_transpose_local);
@@ -43,7 +43,7 @@ static const char *elementwise_transpose_refuses(tenon_context *context,
 {
     uint32_t last = p->rank - 1;
     if (p->from != p->to)
-        return "it moves elements as they are, without a conversion";
+        return "x and y have different types";
     if (p->stride[COPY_Y][last] != 1 || p->stride[COPY_X][last] == 1 || down(p) == p->rank)
         return "x and y are not contiguous along two different dimensions";
     if (local && context->device.info.max_work_group < TRANSPOSE_TILE * TRANSPOSE_ITEMS)
@@ -51,8 +51,8 @@ static const char *elementwise_transpose_refuses(tenon_context *context,
     return NULL;
 }
 
-/* Beside single elements, which tn_pointwise_work counts, those of whole squares cost half to three
- * quarters, the rest somewhat more; measured on x86-64. */
+/* Estimates the work, measured on x86-64: relative to single elements (tn_pointwise_work), those of
+ * whole tiles cost half to three quarters, the others somewhat more. */
 static tn_work elementwise_transpose_work_of(tenon_context *context, const tn_pointwise_problem *p,
                                              bool good)
 {
@@ -68,7 +68,7 @@ static tn_work elementwise_transpose_work_of(tenon_context *context, const tn_po
                      .reads = good ? TN_COALESCED : TN_LONG_ROWS};
 }
 
-/* Fills in all but the offsets; returns how many blocks there are. */
+/* Fills in the arguments except the offsets. Returns the number of blocks. */
 static int64_t cut(const tn_pointwise_problem *p, int64_t block_rows, int64_t block_columns,
                    transpose_args *args)
 {
@@ -160,13 +160,13 @@ static tenon_status elementwise_transpose_launch(const char *caller, tn_recordin
     return tn_record(caller, recording, &squares);
 }
 
-/* Two blocks and a tail each way. */
+/* Two blocks and a tail in either dimension. */
 #define AWKWARD "rows=131 columns=150"
 
 const tn_solver tn_copy_transpose = {
     .name = "transpose",
-    .serves = "x and y of one type, contiguous along different dimensions; "
-              "squares turn in registers, on CPUs",
+    .serves = "x and y of one type, contiguous along different dimensions; transposes tiles in "
+              "registers, on CPUs",
     .awkward = AWKWARD,
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = elementwise_transpose_configure,
@@ -174,8 +174,9 @@ const tn_solver tn_copy_transpose = {
 
 const tn_solver tn_copy_transpose_local = {
     .name = "transpose_local",
-    .serves = "x and y of one type, contiguous along different dimensions; "
-              "squares turn in local memory, on GPUs",
+    .serves =
+        "x and y of one type, contiguous along different dimensions; transposes tiles in local "
+        "memory, on GPUs",
     .awkward = AWKWARD,
     .configure = elementwise_transpose_configure,
     .launch = elementwise_transpose_launch};

@@ -1,4 +1,4 @@
-/* What tenon_gated_forward and tenon_gated_backward refuse, and the families. */
+/* Argument validation of tenon_gated_forward and tenon_gated_backward, and their families. */
 #include "base/shape.h"
 #include "ops/gated/internal.h"
 

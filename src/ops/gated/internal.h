@@ -1,4 +1,4 @@
-/* The families of gated linear units within the library. */
+/* Internal interface of the families of gated linear units. */
 #ifndef TN_OPS_GATED_INTERNAL_H
 #define TN_OPS_GATED_INTERNAL_H
 
@@ -15,15 +15,15 @@ enum {
     GATED_GRADIENTS = GATED_BACKWARD_OPERANDS - GATED_DA
 };
 
-/* Of both, the problem's kind is the tenon_activation_kind. */
+/* For both families, the problem's kind is the tenon_activation_kind. */
 extern const tn_family tn_gated_family, tn_gated_backward_family;
 extern const tn_solver tn_gated_rows;
 
-/* Of both operations and both families. */
+/* Members of both operations and both families. */
 tn_prepare_function tn_gated_prepare;
 tn_awkward_function tn_gated_awkward;
 
-/* As tn_operation has them. */
+/* Members of tn_operation. */
 tn_reference_function tn_gated_reference, tn_gated_backward_reference;
 
 #endif

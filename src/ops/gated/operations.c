@@ -1,5 +1,4 @@
-/* tenon_gated_forward and tenon_gated_backward: their descriptions, which dispatch/operation.h
- * explains. */
+/* Descriptions (dispatch/operation.h) of tenon_gated_forward and tenon_gated_backward. */
 #include "check/case.h"
 #include "ops/gated/internal.h"
 #include "dispatch/operation.h"
@@ -51,7 +50,7 @@ TENON_API tenon_status tenon_gated_backward_plan(tenon_context *context,
     return tn_operation_plan(&tn_operation_gated_backward, context, params, views, plan);
 }
 
-/* Activations have tails. */
+/* Some values of b are in the activation's tails. */
 static void fill_valid_gate(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;

@@ -1,5 +1,5 @@
-/* The references of gated linear units, and their awkward cases. docs/numerics.md derives the
- * bounds. */
+/* References of gated linear units, and their awkward cases. docs/numerics.md derives the bounds.
+ */
 #include "check/awkward.h"
 #include "ops/gated/internal.h"
 #include "ops/registry.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A factor that is given exactly, times a device's f. */
+/* Returns the product of an exact factor and a value f computed by the device. */
 static tn_bounded product(tenon_dtype dtype, double factor, tn_bounded f)
 {
     double least = tn_least_normal(dtype), size = fabs(f.value) + f.bound;
@@ -18,7 +18,7 @@ static tn_bounded product(tenon_dtype dtype, double factor, tn_bounded f)
                                    tn_flushed(factor, least) * size + least};
 }
 
-/* dy · a is rounded, and then multiplied by the derivative. */
+/* Returns db: dy · a is rounded, then multiplied by the derivative. */
 static tn_bounded gate_gradient(const tenon_activation *activation, tenon_dtype dtype, double a,
                                 double b, double dy)
 {

@@ -1,11 +1,11 @@
-/* gated/rows and gated_backward/rows: each work-item goes through a piece of some rows. */
+/* The solvers gated/rows and gated_backward/rows: a work-item processes a piece of some rows. */
 #include "gated/args.h"
 #include "ops/gated/internal.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Elements of a GPU's work-item where a dimension has gaps. */
+/* Elements per work-item of a GPU if a dimension has gaps. */
 #define GPU_UNIT 4
 
 static const char *gated_rows_configure(tenon_context *context, const tn_problem *problem,

@@ -1,5 +1,5 @@
-/* gather_backward/scan and gather_backward/sorted: each row of the gradient goes through all
- * indices, or through its own after they were sorted. */
+/* The solvers gather_backward/scan and gather_backward/sorted: each row of the gradient examines
+ * all indices, or finds its own after they were sorted. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/rows.h"
@@ -8,20 +8,20 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on; a GPU's takes a vector of
+/* Least elements per work-item of a CPU, to be worth its launch. A GPU's work-item has a vector of
  * a row. */
 #define CPU_CHUNK 8192
 #define GPU_GROUP 64
-/* Pairs that a work-item sorts, at least; and work-items, at most. */
+/* Least pairs per work-item of the sort, and the maximum number of work-items. */
 #define CPU_BLOCK  4096
 #define CPU_BLOCKS 64
 #define GPU_BLOCK  256
 #define GPU_BLOCKS 4096
 
-/* Where the parts of the workspace lie, in 32-bit integers. */
+/* Offsets of the parts of the workspace, in 32-bit integers. */
 typedef struct sort_layout {
     int64_t block, blocks;
-    int64_t pairs[2]; /* rows, then numbers; passes go from one to the other */
+    int64_t pairs[2]; /* rows, then positions; passes alternate between the two */
     int64_t counts, totals, end;
     int32_t passes;
 } sort_layout;
@@ -37,7 +37,7 @@ static sort_layout layout_of(tenon_context *context, const gather_backward_probl
     l.counts = 4 * even;
     l.totals = l.counts + l.blocks * GATHER_DIGITS;
     l.end = l.totals + GATHER_DIGITS;
-    /* A row past the table stands for what is out of range. */
+    /* The row number `size` represents indices out of range. */
     for (int64_t most = p->size; most > 0; most /= GATHER_DIGITS)
         l.passes++;
     return l;
@@ -51,7 +51,7 @@ static int64_t elements_of(const gather_backward_problem *p)
     return count;
 }
 
-/* What both solvers say; `more` is what only one does. */
+/* Configures either solver; `more` is the additional work of one. */
 static const char *gather_backward_configure(tenon_context *context,
                                              const gather_backward_problem *p, tn_work more,
                                              tn_choice *choice)
@@ -84,7 +84,7 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
 {
     const gather_backward_problem *p = (const gather_backward_problem *)problem;
     const sort_layout l = layout_of(context, p);
-    /* A pass counts digits in blocks, adds the counts up, and puts each pair in its place. */
+    /* A pass counts digits per block, computes prefix sums of the counts, and moves the pairs. */
     const tn_work passes = {.launches = 3.0 * l.passes,
                             .follows = true,
                             .groups = (double)l.blocks,
@@ -95,7 +95,7 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
     return gather_backward_configure(context, p, passes, choice);
 }
 
-/* Records one pass's three launches, which differ in their kernels and sizes alone. */
+/* Records the three launches of a pass, which differ only in kernel and sizes. */
 static tenon_status record_pass(const char *caller, tn_recording *recording,
                                 const gather_sort_args *args)
 {
@@ -130,7 +130,7 @@ static tenon_status record_pass(const char *caller, tn_recording *recording,
     return TENON_OK;
 }
 
-/* Records the sort; the pairs are then at `sorted_at`. */
+/* Records the sort. Sets *sorted_at to the offset of the sorted pairs. */
 static tenon_status record_sort(const char *caller, tn_recording *recording,
                                 const gather_backward_problem *p, const sort_layout *l,
                                 int64_t *sorted_at)
@@ -215,14 +215,13 @@ static tenon_status launch_sorted(const char *caller, tn_recording *recording,
 
 const tn_solver tn_gather_backward_scan = {
     .name = "scan",
-    .serves = "everything; each row goes through all indices: few rows, or few "
-              "indices",
+    .serves = "everything; each row examines all indices; best for few rows or few indices",
     .configure = configure_scan,
     .launch = launch_scan};
 
 const tn_solver tn_gather_backward_sorted = {
     .name = "sorted",
-    .serves = "everything; the indices are sorted, and each row finds its own",
-    .needs = "workspace, some 20 bytes an index",
+    .serves = "everything; sorts the indices, then each row finds its own",
+    .needs = "workspace of about 20 bytes per index",
     .configure = configure_sorted,
     .launch = launch_sorted};

@@ -42,7 +42,7 @@ void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
     problem->step = x->stride[axis];
 }
 
-/* Of the indices and dy, in the order of the indices, in which sums are. */
+/* Returns the space of the indices and of dy, in the order of the indices and of the sums. */
 static gather_list_args list_of(const tenon_tensor *dy, const tenon_tensor *indices, uint32_t axis)
 {
     tn_space space = {.rank = indices->rank, .views = 2};

@@ -1,4 +1,4 @@
-/* What tenon_gather_forward and tenon_gather_backward refuse, and the families. */
+/* Argument validation of tenon_gather_forward and tenon_gather_backward, and their families. */
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
@@ -30,7 +30,7 @@ static tenon_status check_types(const tn_call *call, bool backward)
     return tn_same_dtype_check(caller, to->name, to->view, from->name, from->view->dtype);
 }
 
-/* `picked` (y, dy) has the table's shape, the indices' in the place of the axis. */
+/* Checks the shape of `picked` (y, dy): the table's, with the axis replaced by that of indices. */
 static tenon_status check_shapes(const char *caller, const tn_argument *picked,
                                  const tn_argument *table, const tenon_tensor *indices,
                                  uint32_t axis)
@@ -44,24 +44,24 @@ static tenon_status check_shapes(const char *caller, const tn_argument *picked,
     memcpy(shape + axis + indices->rank, t->shape + axis + 1, (t->rank - 1 - axis) * sizeof *shape);
     if (picked->view->rank == rank && memcmp(picked->view->shape, shape, rank * sizeof *shape) == 0)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: %s: shape is %s, must be that of %s with the shape of indices for axis %u, "
-                   "%s",
-                   caller, picked->name, tn_shape_text(picked->view->rank, picked->view->shape, s),
-                   table->name, axis, tn_shape_text(rank, shape, wanted));
+    return tn_fail(
+        TENON_ERROR_INVALID_ARGUMENT,
+        "%s: %s: shape is %s, must be that of %s with axis %u replaced by the shape of indices, %s",
+        caller, picked->name, tn_shape_text(picked->view->rank, picked->view->shape, s),
+        table->name, axis, tn_shape_text(rank, shape, wanted));
 }
 
-/* Row numbers, and those of the indices, are 32 bits in the kernels. */
+/* Checks that row numbers and positions of indices fit in 32 bits, as the kernels require. */
 static tenon_status check_counts(const char *caller, const tenon_tensor *dx,
                                  const tenon_tensor *indices, uint32_t axis)
 {
     if (dx->shape[axis] > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: dx: axis %u has size %" PRId64 ", at most %d is implemented", caller,
-                       axis, dx->shape[axis], INT32_MAX);
+                       "%s: dx: axis %u has size %" PRId64 ", must be at most %d", caller, axis,
+                       dx->shape[axis], INT32_MAX);
     if (tenon_tensor_elements(indices) > INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: indices: there are %" PRId64 ", at most %d are implemented", caller,
+                       "%s: indices: number of elements is %" PRId64 ", must be at most %d", caller,
                        tenon_tensor_elements(indices), INT32_MAX);
     return TENON_OK;
 }
@@ -85,7 +85,7 @@ static tenon_status check_call(const tenon_gather_params *params, const tn_call 
         return check_counts(caller, table->view, indices, *axis);
     if (table->view->shape[*axis] == 0 && !tn_tensor_empty(picked->view))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: axis %u has size 0, there must be a row", caller, *axis);
+                       "%s: x: axis %u has size 0, must have at least one row", caller, *axis);
     return TENON_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The gather families within the library. */
+/* Internal interface of the gather families. */
 #ifndef TN_OPS_GATHER_INTERNAL_H
 #define TN_OPS_GATHER_INTERNAL_H
 
@@ -8,11 +8,11 @@
 
 #include <tenon/gather.h>
 
-/* Of both directions: what is read (x, dy), the indices, what is written (y, dx). */
+/* Operands in both directions: the input (x, dy), the indices and the output (y, dx). */
 enum { GATHER_FROM, GATHER_INDICES, GATHER_TO, GATHER_OPERANDS };
 
-/* y's index space, its dimensions sorted so that y's strides fall; what lacks a dimension has
- * stride 0 there. */
+/* The index space of y, sorted by decreasing stride of y. Operands have stride 0 in dimensions that
+ * they lack. */
 typedef struct gather_problem {
     tn_problem head;
     uint32_t dtype;
@@ -22,7 +22,8 @@ typedef struct gather_problem {
     int64_t size, step; /* of x along the axis */
 } gather_problem;
 
-/* dx without the axis, sorted by its strides; and the indices, in row-major order. */
+/* The index space of dx without the axis, by decreasing stride; and the indices, in row-major
+ * order. */
 typedef struct gather_backward_problem {
     tn_problem head;
     uint32_t dtype;
@@ -36,8 +37,8 @@ typedef struct gather_backward_problem {
 extern const tn_family tn_gather_family, tn_gather_backward_family;
 extern const tn_solver tn_gather_rows, tn_gather_backward_scan, tn_gather_backward_sorted;
 
-/* Fills in a problem from checked views; `axis` is that of the table, and no view is empty but, in
- * the gradient, dy and the indices. */
+/* Fill in a problem from validated views. `axis` is an axis of the table. No view is empty, except
+ * dy and the indices for the gradient. */
 void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
                             const tenon_tensor *y, uint32_t axis, gather_problem *problem);
 void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor *indices,
@@ -46,7 +47,7 @@ void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor 
 
 tn_prepare_function tn_gather_prepare, tn_gather_backward_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_gather_reference, tn_gather_backward_reference;
 tn_fill_function tn_gather_fill_valid, tn_gather_backward_fill_valid;
 tn_awkward_function tn_gather_awkward, tn_gather_backward_awkward;

@@ -1,4 +1,4 @@
-/* tenon_gather_forward and _backward: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of tenon_gather_forward and tenon_gather_backward. */
 #include "dispatch/operation.h"
 #include "ops/gather/internal.h"
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-/* The references of gather and its gradient, and their awkward cases. docs/numerics.md derives the
+/* References of gather and its gradient, and their awkward cases. docs/numerics.md derives the
  * bound. */
 #include "base/checked.h"
 #include "check/awkward.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The table and what is picked from it, both dense: outer × rows × inner, outer × count × inner. */
+/* Dense shapes: the table, outer × rows × inner; what is gathered, outer × count × inner. */
 typedef struct sizes {
     int64_t outer, rows, count, inner;
 } sizes;
@@ -54,7 +54,7 @@ bool tn_gather_reference(const void *params, const tenon_tensor *const *v, tn_bo
     return whole;
 }
 
-/* An element is the sum of n terms, whose absolute values come to `size`. */
+/* Returns an element that is the sum of n terms, whose magnitudes add up to `size`. */
 static tn_bounded summed(tenon_dtype dtype, double sum, double size, double n)
 {
     tn_bounded result = {sum, 0};
@@ -65,8 +65,8 @@ static tn_bounded summed(tenon_dtype dtype, double sum, double size, double n)
     return tn_stored(dtype, result);
 }
 
-/* One line of outer: bounds hold the sums of absolute values, and counts how many terms each row
- * has, until the end. */
+/* Computes dx for one index of `outer`. Until the end, bounds hold sums of magnitudes, and `counts`
+ * the number of terms of each row. */
 static void sum_line(const sizes *s, const double *index, const double *dy, double *counts,
                      tenon_dtype dtype, tn_bounded *dx)
 {
@@ -107,7 +107,7 @@ bool tn_gather_backward_reference(const void *params, const tenon_tensor *const 
     return whole;
 }
 
-/* Rows of the table and a few past either end; every third is one of few, which so come often. */
+/* Fills in indices, some of them out of range at either end. Every third is one of a few. */
 static void put_indices(const void *params, const tenon_tensor *table, const tenon_tensor *indices,
                         uint64_t *seed)
 {
@@ -131,12 +131,12 @@ void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const
     put_indices(params, v[GATHER_TO], v[GATHER_INDICES], seed);
 }
 
-/* More rows than one digit of the sort counts, and more indices than one work-item sorts. */
+/* More rows than a digit of the sort has values, and more indices than a work-item sorts. */
 #define AWKWARD_ROWS    300
 #define AWKWARD_INDICES 59, 71
 
-/* The table, or what is picked from it; contiguous along the last dimension or along the axis, with
- * a gap between lines. */
+/* Returns a view of the table, or of the gathered rows, contiguous along the last dimension or
+ * along the axis, with a gap between lines. */
 static tenon_tensor gather_reference_make_view(tenon_dtype dtype, bool table, bool along_axis,
                                                int64_t inner)
 {
@@ -158,7 +158,7 @@ static tenon_tensor gather_reference_make_view(tenon_dtype dtype, bool table, bo
     return view;
 }
 
-/* Indices that repeat and that are out of range. */
+/* The indices include repetitions and some out of range. */
 static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t number, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)type;

@@ -1,4 +1,4 @@
-/* gather/rows: lines of the table are copied, or elements where each has its own index. */
+/* The solver gather/rows: copies lines of the table, or elements if each has its own index. */
 #include "base/dtype.h"
 #include "ops/common/walk.h"
 #include "ops/gather/internal.h"
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The one solver is compared with none, so that it tells no time. */
+/* Sets no time estimate, because there is no other solver. */
 static const char *gather_solvers_configure(tenon_context *context, const tn_problem *problem,
                                             tn_choice *choice)
 {
@@ -61,9 +61,8 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
     return tn_record(caller, recording, &rows);
 }
 
-const tn_solver tn_gather_rows = {
-    .name = "rows",
-    .serves = "everything; lines of the table are copied where they share an "
-              "index",
-    .configure = gather_solvers_configure,
-    .launch = gather_solvers_launch};
+const tn_solver tn_gather_rows = {.name = "rows",
+                                  .serves =
+                                      "everything; copies lines of the table that share an index",
+                                  .configure = gather_solvers_configure,
+                                  .launch = gather_solvers_launch};

@@ -1,4 +1,4 @@
-/* What tenon_cross_entropy_forward and tenon_cross_entropy_backward refuse, and the families. */
+/* Argument validation and the families of cross-entropy and its gradient. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
@@ -17,8 +17,8 @@ const tn_family tn_cross_entropy_backward_family = {.name = "cross_entropy_backw
                                                     .awkward = tn_cross_entropy_awkward,
                                                     .paths = tn_rows_paths};
 
-/* The shape of an operand beside the logits: theirs, or for what has one element a row theirs
- * without the axis. */
+/* Checks the shape of an operand: that of the logits or, for operands with one element per row,
+ * that shape without the axis. */
 static tenon_status check_shape(const char *caller, const tn_argument *operand,
                                 const tenon_tensor *logits, uint32_t axis, bool has_axis)
 {
@@ -47,7 +47,8 @@ static tenon_status check_views(const tn_call *call, int32_t axis_given, uint32_
     TN_TRY(tn_axis_check(caller, axis_given, logits->rank, "logits", axis));
     if (logits->shape[*axis] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: logits: axis %u has size 0, there must be a class", caller, *axis);
+                       "%s: logits: axis %u has size 0, must have at least one class", caller,
+                       *axis);
     for (uint32_t i = 1; i < call->operand_count; i++) {
         if (operands[i].view == NULL)
             continue;

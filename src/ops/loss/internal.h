@@ -1,4 +1,4 @@
-/* The families of losses within the library. */
+/* Internal interface of the loss families. */
 #ifndef TN_OPS_LOSS_INTERNAL_H
 #define TN_OPS_LOSS_INTERNAL_H
 
@@ -16,7 +16,7 @@ extern const tn_solver tn_cross_entropy_rows, tn_cross_entropy_columns, tn_cross
 
 tn_prepare_function tn_cross_entropy_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_cross_entropy_forward_reference, tn_cross_entropy_backward_reference;
 tn_awkward_function tn_cross_entropy_awkward;
 
@@ -26,12 +26,12 @@ enum { MSE_DLOSS = 2, MSE_DX, MSE_BACKWARD_OPERANDS };
 extern const tn_family tn_mse_family, tn_mse_backward_family;
 extern const tn_solver tn_mse_backward_rows, tn_mse_backward_columns;
 
-/* What multiplies the sum of the squares. */
+/* Returns the factor of the sum of squares. */
 double tn_mse_factor(const tenon_mse_params *params, const tn_axes *axes, const tenon_tensor *x);
 
 tn_prepare_function tn_mse_prepare, tn_mse_backward_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_mse_forward_reference, tn_mse_backward_reference;
 tn_awkward_function tn_mse_awkward, tn_mse_backward_awkward;
 

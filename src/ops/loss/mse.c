@@ -1,4 +1,4 @@
-/* What tenon_mse_forward and tenon_mse_backward refuse, their problems, and the families. */
+/* Argument validation, problems and families of tenon_mse_forward and tenon_mse_backward. */
 #include "base/shape.h"
 #include "ops/loss/internal.h"
 
@@ -19,7 +19,8 @@ const tn_family tn_mse_backward_family = {.name = "mse_backward",
                                           .awkward = tn_mse_backward_awkward,
                                           .paths = tn_rows_paths};
 
-/* Every element is a row of its own; a loss's gradient repeats along the axes. */
+/* Fills in the gradient's problem, in which every element is a row. dloss repeats along the axes.
+ */
 static void canonicalise_backward(const tn_axes *axes,
                                   const tenon_tensor *const view[TENON_ROWS_VIEWS],
                                   tn_rows_problem *problem)
@@ -109,7 +110,8 @@ tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *proble
     TN_TRY(check_views(params, call, false, &axes));
     if ((params->flags & TENON_MSE_MEAN) != 0 && tn_axes_size(&axes, x) == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which a mean needs", call->caller);
+                       "%s: x: has no elements along the axes, must have at least one for a mean",
+                       call->caller);
     const tenon_tensor *const views[REDUCTION_VIEWS] = {
         [REDUCTION_X] = x, [REDUCTION_T] = call->operands[MSE_T].view, [REDUCTION_Y] = loss};
     const uint32_t numbers[REDUCTION_VIEWS] = {

@@ -1,4 +1,4 @@
-/* The references of squared error, and its awkward cases. docs/numerics.md derives the bounds. */
+/* References of the squared error, and its awkward cases. docs/numerics.md derives the bounds. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
@@ -82,7 +82,7 @@ bool tn_mse_backward_reference(const void *given, const tenon_tensor *const *v, 
     return whole;
 }
 
-/* `loss`: the type of the loss or of its gradient, TENON_DTYPE_INVALID where that is absent. */
+/* `loss`: the type of the loss or of its gradient; TENON_DTYPE_INVALID if absent. */
 static bool awkward(const tn_operation *operation, uint32_t dtype, tenon_dtype loss,
                     uint32_t number, tn_case *c)
 {

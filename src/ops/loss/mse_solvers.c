@@ -1,12 +1,12 @@
-/* mse_backward/rows and mse_backward/columns: work-items that take several short lines of elements,
- * or a piece of a long one. (The solvers of the forward direction are those of all reductions.) */
+/* The solvers mse_backward/rows and mse_backward/columns: a work-item has several short lines of
+ * elements, or a piece of a long one. The forward solvers are those of all reductions. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/loss/internal.h"
 
 #include <string.h>
 
-/* The last dimension as the axis. */
+/* Returns the problem with its last dimension as the axis. */
 static tn_rows_problem with_axis(const tn_problem *problem)
 {
     tn_rows_problem p = *(const tn_rows_problem *)problem;
@@ -20,7 +20,7 @@ static tn_rows_problem with_axis(const tn_problem *problem)
     return p;
 }
 
-/* A work-item for each line, or for each vector of columns. */
+/* Estimates the work, with a work-item per line or per vector of columns. */
 static tn_work loss_mse_solvers_work_of(const tn_rows_problem *p, bool rows)
 {
     const double length = (double)p->shape[p->rank - 1];
@@ -61,11 +61,11 @@ static tenon_status loss_mse_solvers_launch(const char *caller, tn_recording *re
 }
 
 const tn_solver tn_mse_backward_rows = {.name = "rows",
-                                        .serves = "everything; short lines of elements",
+                                        .serves = "everything; best for short lines of elements",
                                         .configure = loss_mse_solvers_configure,
                                         .launch = loss_mse_solvers_launch};
 
 const tn_solver tn_mse_backward_columns = {.name = "columns",
-                                           .serves = "everything; long lines of elements",
+                                           .serves = "everything; best for long lines of elements",
                                            .configure = loss_mse_solvers_configure,
                                            .launch = loss_mse_solvers_launch};

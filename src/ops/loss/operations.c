@@ -1,4 +1,4 @@
-/* The losses and their gradients: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of the losses and their gradients. */
 #include "check/case.h"
 #include "ops/loss/internal.h"
 #include "ops/registry.h"
@@ -101,7 +101,7 @@ TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
     return tn_operation_plan(&tn_operation_mse_backward, context, params, views, plan);
 }
 
-/* Classes, and now and then a number that is none. */
+/* Fills labels with classes and, occasionally, an invalid one. */
 static void fill_valid_labels(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const int32_t axis = ((const tenon_cross_entropy_params *)params)->axis;

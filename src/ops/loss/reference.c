@@ -1,4 +1,4 @@
-/* The references of cross-entropy, and its awkward cases. docs/numerics.md derives the bounds. */
+/* References of cross-entropy, and its awkward cases. docs/numerics.md derives the bounds. */
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
 #include "ops/loss/internal.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* How the rows of dense row-major logits lie. */
+/* Length, stride and number of the rows of dense row-major logits. */
 typedef struct layout {
     int64_t size, step, rows;
 } layout;
@@ -24,7 +24,7 @@ static layout layout_of(const tenon_cross_entropy_params *params, const tenon_te
     return l;
 }
 
-/* The first element of a row, by its number in the shape without the axis. */
+/* Returns the first element of a row, given its index in the shape without the axis. */
 static int64_t first_of(layout l, int64_t row)
 {
     return row / l.step * l.step * l.size + row % l.step;
@@ -69,11 +69,11 @@ static void backward_row(layout l, const double *x, double label, double factor,
     bool is_class = label >= 0 && label < (double)l.size;
     for (int64_t i = 0; i < l.size; i++) {
         tn_bounded p = tn_softmax_at(&sum, x[i * l.step]);
-        if ((double)i == label) { /* in f64, 1 - p keeps p's error */
+        if ((double)i == label) { /* for f64, 1 - p keeps p's error */
             p.value -= 1;
             p.bound += u * (fabs(p.value) + p.bound);
         }
-        /* scale is rounded to the type, multiplied by dloss, and the two by p. */
+        /* scale is rounded to the type, multiplied by dloss, and the result by p. */
         double bound = p.bound * fabs(factor) + 4 * u * (fabs(p.value) + p.bound) * fabs(factor) +
                        sum.least * (1 + fabs(p.value) + p.bound);
         results[i * l.step] =
@@ -107,7 +107,7 @@ bool tn_cross_entropy_backward_reference(const void *given, const tenon_tensor *
     return whole;
 }
 
-/* The last operands have gaps. */
+/* Returns a view for awkward cases. All operands except the first have gaps. */
 static tenon_tensor loss_reference_make_view(const tn_rows_problem *like, const tn_choice *choice,
                                              uint32_t number, uint32_t operand)
 {

@@ -1,12 +1,11 @@
-/* cross_entropy/rows, cross_entropy/columns and cross_entropy/group, and the same of
- * cross_entropy_backward: vectors along the classes, vectors across them, and a row to a team of
- * work-items. */
+/* The solvers rows, columns and group of cross_entropy and cross_entropy_backward: vectors along
+ * the classes, vectors across them, and a team of work-items per row. */
 #include "ops/common/gpu.h"
 #include "ops/loss/internal.h"
 
 #include <stdio.h>
 
-/* The kernels cross_entropy_rows, cross_entropy_columns and cross_entropy_group. */
+/* Launches the kernel cross_entropy_rows, cross_entropy_columns or cross_entropy_group. */
 static tenon_status loss_solvers_launch(const char *caller, tn_recording *recording,
                                         const tn_problem *problem, const tn_choice *choice)
 {

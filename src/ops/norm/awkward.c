@@ -1,15 +1,15 @@
-/* The awkward cases of normalization: all kinds, whose vectors lie along the sets and across them,
- * with tails and several pieces. */
+/* The awkward cases of normalization: all kinds, with vectors along the sets and across them, with
+ * tails and several pieces. */
 #include "check/awkward.h"
 #include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
 
-/* Large enough to be missed. */
+/* Large enough for a missing epsilon to be detected. */
 #define EPSILON 1.5
 #define GROUPS  3
 
-/* Shapes of x: samples, channels, height and width, of which the last is there always. */
+/* Shapes of x: samples, channels, height and width. The last one is always present. */
 static const struct kind {
     tenon_norm_kind kind;
     uint32_t rank;
@@ -18,9 +18,9 @@ static const struct kind {
              {TENON_NORM_GROUP, 3, {2, 12, 83}},
              {TENON_NORM_LAYER, 2, {5, 227}},
              {TENON_NORM_RMS, 2, {21, 67}},
-             {TENON_NORM_BATCH, 3, {3, 19, 37}}}; /* whose lines merge */
+             {TENON_NORM_BATCH, 3, {3, 19, 37}}}; /* its lines merge */
 #define KINDS (sizeof kinds / sizeof *kinds)
-/* In place of the first, for kernels that are built for more than TN_FEW_DIMENSIONS. */
+/* Replaces the first one for kernels that are built for more than TN_FEW_DIMENSIONS. */
 static const struct kind many = {TENON_NORM_BATCH, 5, {3, 19, 2, 5, 3}};
 
 static const tn_operation *operation_of(const norm_problem *like)
@@ -44,7 +44,7 @@ static tenon_tensor shape_of_x(const struct kind *kind, const tn_choice *choice,
     return x;
 }
 
-/* x's, a parameter's or a statistic's, as `like` says. */
+/* Returns the shape of x, of a parameter or of a statistic, as selected by `like`. */
 static tenon_tensor shape_of(const tenon_tensor *x, tenon_norm_kind kind, int like)
 {
     const bool over_last = x->rank == 2;
@@ -61,8 +61,8 @@ static tenon_tensor shape_of(const tenon_tensor *x, tenon_norm_kind kind, int li
     return view;
 }
 
-/* With gaps between rows; the last dimension is contiguous, or `across` the one that numbers sets.
- */
+/* Sets the strides, with gaps between rows. The contiguous dimension is the last one, or `channel`
+ * if `across`. */
 static void norm_awkward_lay_out(tenon_tensor *view, bool across, uint32_t channel, int64_t gap)
 {
     uint32_t order[TENON_MAX_RANK], count = 0;
@@ -91,7 +91,7 @@ static tenon_tensor view_of(const norm_problem *like, const tenon_tensor *x, ten
     return view;
 }
 
-/* By the kind; and of what the kind at hand has, what the problem at hand has not. */
+/* Returns true if the kind lacks the operand, or if it is optional and absent from the problem. */
 static bool is_absent(const norm_problem *like, tenon_norm_kind kind, int number, bool optional)
 {
     const bool is_centre =
@@ -104,7 +104,7 @@ static bool is_absent(const norm_problem *like, tenon_norm_kind kind, int number
     if (!like->backward && kind != TENON_NORM_BATCH && number >= NORM_RUNNING_MEAN)
         return true;
     if (like->backward && kind == TENON_NORM_RMS && (wanted & NORM_HAS(NORM_DBETA)) != 0)
-        wanted |= NORM_HAS(NORM_DGAMMA); /* there must be a gradient */
+        wanted |= NORM_HAS(NORM_DGAMMA); /* at least one gradient is required */
     return optional && (wanted & NORM_HAS(number)) == 0;
 }
 
@@ -112,7 +112,7 @@ bool tn_norm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
                      tn_case *c)
 {
     const norm_problem *like = (const norm_problem *)problem;
-    /* Given statistics are batch normalization's alone, which comes first. */
+    /* Only batch normalization, the first kind, can have given statistics. */
     const uint32_t cases = 2 * ((like->flags & NORM_GIVEN) != 0 ? 1 : KINDS);
     const bool first = number % cases / 2 == 0;
     const struct kind *kind =

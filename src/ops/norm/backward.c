@@ -1,4 +1,4 @@
-/* norm_backward/sets and norm_backward/split. */
+/* The solvers norm_backward/sets and norm_backward/split. */
 #include "base/checked.h"
 #include "ops/norm/internal.h"
 
@@ -9,7 +9,7 @@ static bool wants_parameters(const norm_problem *p)
     return (p->flags & NORM_PARAMETERS) != 0;
 }
 
-/* Batch normalization: the sums of a set are the gradients of its parameters. */
+/* Batch normalization only: the sums of a set are the gradients of its parameters. */
 bool tn_norm_sets_are_parameters(const norm_problem *p)
 {
     return tn_norm_kept(p) == p->parameters && (p->flags & NORM_WEIGHTED) == 0;
@@ -20,13 +20,13 @@ static bool has_dx(const norm_problem *p)
     return (p->flags & NORM_HAS(NORM_DX)) != 0;
 }
 
-/* Whether dx needs sums over the sets. */
+/* Returns true if dx needs sums over the sets. */
 bool tn_norm_wants_sums(const norm_problem *p)
 {
     return has_dx(p) && (p->flags & NORM_GIVEN) == 0;
 }
 
-/* Whether the gradients of the parameters need sums of their own. */
+/* Returns true if the gradients of the parameters need separate sums. */
 bool tn_norm_wants_own_sums(const norm_problem *p)
 {
     return wants_parameters(p) && !(tn_norm_wants_sums(p) && tn_norm_sets_are_parameters(p));
@@ -66,7 +66,7 @@ static const char *norm_backward_configure(tenon_context *context, const tn_prob
     return NULL;
 }
 
-/* The sums of dy and dy · h over the sets or over what shares a parameter, as `args` say. */
+/* Launches the sums of dy and dy · h, per set or per parameter as `args` says. */
 static tenon_status launch_sums(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice,
                                 const norm_args *args)
@@ -76,8 +76,8 @@ static tenon_status launch_sums(const char *caller, tn_recording *recording,
     return tn_norm_launch(caller, recording, problem, choice, "norm_sums", sums, 0, args);
 }
 
-/* The same in pieces, which are then added up: to dgamma and dbeta by the flags, and to the
- * workspace where sums of sets are wanted. */
+/* As launch_sums, but in pieces, which are then added up. The totals are written to dgamma and
+ * dbeta if the flags have them, and to the workspace if `to_work`. */
 static tenon_status launch_pieces(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice, bool to_work,
                                   norm_args args)
@@ -91,7 +91,7 @@ static tenon_status launch_pieces(const char *caller, tn_recording *recording,
     return tn_norm_launch(caller, recording, problem, choice, "norm_reduce", views, 0, &args);
 }
 
-/* Sums that are not those of sets have no weights. */
+/* Only sums over sets are weighted by gamma. */
 tenon_status tn_norm_launch_parameters(const char *caller, tn_recording *recording,
                                        const tn_problem *problem, const tn_choice *choice,
                                        bool split)
@@ -112,7 +112,7 @@ norm_args tn_norm_set_args(const norm_problem *p, const tn_choice *choice)
     return args;
 }
 
-/* dx, from sums in the workspace at `work` where it needs them. */
+/* Launches the computation of dx. Sums that it needs are in the workspace at `work`. */
 static tenon_status launch_gradient(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice,
                                     int64_t work)
@@ -134,7 +134,7 @@ static tenon_status launch_gradient(const char *caller, tn_recording *recording,
                           tn_norm_wants_sums(p) ? 1u << NORM_DGAMMA | 1u << NORM_DBETA : 0, &args);
 }
 
-/* The gradients of the parameters come first: dx may be dy. */
+/* The gradients of the parameters are computed first, because dx may overwrite dy. */
 static tenon_status launch_sets(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
@@ -160,13 +160,13 @@ static tenon_status launch_split(const char *caller, tn_recording *recording,
 }
 
 const tn_solver tn_norm_backward_sets = {.name = "sets",
-                                         .serves = "everything; a work-item has all of a set",
+                                         .serves = "everything; a work-item handles whole sets",
                                          .configure = norm_backward_configure,
                                          .launch = launch_sets};
 
 const tn_solver tn_norm_backward_split = {
     .name = "split",
-    .serves = "everything; few sets of many elements are summed in pieces",
+    .serves = "everything; splits sets into pieces, best for few sets of many elements",
     .needs = "workspace for partial sums",
     .configure = norm_backward_configure,
     .launch = launch_split};

@@ -1,5 +1,5 @@
-/* From the caller's views to the canonical problem, and from that to the order of dimensions of a
- * launch. */
+/* Conversion of the caller's views to the canonical problem, and of the problem to a launch's order
+ * of dimensions. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/norm/internal.h"
@@ -33,7 +33,7 @@ uint32_t tn_norm_dimensions(const tenon_norm_params *params, const tenon_tensor 
     return rank;
 }
 
-/* Strides over x's dimensions of what runs over channels: a group is two dimensions. */
+/* Sets the strides of the channels' dimension, or of two if channels are split into groups. */
 static void channel_strides(const tenon_norm_params *params, const tenon_tensor *x, int64_t step,
                             int64_t *stride)
 {
@@ -89,7 +89,7 @@ static uint32_t flags_of(const tenon_norm_params *params, const norm_views *view
     return flags;
 }
 
-/* Takes dimension `from` of `raw` as the last one of the problem's. */
+/* Appends dimension `from` of `raw` to the problem. */
 static void take_dimension(norm_problem *p, const norm_problem *raw, uint32_t from)
 {
     const uint32_t to = (uint32_t)p->rank++;
@@ -100,8 +100,8 @@ static void take_dimension(norm_problem *p, const norm_problem *raw, uint32_t fr
         p->stride.of[v][to] = raw->stride.of[v][from];
 }
 
-/* Without dimensions of size 1, and in the order of x's memory: then more dimensions merge, and
- * neighbours along the last one are neighbours in memory. */
+/* Removes dimensions of size 1, and sorts the others in the order of x's memory. More of them can
+ * then be merged, and neighbors along the last one are neighbors in memory. */
 static void order_dimensions(norm_problem *p)
 {
     const norm_problem raw = *p;
@@ -146,7 +146,7 @@ void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *vie
     order_dimensions(p);
 }
 
-/* Those of the problem's dimensions that are in `mask`. */
+/* Returns the space of the problem's dimensions in `mask`. */
 static tn_space take_space(const norm_problem *p, uint32_t mask, const norm_strides *stride)
 {
     tn_space space = {.views = NORM_VIEWS};
@@ -189,7 +189,7 @@ void tn_norm_space(const norm_problem *p, uint32_t kept, const norm_strides *by_
     args->lines = args->count / args->shape[inner];
     args->parts = 1;
     args->flags = (tenon_i32)p->flags;
-    /* Vectors lie along what is contiguous in x. */
+    /* Vectors lie along the contiguous dimension of x. */
     args->columns = set >= 0 && (args->shape[inner] == 1 ||
                                  args->stride[NORM_X][set] < args->stride[NORM_X][inner]);
 }

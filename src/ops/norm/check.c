@@ -1,4 +1,4 @@
-/* What calls of normalization are refused for. */
+/* Validation of calls of normalization. */
 #include "base/shape.h"
 #include "ops/norm/internal.h"
 
@@ -36,8 +36,9 @@ static tenon_status check_dimensions(const char *caller, const tenon_norm_params
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x: rank is %u, must be from %u to %u",
                        caller, x->rank, least, most);
     if (is_over_last(params) && (params->dimensions < 1 || params->dimensions > x->rank))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: dimensions is %u, x has rank %u",
-                       caller, params->dimensions, x->rank);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: dimensions is %u, must be from 1 to the rank of x, %u", caller,
+                       params->dimensions, x->rank);
     if (params->kind == TENON_NORM_GROUP &&
         (params->groups < 1 || x->shape[1] % params->groups != 0))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
@@ -70,7 +71,7 @@ static tenon_status check_statistic_shape(const char *caller, const char *name,
     return tn_shape_check(caller, name, view, 2, by_sample);
 }
 
-/* gamma, beta and their gradients are of one type, x's or the accumulator's. */
+/* Checks that gamma, beta and their gradients have one type: that of x or the accumulator's. */
 static tenon_status check_parameter_type(const char *caller, const norm_views *v, int number,
                                          int *first)
 {
@@ -92,7 +93,7 @@ static tenon_status check_statistic_type(const char *caller, const norm_views *v
     const tenon_dtype acc = dtype == TENON_DTYPE_F64 ? dtype : TENON_DTYPE_F32;
     if (v->view[number]->dtype == acc)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s where x is %s", caller,
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s for x of type %s", caller,
                    v->name[number], tenon_dtype_string(v->view[number]->dtype),
                    tenon_dtype_string(acc), tenon_dtype_string(dtype));
 }
@@ -125,7 +126,7 @@ static tenon_status check_view(const char *caller, const tenon_norm_params *para
     return check_statistic_shape(caller, name, params, x, view);
 }
 
-/* Operands that a kind has no use for. */
+/* Checks that no operand is given that the kind does not use, and that none is missing. */
 static tenon_status check_use(const char *caller, const tenon_norm_params *params,
                               const norm_views *v)
 {
@@ -133,13 +134,14 @@ static tenon_status check_use(const char *caller, const tenon_norm_params *param
     const int rms_lacks[] = {NORM_MEAN, v->backward ? NORM_DBETA : NORM_BETA};
     for (int i = 0; i < 2 && rms; i++)
         if (v->view[rms_lacks[i]] != NULL)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: RMS has none, must be NULL",
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: %s is given, but RMS normalization has none; it must be NULL",
                            caller, v->name[rms_lacks[i]]);
     for (int i = NORM_RUNNING_MEAN; i <= NORM_RUNNING_VARIANCE && !v->backward && !batch; i++)
         if (v->view[i] != NULL)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: batch normalization alone has it, must be NULL", caller,
-                           v->name[i]);
+                           "%s: %s is given, but is only for batch normalization; it must be NULL",
+                           caller, v->name[i]);
     if (v->given && !batch)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be batch",
                        caller, tn_norm_words[params->kind]);
@@ -148,8 +150,8 @@ static tenon_status check_use(const char *caller, const tenon_norm_params *param
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller, v->name[i]);
     if (v->backward && v->view[NORM_DX] == NULL && v->view[NORM_DGAMMA] == NULL &&
         v->view[NORM_DBETA] == NULL)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dx, dgamma and dbeta are all NULL",
-                       caller);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: dx, dgamma and dbeta are all NULL, at least one is required", caller);
     return TENON_OK;
 }
 
@@ -169,6 +171,7 @@ tenon_status tn_norm_check(const char *caller, tenon_context *context,
     if (params->kind == TENON_NORM_BATCH && !views->given && !views->backward &&
         tenon_tensor_elements(x) == x->shape[1] && x->shape[1] > 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: a channel has one element, whose variance is none", caller);
+                       "%s: x: a channel has only one element, must have at least 2 for a variance",
+                       caller);
     return TENON_OK;
 }

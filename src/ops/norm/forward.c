@@ -1,11 +1,12 @@
-/* norm/sets, norm/split and norm/given. */
+/* The solvers norm/sets, norm/split and norm/given. */
 #include "base/checked.h"
 #include "ops/norm/internal.h"
 
 #include <string.h>
 
-/* The partial sums read x alone. Where x is contiguous along a short dimension of the sets, vectors
- * lie across it and sums are of its entries: they are put together when pieces are. */
+/* Divides the work of the partial sums, which read only x. If x is contiguous along a short
+ * dimension of the sets, vectors lie across it, and norm_combine adds up the sums of its entries.
+ */
 static void share_partial(const tenon_context *context, const norm_problem *p, norm_args *args)
 {
     norm_strides x = {.of = {{0}}};
@@ -20,7 +21,7 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
     tn_norm_share(context, p, NORM_WHOLE, args);
 }
 
-/* Where vectors lie along lines of x and y stores may be non-temporal. */
+/* Allows non-temporal stores if vectors lie along lines of x and y. */
 static void norm_forward_tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
                               tn_choice *choice)
 {
@@ -39,7 +40,7 @@ static const char *norm_forward_configure(tenon_context *context, const tn_probl
     const bool split = tn_is_solver(choice->solver, &tn_norm_split);
     norm_args *args = &TN_LAYOUT(norm_layout, choice)->sets;
     if (is_given != tn_is_solver(choice->solver, &tn_norm_given))
-        return is_given ? "the statistics are given" : "the statistics are those of x";
+        return is_given ? "the statistics are given" : "the statistics are computed from x";
     share_sets(context, p, args);
     norm_forward_tune(context, p, args, choice);
     if (choice->misfit != NULL)
@@ -63,7 +64,7 @@ static tenon_status launch_sets(const char *caller, tn_recording *recording,
                           &TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
-/* y from statistics: given ones, or what norm_combine left in the workspace at `work`. */
+/* Launches the kernel for y, with given statistics or those in the workspace at `work`. */
 static tenon_status launch_apply(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice, bool in_work,
                                  int64_t work)
@@ -86,7 +87,7 @@ static tenon_status launch_apply(const char *caller, tn_recording *recording,
                           in_work ? 1u << NORM_MEAN | 1u << NORM_RSTD : 0, &args);
 }
 
-/* Takes the pieces of `partial`. */
+/* Launches norm_combine for the pieces of `partial`. */
 static tenon_status launch_combine(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice,
                                    const norm_args *partial)
@@ -97,7 +98,7 @@ static tenon_status launch_combine(const char *caller, tn_recording *recording,
     norm_strides x = {.of = {{0}}};
     norm_args sets, args = *partial;
     memcpy(x.of[NORM_X], p->stride.of[NORM_X], sizeof x.of[NORM_X]);
-    /* The same pieces, but of the kept dimensions those that the outputs tell apart. */
+    /* The same pieces, but keeps only the dimensions in which the outputs differ. */
     tn_norm_space(p, tn_norm_parts(p), &p->stride, &x, &sets);
     memcpy(args.shape, sets.shape, sizeof args.shape);
     memcpy(args.stride, sets.stride, sizeof args.stride);
@@ -128,24 +129,23 @@ static tenon_status launch_given(const char *caller, tn_recording *recording,
 
 const tn_solver tn_norm_sets = {
     .name = "sets",
-    .serves = "everything but statistics that are given; a work-item has all of a "
-              "set",
+    .serves = "everything except given statistics; a work-item handles whole sets",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = norm_forward_configure,
     .launch = launch_sets};
 
-const tn_solver tn_norm_split = {.name = "split",
-                                 .serves =
-                                     "everything but statistics that are given; few sets of many "
-                                     "elements are summed in pieces",
-                                 .needs = "workspace for partial sums",
-                                 TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = norm_forward_configure,
-                                 .launch = launch_split};
+const tn_solver tn_norm_split = {
+    .name = "split",
+    .serves =
+        "everything except given statistics; splits sets into pieces, best for few sets of many "
+        "elements",
+    .needs = "workspace for partial sums",
+    TN_PARAMETERS(tn_stores_parameter, 1),
+    .configure = norm_forward_configure,
+    .launch = launch_split};
 
 const tn_solver tn_norm_given = {.name = "given",
-                                 .serves =
-                                     "statistics that are given: batch normalization's inference",
+                                 .serves = "given statistics: inference with batch normalization",
                                  TN_PARAMETERS(tn_stores_parameter, 1),
                                  .configure = norm_forward_configure,
                                  .launch = launch_given};

@@ -1,9 +1,9 @@
-/* norm/group and norm_backward/group: a set to a team of work-items. */
+/* The solvers norm/group and norm_backward/group: a team of work-items per set. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 
-/* docs/numerics.md counts on as many additions to a sum of a work-item's. */
+/* Maximum additions to one sum of a work-item. docs/numerics.md relies on it. */
 #define MOST_STEPS NORM_BLOCK
 
 static int64_t vectors_of(const norm_problem *p, const norm_args *args)
@@ -11,8 +11,8 @@ static int64_t vectors_of(const norm_problem *p, const norm_args *args)
     return args->lines * tn_ceil_div(args->shape[args->rank - 1], tn_gpu_lanes(p->dtype));
 }
 
-/* Sets that are not kept are read for each sum, the cache giving some. What keeps a GPU's
- * work-items together costs a CPU. */
+/* Estimates the work. Sets that do not fit in registers are read for each sum, partly from the
+ * cache. On a CPU the synchronization within work-groups dominates. */
 static tn_work norm_group_work_of(const tenon_context *context, const norm_problem *p,
                                   const norm_args *args, int32_t team)
 {
@@ -38,12 +38,12 @@ static const char *configure_sets(tenon_context *context, const norm_problem *p,
     tn_norm_space(p, tn_norm_kept(p), &p->stride, &p->stride, args);
     const int64_t vectors = vectors_of(p, args);
     if (args->rank - args->kept > 2)
-        return "a set has more than two dimensions that do not merge";
+        return "a set has more than two dimensions that cannot be merged";
     if (vectors > (int64_t)MOST_STEPS * tn_team_group(context))
         return "the sets are too large";
     tn_team_tune(context, args->sets, vectors, choice);
     if (vectors > (int64_t)choice->values[0] * MOST_STEPS)
-        choice->misfit = "a team is too small for the sets";
+        choice->misfit = "the team is too small for the sets";
     if (choice->misfit != NULL)
         return NULL;
     const tn_work work = norm_group_work_of(context, p, args, choice->values[0]);
@@ -66,7 +66,7 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
 {
     const norm_problem *p = (const norm_problem *)problem;
     if (!tn_norm_wants_sums(p))
-        return "dx needs no sums";
+        return "dx needs no sums over the sets";
     tn_norm_configure_parameters(context, p, true, choice);
     return configure_sets(context, p, choice);
 }
@@ -81,7 +81,7 @@ static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                TN_LAYOUT(const norm_layout, choice)->sets);
 }
 
-/* The gradients of the parameters come first: dx may be dy. */
+/* The gradients of the parameters are computed first, because dx may overwrite dy. */
 static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
@@ -92,14 +92,14 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                tn_norm_set_args((const norm_problem *)problem, choice));
 }
 
-/* Sets of two dimensions: of all sizes, those that any team keeps, and larger ones. */
+/* Sets of two dimensions: usual sizes, sizes that any team keeps in registers, and larger ones. */
 static const char awkward[] =
     "height=1; height=1 width=tm+2; samples=2 channels=6 height=1 width=32*tm+7";
 
 const tn_solver tn_norm_group = {
     .name = "group",
-    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
-              "a set to a team of work-items, on GPUs",
+    .serves = "sets of at most 2¹⁸ elements and at most two dimensions after merging; a team of "
+              "work-items per set, on GPUs",
     .awkward = awkward,
     TN_PARAMETERS(tn_team_parameter, 1),
     .configure = configure_forward,
@@ -107,8 +107,8 @@ const tn_solver tn_norm_group = {
 
 const tn_solver tn_norm_backward_group = {
     .name = "group",
-    .serves = "sets of 2¹⁸ elements at most, of two dimensions that do not merge; "
-              "a set to a team of work-items, on GPUs",
+    .serves = "sets of at most 2¹⁸ elements and at most two dimensions after merging; a team of "
+              "work-items per set, on GPUs",
     .needs = "workspace for partial sums of the parameters' gradients",
     .awkward = awkward,
     TN_PARAMETERS(tn_team_parameter, 1),

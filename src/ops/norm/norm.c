@@ -1,4 +1,4 @@
-/* The families of normalization, and what their calls have in common. */
+/* The families of normalization, and the common part of their calls. */
 #include "base/shape.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
@@ -8,7 +8,7 @@ static const tn_solver *const solvers[] = {&tn_norm_sets, &tn_norm_split, &tn_no
 static const tn_solver *const backward_solvers[] = {&tn_norm_backward_sets, &tn_norm_backward_split,
                                                     &tn_norm_backward_group};
 
-/* Which operands there are, and what the flags beyond them say. */
+/* Bits for the operands that are present, and for the other flags. */
 static uint64_t norm_paths(const tn_problem *problem)
 {
     const uint32_t all = NORM_HAS(NORM_VIEWS) - 1;

@@ -1,4 +1,4 @@
-/* Normalization and its gradient: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of normalization and its gradient. */
 #include "check/case.h"
 #include "ops/norm/internal.h"
 #include "ops/registry.h"
@@ -130,7 +130,7 @@ static bool inference_backward_reference(const void *params, const tenon_tensor 
     return tn_norm_backward_reference(&tn_operation_norm_inference_backward, params, v, expected);
 }
 
-/* A variance, or the reciprocal of a deviation: operand 4 but for the running one. */
+/* Fills operand 4 with valid values: a variance or a reciprocal standard deviation. */
 static void fill_valid_given(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;

@@ -1,4 +1,4 @@
-/* The references of normalization. docs/numerics.md derives the bounds. */
+/* References of normalization. docs/numerics.md derives the bounds. */
 #include "base/checked.h"
 #include "ops/common/exp_sum.h"
 #include "check/host.h"
@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sum that loses nothing that counts (W. Kahan, "Further remarks on reducing truncation errors",
- * 1965): in f64 the reference must not round more than the device. */
+/* A compensated sum (W. Kahan, "Further remarks on reducing truncation errors", 1965). For f64 the
+ * reference must not round more than the device. */
 typedef struct total {
     double sum, lost;
 } total;
@@ -24,9 +24,9 @@ static void add(total *t, double value)
     t->sum = sum;
 }
 
-/* The operands as doubles, and for each element of x the numbers of its set and its parameter. */
+/* The operands as doubles, and the indices of each element's set and parameter. */
 typedef struct host_norm {
-    double *value[NORM_VIEWS]; /* NULL where absent */
+    double *value[NORM_VIEWS]; /* NULL if absent */
     int64_t *set, *parameter;
     int64_t elements, sets, parameters, count; /* count: elements of a set */
     double unit, least, epsilon;
@@ -64,7 +64,7 @@ static void close_host(host_norm *h)
     free(h->parameter);
 }
 
-/* Outputs are not read, but for running statistics. */
+/* Outputs are not read, except running statistics. */
 static bool open_host(const tn_operation *operation, const tenon_norm_params *params,
                       const tenon_tensor *const *operands, host_norm *h)
 {
@@ -98,7 +98,7 @@ static double value_or(const host_norm *h, int view, int64_t number, double abse
     return h->value[view] != NULL ? h->value[view][number] : absent;
 }
 
-/* Where the results of each output go; NULL of those that are absent. */
+/* Pointers to the results of each output; NULL if it is absent. */
 typedef struct norm_results {
     tn_bounded *of[NORM_VIEWS];
 } norm_results;
@@ -116,22 +116,22 @@ static norm_results place_results(const tn_operation *operation,
     return results;
 }
 
-/* The longest chain of roundings of a sum of n elements: within a block, over the blocks, over the
- * lanes of a vector, over the pieces and the parts of a set. */
+/* Returns the longest chain of roundings in a sum of n elements: within a block, over the blocks,
+ * over the lanes of a vector, and over the pieces and the parts of a set. */
 static double chain(int64_t n)
 {
     const double cut = NORM_BLOCK + NORM_MOST_PIECES + NORM_MOST_PARTS + 16 + 2;
     return fmin((double)n, cut + (double)n / NORM_BLOCK);
 }
 
-/* What is known of a set, and how far a device may be off. */
+/* The statistics of a set, with bounds of a device's errors. */
 typedef struct set_statistics {
     total sum, magnitude, squares, about_mean;
     tn_bounded mean, variance, rstd;
-    double shift; /* how far off the mean of any piece may be, in the root mean square */
+    double shift; /* bound of the error of the mean of any piece, as a root mean square */
 } set_statistics;
 
-/* rsqrt(variance + epsilon), by what the variance may be at least and at most. */
+/* Returns rsqrt(variance + epsilon), bounded by the extremes of the variance. */
 static tn_bounded rstd_of(const host_norm *h, tn_bounded variance)
 {
     const double q = variance.value + h->epsilon;
@@ -166,7 +166,7 @@ static void finish_set(const tenon_norm_params *params, const host_norm *h, set_
     s->rstd = rstd_of(h, s->variance);
 }
 
-/* The statistics of all sets, which the caller frees; NULL without memory. */
+/* Returns the statistics of all sets, which the caller frees; NULL if memory is exhausted. */
 static set_statistics *statistics_of(const tenon_norm_params *params, const host_norm *h)
 {
     const double n = (double)h->count, *x = h->value[NORM_X];
@@ -189,7 +189,7 @@ static set_statistics *statistics_of(const tenon_norm_params *params, const host
     return sets;
 }
 
-/* The statistics that are given, and exact. */
+/* Returns the given statistics, which are exact. */
 static set_statistics *statistics_given(const host_norm *h)
 {
     set_statistics *sets = tn_array(h->sets, sizeof *sets);
@@ -215,7 +215,7 @@ static tn_bounded result_at(const host_norm *h, const set_statistics *s, int64_t
         (off * (r + s->rstd.bound) + fabs(d) * s->rstd.bound) * (1 + u) + u * fabs(d) * r;
     y.bound = fabs(gamma) * e + tn_gamma(2, u) * (fabs(gamma) * t + fabs(beta)) +
               h->least * (2 * r * fabs(gamma) + fabs(gamma) + t + 3);
-    if (isnan(y.bound)) /* an infinite r, or a set that has an infinity */
+    if (isnan(y.bound)) /* an infinite r, or a set that contains an infinity */
         y.bound = 0;
     return y;
 }
@@ -265,7 +265,7 @@ bool tn_norm_forward_reference(const tn_operation *operation, const tenon_norm_p
     return whole;
 }
 
-/* Sums of terms, of their magnitudes, and of what flushing may lose of them. */
+/* Sums of terms, of their magnitudes, and of their errors due to flushing. */
 typedef struct sums {
     total dy, dy_magnitude, product, product_magnitude, lost;
 } sums;
@@ -279,7 +279,7 @@ static void add_element(sums *s, double dy, double h, double r, double weight)
     add(&s->lost, 1 + fabs(dy * r) + fabs(h));
 }
 
-/* r of a set, as it is given or from its variance, and how many roundings that takes. */
+/* Returns r of a set: as given, or computed from the given variance in RSTD_ROUNDINGS roundings. */
 static double given_rstd(const host_norm *h, bool given, int64_t set)
 {
     const double value = h->value[NORM_RSTD][set];

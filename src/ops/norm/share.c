@@ -1,4 +1,4 @@
-/* How the kernels of normalization share their work out, and their launches. */
+/* Division of the work of normalization among work-items, and the launches. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many elements on, and goes through them
- * while they are in its cache. A GPU's takes one vector, or adds up some of them. */
+/* On a CPU: elements that are worth a work-item, maximum columns per work-item, and size of the
+ * cache for its elements. On a GPU: elements that a work-item sums. */
 #define CPU_CHUNK   8192
 #define CPU_COLUMNS 1024
 #define CACHE_BYTES 524288
 #define GPU_SUM     64
-/* In the validation context, so that small sets have several. */
+/* In the validation context: short pieces, for small sets to have several. */
 #define CHECKED_PIECE 72
 
-/* The sets of a work-item; with columns, they are neighbours along the last dimension of sets. */
+/* Returns the sets per work-item; with columns, neighbors along the last dimension of sets. */
 static int64_t chunk_of(const tenon_context *context, const norm_args *args, bool split,
                         int64_t lanes)
 {
@@ -43,12 +43,12 @@ static int64_t wanted_pieces(const tenon_context *context, int64_t most, const n
         each = tn_max_i64(each / tn_min_i64(args->chunk, args->shape[args->kept - 1]), 1);
     if (context->owner != NULL)
         each = CHECKED_PIECE;
-    /* Pieces of lines and pieces within lines are rounded up apart. */
+    /* The numbers of lines per piece and of pieces per line are rounded up separately. */
     return tn_min_i64(tn_ceil_div(args->count, each), (most + 1) / 2);
 }
 
-/* Whole lines first, which lie apart; on a GPU, where vectors lie along a line, neighbours in it go
- * to neighbouring work-items. */
+/* Divides sets into pieces: into whole lines first, which are apart in memory, then within lines.
+ * On a GPU with vectors along a line, neighboring work-items get neighboring vectors of it. */
 static void cut_sets(const tenon_context *context, int64_t wanted, int64_t units, norm_args *args)
 {
     args->lines_each = tn_ceil_div(args->lines, wanted);
@@ -91,7 +91,7 @@ static void share_lines(const tenon_context *context, const norm_problem *p, nor
     args->items = args->pieces;
 }
 
-/* On a CPU, what is constant down a column is loaded once. */
+/* Uses columns on a CPU, which loads what is constant along a column only once. */
 void tn_norm_elements(const tenon_context *context, const norm_problem *p, uint32_t kept,
                       const norm_strides *stride, norm_args *args)
 {
@@ -121,8 +121,8 @@ void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_cho
         tn_stores_option(stores ? choice->values : NULL), tn_gpu_registers_option(context));
 }
 
-/* What columns that lie apart cost where a work-item's are more than its cache holds: sets are read
- * again from memory, pieces are not. */
+/* Returns the cost factor of columns with distant elements, if those of a work-item exceed its
+ * cache: sets are then read from memory again, pieces are not. */
 static double distance_factor(const norm_problem *p, const norm_args *args, int64_t lanes,
                               bool split)
 {
@@ -132,9 +132,9 @@ static double distance_factor(const norm_problem *p, const norm_args *args, int6
     return !far ? 1 : split ? 1.4 : 2.2;
 }
 
-/* Sets are read once for the mean, once for the squares and once for what is made of them, of which
- * a cache gives some; so are pieces, by three launches. A CPU's vectors are loaded whole, or
- * gathered as those of a line's end are. */
+/* Estimates the reading of x. Sets are read for the mean, for the squares and for the result,
+ * partly from the cache; pieces likewise, by three launches. On a CPU, vectors are loaded whole, or
+ * gathered if strided or at the end of a line. */
 static tn_work reading(const tenon_context *context, const norm_problem *p, const norm_args *args,
                        bool split)
 {
@@ -197,7 +197,7 @@ static tn_patch offset_patch(const norm_problem *p, int view, bool in_work)
                       in_work ? (uint32_t)tn_acc_size(p->dtype) : element_size(p, view)};
 }
 
-/* Adds the operands and the patches. */
+/* Adds operands and patches to a launch, and records it. */
 static tenon_status norm_share_record(const char *caller, tn_recording *recording,
                                       const norm_problem *p, const int *views, uint32_t in_work,
                                       const norm_args *args, tn_launch *launch)
@@ -225,7 +225,7 @@ static tenon_status norm_share_record(const char *caller, tn_recording *recordin
     for (; *views >= 0; views++) {
         const bool work = *views == NORM_WORK || (in_work >> *views & 1) != 0;
         const uint8_t operand = work ? TN_WORKSPACE : p->operand[*views];
-        /* What is not there is neither read nor written; x stands in for its pointer. */
+        /* Absent operands are neither read nor written, so x's pointer is passed for them. */
         launch->operands[launch->operand_count++] =
             operand == NORM_ABSENT ? p->operand[NORM_X] : operand;
     }
@@ -246,7 +246,7 @@ tenon_status tn_norm_launch(const char *caller, tn_recording *recording, const t
     tn_launch launch = {.source = p->backward ? "norm/backward" : "norm/forward",
                         .options = text,
                         .kernel = kernel};
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     launch.local[0] =
         recording->context->device.is_cpu ? 1 : tn_gpu_group(recording->context, args->items);
     launch.global[0] = (size_t)tn_round_up(args->items, (int64_t)launch.local[0]);

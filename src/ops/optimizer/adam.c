@@ -1,4 +1,4 @@
-/* What tenon_adam refuses, the family, its solver and its awkward cases. */
+/* Argument validation of tenon_adam, its family, solver and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
@@ -35,8 +35,8 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = optimizer_adam_configure,
                                        .launch = tn_lines_launch_choice};
 
-/* With each flag, with a master and without. β₂ is so small that the new term of the second moment
- * counts as much as the old one. */
+/* Makes a case for each flag, with and without a master. β₂ is small, to give the new term of the
+ * second moment a weight similar to the old one's. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const uint32_t flags[] = {0, TENON_ADAM_DECOUPLED, TENON_ADAM_MAXIMIZE};
@@ -78,7 +78,7 @@ static tenon_status optimizer_adam_check_params(const char *caller, const tenon_
     TN_TRY(tn_number_check(caller, "epsilon", params->epsilon, 0, most));
     TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (params->step == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, the first is 1",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: step is 0, must be at least 1",
                        caller);
     return TENON_OK;
 }

@@ -1,4 +1,4 @@
-/* What tenon_clip refuses, the family, its solver and its awkward cases. */
+/* Argument validation of tenon_clip, its family, solver and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
@@ -27,8 +27,8 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = optimizer_clip_configure,
                                        .launch = tn_lines_launch_choice};
 
-/* The norm of the random sum is at most 3, which one limit clips and one does not. With the flag
- * sums may be negative, so that the norm is NaN: the two cases have one sum of either sign. */
+/* Makes cases with a limit that clips and one that does not; the norm is at most 3. With the flag,
+ * sums may be negative (the norm is NaN): the two cases have one sum of either sign. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t one[] = {1};

@@ -1,4 +1,4 @@
-/* tenon_clip_by_norm: a square_sum for each gradient, then a clip for each. */
+/* Implementation of tenon_clip_by_norm: a square_sum for each gradient, then a clip for each. */
 #include "base/shape.h"
 #include "dispatch/plan.h"
 #include "ops/optimizer/internal.h"
@@ -50,7 +50,7 @@ static tenon_status check(tenon_stream *stream, const tenon_clip_params *params,
     return TENON_OK;
 }
 
-/* What cannot be undone once one part has been enqueued. */
+/* Returns the error of part `number`. Earlier parts are enqueued already and cannot be undone. */
 static tenon_status incomplete(tenon_status status, uint64_t number)
 {
     if (number == 0 || status == TENON_OK)

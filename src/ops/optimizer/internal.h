@@ -1,4 +1,4 @@
-/* The families of the optimizers and of clipping, within the library. */
+/* Internal interface of the families of optimizers and of clipping. */
 #ifndef TN_OPS_OPTIMIZER_INTERNAL_H
 #define TN_OPS_OPTIMIZER_INTERNAL_H
 
@@ -11,11 +11,11 @@ enum { ADAM_GRADIENT, ADAM_PARAMETER, ADAM_FIRST, ADAM_SECOND, ADAM_MASTER, ADAM
 enum { SQUARE_SUM_X, SQUARE_SUM_SUM, SQUARE_SUM_OPERANDS };
 enum { CLIP_SUM, CLIP_X, CLIP_OPERANDS };
 
-/* In both optimizers the first operand is the gradient and the second the parameter. */
+/* Operands that both optimizers have in common. */
 #define OPTIMIZER_GRADIENT  0
 #define OPTIMIZER_PARAMETER 1
 
-/* The scalars of a run, in the order of the kernels'. */
+/* Indices of a run's scalars, in the order of the kernels. */
 enum { SGD_RATE, SGD_MOMENTUM, SGD_FRESH, SGD_DECAY, SGD_SCALARS };
 enum {
     ADAM_RATE,
@@ -33,23 +33,23 @@ enum { CLIP_MOST, CLIP_EPSILON, CLIP_SCALARS };
 extern const tn_family tn_sgd_family, tn_adam_family, tn_square_sum_family, tn_clip_family;
 extern const tn_solver tn_square_sum_lines, tn_square_sum_single;
 
-/* The type of state, sums and masters. */
+/* Returns the type of state, sums and masters. */
 tenon_dtype tn_state_dtype(tenon_dtype dtype);
 
-/* Checks operands (the parameter's type, the gradient's, state's and master's by it, and one shape
- * for all; the master is the last operand), fills in the problem and sets *empty. */
+/* Validates the operands: the types against the parameter's, and a common shape. The master is the
+ * last operand. Fills in the problem and sets *empty. */
 tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
                                   bool *empty);
 
-/* Configures the one solver of either, whose kernel takes so many scalars. */
+/* Configures the only solver of either optimizer, whose kernel has this number of scalars. */
 const char *tn_optimizer_configure(tenon_context *context, const tn_problem *problem,
                                    const char *source, const char *kernel, uint32_t scalars,
                                    tn_choice *choice);
-/* The views of an awkward case whose operands have the types of `like`'s; a parameter whose type
- * needs no master has none. */
+/* Sets the views of an awkward case with the operand types of `like`. The master is absent if the
+ * parameter's type needs none. */
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, struct tn_case *c);
 
-/* Checks a tensor of one element that holds a sum for tensors of a type. */
+/* Checks a tensor with one element that holds a sum over tensors of a type. */
 tenon_status tn_sum_check(const char *caller, const tenon_tensor *sum, tenon_dtype dtype);
 
 tn_prepare_function tn_sgd_prepare, tn_adam_prepare, tn_square_sum_prepare, tn_clip_prepare;
@@ -57,7 +57,7 @@ tn_prepare_function tn_sgd_prepare, tn_adam_prepare, tn_square_sum_prepare, tn_c
 void tn_sgd_scalars(const tenon_sgd_params *params, double scalars[TN_MAX_SCALARS]);
 void tn_adam_scalars(const tenon_adam_params *params, double scalars[TN_MAX_SCALARS]);
 
-/* As tn_operation has them. */
+/* Members of tn_operation. */
 tn_reference_function tn_sgd_reference, tn_adam_reference, tn_square_sum_reference,
     tn_clip_reference;
 

@@ -1,4 +1,4 @@
-/* What the optimizers share: checks of their operands, and parts of their solvers and cases. */
+/* Common parts of the optimizers: validation of operands, configuration and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/common/gpu.h"
@@ -18,7 +18,7 @@ static tenon_status check_type(const char *caller, const tn_argument *operand, t
 {
     if (operand->view == NULL || operand->view->dtype == wanted)
         return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s with a parameter of %s",
+    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s is %s, must be %s for a parameter of type %s",
                    caller, operand->name, tenon_dtype_string(operand->view->dtype),
                    tenon_dtype_string(wanted), tenon_dtype_string(parameter));
 }
@@ -37,8 +37,8 @@ static tenon_status check_types(const tn_call *call)
         TN_TRY(check_type(caller, &call->operands[i], state, dtype));
     if (master->view != NULL && dtype == state)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s is there, but a parameter of %s needs none; it must be NULL", caller,
-                       master->name, tenon_dtype_string(dtype));
+                       "%s: %s is given, but a parameter of type %s needs none; it must be NULL",
+                       caller, master->name, tenon_dtype_string(dtype));
     return TENON_OK;
 }
 
@@ -59,7 +59,7 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     }
     *empty = tn_tensor_empty(parameter);
     tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
-    /* Whether the gradient is of the state's type, and not of the parameter's. */
+    /* 1 if the gradient has the state's type and not the parameter's. */
     problem->kind = first->view->dtype != parameter->dtype;
     problem->flags = flags | (operands[count - 1].view != NULL ? OPTIMIZER_HAS_MASTER : 0);
     return TENON_OK;
@@ -70,7 +70,7 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
                                    tn_choice *choice)
 {
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
-    /* The state, whose type is that of sums, has vectors of 16 bytes. */
+    /* Vectors of the state, whose type is the accumulator's, have 16 bytes. */
     const int32_t vectors = tn_stream_vectors(context, tn_state_dtype(p->dtype), p->operands);
     char gpu[TN_GPU_OPTIONS];
     *TN_LAYOUT(tn_lines_launch, choice) = (tn_lines_launch){.source = source,
@@ -88,7 +88,8 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
 void tn_optimizer_awkward(const tn_lines_problem *like, uint32_t layout, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)like->dtype, state = tn_state_dtype(dtype);
-    const uint32_t count = like->operands - (dtype == state ? 1 : 0); /* the master is the last */
+    const uint32_t count =
+        like->operands - (dtype == state ? 1 : 0); /* excludes the master, the last operand */
     for (uint32_t i = 0; i < count; i++) {
         const bool wide = i == OPTIMIZER_GRADIENT ? like->kind != 0 : i != OPTIMIZER_PARAMETER;
         c->views[i] = tn_lines_awkward(wide ? state : dtype, layout, i);
@@ -100,11 +101,11 @@ tenon_status tn_sum_check(const char *caller, const tenon_tensor *sum, tenon_dty
     char text[160];
     const tenon_dtype wanted = tn_state_dtype(dtype);
     if (sum->dtype != wanted)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s with x of %s", caller,
-                       tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: sum is %s, must be %s for x of type %s",
+                       caller, tenon_dtype_string(sum->dtype), tenon_dtype_string(wanted),
                        tenon_dtype_string(dtype));
     if (tenon_tensor_elements(sum) != 1)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must be of one element",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: sum: shape is %s, must have one element",
                        caller, tn_shape_text(sum->rank, sum->shape, text));
     return TENON_OK;
 }

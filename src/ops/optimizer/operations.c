@@ -1,5 +1,4 @@
-/* The optimizers, tenon_square_sum and tenon_clip: their descriptions, which dispatch/operation.h
- * explains. */
+/* Descriptions (dispatch/operation.h) of the optimizers, tenon_square_sum and tenon_clip. */
 #include "check/case.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
@@ -118,14 +117,14 @@ TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_
     return tn_operation_plan(&tn_operation_clip, context, params, views, plan);
 }
 
-/* A mean of squares. */
+/* The second moment is a mean of squares, so it must not be negative. */
 static void fill_valid_second(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     tn_case_reals(v[ADAM_SECOND], 0, 1, seed);
 }
 
-/* A sum of squares, or one that has no root where that makes a difference. */
+/* A sum of squares. It may be negative, and so have no root, if that is to be skipped. */
 static void fill_valid_sum(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
     const bool skips = (((const tenon_clip_params *)given)->flags & TENON_CLIP_SKIP_NONFINITE) != 0;

@@ -1,15 +1,15 @@
-/* The references of the optimizers and of clipping: the formulas of include/tenon/optimizer.h with
- * running error bounds, which docs/numerics.md explains. */
+/* References of the optimizers and of clipping: the formulas of include/tenon/optimizer.h with
+ * running error bounds (docs/numerics.md). */
 #include "ops/common/running.h"
 #include "ops/optimizer/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* All operands' values. */
+/* The values of all operands. */
 typedef struct operands {
     uint32_t count;
-    double *values[TENON_LINES_VIEWS]; /* NULL where absent */
+    double *values[TENON_LINES_VIEWS]; /* NULL if absent */
 } operands;
 
 static void release(operands *all)
@@ -18,7 +18,7 @@ static void release(operands *all)
         free(all->values[i]);
 }
 
-/* In the shape of the parameter. */
+/* Reads all operands, in the shape of the parameter. */
 static bool read(const tenon_tensor *const *views, uint32_t count, operands *all)
 {
     const tenon_tensor *like = views[OPTIMIZER_PARAMETER];
@@ -34,7 +34,7 @@ static bool read(const tenon_tensor *const *views, uint32_t count, operands *all
     return whole;
 }
 
-/* What both optimizers begin with: the parameter in the arithmetic's type, and the gradient. */
+/* Gets the parameter in the arithmetic's type, and the gradient. */
 static void begin(const tn_arithmetic *t, const operands *all, int64_t i, bool maximize,
                   tn_bounded *parameter, tn_bounded *gradient)
 {
@@ -51,7 +51,7 @@ static tn_bounded penalise(const tn_arithmetic *t, tn_bounded gradient, double d
     return decay != 0 ? tn_sum(t, gradient, tn_scaled(t, decay, parameter)) : gradient;
 }
 
-/* Leaves the parameter and, where there is one, its master, which is the last operand. */
+/* Writes the results of the parameter and of its master, the last operand, if present. */
 static void finish(const tenon_tensor *const *views, uint32_t count, int64_t elements, int64_t i,
                    tn_bounded parameter, tn_bounded *results)
 {
@@ -160,7 +160,7 @@ bool tn_square_sum_reference(const void *user, const tenon_tensor *const *views,
         flushed += values[i] != 0 ? t.least : 0;
     }
     if (whole) {
-        /* A product, and as many additions as there are elements, and one to what was there. */
+        /* A product, an addition for each element, and one to the previous value. */
         const bool adds = (params->flags & TENON_SQUARE_SUM_ADD) != 0;
         const double before = adds ? old[0] : 0;
         results[0] = (tn_bounded){before + sum,
@@ -190,7 +190,7 @@ bool tn_clip_reference(const void *user, const tenon_tensor *const *views, tn_bo
             (params->flags & TENON_CLIP_SKIP_NONFINITE) != 0 && !isfinite(norm.value);
         if (skips || factor.value - factor.bound > 1)
             factor = (tn_bounded){1, 0};
-        else if (factor.value > 1) /* either side of 1 */
+        else if (factor.value > 1) /* may be on either side of 1 */
             factor = (tn_bounded){1, factor.bound};
         for (int64_t i = 0; i < count; i++)
             results[i] =

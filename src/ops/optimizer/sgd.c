@@ -1,4 +1,4 @@
-/* What tenon_sgd refuses, the family, its solver and its awkward cases. */
+/* Argument validation of tenon_sgd, its family, solver and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
@@ -27,7 +27,7 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = optimizer_sgd_configure,
                                        .launch = tn_lines_launch_choice};
 
-/* With and without each of the operands and flags, which are all in one build. */
+/* Makes cases with and without each operand and flag, which are all in one build. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const uint32_t flags[] = {0, TENON_SGD_FIRST | TENON_SGD_NESTEROV,
@@ -71,7 +71,8 @@ static tenon_status optimizer_sgd_check_params(const char *caller, const tenon_s
     TN_TRY(tn_number_check(caller, "dampening", params->dampening, -most, most));
     TN_TRY(tn_number_check(caller, "weight_decay", params->weight_decay, -most, most));
     if (velocity == NULL && params->momentum != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: velocity is NULL, but momentum is %g",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: velocity is NULL, but momentum is %g; without velocity it must be 0",
                        caller, params->momentum);
     return TENON_OK;
 }

@@ -1,11 +1,11 @@
-/* What tenon_square_sum refuses, the family and its awkward cases. */
+/* Argument validation of tenon_square_sum, its family and awkward cases. */
 #include "check/awkward.h"
 #include "base/shape.h"
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 #include "ops/common/epilogue.h"
 
-/* Replacing and adding are one build. */
+/* Replacing the sum and adding to it are in one build, so both are checked. */
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t one[] = {1};

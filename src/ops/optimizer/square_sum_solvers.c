@@ -1,5 +1,5 @@
-/* square_sum/lines: many work-items leave partial sums in a workspace, which are added up in order.
- * square_sum/single: one work-item, which needs none. */
+/* The solver square_sum/lines, whose work-items write partial sums to a workspace, which are added
+ * up in a fixed order; and square_sum/single, a single work-item without a workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/optimizer/internal.h"
@@ -8,13 +8,13 @@
 
 #define CPU_CHUNK 8192
 
-/* Partial sums of the first launch. More than MANY are added up in groups of GROUP first. */
+/* Maximum numbers of partial sums. More than MANY are first added up in groups of GROUP. */
 #define CPU_ITEMS 256
 #define GPU_ITEMS 32768
 #define MANY      512
 #define GROUP     192
 
-/* The first launch, and how many sums it leaves: of one alone it is the only launch. */
+/* The first launch, and the number of its partial sums. With one sum it is the only launch. */
 typedef struct sum_layout {
     tn_lines_launch first;
     int64_t sums;
@@ -50,8 +50,8 @@ static const char *optimizer_square_sum_solvers_configure(tenon_context *context
     return NULL;
 }
 
-/* Adds up `count` sums that begin `from` elements into the workspace, in groups of `each`, to where
- * `to` says: further on in the workspace, or in the operand. */
+/* Records the addition of `count` sums, from element `from` of the workspace on, in groups of
+ * `each`. The results follow in the workspace; a single one is written to the operand. */
 static tenon_status record_add(const char *caller, tn_recording *recording,
                                const tn_lines_problem *p, const char *options, int64_t from,
                                int64_t count, int64_t each)
@@ -114,6 +114,6 @@ const tn_solver tn_square_sum_lines = {.name = "lines",
                                        .launch = optimizer_square_sum_solvers_launch};
 
 const tn_solver tn_square_sum_single = {.name = "single",
-                                        .serves = "everything, by one work-item",
+                                        .serves = "everything, with a single work-item",
                                         .configure = optimizer_square_sum_solvers_configure,
                                         .launch = optimizer_square_sum_solvers_launch};

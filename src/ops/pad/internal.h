@@ -1,4 +1,4 @@
-/* The padding family within the library. */
+/* Internal interface of the padding family. */
 #ifndef TN_OPS_PAD_INTERNAL_H
 #define TN_OPS_PAD_INTERNAL_H
 
@@ -15,8 +15,8 @@ typedef struct pad_dimension {
     int64_t y_stride, x_stride;
 } pad_dimension;
 
-/* Dimensions sorted so that y's strides fall, and merged where both tensors step evenly across
- * them and the padding stays one block. */
+/* The canonical problem. Dimensions are sorted by decreasing stride of y, and merged if both
+ * tensors are contiguous across them and the padding stays one block. */
 typedef struct pad_problem {
     tn_problem head;
     uint32_t dtype;
@@ -28,13 +28,13 @@ typedef struct pad_problem {
 extern const tn_family tn_pad_family;
 extern const tn_solver tn_pad_rows;
 
-/* Fills in a problem from checked views, of which y is not empty. */
+/* Fills in a problem from validated views. y must not be empty. */
 void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem);
 
 tn_prepare_function tn_pad_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_pad_reference;
 tn_awkward_function tn_pad_awkward;
 

@@ -1,4 +1,4 @@
-/* tenon_pad_forward: its description, which dispatch/operation.h explains. */
+/* Description (dispatch/operation.h) of tenon_pad_forward. */
 #include "dispatch/operation.h"
 #include "ops/pad/internal.h"
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-/* What tenon_pad_forward refuses, and the family. */
+/* Argument validation of tenon_pad_forward, and its family. */
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -28,7 +28,7 @@ static tenon_status pad_check_params(const char *caller, const tenon_pad_params 
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64 ", must %s",
                            caller, d, begin, d, end,
-                           d >= rank ? "be 0 past the rank of x" : "not be negative");
+                           d >= rank ? "be 0 beyond the rank of x" : "not be negative");
     }
     return TENON_OK;
 }
@@ -40,7 +40,7 @@ static tenon_status check_types(const tn_call *call)
     return tn_same_dtype_check(call->caller, "y", y, "x", x->dtype);
 }
 
-/* The bits of `value` in a type, in the place of a double: how the scalar of a run is given. */
+/* Returns the bits of `value` in a type, stored in a double: the form of a run's scalar. */
 static double scalar_of(tenon_dtype dtype, double value)
 {
     double scalar = 0;
@@ -48,7 +48,7 @@ static double scalar_of(tenon_dtype dtype, double value)
     return scalar;
 }
 
-/* What the mode asks of a padded dimension of x. */
+/* Checks that a padded dimension of x has the elements that the mode repeats. */
 static tenon_status check_dimension(const char *caller, const tenon_pad_params *params,
                                     const tenon_tensor *x, uint32_t d)
 {
@@ -57,12 +57,11 @@ static tenon_status check_dimension(const char *caller, const tenon_pad_params *
         return TENON_OK;
     if (x->shape[d] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: dimension %u is empty, there must be an element to repeat", caller,
-                       d);
+                       "%s: x: dimension %u has size 0, must have an element to repeat", caller, d);
     if (params->mode == TENON_PAD_REFLECT && most >= x->shape[d])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: begin[%u] is %" PRId64 ", end[%u] is %" PRId64
-                       ", must be less than x's %" PRId64 " to reflect",
+                       ", must be less than the size of x, %" PRId64 ", to be reflected",
                        caller, d, params->begin[d], d, params->end[d], x->shape[d]);
     return TENON_OK;
 }
@@ -80,13 +79,11 @@ static tenon_status check_shapes(const char *caller, const tenon_pad_params *par
     }
     if (!fits)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: y: the shape of x with begin and end "
-                       "overflows",
-                       caller);
+                       "%s: y: the shape of x plus begin and end overflows", caller);
     if (tn_tensor_same_shape(y, &wanted))
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: y: shape is %s, must be that of x with begin and end, %s", caller,
+                   "%s: y: shape is %s, must be that of x plus begin and end, %s", caller,
                    tn_shape_text(y->rank, y->shape, s),
                    tn_shape_text(wanted.rank, wanted.shape, wanted_text));
 }

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-/* Which entry of a dimension of x stands `at` entries behind its first; -1: none. */
+/* Returns the index in x of the element at `at`, counted in y from the start of x; -1: none. */
 static int64_t source_of(uint32_t mode, int64_t at, int64_t size)
 {
     if (at >= 0 && at < size)
@@ -43,8 +43,8 @@ bool tn_pad_reference(const void *given, const tenon_tensor *const *v, tn_bounde
     return whole;
 }
 
-/* Padded in front, behind and on both sides, in each mode, dense and with gaps; a plane that
- * work-items share. */
+/* Pads before, after and on both sides, in each mode, dense and with gaps, with a plane that
+ * several work-items share. */
 bool tn_pad_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t sizes[][3] = {{5, 61, 35}, {6, 63, 40}};

@@ -1,4 +1,4 @@
-/* The canonical problem of padding, and pad/rows: lines are copied between their two ends. */
+/* The problem of padding, and pad/rows, which copies lines between their padded ends. */
 #include "ops/common/walk.h"
 #include "ops/pad/internal.h"
 
@@ -10,7 +10,7 @@ static bool is_padded(const pad_dimension *d)
     return d->y_size != d->x_size;
 }
 
-/* Whether two neighbours are one dimension; what is before and behind x must stay in one piece. */
+/* Returns true if two dimensions merge. The padding at either end of x must stay one block. */
 static bool mergeable(const pad_dimension *outer, const pad_dimension *inner, uint32_t mode)
 {
     return !is_padded(inner) && (mode == PAD_CONSTANT || !is_padded(outer)) &&
@@ -56,7 +56,7 @@ void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
         append(problem, (pad_dimension){1, 1, 0, 0, 0});
 }
 
-/* The one solver is compared with none, so that it tells no time. */
+/* Sets no time estimate, because there is no other solver. */
 static const char *pad_rows_configure(tenon_context *context, const tn_problem *problem,
                                       tn_choice *choice)
 {
@@ -99,6 +99,6 @@ static tenon_status pad_rows_launch(const char *caller, tn_recording *recording,
 
 const tn_solver tn_pad_rows = {
     .name = "rows",
-    .serves = "any strides, every mode; lines are copied between their two ends",
+    .serves = "any strides, every mode; copies lines between their padded ends",
     .configure = pad_rows_configure,
     .launch = pad_rows_launch};

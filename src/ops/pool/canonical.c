@@ -1,4 +1,4 @@
-/* From the caller's views and parameters to the canonical problem of either direction. */
+/* Conversion of the caller's views and parameters to the canonical problem, in either direction. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "ops/pool/internal.h"
@@ -14,7 +14,7 @@ static tenon_status pool_canonical_check_params(const char *caller, const tenon_
     return tn_reserved_check(caller, params->reserved);
 }
 
-/* `d` is the dimension as the caller counts them. */
+/* Checks the parameters of spatial dimension `d`, as the caller counts them. */
 static tenon_status check_geometry(const char *caller, const tenon_pool_params *params, uint32_t d)
 {
     const tenon_conv_geometry *g = &params->geometry;
@@ -34,8 +34,8 @@ static tenon_status check_geometry(const char *caller, const tenon_pool_params *
     return TENON_OK;
 }
 
-/* Whether every window along a dimension holds an element: where the image is as long as the
- * dilation, a window that reaches into it meets one. */
+/* Returns true if every window along a dimension contains an element. If the image is at least as
+ * long as the dilation, every window that overlaps it does. */
 static bool windows_hold(const pool_problem *p, int d, int64_t pad_end)
 {
     int64_t reach = (p->window[d] - 1) * p->dilation[d] + 1;
@@ -62,7 +62,7 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: window[%u] is %" PRId64
-                       ", whose sizes overflow: padding %" PRId64 " + %" PRId64
+                       ", which overflows with padding %" PRId64 " + %" PRId64
                        ", dilation %" PRId64,
                        caller, d, window, g->pad_begin[d], g->pad_end[d], g->dilation[d]);
     int64_t reach = (window - 1) * g->dilation[d] + 1;
@@ -79,23 +79,22 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     p->dilation[at] = window > 1 ? g->dilation[d] : 1;
     p->start[at] = -g->pad_begin[d];
     if (params->kind != TENON_POOL_AVERAGE && !windows_hold(p, at, g->pad_end[d]))
-        return tn_fail(
-            TENON_ERROR_INVALID_ARGUMENT,
-            "%s: params: geometry: with padding %" PRId64 " + %" PRId64
-            " along dimension %u a window (%" PRId64
-            " dilated) lies in the padding alone, without an element of %s (size %" PRId64 ")",
-            caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: geometry: with padding %" PRId64 " + %" PRId64
+                       " along dimension %u a window (%" PRId64
+                       " dilated) contains only padding and no element of %s (size %" PRId64 ")",
+                       caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
     return TENON_OK;
 }
 
-/* One window over all of the image. */
+/* Sets a dimension of a single window over the whole image. */
 static tenon_status take_global(const char *caller, const pool_views *views, uint32_t d, int at,
                                 pool_problem *p)
 {
     int64_t size = views->x->shape[2 + d];
     if (size == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: size of dimension %u is 0, which leaves nothing to pool", caller,
+                       "%s: %s: size of dimension %u is 0, must be at least 1", caller,
                        views->x_name, 2 + d);
     p->size[at] = p->window[at] = size;
     return TENON_OK;
@@ -126,16 +125,18 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
 {
     const tenon_tensor *indices = views->indices;
     if (p->kind != TENON_POOL_MAX)
-        return indices == NULL ? TENON_OK
-                               : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                                         "%s: indices: an average has none, must be NULL", caller);
+        return indices == NULL
+                   ? TENON_OK
+                   : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                             "%s: indices is given, but average pooling has none; it must be NULL",
+                             caller);
     if (indices == NULL && views->image == NULL)
         return TENON_OK;
     int64_t plane;
     if (!tn_mul_i64(p->size[0], p->size[1], &plane) || !tn_mul_i64(plane, p->size[2], &plane) ||
         plane > INT64_C(1) + INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: indices: i32 cannot number the elements of a plane of %s, %" PRId64
+                       "%s: indices: i32 is too small for the elements of a plane of %s, %" PRId64
                        "x%" PRId64 "x%" PRId64,
                        caller, views->x_name, p->size[0], p->size[1], p->size[2]);
     if (indices == NULL)
@@ -146,7 +147,7 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
     return tn_shape_check(caller, "indices", indices, views->y->rank, views->y->shape);
 }
 
-/* Strides of sizes of 1 do not count, and must not tell problems apart. */
+/* Zeroes strides of dimensions of size 1, since they must not distinguish problems. */
 static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
 {
     for (uint32_t d = 0; view != NULL && d < view->rank; d++)

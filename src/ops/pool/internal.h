@@ -1,4 +1,4 @@
-/* The pooling family within the library. Its gradient is a family of its own in dispatch. */
+/* Internal interface of the pooling families. The gradient is a family of its own. */
 #ifndef TN_OPS_POOL_INTERNAL_H
 #define TN_OPS_POOL_INTERNAL_H
 
@@ -16,10 +16,10 @@ enum {
     POOL_BACKWARD_OPERANDS
 };
 
-/* N, C and the spatial dimensions. */
+/* N, C and three spatial dimensions. */
 #define POOL_RANK 5
 
-/* The canonical problem, of either direction: three spatial dimensions, of which those that the
+/* The canonical problem, in either direction, with three spatial dimensions. Those that the
  * caller's images lack come first and have one element. */
 typedef struct pool_problem {
     tn_problem head;
@@ -31,16 +31,16 @@ typedef struct pool_problem {
     int64_t start[3];           /* minus the padding */
     int64_t x[POOL_RANK];       /* strides of x or dx */
     int64_t y[POOL_RANK];       /* of y or dy */
-    int64_t indices[POOL_RANK]; /* 0 without */
-    int64_t image[POOL_RANK];   /* of x where the gradient reads it, otherwise 0 */
+    int64_t indices[POOL_RANK]; /* 0 if absent */
+    int64_t image[POOL_RANK];   /* of x if the gradient reads it, otherwise 0 */
 } pool_problem;
 
 extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups;
 extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
 
-/* For solvers: the elements of all images of a size, and of a window; the arguments that say what
- * is wanted; and launches completed with operands, arguments and patches, and recorded. */
+/* For solvers: the elements of all images of a size; the taps of a window; the arguments that
+ * depend only on the problem; and functions that complete a launch and record it. */
 double tn_pool_elements(const pool_problem *problem, const int64_t size[3]);
 double tn_pool_taps(const pool_problem *problem);
 pool_args tn_pool_arguments(const pool_problem *problem);
@@ -51,20 +51,20 @@ tenon_status tn_pool_record_backward(const char *caller, tn_recording *recording
                                      const pool_problem *problem, const pool_args *args,
                                      tn_launch *launch);
 
-/* Views under the names that the caller knows them by: x and y, or dx and dy. `image` is x where
- * the gradient is given it; it and `indices` may be NULL. */
+/* Views with the names that the caller knows them by: x and y, or dx and dy. `image` is x, if the
+ * gradient gets it. `image` and `indices` may be NULL. */
 typedef struct pool_views {
     const char *x_name, *y_name;
     const tenon_tensor *x, *y, *indices, *image;
 } pool_views;
 
-/* Fills in a problem from views that have been checked one by one. */
+/* Validates views together and fills in the problem. Each view must be valid on its own. */
 tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
 tn_prepare_function tn_pool_prepare, tn_pool_backward_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_pool_reference, tn_pool_backward_reference;
 tn_fill_function tn_pool_backward_fill_valid;
 tn_awkward_function tn_pool_awkward, tn_pool_backward_awkward;

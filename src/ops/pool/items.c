@@ -1,21 +1,21 @@
-/* pool/items, pool/groups and pool_backward/items, for GPUs: a work-item, or a work-group, for each
- * element of what is written. Work-items are numbered along what lies side by side there, whatever
- * the sizes, and count in 32 bits. */
+/* The solvers pool/items, pool/groups and pool_backward/items, for GPUs: a work-item, or a
+ * work-group, per element of the output. Work-items are numbered in the order of the output's
+ * memory, whatever the sizes, and use 32-bit indices. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/pool/internal.h"
 
 #include <math.h>
 
-#define ITEMS 128 /* of a work-group */
-/* Results that a work-group has side by side, where they are neighbours in memory; and with windows
- * so large that this many work-items of its own are worth having. */
+#define ITEMS 128 /* per work-group */
+/* Results of a work-group if they are neighbors in memory; otherwise the work-items that share a
+ * result of a large window. */
 #define SIDE_BY_SIDE 32
 #define WINDOW_ITEMS 32
-/* Windows within these overflow no 32-bit index. */
+/* Sizes below this do not overflow 32-bit indices. */
 #define MOST_REACH (INT64_C(1) << 29)
 
-/* Whether the elements of each plane lie within 31 bits of its first. */
+/* Returns true if the offsets of a plane's elements from its first one fit in 31 bits. */
 static bool is_near(const int64_t size[3], const int64_t stride[POOL_RANK])
 {
     int64_t span = 0, step;
@@ -50,7 +50,7 @@ static bool by_channels(const int64_t stride[POOL_RANK])
     return stride[1] == 1 && stride[4] != 1;
 }
 
-/* Results of a work-group. */
+/* Returns the number of results per work-group. */
 static int64_t lanes_of(const pool_problem *p)
 {
     if (by_channels(p->x))
@@ -58,7 +58,7 @@ static int64_t lanes_of(const pool_problem *p)
     return tn_pool_taps(p) > 16 * WINDOW_ITEMS ? 1 : ITEMS / WINDOW_ITEMS;
 }
 
-/* Neighbours read what lies side by side unless each has a plane to itself. */
+/* Estimates the work. Reads are coalesced unless each work-item has a plane of its own. */
 static tn_work work_of_items(const pool_problem *p)
 {
     const bool near = by_channels(p->y) ? p->x[1] == 1 : p->x[4] == 1 && p->out[2] > 1;
@@ -70,7 +70,7 @@ static tn_work work_of_items(const pool_problem *p)
                      .reads = near ? TN_COALESCED : TN_SHORT_ROWS};
 }
 
-/* Instructions of a work-item that shares taps and brings its part to the others; a guess. */
+/* Instructions of a work-item to divide the taps and combine the results (a guess). */
 #define SHARING 100.0
 
 static tn_work work_of_groups(const pool_problem *p)
@@ -104,7 +104,7 @@ static const char *pool_items_configure(tenon_context *context, const tn_problem
     return NULL;
 }
 
-/* A work-item for each element that `args` counts, `lanes` of them for a work-group. */
+/* Returns a launch with a work-group for every `lanes` elements of args->line_count. */
 static tn_launch make_launch(const char *source, const char *kernel, const tn_choice *choice,
                              const pool_args *args, int64_t lanes)
 {
@@ -143,21 +143,21 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
     return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_items = {.name = "items",
-                                 .serves =
-                                     "planes within 31 bits, on GPUs; a work-item for each result",
-                                 .configure = pool_items_configure,
-                                 .launch = launch_forward};
+const tn_solver tn_pool_items = {
+    .name = "items",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-item per result",
+    .configure = pool_items_configure,
+    .launch = launch_forward};
 
 const tn_solver tn_pool_groups = {
     .name = "groups",
-    .serves = "planes within 31 bits, on GPUs; a work-group shares the taps of "
-              "large windows, such as all of an image",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-group shares the taps of large "
+              "windows, such as a whole image",
     .configure = pool_items_configure,
     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_items = {
     .name = "items",
-    .serves = "planes within 31 bits, on GPUs; a work-item for each result",
+    .serves = "planes whose offsets fit in 31 bits, on GPUs; a work-item per result",
     .configure = pool_items_configure,
     .launch = launch_backward};

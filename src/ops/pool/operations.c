@@ -1,4 +1,4 @@
-/* tenon_pool_forward and _backward: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of tenon_pool_forward and tenon_pool_backward. */
 #include "dispatch/operation.h"
 #include "ops/pool/internal.h"
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-/* What tenon_pool_forward and tenon_pool_backward refuse, and the families. */
+/* Argument validation of tenon_pool_forward and tenon_pool_backward, and their families. */
 #include "base/shape.h"
 #include "ops/pool/internal.h"
 
@@ -7,7 +7,7 @@ static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 
-/* Kinds, and whether there are indices and neighbouring work-items have neighbouring channels. */
+/* Bits for the kind, the presence of indices, and images with contiguous channels. */
 static uint64_t pool_paths(const tn_problem *problem)
 {
     const pool_problem *p = (const pool_problem *)problem;
@@ -52,7 +52,7 @@ static tenon_status check_sources(const char *caller, const tenon_pool_params *p
 {
     if (params->kind == TENON_POOL_MAX && x == NULL && indices == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x and indices are both NULL, the maximum needs one of them", caller);
+                       "%s: x and indices are both NULL, max pooling needs one of them", caller);
     return TENON_OK;
 }
 

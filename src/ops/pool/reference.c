@@ -1,5 +1,5 @@
-/* The references of pooling, in plain C and double precision, and its awkward cases. The gradient
- * is written as the scatter that its definition is; the kernels gather. */
+/* References of pooling, in plain C and double precision, and its awkward cases. The gradient is
+ * computed by scattering, as it is defined; the kernels gather. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "base/dtype.h"
@@ -11,19 +11,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Roundings beside those of the sum: 5 of the division (2.5 ulp, an ulp being at most two
+/* Roundings other than those of the sum: 5 of the division (2.5 ulp, an ulp being at most two
  * roundoffs), and one for the products of errors. */
 #define DIVISION_ROUNDINGS 6
 
-/* The taps of one window that lie within the plane. */
+/* An iterator over the taps of one window that are within the plane. */
 typedef struct taps {
     const pool_problem *p;
     int64_t window_index[3];
     const int64_t *output; /* o_d, o_h, o_w */
 } taps;
 
-/* Steps to the next tap within the plane and gives its position; -1 after the last. Starts with
- * window_index {0, 0, -1}. */
+/* Advances to the next tap within the plane and returns its position; -1 after the last. Starts
+ * with window_index {0, 0, -1}. */
 static int64_t next_tap(taps *t)
 {
     const pool_problem *p = t->p;
@@ -51,7 +51,7 @@ static taps taps_of(const pool_problem *p, const int64_t *output)
     return (taps){.p = p, .window_index = {0, 0, -1}, .output = output};
 }
 
-/* The first position of the greatest value, or of the first NaN. */
+/* Returns the first position of the maximum, or of the first NaN. */
 static int64_t maximum_of(const pool_problem *p, const double *plane, const int64_t *output)
 {
     taps t = taps_of(p, output);
@@ -72,13 +72,13 @@ static double divisor_of(const pool_problem *p, const int64_t *output)
     return (double)count;
 }
 
-/* A sum of `count` terms whose magnitudes add up to `magnitude`, divided. */
+/* Returns a quotient with its bound for a sum of `count` terms with magnitudes `magnitude`. */
 static tn_bounded rounded(const pool_problem *p, double value, double magnitude, double count)
 {
     tenon_dtype dtype = (tenon_dtype)p->dtype;
     double roundings = count + DIVISION_ROUNDINGS;
     if (p->dtype == TENON_DTYPE_F64)
-        roundings *= 2; /* this reference rounds as much as the device does */
+        roundings *= 2; /* the reference rounds as much as the device */
     return tn_stored(dtype,
                      (tn_bounded){value, tn_gamma(roundings, tn_roundoff(dtype)) * magnitude +
                                              (count + 1) * tn_least_normal(dtype)});
@@ -96,7 +96,7 @@ static tn_bounded average_of(const pool_problem *p, const double *plane, const i
     return rounded(p, value / divisor, magnitude / divisor, count);
 }
 
-/* The places are exact. */
+/* Indices are exact. */
 bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
     const tenon_tensor *x = v[POOL_X], *y = v[POOL_Y];
@@ -124,7 +124,7 @@ bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_boun
     return whole;
 }
 
-/* What the gradient of one plane is made of: dense operands, and what each element has received. */
+/* The gradient of all planes: dense operands, and the terms that each element has received. */
 typedef struct gradient {
     double *dy, *x, *indices, *terms;
     tn_bounded *results; /* the bound is the sum of magnitudes until the end */
@@ -137,7 +137,7 @@ static void give(const gradient *g, int64_t at, double value)
     g->terms[at]++;
 }
 
-/* Only to an element of the window: an index may be anything. */
+/* Adds only to elements of the window, since indices may be arbitrary. */
 static void scatter_window(const pool_problem *p, const gradient *g, int64_t image, int64_t number,
                            const int64_t *output)
 {
@@ -194,7 +194,7 @@ bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v
     return whole;
 }
 
-/* Any element of a window. */
+/* Returns the position of a random element of a window. */
 static int64_t some_tap(const pool_problem *p, const int64_t *output, uint64_t *seed)
 {
     taps t = taps_of(p, output);
@@ -205,7 +205,7 @@ static int64_t some_tap(const pool_problem *p, const int64_t *output, uint64_t *
     return chosen;
 }
 
-/* Half of the indices lie in their windows, the others anywhere in the plane. */
+/* Sets about half of the indices to positions in their windows, the others to any in the plane. */
 void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     const tenon_tensor *dy = v[POOL_BACKWARD_DY], *indices = v[POOL_BACKWARD_INDICES],
@@ -229,8 +229,8 @@ void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *
 #define AWKWARD_N 2
 #define AWKWARD_C 35
 
-/* Windows of both dimensions differ in all that they can, on images with the layout at hand. Fills
- * in the views of x or dx, y or dy, and the indices. */
+/* Makes a case with different window parameters in the two dimensions, and the layout of the
+ * problem at hand. Fills in the views of x or dx, of y or dy, and of the indices. */
 static void make_awkward(const pool_problem *like, const tn_operation *operation, tn_case *c,
                          tenon_tensor *x, tenon_tensor *y, tenon_tensor *indices)
 {
@@ -254,7 +254,7 @@ static void make_awkward(const pool_problem *like, const tn_operation *operation
     *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
 }
 
-/* With indices where the problem at hand has them. */
+/* With indices if the problem at hand has them. */
 bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
@@ -269,7 +269,7 @@ bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     return true;
 }
 
-/* A build serves both sources of the maximum: from the indices, then from x. */
+/* A build finds the maximum by indices or by x, so both are checked. */
 bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                               tn_case *c)
 {

@@ -1,5 +1,5 @@
-/* pool/rows and pool/channels, and the same two of pool_backward: lines of work along w, or along
- * the channels. Each serves any strides, on any device, without workspace. */
+/* The solvers `rows` and `channels` of pool and pool_backward: a work-item handles lines along w,
+ * or along the channels. Both support any strides on any device, without workspace. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/pool/internal.h"
@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch from about this many taps on; a GPU's does one element. */
+/* Taps that are worth a work-item of a CPU. A GPU's work-item computes one element. */
 #define CPU_WORK  8192
 #define CPU_CHUNK 4096
 
-/* Of both directions. */
+/* Forward and backward. */
 static bool by_channels(const tn_choice *choice)
 {
     return tn_is_solver(choice->solver, &tn_pool_channels);
@@ -27,8 +27,8 @@ double tn_pool_taps(const pool_problem *p)
     return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
 }
 
-/* Taps by how they are read: vectors of outputs side by side, gathered where the stride is not 1;
- * on a GPU, neighbours in memory should run side by side. The weights were measured on x86-64. */
+/* Weights of a tap, measured on x86-64, if it is loaded in vectors for adjacent outputs, or
+ * gathered because the stride is not 1; and the kind of reads on a GPU. */
 typedef struct taps {
     double by_vectors, alone;
     tn_reads reads;
@@ -51,7 +51,7 @@ static taps taps_of_channels(const tenon_context *context, const pool_problem *p
     return near ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
 }
 
-/* The windows over an element cost its gradient much what its taps cost an output. */
+/* Also used for the gradient, where the windows over an element cost about as much as taps. */
 static const char *configure_for(tenon_context *context, const pool_problem *p, taps each,
                                  tn_choice *choice)
 {
@@ -61,7 +61,7 @@ static const char *configure_for(tenon_context *context, const pool_problem *p, 
                           .rate = tn_sum_rate(p->dtype),
                           .vector_elements = each.by_vectors * all,
                           .single_elements = each.alone * all,
-                          .bytes = context->device.is_cpu /* whose caches have most taps */
+                          .bytes = context->device.is_cpu /* most taps hit the cache */
                                        ? 0
                                        : all * (double)tenon_dtype_size((tenon_dtype)p->dtype),
                           .reads = each.reads,
@@ -81,7 +81,7 @@ static const char *pool_solvers_configure(tenon_context *context, const tn_probl
         choice);
 }
 
-/* The gradient makes no vectors along w. */
+/* The gradient does not use vectors along w. */
 static const char *configure_backward(tenon_context *context, const tn_problem *problem,
                                       tn_choice *choice)
 {
@@ -107,7 +107,7 @@ pool_args tn_pool_arguments(const pool_problem *p)
     return args;
 }
 
-/* The outputs whose taps along w all lie within x. */
+/* Sets the range of outputs whose taps along w are all inside x. */
 static void set_inner(const pool_problem *p, pool_args *args)
 {
     int64_t room = p->size[2] - 1 - (p->window[2] - 1) * p->dilation[2] - p->start[2];
@@ -115,7 +115,7 @@ static void set_inner(const pool_problem *p, pool_args *args)
     args->inner_last = room < 0 ? 0 : tn_min_i64(room / p->step[2] + 1, p->out[2]);
 }
 
-/* How `lines` lines of `length` elements are shared out; an element takes `work` taps. */
+/* Divides `lines` lines of `length` elements among work-items. An element costs `work` taps. */
 static void share_out(const tenon_context *context, int64_t length, int64_t lines, double work,
                       pool_args *args, tn_launch *launch)
 {
@@ -131,11 +131,11 @@ static void share_out(const tenon_context *context, int64_t length, int64_t line
     launch->dimensions = 2;
     launch->global[0] = (size_t)tn_ceil_div(length, args->chunk);
     launch->global[1] = (size_t)tn_ceil_div(lines, args->lines);
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     launch->local[0] = launch->local[1] = device->is_cpu ? 1 : 0;
 }
 
-/* `operands` are as the kernels take them, image, y, indices and x; TN_WORKSPACE is none. */
+/* Records a launch. `operands`: image, y, indices and x; TN_WORKSPACE if absent. */
 static tenon_status pool_solvers_record(const char *caller, tn_recording *recording,
                                         const pool_problem *p, const pool_args *args,
                                         tn_launch *launch, const uint8_t *operands)
@@ -160,7 +160,7 @@ tenon_status tn_pool_record_forward(const char *caller, tn_recording *recording,
 {
     bool indices = (p->flags & POOL_HAS_INDICES) != 0;
     bool empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
-    /* What is not there is neither read nor written; y stands in for its pointer. */
+    /* Absent operands are neither read nor written, so y's pointer is passed for them. */
     const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
                                 empty ? TN_WORKSPACE : POOL_X};
     launch->operands[0] = empty ? POOL_Y : POOL_X;
@@ -178,7 +178,7 @@ tenon_status tn_pool_record_backward(const char *caller, tn_recording *recording
          image = p->kind == TENON_POOL_MAX && !indices;
     const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
                                 indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
-    for (int i = 0; i < 4; i++) /* dx stands in for what is not read */
+    for (int i = 0; i < 4; i++) /* dx replaces operands that are not read */
         launch->operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
     launch->operand_count = 4;
     return pool_solvers_record(caller, recording, p, args, launch, operands);
@@ -219,25 +219,25 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
     return tn_pool_record_backward(caller, recording, p, &args, &launch);
 }
 
-const tn_solver tn_pool_rows = {.name = "rows",
-                                .serves =
-                                    "everything; a line of work lies along the last dimension",
-                                .configure = pool_solvers_configure,
-                                .launch = launch_forward};
+const tn_solver tn_pool_rows = {
+    .name = "rows",
+    .serves = "everything; a work-item handles lines along the last dimension",
+    .configure = pool_solvers_configure,
+    .launch = launch_forward};
 
 const tn_solver tn_pool_channels = {.name = "channels",
-                                    .serves = "everything; best where the channels are contiguous",
+                                    .serves = "everything; best if the channels are contiguous",
                                     .configure = pool_solvers_configure,
                                     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_rows = {
     .name = "rows",
-    .serves = "everything; a line of work lies along the last dimension",
+    .serves = "everything; a work-item handles lines along the last dimension",
     .configure = configure_backward,
     .launch = launch_backward};
 
-const tn_solver tn_pool_backward_channels = {
-    .name = "channels",
-    .serves = "everything; best where the channels are contiguous",
-    .configure = configure_backward,
-    .launch = launch_backward};
+const tn_solver tn_pool_backward_channels = {.name = "channels",
+                                             .serves =
+                                                 "everything; best if the channels are contiguous",
+                                             .configure = configure_backward,
+                                             .launch = launch_backward};

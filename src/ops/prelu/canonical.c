@@ -1,11 +1,11 @@
-/* The canonical problem of the gradient. */
+/* The canonical problem of the parametric ReLU's gradient. */
 #include "base/shape.h"
 #include "ops/prelu/internal.h"
 
 #include <string.h>
 
-/* Appends those dimensions of `all` that slope has, or those that it has not: those along which
- * dslope does not step. */
+/* Appends the dimensions of `all` that slope has (`kept`), or those that it lacks, where the stride
+ * of dslope is 0. */
 static void append(const tn_space *all, bool kept, tn_space *space)
 {
     for (uint32_t d = 0; d < all->rank; d++) {
@@ -18,7 +18,7 @@ static void append(const tn_space *all, bool kept, tn_space *space)
     }
 }
 
-/* A space whose dimensions of slope come first; they do not merge with the others. */
+/* Makes a space with the dimensions of slope first. They are not merged with the others. */
 static void make_space(tn_space *all, bool empty, tn_space *space)
 {
     tn_space_sort(all, PRELU_DX);

@@ -1,5 +1,4 @@
-/* tenon_prelu_forward and tenon_prelu_backward: their descriptions, which dispatch/operation.h
- * explains. */
+/* Descriptions (dispatch/operation.h) of tenon_prelu_forward and tenon_prelu_backward. */
 #include "dispatch/operation.h"
 #include "ops/prelu/internal.h"
 #include "ops/registry.h"

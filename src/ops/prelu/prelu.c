@@ -1,4 +1,4 @@
-/* What tenon_prelu_forward and tenon_prelu_backward refuse, and the families. */
+/* Argument validation of tenon_prelu_forward and tenon_prelu_backward, and their families. */
 #include "base/shape.h"
 #include "ops/prelu/internal.h"
 

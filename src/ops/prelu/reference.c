@@ -1,5 +1,4 @@
-/* The references of the parametric ReLU, and its awkward cases. docs/numerics.md derives the
- * bounds. */
+/* References of the parametric ReLU, and its awkward cases. docs/numerics.md derives the bounds. */
 #include "base/checked.h"
 #include "base/shape.h"
 #include "check/awkward.h"
@@ -9,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A product, rounded once by the device, and in f64 by the reference too. */
+/* Returns a product, rounded once by the device, and for f64 also by the reference. */
 static tn_bounded product(tenon_dtype dtype, double a, double b)
 {
     double least = tn_least_normal(dtype);
@@ -37,7 +36,7 @@ bool tn_prelu_reference(const void *params, const tenon_tensor *const *v, tn_bou
     return whole;
 }
 
-/* A denormal x may be taken for 0, which is on the other side of the kink. */
+/* Returns dx. A device may flush a denormal x to 0, which is on the other side of the kink. */
 static tn_bounded gradient(tenon_dtype dtype, double x, double slope, double dy)
 {
     double least = tn_least_normal(dtype);
@@ -50,7 +49,7 @@ static tn_bounded gradient(tenon_dtype dtype, double x, double slope, double dy)
     return above;
 }
 
-/* Sums in double, and the sums of what is lost and of the absolute values. */
+/* The sum of the terms, of their errors due to flushing, and of their magnitudes. */
 typedef struct sums {
     double value, lost, absolute;
 } sums;
@@ -65,7 +64,7 @@ static void add(sums *s, tenon_dtype dtype, double x, double dy)
     s->lost += tn_flushed(x, least) * fabs(dy) + tn_flushed(dy, least) * fabs(x);
 }
 
-/* n products, and in f64 as many roundings in the reference. */
+/* Returns the sum of n products with its bound; for f64 the reference rounds as often. */
 static tn_bounded total(const sums *s, tenon_dtype dtype, double n)
 {
     double roundings = (n + 1) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
@@ -125,9 +124,9 @@ bool tn_prelu_awkward(const tn_problem *problem, const tn_choice *choice, uint32
     return number < TN_LAYOUTS;
 }
 
-/* What is summed contiguous, and longer than a segment; slopes contiguous, likewise; gaps
- * everywhere. Bit d of `kept`: slope has the dimension. Where sums are shared out, each is long
- * enough for it. */
+/* Shapes of awkward cases: contiguous summed dimensions, longer than a segment; contiguous slopes,
+ * likewise; gaps everywhere. Bit d of `kept` is set if slope has dimension d. For solvers that
+ * split sums, all sums are long enough to be split. */
 typedef struct check_shape {
     uint32_t rank, kept;
     int64_t shape[4], gap;

@@ -1,6 +1,7 @@
 /*
- * prelu/rows, and the solvers of prelu_backward: vectors along what is summed (along) or across it
- * (across), a sum in one piece or (…_split) in segments, whose sums go through workspace.
+ * The solver prelu/rows, and those of prelu_backward: vectors along the summed dimensions (along)
+ * or across them (across), with sums whole or (…_split) in segments, with partial sums in the
+ * workspace.
  */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
@@ -9,20 +10,20 @@
 #include <stddef.h>
 #include <string.h>
 
-/* A CPU's work-item is worth its launch, and its sum a place in the workspace, from about this many
- * elements on. */
+/* On a CPU: elements that are worth a work-item or a partial sum; and sizes of a unit and of a
+ * group of vectors. */
 #define CPU_WORK        16384
 #define CPU_CHUNK       4096
 #define CPU_GROUP       8
 #define CPU_LEAST_UNITS 32
-/* Enough work-items for a GPU, and as many sums as one of them should add. */
+/* Enough work-items for a GPU, and the maximum number of partial sums that one adds up. */
 #define GPU_ITEMS    16384
 #define MAX_SEGMENTS 1024
 
 typedef enum way { ALONG, ACROSS } way;
-#define SPLIT 2 /* a solver's variant is its way, and this where sums are shared out */
+#define SPLIT 2 /* a solver's variant is its method, combined with this if sums are split */
 
-/* How a solver of the gradient goes about a problem. */
+/* The layout of the gradient's solvers. */
 typedef struct prelu_layout {
     prelu_args args;
     way way;
@@ -62,20 +63,19 @@ static int64_t product(const prelu_backward_problem *p, uint32_t first, uint32_t
     return count;
 }
 
-/* The dimension along which a vector lies. */
+/* Returns the dimension that vectors run along. */
 static uint32_t vector_dimension(const prelu_backward_problem *p, way w)
 {
     return (w == ALONG ? p->rank : p->kept) - 1;
 }
 
-/* The slopes that `across` takes at once. */
+/* Returns the number of slopes that `across` processes at once. */
 static int64_t width_of(tenon_context *context, const prelu_backward_problem *p)
 {
     return (int64_t)tn_lanes(context, p->dtype) * (context->device.is_cpu ? CPU_GROUP : 1);
 }
 
-/* Shares the units out to segments: to neighbours in turn on a GPU, whose work-items then read next
- * to each other; in one run on a CPU. */
+/* Assigns units to segments: interleaved on a GPU, for coalesced reads; adjacent on a CPU. */
 static void share(prelu_args *args, bool cpu, int64_t wanted)
 {
     wanted = tn_max_i64(tn_min_i64(wanted, MAX_SEGMENTS), 1);
@@ -140,8 +140,8 @@ static void global_size(const prelu_backward_problem *p, way w, const prelu_args
     global[2] = (size_t)(args->slopes / inner);
 }
 
-/* Elements of a vector that is not filled by neighbours are single ones; much costs a CPU, too, to
- * take a little of each of many rows, which lie in as many pages. */
+/* Estimates the work. Without contiguous vectors, elements count as single ones. A CPU also pays
+ * for short accesses to each of many rows, since these are in as many pages. */
 static tn_work prelu_solvers_work_of(tenon_context *context, const prelu_backward_problem *p,
                                      const prelu_layout *layout)
 {
@@ -175,7 +175,7 @@ static const char *prelu_solvers_configure(tenon_context *context, const tn_prob
     layout->way = (way)(choice->solver->variant & ~SPLIT);
     layout->args = cut(context, p, layout->way, split);
     if (split && layout->args.segments == 1)
-        return "there is not enough to sum for each slope";
+        return "too few elements are summed for each slope";
     if (split)
         choice->workspace =
             (uint64_t)layout->args.segments * (uint64_t)layout->args.slopes * tn_acc_size(p->dtype);
@@ -208,7 +208,7 @@ static tenon_status prelu_solvers_record(const char *caller, tn_recording *recor
     launch.args_size = sizeof(prelu_args);
     launch.patches = patches;
     launch.patch_count = PRELU_VIEWS + 1;
-    /* Where the driver chooses a work-group by the sizes, PoCL compiles for each that is new. */
+    /* An explicit group size: PoCL compiles a kernel for each size that the driver selects. */
     for (int d = 0; d < 3 && recording->context->device.is_cpu; d++)
         launch.local[d] = 1;
     return tn_record(caller, recording, &launch);
@@ -246,20 +246,20 @@ static tenon_status prelu_solvers_launch(const char *caller, tn_recording *recor
 }
 
 const tn_solver tn_prelu_along = {.name = "along",
-                                  .serves = "everything; vectors lie along what is summed",
+                                  .serves = "everything; vectors along the summed dimensions",
                                   .variant = ALONG,
                                   .configure = prelu_solvers_configure,
                                   .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across = {.name = "across",
-                                   .serves = "everything; vectors lie across the slopes",
+                                   .serves = "everything; vectors across the slopes",
                                    .variant = ACROSS,
                                    .configure = prelu_solvers_configure,
                                    .launch = prelu_solvers_launch};
 
-/* Sums long enough to be shared out. */
+/* Awkward cases whose sums are long enough to be split. */
 const tn_solver tn_prelu_along_split = {
     .name = "along_split",
-    .serves = "sums long enough to be shared out; vectors lie along them",
+    .serves = "sums long enough to be split; vectors along the summed dimensions",
     .needs = "workspace for partial sums",
     .awkward = "; rows=20011 columns=5; rows=3301 columns=5",
     .variant = ALONG | SPLIT,
@@ -267,7 +267,7 @@ const tn_solver tn_prelu_along_split = {
     .launch = prelu_solvers_launch};
 const tn_solver tn_prelu_across_split = {
     .name = "across_split",
-    .serves = "sums long enough to be shared out; vectors lie across the slopes",
+    .serves = "sums long enough to be split; vectors across the slopes",
     .needs = "workspace for partial sums",
     .awkward = ";; rows=3301 columns=5",
     .variant = ACROSS | SPLIT,

@@ -1,4 +1,4 @@
-/* The random family within the library. */
+/* Internal interface of the random family. */
 #ifndef TN_OPS_RANDOM_INTERNAL_H
 #define TN_OPS_RANDOM_INTERNAL_H
 
@@ -11,12 +11,12 @@ enum { RANDOM_Y, RANDOM_OPERANDS };
 extern const tn_family tn_random_family;
 extern const tn_solver tn_random_lines;
 
-/* The least and the greatest number of a type in [low, high); false where there is none. */
+/* Computes the least and the greatest number of a type in [low, high). False if there is none. */
 bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least, double *most);
 
 tn_prepare_function tn_random_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_random_reference;
 tn_awkward_function tn_random_awkward;
 

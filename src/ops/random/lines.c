@@ -1,10 +1,10 @@
-/* random/lines: each work-item fills pieces of lines. */
+/* The solver random/lines: each work-item fills pieces of lines. */
 #include "ops/common/gpu.h"
 #include "ops/random/internal.h"
 
 #include <stdio.h>
 
-/* A piece is whole groups of 64 numbers. */
+/* Sizes of a piece, in groups of 64 numbers, and the work-items of a GPU that share one. */
 #define CPU_CHUNK 4096
 #define GPU_CHUNK 64
 #define GPU_PARTS 4
@@ -34,6 +34,6 @@ static const char *random_lines_configure(tenon_context *context, const tn_probl
 
 const tn_solver tn_random_lines = {
     .name = "lines",
-    .serves = "everything; vectors are neighbouring blocks of random words",
+    .serves = "everything; the lanes of a vector are neighboring blocks of random words",
     .configure = random_lines_configure,
     .launch = tn_lines_launch_choice};

@@ -1,4 +1,4 @@
-/* tenon_random: its description, which dispatch/operation.h explains. */
+/* Description (dispatch/operation.h) of tenon_random. */
 #include "dispatch/operation.h"
 #include "ops/random/internal.h"
 #include "ops/registry.h"

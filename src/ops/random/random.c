@@ -1,4 +1,4 @@
-/* What tenon_random refuses, its scalars, and the family. */
+/* Argument validation of tenon_random, its scalars, and its family. */
 #include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/philox.h"
@@ -21,13 +21,13 @@ static double rounded(tenon_dtype dtype, double value)
     return tn_dtype_load(dtype, element);
 }
 
-/* The type that arithmetic is done in. */
+/* Returns the type of the arithmetic. */
 static tenon_dtype accumulator(tenon_dtype dtype)
 {
     return dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
 }
 
-/* The next number of a type towards an infinity. */
+/* Returns the next number of a type towards an infinity. */
 static double neighbour(tenon_dtype dtype, double x, double towards)
 {
     if (dtype == TENON_DTYPE_F64)
@@ -53,7 +53,7 @@ bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least,
     return *least <= *most;
 }
 
-/* The seed, the sequence, and what the kind takes. */
+/* Sets the seed, the sequence, and the parameters of the kind. */
 static void set_scalars(const tenon_random_params *params, tenon_dtype dtype,
                         double scalars[TN_MAX_SCALARS])
 {
@@ -90,7 +90,7 @@ static tenon_status check_interval(const char *caller, const tenon_random_params
                        params->low, params->high, tenon_dtype_string(dtype));
     if (!tn_random_limits(dtype, params->low, params->high, &least, &most))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: low and high are %.17g and %.17g, between which there is no %s",
+                       "%s: params: low and high are %.17g and %.17g, but no %s is in [low, high)",
                        caller, params->low, params->high, tenon_dtype_string(dtype));
     return TENON_OK;
 }

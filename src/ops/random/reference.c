@@ -10,8 +10,8 @@
 
 #include <math.h>
 
-/* Of the radius: 3 for the error of log (3 ulp) under the root, 6 of the root (3 ulp). Of cosine
- * and sine: 8 (4 ulp), 2 for their argument. Their product, and that with the deviation. */
+/* Radius: 3 for the error of log (3 ulp) under the root, 6 for the root (3 ulp). Cosine or sine: 8
+ * (4 ulp), and 2 for its argument. One each for their product and that with the deviation. */
 #define NORMAL_ROUNDOFFS (3 + 6 + 8 + 2 + 1 + 1)
 
 #define PI 3.14159265358979323846
@@ -29,8 +29,8 @@ static tn_bounded uniform(const tenon_random_params *params, tenon_dtype dtype, 
         u = (double)(tn_philox_wide_word(params->seed, params->sequence, number) >> 11) * 0x1p-53;
     else
         u = (double)(tn_philox_word(params->seed, params->sequence, number) >> 8) * 0x1p-24;
-    /* Two statements, so that nothing is fused. In double the product of two floats is exact, and
-     * the sum rounds as if it were. */
+    /* Two statements, to prevent fusing. In double the product of two floats is exact, and the sum
+     * rounds as if it were. */
     double part = in_acc(dtype, in_acc(dtype, params->high - params->low) * u);
     double value = in_acc(dtype, low + part);
     tn_random_limits(dtype, params->low, params->high, &least, &most);
@@ -43,7 +43,7 @@ static tn_bounded uniform(const tenon_random_params *params, tenon_dtype dtype, 
     return (tn_bounded){tn_dtype_load(dtype, element), flushes ? 2 * tiny : 0};
 }
 
-/* v of the radius and u of the angle, from the words of a pair. */
+/* Computes v for the radius and u for the angle from the words of a pair. */
 static void pair_units(const tenon_random_params *params, tenon_dtype dtype, uint64_t number,
                        double *v, double *u)
 {
@@ -60,7 +60,7 @@ static void pair_units(const tenon_random_params *params, tenon_dtype dtype, uin
     *u = (double)(tn_philox_word(params->seed, params->sequence, angle) >> 8) * 0x1p-24;
 }
 
-/* Cosine or sine of 2π · u, from the eighth of a turn that is next to a whole quarter. */
+/* Returns the cosine or sine of 2π · u, reduced to an eighth of a turn about a quarter. */
 static double wave(double u, bool sine)
 {
     const double quarter = floor(4 * u + 0.5), angle = 2 * PI * (u - quarter / 4);
@@ -84,7 +84,7 @@ static tn_bounded normal(const tenon_random_params *params, tenon_dtype dtype, u
     pair_units(params, dtype, number, &v, &u);
     const double radius = sqrt(-2 * log(v)), part = deviation * (radius * wave(u, number & 16));
     const double error = tn_gamma(NORMAL_ROUNDOFFS, unit) * fabs(part);
-    /* What may be flushed: the angle's sine, the two products, the sum, and the parameters. */
+    /* Possibly flushed: the sine of the angle, the two products, the sum, and the parameters. */
     const double lost = least * (deviation * (radius + 1) + radius + 3);
     return tn_stored(dtype,
                      (tn_bounded){mean + part, error + unit * (fabs(mean + part) + error) + lost});

@@ -1,4 +1,4 @@
-/* tenon_reduce and tenon_moments: their descriptions, which dispatch/operation.h explains. */
+/* Descriptions (dispatch/operation.h) of tenon_reduce and tenon_moments. */
 #include "dispatch/operation.h"
 #include "ops/reduce/internal.h"
 #include "ops/registry.h"

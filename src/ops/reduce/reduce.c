@@ -1,4 +1,4 @@
-/* What tenon_reduce and tenon_moments refuse, and their family. */
+/* Argument validation of tenon_reduce and tenon_moments, and their family. */
 #include "base/shape.h"
 #include "ops/reduce/internal.h"
 
@@ -34,7 +34,7 @@ static tenon_status reduce_check_params(const char *caller, const tenon_reduce_p
     return tn_reserved_check(caller, params->reserved);
 }
 
-/* What the number of elements along the axes allows. */
+/* Checks the number of elements along the axes. */
 static tenon_status check_size(const char *caller, const tenon_reduce_params *params, int64_t size)
 {
     uint32_t kind = params->kind;
@@ -42,17 +42,18 @@ static tenon_status check_size(const char *caller, const tenon_reduce_params *pa
         kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
     if (size == 0 && !may_be_empty)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: x: has no element along the axes, which %s needs", caller,
-                       tn_reduce_words[kind]);
+                       "%s: x: has no elements along the axes, must have at least one for %s",
+                       caller, tn_reduce_words[kind]);
     if (kind == TENON_REDUCE_VARIANCE && size <= params->correction)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: correction is %u, must be less than the elements along the "
-                       "axes, %" PRId64,
-                       caller, params->correction, size);
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "%s: params: correction is %u, must be less than the number of elements along the "
+            "axes, %" PRId64,
+            caller, params->correction, size);
     if (is_place(kind) && size > INT64_C(1) + INT32_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: y: i32 cannot number the %" PRId64 " elements along the axes", caller,
-                       size);
+                       "%s: y: i32 is too small for the %" PRId64 " elements along the axes",
+                       caller, size);
     return TENON_OK;
 }
 
@@ -69,7 +70,7 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
     return tn_reduced_shape_check(caller, name, view, x, axes);
 }
 
-/* Operands are x, y, or x, mean, variance. */
+/* The operands are x and y, or x, mean and variance. */
 tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *caller = call->caller;

@@ -1,4 +1,4 @@
-/* The references of reductions, and their awkward cases. docs/numerics.md derives the bounds. */
+/* References of reductions, and their awkward cases. docs/numerics.md derives the bounds. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
@@ -10,14 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A row, and what its bounds count in. */
+/* A row, and the parameters of its error bounds. */
 typedef struct row {
     const double *x;
     int64_t n;
     double depth, unit, least;
 } row;
 
-/* The sum of `terms`, each of which is `roundings` off, and may have been flushed. */
+/* Returns the sum of `terms`, each of which has `roundings` roundings and may have been flushed. */
 static tn_bounded sum_of(const row *r, const double *terms, double roundings)
 {
     double magnitude = 0;
@@ -28,7 +28,7 @@ static tn_bounded sum_of(const row *r, const double *terms, double roundings)
                             (2 * (double)r->n + 1) * r->least};
 }
 
-/* Divided by a number that is itself rounded: 1 and 5 roundoffs, and one to spare. */
+/* Divides by a rounded number: 1 roundoff for it, 5 for the division, and one spare. */
 static tn_bounded divided(const row *r, tn_bounded x, double divisor)
 {
     x.value /= divisor;
@@ -51,7 +51,7 @@ static tn_bounded mean_of(const row *r)
     return divided(r, sum_of(r, r->x, 0), (double)r->n);
 }
 
-/* The squares are about a mean that is off by its bound. */
+/* Returns the variance. The device's squares are about a mean that is off by up to its bound. */
 static tn_bounded variance_of(const row *r, tn_bounded mean, double divisor, double *terms)
 {
     double distances = 0, shifted = (double)r->n * mean.bound * mean.bound;

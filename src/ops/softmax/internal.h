@@ -1,4 +1,4 @@
-/* The softmax families within the library. */
+/* Internal interface of the softmax families. */
 #ifndef TN_OPS_SOFTMAX_INTERNAL_H
 #define TN_OPS_SOFTMAX_INTERNAL_H
 
@@ -14,7 +14,7 @@ extern const tn_solver tn_softmax_rows, tn_softmax_columns, tn_softmax_group;
 
 tn_prepare_function tn_softmax_prepare;
 
-/* As tn_operation and tn_family have them. */
+/* Members of tn_operation and tn_family. */
 tn_reference_function tn_softmax_forward_reference, tn_softmax_backward_reference;
 tn_awkward_function tn_softmax_awkward;
 

@@ -1,5 +1,4 @@
-/* tenon_softmax_forward and tenon_softmax_backward: their descriptions, which dispatch/operation.h
- * explains. */
+/* Descriptions (dispatch/operation.h) of tenon_softmax_forward and tenon_softmax_backward. */
 #include "dispatch/operation.h"
 #include "ops/softmax/internal.h"
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-/* The references of softmax, and its awkward cases. docs/numerics.md derives the bounds. */
+/* References of softmax, and its awkward cases. docs/numerics.md derives the bounds. */
 #include "check/awkward.h"
 #include "ops/common/exp_sum.h"
 #include "ops/softmax/internal.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A row within dense row-major values: its first element, the step along it, and its length. */
+/* A row of dense row-major values: its first element, its stride and its length. */
 typedef struct row {
     int64_t first, step, size;
 } row;
@@ -54,7 +54,7 @@ static void backward_row(row r, const double *y, const double *dy, tenon_dtype d
     }
 }
 
-/* Calls one of the two for every row; dy is NULL for the forward. */
+/* Calls forward_row (if dy is NULL) or backward_row for every row. */
 static void each_row(const tenon_softmax_params *params, const tenon_tensor *like, const double *x,
                      const double *dy, tn_bounded *results)
 {
@@ -99,7 +99,7 @@ bool tn_softmax_backward_reference(const void *params, const tenon_tensor *const
     return whole;
 }
 
-/* The later operands have gaps, the second between elements too. */
+/* All operands except the first have gaps; the second one also between elements. */
 bool tn_softmax_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                         tn_case *c)
 {

@@ -1,4 +1,4 @@
-/* What tenon_softmax_forward and tenon_softmax_backward refuse, and the families. */
+/* Argument validation of tenon_softmax_forward and tenon_softmax_backward, and their families. */
 #include "base/shape.h"
 #include "ops/softmax/internal.h"
 
@@ -13,7 +13,7 @@ const tn_family tn_softmax_backward_family = {.name = "softmax_backward",
                                               .awkward = tn_softmax_awkward,
                                               .paths = tn_rows_paths};
 
-/* Every operand is of the first's type and shape. */
+/* Checks that all operands have the type and shape of the first. */
 static tenon_status check_views(const tn_call *call)
 {
     char s[160], s0[160];

@@ -1,11 +1,11 @@
-/* softmax/rows, softmax/columns and softmax/group, and the same of softmax_backward: vectors along
- * the axis, vectors across it, and a row to a team of work-items. */
+/* The solvers rows, columns and group of softmax and softmax_backward: vectors along the axis,
+ * vectors across it, and a team of work-items per row. */
 #include "ops/common/gpu.h"
 #include "ops/softmax/internal.h"
 
 #include <stdio.h>
 
-/* The kernels forward_rows, backward_columns and so on. */
+/* Launches the kernel named by direction and solver: forward_rows, backward_columns and so on. */
 static tenon_status softmax_solvers_launch(const char *caller, tn_recording *recording,
                                            const tn_problem *problem, const tn_choice *choice)
 {
