@@ -296,7 +296,7 @@ class Regret(unittest.TestCase):
         self.assertEqual(names[0], result["chosen"])
         self.assertEqual(len(names), len(set(names)))
         self.assertIn(result["best"], names)
-        # The shipped one, another solver, and a neighbour in a parameter.
+        # The shipped one, another solver, and a neighbor in a parameter.
         self.assertLessEqual({"activation/dense:nt1", "activation/dense:nt2", "activation/strided"},
                              set(names))
         self.assertAlmostEqual(result["ratio"], result["chosen_ns"] / result["best_ns"], places=5)

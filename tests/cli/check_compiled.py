@@ -223,7 +223,7 @@ class Machines(unittest.TestCase):
 
     def test_what_makes_no_sense_is_refused(self):
         for fields in ({}, {"vendor": "nobody", "limits": {}}, {"vendor": "amd", "limits": {"warps": 1}},
-                       {"vendor": "amd", "colour": 1}):
+                       {"vendor": "amd", "color": 1}):
             with self.assertRaises(machines.Wrong):
                 machines.machine_of("gfx1", fields)
 

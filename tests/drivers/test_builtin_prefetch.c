@@ -53,7 +53,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s uses __builtin_prefetch without testing TENON_BUILTIN_PREFETCH", path);
 }
 
-TEST(no_source_has_it_unasked)
+TEST(sources_test_for_the_builtin)
 {
     assert_true(has_builtin(source));
     assert_true(has_builtin("#if __has_builtin(__builtin_prefetch)\n#endif\n"));
@@ -65,7 +65,7 @@ TEST(no_source_has_it_unasked)
 
 /* Runs Winograd's kernels, the only ones with the builtin, on a device that is treated as one
  * without it. */
-TEST(kernels_do_without_it)
+TEST(kernels_work_without_the_builtin)
 {
     static const char *const lines[] = {
         "conv/winograd2 x=f32:2x19x12x11 w=f32:35x19x3x3 y=f32:2x35x10x9",

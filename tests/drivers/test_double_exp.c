@@ -76,7 +76,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s calls exp() instead of math_exp()", path);
 }
 
-TEST(no_source_calls_it)
+TEST(sources_do_not_call_exp)
 {
     assert_true(calls_exp(source));
     assert_true(calls_exp("y = -exp(x);"));
@@ -116,7 +116,7 @@ static void run_lines(int form)
     tenon_context_release(context);
 }
 
-TEST(what_is_made_with_it_is_right)
+TEST(operations_with_exp_are_correct)
 {
     if (!tn_context_has(test_context, TENON_CAPABILITY_F64))
         skip();

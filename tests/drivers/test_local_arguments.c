@@ -108,7 +108,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s: a function without TENON_INLINE takes __local memory: %.200s", path, found);
 }
 
-TEST(no_source_has_such_a_function)
+TEST(functions_with_local_pointers_are_inlined)
 {
     assert_non_null(not_inlined("static void f(__local float *t, int n)\n{\n}\n"));
     assert_non_null(not_inlined("int x;\nfloat f(int n,\n    __local const float16 *t) {"));

@@ -208,7 +208,7 @@ static place rdna4_d(int lane, int item)
 }
 
 /* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate ---
- * Component r of a is row r of A; each work-item holds K / sub-group size neighbouring elements, in
+ * Component r of a is row r of A; each work-item holds K / sub-group size neighboring elements, in
  * the order of the work-items. A work-item holds one column of B: component k of b holds its rows 2
  * k and 2 k + 1 for 16 bits, 4 k to 4 k + 3 for 8 bits, the first in the low bits. It holds the
  * same column of the result, one row per component. */

@@ -90,7 +90,7 @@ static void check_choices(const tn_device_kind *kind, const char *const (*lines)
     tenon_context_release(context);
 }
 
-TEST(rows_by_their_number_and_length)
+TEST(gpu_solvers_by_row_count_and_length)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (!tn_device_kind_is_cpu(&tn_device_kinds[k])) {
@@ -101,7 +101,7 @@ TEST(rows_by_their_number_and_length)
         }
 }
 
-TEST(cpus_of_every_width)
+TEST(cpu_solvers_of_every_vector_width)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
@@ -261,7 +261,7 @@ static void check_layer(tenon_context *context, const char *target, size_t l, te
 }
 
 /* A unit serves the types whose trials passed; other types use other solvers. */
-TEST(types_of_a_unit_each_for_itself)
+TEST(matrix_unit_serves_only_types_that_passed)
 {
     static const char line[] = "gemm a=T:1536x4096 b=T:4096x1536 d=T:1536x1536";
     char text[1024];
@@ -278,7 +278,7 @@ TEST(types_of_a_unit_each_for_itself)
     tenon_context_release(context);
 }
 
-TEST(columns_for_a_reason)
+TEST(im2col_is_chosen_only_if_it_may_pay)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
     for (size_t k = 0; k < tn_device_kind_count; k++) {

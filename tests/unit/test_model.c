@@ -48,7 +48,7 @@ static void check_assumed(const tn_kind_assumed *assumed)
 }
 
 /* A kind file that omits a value and does not inherit it from another kind is incomplete. */
-TEST(every_kind_is_whole)
+TEST(every_kind_is_complete)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         const tn_device_kind *kind = &tn_device_kinds[k];
@@ -78,7 +78,7 @@ TEST(every_kind_is_whole)
     }
 }
 
-TEST(gpus_by_their_extensions)
+TEST(gpu_kind_by_extensions)
 {
     static const char *const kinds[][2] = {
         {"cl_khr_fp16 cl_arm_core_id cl_khr_icd", "mali"},
@@ -119,7 +119,7 @@ TEST(tiles_of_embedded_gpus_are_safe)
     }
 }
 
-TEST(cpus_by_their_lanes)
+TEST(cpu_kind_by_lanes)
 {
     static const struct {
         uint32_t lanes;
@@ -130,7 +130,7 @@ TEST(cpus_by_their_lanes)
         assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes, 1 << 20)->name, cpus[i].kind);
 }
 
-TEST(cpus_of_equal_lanes_by_their_caches)
+TEST(cpu_kind_by_cache)
 {
     static const tn_device_kind kinds[] = {
         {.name = "8, large", .match = {.cpu_lanes = 8, .cpu_cache = 64 << 20}},
@@ -168,7 +168,7 @@ static void assert_near(double time, double expected)
         fail_msg("%g ns, expected %g", time, expected);
 }
 
-TEST(launches_and_bytes)
+TEST(time_of_launches_and_bytes)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_16", 2);
     const tn_kind_memory *memory = &gpu.kind->memory;
@@ -192,7 +192,7 @@ TEST(launches_and_bytes)
                 cpu.kind->launch.first + cpu.kind->launch.blocks);
 }
 
-TEST(rates_by_unit_and_type)
+TEST(time_of_computation)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_8", 4);
     const tn_kind_rates *rates = &gpu.kind->rates;
@@ -216,7 +216,7 @@ TEST(rates_by_unit_and_type)
 
 /* Local memory and loads from the last-level cache overlap with multiplication; the slowest of them
  * determines the time. */
-TEST(blocks_move_while_others_multiply)
+TEST(copies_overlap_with_multiplication)
 {
     const tn_model gpu = model_of("sm_90", 132), other = model_of("gfx942", 304);
     const tn_work products = {.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = 16};
@@ -266,7 +266,7 @@ TEST(rounds_of_a_gpu)
 }
 
 /* A few units do not reach the full memory bandwidth. */
-TEST(few_units_read_slower)
+TEST(few_units_do_not_saturate_memory)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const double all = tn_work_time(&gpu, &(tn_work){.bytes = 1e9});
@@ -274,8 +274,7 @@ TEST(few_units_read_slower)
     assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 33}), 2 * all);
 }
 
-/* The parts of a time estimate. */
-TEST(parts_of_a_time)
+TEST(parts_of_an_estimate)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const tn_work few = {.launches = 1, .groups = 144, .multiply_adds = 1e9, .bytes = 1e6},

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-TEST(nvidia_by_its_compute_capability)
+TEST(nvidia_kind_by_compute_capability)
 {
     static const struct {
         const char *card;
@@ -46,7 +46,7 @@ TEST(nvidia_by_its_compute_capability)
     }
 }
 
-TEST(amd_by_its_name)
+TEST(amd_kind_by_name)
 {
     static const char *const cards[][3] = {
         {"Radeon RX 580", "gfx803", "other"},
@@ -79,7 +79,7 @@ static uint32_t ip_version(uint32_t architecture, uint32_t release)
     return architecture << 22 | release << 14 | 3;
 }
 
-TEST(intel_by_its_ip_version)
+TEST(intel_kind_by_ip_version)
 {
     static const struct {
         const char *card;
@@ -100,7 +100,7 @@ TEST(intel_by_its_ip_version)
     }
 }
 
-/* The first kernel of a plan; later ones add up slices. */
+/* The first kernel of a plan; later kernels add up slices of K. */
 typedef struct heard {
     int kernels;
     char source[64], options[512], kernel[64];
@@ -119,7 +119,7 @@ static void listen(void *user, const char *source, const char *options, const ch
     h->work_group = work_group;
 }
 
-TEST(plans_for_what_is_not_there)
+TEST(plans_for_absent_devices)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -197,7 +197,7 @@ TEST(large_products_run_on_matrix_units)
         }
 }
 
-TEST(hopper_prefers_wgmma_where_it_can)
+TEST(hopper_prefers_wgmma)
 {
     char name[64];
     for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
@@ -263,7 +263,7 @@ TEST(hopper_prefers_wgmma_for_images)
 /* The full local memory is available through an array if the driver compiles for sm_90a, and
  * through edited PTX if it does not. With only the size that the driver reports, such large blocks
  * are not used. */
-TEST(hopper_has_its_local_memory)
+TEST(hopper_uses_its_full_local_memory)
 {
     char name[64];
     heard native = {0}, edited = {0}, little = {0};
@@ -282,7 +282,7 @@ TEST(hopper_has_its_local_memory)
     assert_null(strstr(little.options, "TENON_LOCAL_WAY"));
 }
 
-TEST(others_do_not)
+TEST(gpus_without_matrix_units)
 {
     static const char *const without[] = {"other",  "sm_60",   "sm_61", "sm_70",
                                           "gfx906", "gfx1030", "xe_lp"};
@@ -295,7 +295,7 @@ TEST(others_do_not)
 }
 
 /* f32 products do not lose precision unless the caller allows it. */
-TEST(tf32_is_asked_for)
+TEST(tf32_requires_a_flag)
 {
     char name[64];
     heard h = {0};
@@ -309,7 +309,7 @@ TEST(tf32_is_asked_for)
 
 /* A solver that would never be chosen on the target is refused, because it does not show what would
  * be built. */
-TEST(a_solver_made_for_others_is_refused)
+TEST(solvers_for_other_devices_are_refused)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -327,7 +327,7 @@ TEST(a_solver_made_for_others_is_refused)
     tenon_context_release(context);
 }
 
-TEST(trials_by_what_a_target_has)
+TEST(trials_of_a_target)
 {
     heard h = {0};
     tenon_context *context;
@@ -346,8 +346,7 @@ TEST(trials_by_what_a_target_has)
     tenon_context_release(context);
 }
 
-/* Tests which vector width each kind of CPU has. */
-TEST(cpus_have_the_vectors_of_their_kind)
+TEST(vector_widths_of_cpu_kinds)
 {
     static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
     for (uint32_t i = 0; i < 3; i++) {
@@ -361,7 +360,7 @@ TEST(cpus_have_the_vectors_of_their_kind)
     }
 }
 
-TEST(units_of_each_kind)
+TEST(capabilities_of_each_kind)
 {
     static const struct {
         const char *kind;
@@ -406,7 +405,7 @@ TEST(units_of_each_kind)
 
 /* A device treated as another kind keeps its own capabilities and chooses by the other kind's
  * tables. */
-TEST(a_device_like_another_kind)
+TEST(device_treated_as_another_kind)
 {
     tenon_context *device, *like;
     heard h = {0};
