@@ -242,7 +242,7 @@ class Files(WithFolder):
 
     def test_import_to_another_store(self):
         self.environment["TENON_CACHE_DIR"] = str(self.place / "other")
-        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertIn("imported 2 of 2", self.take("--import", self.document))
         self.assertIn("measured as the fastest", self.tenon("explain", *COPY).stdout)
         again = self.export()
         # Imported results do not include the measured speeds of the device.
@@ -254,13 +254,13 @@ class Files(WithFolder):
         outcome = self.document["outcomes"][0]
         own, outcome["solver"] = outcome["solver"], "copy/transpose"
         time_was, outcome["nanoseconds"] = outcome["nanoseconds"], outcome["nanoseconds"] + 1
-        self.assertIn("took 0 of 2", self.take("--merge", self.document))
+        self.assertIn("imported 0 of 2", self.take("--merge", self.document))
         self.assertEqual(self.solver(), own)
         outcome["nanoseconds"] = time_was - 1
-        self.assertIn("took 1 of 2", self.take("--merge", self.document))
+        self.assertIn("imported 1 of 2", self.take("--merge", self.document))
         self.assertEqual(self.solver(), "copy/transpose")
         outcome["solver"], outcome["nanoseconds"] = own, time_was + 9
-        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertIn("imported 2 of 2", self.take("--import", self.document))
         self.assertEqual(self.solver(), own)
 
     def test_files_with_an_invalid_outcome_are_refused(self):
