@@ -34,6 +34,22 @@ def read_results(path):
     return results
 
 
+class Bench(unittest.TestCase):
+    def run_json(self, *args, valid=True, **environment):
+        """Runs tenon-bench with --json. Returns the file, which must match the schema if `valid`, and the process."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = subprocess.run([BENCH, *args, "--json", path], capture_output=True, text=True, check=False,
+                                  env={**os.environ, **environment})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, encoding="utf-8") as file:
+                return (read_results(path) if valid else json.load(file)), done
+
+    def results(self, *args):
+        """Runs a benchmark briefly without peers. Returns its results."""
+        return self.run_json(*QUICK, *args)[0]["results"]
+
+
 class Usage(unittest.TestCase):
     def test_help_and_list(self):
         said = bench("help").stdout
@@ -85,16 +101,13 @@ def features():
         return set(next((line.split() for line in file if line.startswith("flags")), []))
 
 
-class Peers(unittest.TestCase):
+class Peers(Bench):
     """Which kernels OpenBLAS runs, and which peers are skipped."""
 
-    def peers(self, *args, **env):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = subprocess.run([BENCH, "run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json",
-                                   path, *args], capture_output=True, text=True, check=False, env={**os.environ, **env})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return read_results(path)["peers"], done.stdout
+    def peers(self, *args, **environment):
+        found, done = self.run_json("run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", *args,
+                                    **environment)
+        return found["peers"], done.stdout
 
     def best(self):
         """Returns OpenBLAS's names for the best kernels that the processor supports."""
@@ -134,16 +147,11 @@ class Peers(unittest.TestCase):
         self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
 
 
-class Device(unittest.TestCase):
+class Device(Bench):
     """Commands that query or measure the device itself."""
 
     def ask(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(path, encoding="utf-8") as file:
-                return json.load(file)
+        return self.run_json(*args, valid=False)[0]
 
     def test_emulated_matrix_units_are_correct(self):
         found = self.ask("ceilings", "--emulated", "--filter", "wgmma f16")["ceilings"]
@@ -175,7 +183,7 @@ class Device(unittest.TestCase):
             self.assertEqual(bench("build", "--part", wrong).returncode, 2, wrong)
 
 
-class Suites(unittest.TestCase):
+class Suites(Bench):
     def setUp(self):
         self.cases = {}
         for line in bench("list").stdout.splitlines():
@@ -210,38 +218,26 @@ class Suites(unittest.TestCase):
         self.assertIn("resnet50 392x512x4608 b'", resnet)
 
     def test_every_type_of_gemm_is_correct(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            types = ["f64", "f32", "f16", "bf16", "i8"]
-            for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
-                done = bench(*QUICK, "--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case,
-                             "--json", path)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                results = read_results(path)["results"]
-                self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
-                self.assertTrue(all(r["verified"] for r in results), results)
+        types = ["f64", "f32", "f16", "bf16", "i8"]
+        for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
+            results = self.results("--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case)
+            self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
+            self.assertTrue(all(r["verified"] for r in results), results)
 
     def test_memory_bound_cases_are_correct(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "bandwidth-cpu", "--filter", "64 Ki", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            results = read_results(path)["results"]
-            self.assertEqual(len(results), 12)
-            self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
+        results = self.results("--suite", "bandwidth-cpu", "--filter", "64 Ki")
+        self.assertEqual(len(results), 12)
+        self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
 
 
-class Summary(unittest.TestCase):
-    def run_json(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench("run", "--time", "0.01", *args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
-            return read_results(path), done.stdout
+class Summary(Bench):
+    def summarize(self, *args):
+        found, done = self.run_json("run", "--time", "0.01", *args)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
+        return found, done.stdout
 
     def test_the_summary_follows_from_the_results(self):
-        found, printed = self.run_json("--suite", "bandwidth-cpu", "--filter", "64 Ki", "--peers", "loop")
+        found, printed = self.summarize("--suite", "bandwidth-cpu", "--filter", "64 Ki", "--peers", "loop")
         ratios = [r["peers"]["loop"]["ratio"] for r in found["results"]]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         rows = {r["peer"]: r for r in found["summary"]["ratios"]}
@@ -262,31 +258,28 @@ class Summary(unittest.TestCase):
     def test_best_excludes_small_cases_and_tenons_own_f32(self):
         args = ["--suite", "gemm-cpu", "--dtype", "f16", "--filter", "square 64x64x64"]
         for limit, filtered in ((["--min-flops", "0"], args), ([], args)):
-            found, _ = self.run_json(*filtered, *limit)
+            found, _ = self.summarize(*filtered, *limit)
             self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["tenon-f32"])
             self.assertEqual(found["summary"]["slowest"], [])
-        found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers", "clblast")
+        found, _ = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers", "clblast")
         rows = [r["peer"] for r in found["summary"]["ratios"]]
         self.assertNotIn("best", rows)
         if rows:
-            found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+            found, _ = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
                                      "clblast", "--min-flops", "0")
             self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["clblast", "best"])
 
     def test_the_summary_is_empty_without_peers(self):
-        found, printed = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+        found, printed = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
                                        "none")
         self.assertEqual(found["summary"], {"ratios": [], "slowest": []})
         self.assertNotIn("peer time / Tenon time\n\n", printed)
 
 
-class Regret(unittest.TestCase):
+class Regret(Bench):
     def regret(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench("regret", *args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return read_results(path), done.stdout
+        found, done = self.run_json("regret", *args)
+        return found, done.stdout
 
     def test_the_choice_is_compared_with_the_candidates(self):
         found, printed = self.regret("--suite", "bandwidth-cpu", "--filter", "relu 64 Ki")
@@ -351,7 +344,7 @@ class Comparison(unittest.TestCase):
         self.assertNotEqual(self.compare({"a": 1}).returncode, 0)
 
 
-class Files(unittest.TestCase):
+class Files(Bench):
     def test_json_and_csv_agree(self):
         with tempfile.TemporaryDirectory() as folder:
             path, table = os.path.join(folder, "r.json"), os.path.join(folder, "r.csv")
@@ -376,29 +369,16 @@ class Files(unittest.TestCase):
             self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
 
     def test_without_verification_nothing_is_verified(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual({r["verified"] for r in read_results(path)["results"]}, {False})
+        results = self.results("--suite", "gemm", "--filter", "64x64x64", "--no-verify")
+        self.assertEqual({r["verified"] for r in results}, {False})
 
-    def test_a_forced_solver_is_the_one_that_ran(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver",
-                         "gemm/plain", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual({r["solver"] for r in read_results(path)["results"]}, {"gemm/plain"})
-
-    def test_several_forced_solvers_run_in_turn(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver",
-                         "gemm/plain gemm/gemv_dot gemm/cpu_direct", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([r["solver"].partition(":")[0] for r in read_results(path)["results"]],
-                             ["gemm/plain", "gemm/cpu_direct"])
-            self.assertIn("left out", done.stderr)
+    def test_forced_solvers_run_in_turn(self):
+        for forced, run, skips in (("gemm/plain", ["gemm/plain"], False),
+                                   ("gemm/plain gemm/gemv_dot gemm/cpu_direct", ["gemm/plain", "gemm/cpu_direct"], True)):
+            found, done = self.run_json(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver", forced)
+            solvers = [r["solver"] for r in found["results"]]
+            self.assertEqual([name.partition(":")[0] for name in solvers] if skips else solvers, run)
+            self.assertEqual("left out" in done.stderr, skips, done.stderr)
 
     def test_solvers_list_their_parameters(self):
         solvers = json.loads(bench("solvers").stdout)
@@ -408,14 +388,10 @@ class Files(unittest.TestCase):
                 self.assertLessEqual(low, high, name)
 
     def test_no_workspace_is_required(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "conv-cpu,conv-cpu-backward", "--filter",
-                         "512@7 k512 3x3 n1", "--workspace", "0", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            solvers = [r["solver"] for r in read_results(path)["results"]]
-            self.assertEqual(len(solvers), 3)
-            self.assertFalse([s for s in solvers if "col2im_gemm" in s], solvers)
+        solvers = [r["solver"] for r in self.results("--suite", "conv-cpu,conv-cpu-backward", "--filter", "512@7 k512 3x3 n1",
+                                                     "--workspace", "0")]
+        self.assertEqual(len(solvers), 3)
+        self.assertFalse([s for s in solvers if "col2im_gemm" in s], solvers)
 
     def test_an_interruption_keeps_the_results(self):
         with tempfile.TemporaryDirectory() as folder:
