@@ -119,6 +119,27 @@ static void listen(void *user, const char *source, const char *options, const ch
     h->work_group = work_group;
 }
 
+static tenon_context *target(const char *kind, heard *h)
+{
+    tenon_context *context;
+    assert_int_equal(
+        tn_target_context(tn_device_kind_named(kind), h != NULL ? listen : NULL, h, &context),
+        TENON_OK);
+    return context;
+}
+
+/* Copies the plan's solver, by name without parameters, and releases plan and context. */
+static void close(tenon_context *context, tenon_plan *plan, const char *family, char name[64])
+{
+    char line[256];
+    tenon_plan_describe(plan, line, sizeof line);
+    const char *start = strstr(line, family);
+    assert_non_null(start);
+    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
 TEST(plans_for_absent_devices)
 {
     const int64_t shape[] = {512, 512};
@@ -128,9 +149,8 @@ TEST(plans_for_absent_devices)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
             continue;
         heard h = {0};
-        tenon_context *context;
+        tenon_context *context = target(tn_device_kinds[k].name, &h);
         tenon_plan *plan;
-        assert_int_equal(tn_target_context(&tn_device_kinds[k], listen, &h, &context), TENON_OK);
         params.solver = "gemm/tiled";
         assert_int_equal(
             tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -153,21 +173,14 @@ static void chosen_with(bool wgmma, const char *kind, tenon_dtype dtype, uint32_
     const int64_t shape[] = {2048, 2048};
     const tenon_tensor matrix = tenon_tensor_view(dtype, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    tenon_context *context;
+    tenon_context *context = target(kind, h);
     tenon_plan *plan;
-    char line[256];
     params.flags = flags;
-    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     if (wgmma)
         tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan), TENON_OK);
-    tenon_plan_describe(plan, line, sizeof line);
-    const char *start = strstr(line, "gemm/");
-    assert_non_null(start);
-    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
-    tenon_plan_release(plan);
-    tenon_context_release(context);
+    close(context, plan, "gemm/", name);
 }
 
 static void chosen(const char *kind, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
@@ -220,23 +233,16 @@ static void chosen_for_images(const char *kind, char name[64], heard *h)
                  w = tenon_tensor_view(TENON_DTYPE_F16, 4, filter),
                  y = tenon_tensor_view(TENON_DTYPE_F16, 4, out);
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    tenon_context *context;
+    tenon_context *context = target(kind, h);
     tenon_plan *plan;
-    char line[256];
     memcpy(x.stride, of_x, sizeof of_x);
     memcpy(w.stride, of_w, sizeof of_w);
     memcpy(y.stride, of_y, sizeof of_y);
     for (int d = 0; d < 2; d++)
         params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
-    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     assert_int_equal(tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &plan),
                      TENON_OK);
-    tenon_plan_describe(plan, line, sizeof line);
-    const char *start = strstr(line, "conv/");
-    assert_non_null(start);
-    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
-    tenon_plan_release(plan);
-    tenon_context_release(context);
+    close(context, plan, "conv/", name);
 }
 
 /* The kernel stores vectors of the result along its channels. In edited PTX only the blocks' array
@@ -315,10 +321,8 @@ TEST(solvers_for_other_devices_are_refused)
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     heard h = {0};
-    tenon_context *context;
+    tenon_context *context = target("sm_90", &h);
     tenon_plan *plan;
-    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90"), listen, &h, &context),
-                     TENON_OK);
     params.solver = "gemm/cpu_packed";
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -330,11 +334,9 @@ TEST(solvers_for_other_devices_are_refused)
 TEST(trials_of_a_target)
 {
     heard h = {0};
-    tenon_context *context;
+    tenon_context *context = target("gfx1201", &h);
     tn_trial_build build;
     uint32_t types = 0;
-    assert_int_equal(tn_target_context(tn_device_kind_named("gfx1201"), listen, &h, &context),
-                     TENON_OK);
     assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
     assert_string_equal(build.source, "capability/f64");
     assert_string_equal(build.options, "-cl-std=CL1.2");
@@ -350,9 +352,7 @@ TEST(vector_widths_of_cpu_kinds)
 {
     static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
     for (uint32_t i = 0; i < 3; i++) {
-        tenon_context *context;
-        assert_int_equal(tn_target_context(tn_device_kind_named(kinds[i]), NULL, NULL, &context),
-                         TENON_OK);
+        tenon_context *context = target(kinds[i], NULL);
         assert_true(context->device.is_cpu);
         assert_int_equal(context->device.info.vector_width_f32, 4 << i);
         assert_int_equal(context->device.vector_width_f64, 2 << i);
@@ -393,10 +393,7 @@ TEST(capabilities_of_each_kind)
         {"xe_hpc", TENON_CAPABILITY_INTEL_MATRIX, 0},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        tenon_context *context;
-        assert_int_equal(
-            tn_target_context(tn_device_kind_named(expected[i].kind), NULL, NULL, &context),
-            TENON_OK);
+        tenon_context *context = target(expected[i].kind, NULL);
         assert_int_equal(tn_capability_form(context, expected[i].capability), expected[i].form);
         assert_int_equal(tn_context_has(context, expected[i].capability), expected[i].form >= 0);
         tenon_context_release(context);
@@ -407,10 +404,8 @@ TEST(capabilities_of_each_kind)
  * tables. */
 TEST(device_treated_as_another_kind)
 {
-    tenon_context *device, *like;
     heard h = {0};
-    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90a"), listen, &h, &device),
-                     TENON_OK);
+    tenon_context *device = target("sm_90a", &h), *like;
     device->memory.workspace_limit = 12345;
     assert_int_equal(tn_target_like(device, tn_device_kind_named("xe_hpc"), listen, &h, &like),
                      TENON_OK);
