@@ -5,7 +5,6 @@
  */
 #include "driver.h"
 
-#include "ops/registry.h"
 #include "runtime/context/context.h"
 
 enum { SIZE = 64 };
@@ -75,15 +74,8 @@ TEST(kernels_work_without_the_builtin)
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
     context->device.has_builtin_prefetch = false;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        tn_case c;
-        tn_case_result result;
-        memset(&c, 0, sizeof c);
-        assert_ok(tn_case_parse_line(lines[i], TENON_DTYPE_INVALID, &c));
-        assert_ok(tn_case_run(stream, &c, &result));
-        if (!result.served || !result.right)
-            fail_msg("%s: %s", lines[i], result.why);
-    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        driver_check_line(stream, lines[i]);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
 }

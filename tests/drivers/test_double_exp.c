@@ -5,7 +5,6 @@
  */
 #include "driver.h"
 
-#include "ops/registry.h"
 #include "runtime/probe/capability.h"
 #include "runtime/context/context.h"
 
@@ -84,18 +83,6 @@ TEST(sources_do_not_call_exp)
     assert_true(driver_each_source(look) > 40);
 }
 
-static void run_line(tenon_stream *stream, const char *line)
-{
-    tn_case c;
-    tn_case_result result;
-    memset(&c, 0, sizeof c);
-    assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
-    if (tn_case_run(stream, &c, &result) != TENON_OK)
-        fail_msg("%s: %s", line, tenon_last_error());
-    if (!result.served || !result.right)
-        fail_msg("%s: %s", line, result.why);
-}
-
 /* Runs with the device's own exp(), or with Tenon's (form 1). */
 static void run_lines(int form)
 {
@@ -111,7 +98,7 @@ static void run_lines(int form)
     if (form >= 0)
         tn_capability_set(context, TENON_CAPABILITY_F64, form);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        run_line(stream, lines[i]);
+        driver_check_line(stream, lines[i]);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
 }
