@@ -36,14 +36,14 @@ static uint64_t number(const char *name, const char *text, uint64_t least, uint6
     char *end;
     unsigned long long value = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || value < least || value > most)
-        wrong_usage(name, "needs a whole number of sensible size");
+        wrong_usage(name, "must be a whole number within its limits");
     return value;
 }
 
 static const char *type_named(const char *value)
 {
     if (strcmp(value, "f32") != 0 && strcmp(value, "f16") != 0 && strcmp(value, "bf16") != 0)
-        wrong_usage("--type", "is f32, f16 or bf16");
+        wrong_usage("--type", "must be f32, f16 or bf16");
     return value;
 }
 
@@ -58,7 +58,7 @@ options options_parse(int argc, char **argv, const char *default_data)
         }
         const char *value = ++i < argc ? argv[i] : NULL;
         if (value == NULL)
-            wrong_usage(name, "is no option, or lacks its value");
+            wrong_usage(name, "is not an option, or has no value");
         else if (strcmp(name, "--device") == 0)
             o.device = value;
         else if (strcmp(name, "--data") == 0)
@@ -70,7 +70,7 @@ options options_parse(int argc, char **argv, const char *default_data)
         else if (strcmp(name, "--seeds") == 0)
             o.seeds = (int)number(name, value, 1, 1000);
         else
-            wrong_usage(name, "is no option");
+            wrong_usage(name, "is not an option");
     }
     return o;
 }

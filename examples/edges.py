@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Edges in Python: a disc is filtered on the device by Sobel's two operators, as a convolution with
-two filters, and drawn before and after. NumPy computes it as well; edges.cpp is the same in C++.
+"""Edge detection in Python: filters a disc on the device with the two Sobel operators, as one
+convolution with two filters, and prints it before and after. NumPy verifies the result. edges.cpp
+is the same program in C++.
 
     pip install ./python && python examples/edges.py
 """
@@ -42,7 +43,7 @@ def main():
     draw(pixels)
     draw(edges)
     if not np.array_equal(edges, edges_on_host(pixels)):  # small integers: must match bit for bit
-        raise SystemExit("edges: the device's differ from the host's")
+        raise SystemExit("edges: the results of device and host differ")
 
 
 if __name__ == "__main__":

@@ -283,7 +283,7 @@ static void put_outcomes(tenon_context *context, const entry *entries, size_t co
         tn_tuning_put(context, entries[i].key, &entries[i].tuned);
         taken++;
     }
-    printf("took %zu of %zu outcomes from %s\n", taken, count, path);
+    printf("imported %zu of %zu outcomes from %s\n", taken, count, path);
 }
 
 bool tune_file_import(tenon_context *context, const char *path, bool merges)

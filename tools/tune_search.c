@@ -11,7 +11,7 @@
 
 #define BATCH    8
 #define HOPELESS 3.0 /* times the estimate of the fastest so far */
-/* The largest number of searches for neighbours. */
+/* The largest number of searches for neighbors. */
 #define ROUNDS 6
 
 /* The search for the solver of one call. */

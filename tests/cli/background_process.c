@@ -1,7 +1,11 @@
-/* What check_ends.py starts: asks for plans in the background and ends while they are being made,
- * as its first argument says: "return" or "exit" with everything released, "keep" with nothing
- * released, "_exit". The second one is a file that appears when a plan is being made; on an orderly
- * end the driver that holds the plan is let go by the file of the third. */
+/* Process started by check_ends.py: requests plans in the background and ends while they are being
+ * built.
+ *
+ *   background_process WAY STARTED GO
+ *
+ * WAY is "return" or "exit", which release everything first, "keep", which releases nothing, or
+ * "_exit". The process ends once the file STARTED exists, which the held driver creates at a
+ * launch. A thread then creates the file GO, which lets the launch continue. */
 #include <tenon/tenon.h>
 
 #include <pthread.h>
@@ -13,8 +17,8 @@
 
 static const char *go;
 
-/* After the end has begun: the library's handlers, which may run before any of this program's, wait
- * for a launch that is held. */
+/* Thread function: creates GO after the process has begun to end, because the library's exit
+ * handlers wait for the held launch and may run before any handler of this program. */
 static void *let_go(void *nothing)
 {
     const struct timespec time = {.tv_sec = 1};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests tenon-bench from outside: its files, its refusals, and what an interruption leaves.
+"""Tests tenon-bench: its files, errors, and the results kept after an interruption.
 
     check_bench.py path/to/tenon-bench path/to/results.schema.json path/to/fake_openblas
 """
@@ -34,6 +34,22 @@ def read_results(path):
     return results
 
 
+class Bench(unittest.TestCase):
+    def run_json(self, *args, valid=True, **environment):
+        """Runs tenon-bench with --json. Returns the file, which must match the schema if `valid`, and the process."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "r.json")
+            done = subprocess.run([BENCH, *args, "--json", path], capture_output=True, text=True, check=False,
+                                  env={**os.environ, **environment})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(path, encoding="utf-8") as file:
+                return (read_results(path) if valid else json.load(file)), done
+
+    def results(self, *args):
+        """Runs a benchmark briefly without peers. Returns its results."""
+        return self.run_json(*QUICK, *args)[0]["results"]
+
+
 class Usage(unittest.TestCase):
     def test_help_and_list(self):
         said = bench("help").stdout
@@ -46,7 +62,7 @@ class Usage(unittest.TestCase):
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
-    def test_wrong_usage_is_2_and_names_what_is_wrong(self):
+    def test_wrong_usage_is_2_and_names_the_argument(self):
         for args, named in (([], "usage"), (["walk"], "usage"), (["run", "--none"], "none"),
                             (["run", "extra"], "extra"), (["run", "--suite", "gemn"], "gemn"),
                             (["run", "--suite", ""], "suite"), (["run", "--dtype", "f33"], "f33"),
@@ -61,7 +77,7 @@ class Usage(unittest.TestCase):
             self.assertEqual(done.stdout, "", args)
             self.assertIn(named, done.stderr, args)
 
-    def test_a_file_that_cannot_be_written_is_refused_before_the_work(self):
+    def test_unwritable_files_are_refused_before_measuring(self):
         for option in ("--json", "--csv"):
             done = bench(*QUICK, option, "/no/such/folder/file")
             self.assertEqual(done.returncode, 2)
@@ -73,55 +89,52 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("nothing-like-it", done.stderr)
 
-    def test_a_solver_that_is_none_is_named(self):
+    def test_an_unknown_solver_is_named(self):
         done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver", "gemm/none")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("gemm/none", done.stderr)
 
 
 def features():
-    """Of the processor, as the system tells."""
+    """Returns the processor's features, as reported by the system."""
     with open("/proc/cpuinfo", encoding="utf-8") as file:
         return set(next((line.split() for line in file if line.startswith("flags")), []))
 
 
-class Peers(unittest.TestCase):
-    """Whose kernels OpenBLAS runs, and which peers are left out."""
+class Peers(Bench):
+    """Which kernels OpenBLAS runs, and which peers are skipped."""
 
-    def peers(self, *args, **env):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = subprocess.run([BENCH, "run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json",
-                                   path, *args], capture_output=True, text=True, check=False, env={**os.environ, **env})
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return read_results(path)["peers"], done.stdout
+    def peers(self, *args, **environment):
+        found, done = self.run_json("run", "--time", "0.01", "--suite", "gemm", "--filter", "64x64x64", "--no-verify", *args,
+                                    **environment)
+        return found["peers"], done.stdout
 
     def best(self):
-        """OpenBLAS's name for the processor whose kernels these features allow."""
+        """Returns OpenBLAS's names for the best kernels that the processor supports."""
         have = features()
         if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= have:
             return {"SkylakeX"}
         return {"Haswell", "Zen"} if {"avx2", "fma"} <= have else None
 
-    def test_openblas_is_asked_for_the_best_that_the_processor_runs(self):
+    def test_openblas_uses_the_best_kernels_of_the_processor(self):
         best = self.best()
         if best is None or self.peers("--peers", "openblas")[0]["openblas"] is None:
             self.skipTest("no OpenBLAS, or a processor without AVX2")
-        # What the environment asks for by itself counts as little as what the library takes an unknown processor for.
+        # Neither the environment's choice nor the library's choice for an unknown processor is used.
         for asked in ({}, {"OPENBLAS_CORETYPE": "Nehalem"}):
             told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="Prescott", **asked)
             self.assertIn(told["openblas"]["kernels"], best)
             self.assertEqual(told["openblas"]["own"], "Prescott")
             self.assertIn("its own selection is Prescott", printed)
 
-    def test_openblas_is_left_alone_where_it_knows_the_processor(self):
+    def test_openblas_keeps_its_choice_for_known_processors(self):
         if self.peers("--peers", "openblas")[0]["openblas"] is None:
             self.skipTest("no OpenBLAS")
         told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="SapphireRapids")
         self.assertEqual((told["openblas"]["kernels"], told["openblas"]["own"]), ("SapphireRapids", "SapphireRapids"))
         self.assertIn("openblas: kernels for SapphireRapids\n", printed)
 
-    def test_who_is_left_out_is_said(self):
+    def test_skipped_peers_are_reported(self):
         told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
         missing = [line.split()[0] for line in bench("peers").stdout.splitlines() if " is left out: " in line]
         built_in = [line.split()[0] for line in bench("peers").stdout.splitlines() if line.endswith(" is built in")]
@@ -129,34 +142,29 @@ class Peers(unittest.TestCase):
                                                       "openblas", "rocblas"])
         names = [name for one in told["left_out"] for name in one["name"].split() if name != "and"]
         self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
-        # On a device that is no card, those of the cards' vendors are.
+        # On a CPU, the libraries of GPU vendors are skipped.
         self.assertTrue({"cublas", "rocblas"} <= set(names), told)
         self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
 
 
-class Device(unittest.TestCase):
-    """What is asked of the device itself."""
+class Device(Bench):
+    """Commands that query or measure the device itself."""
 
     def ask(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(path, encoding="utf-8") as file:
-                return json.load(file)
+        return self.run_json(*args, valid=False)[0]
 
-    def test_kernels_of_matrix_units_are_right_in_their_emulation(self):
+    def test_emulated_matrix_units_are_correct(self):
         found = self.ask("ceilings", "--emulated", "--filter", "wgmma f16")["ceilings"]
         self.assertEqual([(c["name"], c["verified"]) for c in found], [("matrix unit wgmma f16, emulated", True)])
 
-    def test_a_processor_reads_by_all_its_cores_and_in_its_vectors(self):
-        """Faster than one core can multiply and add in scalars."""
+    def test_cpu_ceilings_use_all_cores_and_vectors(self):
+        """The measured rate exceeds what scalar code on one core can reach."""
         found = {c["name"]: c for c in self.ask("ceilings", "--filter", "multiply-add f32")["ceilings"]}
         self.assertTrue(found["multiply-add f32"]["verified"])
         if {"avx2", "fma"} <= features():
             self.assertGreater(found["multiply-add f32"]["value"], 16)  # two units, four operations a nanosecond each
 
-    def test_building_ahead_says_what_is_known_of_each_and_measures_nothing(self):
+    def test_build_reports_each_solver_without_measuring(self):
         names = "gemm/cpu_direct gemm/none"
         built = self.ask("build", "--suite", "gemm", "--filter", "64x64x64", "--solver", "gemm/cpu_direct gemm/gemv_split")["built"]
         self.assertEqual([(b["asked"], b["serves"]) for b in built], [("gemm/cpu_direct", True), ("gemm/gemv_split", False)])
@@ -165,7 +173,7 @@ class Device(unittest.TestCase):
         self.assertIn("gemv_split", built[1]["why"])
         self.assertEqual(bench("build", "--suite", "gemm", "--filter", "64x64x64", "--solver", names).returncode, 1)
 
-    def test_parts_share_the_cases(self):
+    def test_parts_divide_the_cases(self):
         parts = [bench("build", "--suite", "bandwidth-cpu", "--filter", "copy", "--part", f"{i}/2").stdout.splitlines()
                  for i in (1, 2)]
         whole = bench("build", "--suite", "bandwidth-cpu", "--filter", "copy").stdout.splitlines()
@@ -175,20 +183,20 @@ class Device(unittest.TestCase):
             self.assertEqual(bench("build", "--part", wrong).returncode, 2, wrong)
 
 
-class Suites(unittest.TestCase):
+class Suites(Bench):
     def setUp(self):
         self.cases = {}
         for line in bench("list").stdout.splitlines():
             suite, name = line.split(maxsplit=1)
             self.cases.setdefault(suite, []).append(name)
 
-    def test_no_case_comes_twice_and_names_fit_the_table(self):
+    def test_case_names_are_unique_and_fit_the_table(self):
         for suite, names in self.cases.items():
             self.assertEqual(len(names), len(set(names)), suite)
             self.assertLessEqual(max(map(len, names)), 34, suite)
 
-    def test_networks_are_whole(self):
-        """How many distinct convolutions each network has, counted from its definition."""
+    def test_networks_are_complete(self):
+        """The numbers of distinct convolutions are counted from the networks' definitions."""
         for network, count in (("resnet50", 23), ("vgg16", 9), ("alexnet", 5), ("mobilenet2", 30)):
             for images in (1, 8):
                 names = [n for n in self.cases["conv-cpu"]
@@ -209,39 +217,27 @@ class Suites(unittest.TestCase):
         self.assertIn("resnet50 512x49x4608", resnet)
         self.assertIn("resnet50 392x512x4608 b'", resnet)
 
-    def test_every_type_of_gemm_is_right(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            types = ["f64", "f32", "f16", "bf16", "i8"]
-            for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
-                done = bench(*QUICK, "--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case,
-                             "--json", path)
-                self.assertEqual(done.returncode, 0, done.stderr)
-                results = read_results(path)["results"]
-                self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
-                self.assertTrue(all(r["verified"] for r in results), results)
+    def test_every_type_of_gemm_is_correct(self):
+        types = ["f64", "f32", "f16", "bf16", "i8"]
+        for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
+            results = self.results("--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case)
+            self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
+            self.assertTrue(all(r["verified"] for r in results), results)
 
-    def test_what_memory_limits_is_right(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "bandwidth-cpu", "--filter", "64 Ki", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            results = read_results(path)["results"]
-            self.assertEqual(len(results), 12)
-            self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
+    def test_memory_bound_cases_are_correct(self):
+        results = self.results("--suite", "bandwidth-cpu", "--filter", "64 Ki")
+        self.assertEqual(len(results), 12)
+        self.assertTrue(all(r["verified"] and r["gbps"] > 0 for r in results), results)
 
 
-class Summary(unittest.TestCase):
-    def run_json(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench("run", "--time", "0.01", *args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
-            return read_results(path), done.stdout
+class Summary(Bench):
+    def summarize(self, *args):
+        found, done = self.run_json("run", "--time", "0.01", *args)
+        self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
+        return found, done.stdout
 
-    def test_it_follows_from_the_results(self):
-        found, printed = self.run_json("--suite", "bandwidth-cpu", "--filter", "64 Ki", "--peers", "loop")
+    def test_the_summary_follows_from_the_results(self):
+        found, printed = self.summarize("--suite", "bandwidth-cpu", "--filter", "64 Ki", "--peers", "loop")
         ratios = [r["peers"]["loop"]["ratio"] for r in found["results"]]
         mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
         rows = {r["peer"]: r for r in found["summary"]["ratios"]}
@@ -259,36 +255,33 @@ class Summary(unittest.TestCase):
         for result in found["results"]:
             self.assertIn(result["peers"]["loop"]["algorithm"].split(",")[0], ("one thread", "threads"))
 
-    def test_small_cases_and_tenons_own_f32_are_not_among_the_best(self):
+    def test_best_excludes_small_cases_and_tenons_own_f32(self):
         args = ["--suite", "gemm-cpu", "--dtype", "f16", "--filter", "square 64x64x64"]
         for limit, filtered in ((["--min-flops", "0"], args), ([], args)):
-            found, _ = self.run_json(*filtered, *limit)
+            found, _ = self.summarize(*filtered, *limit)
             self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["tenon-f32"])
             self.assertEqual(found["summary"]["slowest"], [])
-        found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers", "clblast")
+        found, _ = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers", "clblast")
         rows = [r["peer"] for r in found["summary"]["ratios"]]
         self.assertNotIn("best", rows)
         if rows:
-            found, _ = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+            found, _ = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
                                      "clblast", "--min-flops", "0")
             self.assertEqual([r["peer"] for r in found["summary"]["ratios"]], ["clblast", "best"])
 
-    def test_without_peers_there_is_none(self):
-        found, printed = self.run_json("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
+    def test_the_summary_is_empty_without_peers(self):
+        found, printed = self.summarize("--suite", "gemm-cpu", "--filter", "square 64x64x64", "--peers",
                                        "none")
         self.assertEqual(found["summary"], {"ratios": [], "slowest": []})
         self.assertNotIn("peer time / Tenon time\n\n", printed)
 
 
-class Regret(unittest.TestCase):
+class Regret(Bench):
     def regret(self, *args):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench("regret", *args, "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            return read_results(path), done.stdout
+        found, done = self.run_json("regret", *args)
+        return found, done.stdout
 
-    def test_what_is_chosen_beside_the_candidates(self):
+    def test_the_choice_is_compared_with_the_candidates(self):
         found, printed = self.regret("--suite", "bandwidth-cpu", "--filter", "relu 64 Ki")
         (result,) = found["results"]
         self.assertTrue(found["complete"])
@@ -296,7 +289,7 @@ class Regret(unittest.TestCase):
         self.assertEqual(names[0], result["chosen"])
         self.assertEqual(len(names), len(set(names)))
         self.assertIn(result["best"], names)
-        # The shipped one, another solver, and a neighbour in a parameter.
+        # The default choice, another solver, and one that differs in a parameter.
         self.assertLessEqual({"activation/dense:nt1", "activation/dense:nt2", "activation/strided"},
                              set(names))
         self.assertAlmostEqual(result["ratio"], result["chosen_ns"] / result["best_ns"], places=5)
@@ -313,7 +306,7 @@ class Regret(unittest.TestCase):
         self.assertAlmostEqual(found["summary"]["percentile_95"],
                                ratios[math.ceil(0.95 * len(ratios)) - 1], places=5)
 
-    def test_what_it_does_not_take(self):
+    def test_unsupported_arguments_are_refused(self):
         for args, named in ((["--csv", "x"], "--csv"), (["--solver", "gemm/plain"], "--solver"),
                             (["--filter", "no such case"], "no such case")):
             done = bench("regret", *args)
@@ -338,7 +331,7 @@ class Comparison(unittest.TestCase):
                     json.dump({"results": results}, file)
             return subprocess.run([sys.executable, self.SCRIPT, *paths], capture_output=True, text=True, check=False)
 
-    def test_means_and_what_lost_most(self):
+    def test_means_and_largest_losses(self):
         done = self.compare({"a": 400, "b": 100, "c": 1}, {"a": 100, "b": 400, "d": 1})
         self.assertEqual(done.returncode, 0, done.stderr)
         first, second, third, last = done.stdout.splitlines()
@@ -346,13 +339,13 @@ class Comparison(unittest.TestCase):
         self.assertEqual((second.split(), third.split()), (["0.25", "gemm", "b", "f32"], ["4.00", "gemm", "a", "f32"]))
         self.assertIn("2 cases are in only one of the files", last)
 
-    def test_nothing_in_common(self):
+    def test_files_without_common_cases(self):
         self.assertIn("no case in common", self.compare({"a": 1}, {"b": 1}).stderr)
         self.assertNotEqual(self.compare({"a": 1}).returncode, 0)
 
 
-class Files(unittest.TestCase):
-    def test_json_and_csv_say_the_same(self):
+class Files(Bench):
+    def test_json_and_csv_agree(self):
         with tempfile.TemporaryDirectory() as folder:
             path, table = os.path.join(folder, "r.json"), os.path.join(folder, "r.csv")
             done = bench(*QUICK, "--suite", "gemm,conv,activation,start", "--filter", "16384",
@@ -375,49 +368,32 @@ class Files(unittest.TestCase):
                 self.assertGreater(result["gbps"], 0)
             self.assertLessEqual(max(map(len, done.stdout.splitlines()[1:])), 100)
 
-    def test_what_was_not_compared_is_not_called_right(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--no-verify", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual({r["verified"] for r in read_results(path)["results"]}, {False})
+    def test_without_verification_nothing_is_verified(self):
+        results = self.results("--suite", "gemm", "--filter", "64x64x64", "--no-verify")
+        self.assertEqual({r["verified"] for r in results}, {False})
 
-    def test_a_forced_solver_is_the_one_that_ran(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver",
-                         "gemm/plain", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual({r["solver"] for r in read_results(path)["results"]}, {"gemm/plain"})
+    def test_forced_solvers_run_in_turn(self):
+        for forced, run, skips in (("gemm/plain", ["gemm/plain"], False),
+                                   ("gemm/plain gemm/gemv_dot gemm/cpu_direct", ["gemm/plain", "gemm/cpu_direct"], True)):
+            found, done = self.run_json(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver", forced)
+            solvers = [r["solver"] for r in found["results"]]
+            self.assertEqual([name.partition(":")[0] for name in solvers] if skips else solvers, run)
+            self.assertEqual("left out" in done.stderr, skips, done.stderr)
 
-    def test_several_solvers_are_forced_in_turn_and_who_cannot_serve_is_left_out(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "gemm", "--filter", "64x64x64", "--solver",
-                         "gemm/plain gemm/gemv_dot gemm/cpu_direct", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([r["solver"].partition(":")[0] for r in read_results(path)["results"]],
-                             ["gemm/plain", "gemm/cpu_direct"])
-            self.assertIn("left out", done.stderr)
-
-    def test_solvers_name_their_parameters(self):
+    def test_solvers_list_their_parameters(self):
         solvers = json.loads(bench("solvers").stdout)
         self.assertEqual(set(solvers["gemm/tiled"]) & {"mb", "nb", "kb"}, {"mb", "nb", "kb"})
         for name, parameters in solvers.items():
             for low, high in parameters.values():
                 self.assertLessEqual(low, high, name)
 
-    def test_a_workspace_of_nothing_is_enough(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "r.json")
-            done = bench(*QUICK, "--suite", "conv-cpu,conv-cpu-backward", "--filter",
-                         "512@7 k512 3x3 n1", "--workspace", "0", "--json", path)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            solvers = [r["solver"] for r in read_results(path)["results"]]
-            self.assertEqual(len(solvers), 3)
-            self.assertFalse([s for s in solvers if "col2im_gemm" in s], solvers)
+    def test_no_workspace_is_required(self):
+        solvers = [r["solver"] for r in self.results("--suite", "conv-cpu,conv-cpu-backward", "--filter", "512@7 k512 3x3 n1",
+                                                     "--workspace", "0")]
+        self.assertEqual(len(solvers), 3)
+        self.assertFalse([s for s in solvers if "col2im_gemm" in s], solvers)
 
-    def test_an_interruption_leaves_what_was_measured(self):
+    def test_an_interruption_keeps_the_results(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "r.json")
             with subprocess.Popen([BENCH, "run", "--suite", "activation", "--peers", "none",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests `tenon cache` from outside: what it lists, removes, writes and takes.
+"""Tests `tenon cache`: list, clear, path, export and import.
 
     check_cache.py path/to/tenon
 """
@@ -24,7 +24,7 @@ def tenon(*args, **environment):
 
 
 class WithFolder(unittest.TestCase):
-    """A folder for a store that is not there yet, and a place for files."""
+    """Provides the path of a store that does not exist yet, and a folder for files."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -70,7 +70,7 @@ class Usage(WithFolder):
 
 
 class Folder(WithFolder):
-    def test_the_path_is_that_of_the_environment(self):
+    def test_the_path_depends_on_the_environment(self):
         home = str(self.place)
         for changes, expected in (({}, self.folder),
                                   ({"TENON_CACHE_DIR": "", "XDG_CACHE_HOME": home},
@@ -79,15 +79,15 @@ class Folder(WithFolder):
                                    self.place / ".cache/tenon")):
             done = self.cache("path", **changes)
             self.assertEqual((done.returncode, done.stdout), (0, f"{expected}\n"), done.stderr)
-        self.assertEqual(list(self.place.iterdir()), [], "asking makes nothing")
+        self.assertEqual(list(self.place.iterdir()), [], "a query creates nothing")
 
-    def test_why_there_is_none(self):
+    def test_a_missing_folder_is_explained(self):
         self.assert_fails(self.cache("path", TENON_CACHE="0"),
                           "path: no folder: TENON_CACHE is 0")
         self.assert_fails(self.cache("list", TENON_CACHE_DIR="", XDG_CACHE_HOME="", HOME=""),
                           "list: no folder: none of TENON_CACHE_DIR")
 
-    def test_one_that_is_not_used_says_why(self):
+    def test_an_unusable_folder_is_explained(self):
         self.folder.mkdir()
         self.folder.chmod(0o770)
         done = self.cache("path")
@@ -97,7 +97,7 @@ class Folder(WithFolder):
                      ("import", str(self.place / "file"))):
             self.assert_fails(self.cache(*args), "others may write into it")
 
-    def test_an_empty_one(self):
+    def test_an_empty_folder(self):
         self.assertEqual(self.cache("list").stdout, f"0 entries of 0 bytes in {self.folder}\n")
         self.assertEqual(self.cache("clear").stdout,
                          f"removed 0 entries of 0 bytes from {self.folder}\n")
@@ -105,7 +105,7 @@ class Folder(WithFolder):
 
 
 class List(WithFolder):
-    def test_every_kind_has_its_line(self):
+    def test_every_kind_has_a_line(self):
         self.fill()
         done = self.cache("list")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -128,7 +128,7 @@ class List(WithFolder):
     def test_a_barred_variant_is_listed_as_wrong(self):
         spoiled = Path(TENON).resolve().parents[1] / "tests/cli/libspoiled_driver.so"
         if not spoiled.exists():
-            self.skipTest("there is no driver that spoils a kernel")
+            self.skipTest("the spoiled driver was not built")
         done = tenon(*CASE, LD_PRELOAD=str(spoiled), SPOILED_KERNEL="forward_dense",
                      TENON_CACHE="1", TENON_CACHE_DIR=str(self.folder))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -142,7 +142,7 @@ class List(WithFolder):
         self.assert_fails(self.cache("list"), f"list: 1 damaged in {self.folder}")
         self.assertIn(f"{path.name} is damaged", self.cache("list").stdout)
 
-    def test_a_look_is_no_use(self):
+    def test_listing_does_not_count_as_use(self):
         self.fill()
         path = next(self.folder.glob("*.trial"))
         os.utime(path, (1000000000, 1000000000))
@@ -174,7 +174,7 @@ class Carry(WithFolder):
             self.file.write_bytes(data)
         return self.cache("import", str(self.file), *more)
 
-    def test_what_is_imported_is_what_was_exported_and_is_used(self):
+    def test_import_restores_the_exported_entries(self):
         self.cache("clear")
         self.assertRegex(self.take().stdout, rf"^wrote {len(self.before)} entries to ")
         self.assertEqual(self.entries(), self.before)
@@ -183,7 +183,7 @@ class Carry(WithFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(elsewhere.stat().st_mode & 0o777, 0o700)
 
-    def test_what_is_there_stays_unless_forced(self):
+    def test_import_keeps_existing_entries_unless_forced(self):
         path = next(self.folder.glob("*.trial"))
         path.write_bytes(b"mine")
         self.assertRegex(self.take().stdout, rf"^wrote 0 entries to .* {len(self.before)} more")
@@ -191,7 +191,7 @@ class Carry(WithFolder):
         self.assertRegex(self.take(None, "--force").stdout, rf"^wrote {len(self.before)} entries")
         self.assertEqual(self.entries(), self.before)
 
-    def test_marks_stay_here_and_damaged_entries_too(self):
+    def test_crash_guards_and_damaged_entries_are_not_exported(self):
         mark = self.folder / ("0" * 32 + ".running")
         mark.write_bytes(b"damaged")
         done = self.cache("export", str(self.file))
@@ -203,7 +203,7 @@ class Carry(WithFolder):
         self.assert_fails(done, f"tenon cache: import: {self.file}: ", *texts)
         self.assertEqual(self.entries(), {})
 
-    def test_what_was_altered_or_cut_is_refused_as_a_whole(self):
+    def test_altered_or_truncated_files_are_refused_completely(self):
         whole = self.file.read_bytes()
         self.cache("clear")
         draw = random.Random(SEED)
@@ -215,7 +215,7 @@ class Carry(WithFolder):
             altered = bytearray(whole)
             altered[at] ^= draw.randrange(1, 256)
             self.refused(bytes(altered))
-        line = whole.split(b"\n")[1]  # the same in meaning, written otherwise
+        line = whole.split(b"\n")[1]  # other spellings of the same line are refused
         for other in (line.replace(b" ", b"\t"), line.replace(b" ", b"  "), line.upper(),
                       line.replace(b" ", b" 0", 1), line.replace(b" ", b" +", 1)):
             self.assertNotEqual(other, line)
@@ -225,7 +225,7 @@ class Carry(WithFolder):
         self.refused(b"", 'its first line: expected "tenon cache 1"')
         self.refused(whole[:-6], "")
 
-    def test_arbitrary_bytes_do_no_harm(self):
+    def test_random_bytes_are_handled(self):
         self.cache("clear")
         draw = random.Random(SEED)
         head = b"tenon cache 1\n"
@@ -242,14 +242,14 @@ class Carry(WithFolder):
                           (b"9" * 1000, "line of entry 1")):
             self.refused(head + line, why)
 
-    def test_an_entry_of_another_name_is_refused(self):
+    def test_an_entry_with_the_wrong_name_is_refused(self):
         whole = self.file.read_bytes()
         name = next(name for name in self.before if name.endswith(".trial"))
         self.cache("clear")
         self.refused(whole.replace(name.encode(), b"0" * 32 + b".trial"),
                      f"its key requires the name {name}")
 
-    def test_files_that_are_not_there(self):
+    def test_missing_files(self):
         self.assert_fails(self.cache("import", str(self.place / "none")),
                           f"import: cannot read {self.place / 'none'}: ")
         target = self.place / "none/file"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests what ./run check-kernels reads of the compilers' output, and what it computes from it.
+"""Tests how ./run check-kernels parses the compilers' output, and what it computes from it.
 
     check_compiled.py path/to/scripts
 """
@@ -153,7 +153,7 @@ class Output(unittest.TestCase):
         text = "\ts_add_u32 s4, s4, there@rel32@lo+4\n\ts_add_u32 s6, s6, missing@gotpcrel32@lo+4\nthere:\n"
         self.assertEqual(output.amd_unresolved(text), ["missing"])
 
-    def test_ptxas_counts_the_spills_of_a_kernels_body(self):
+    def test_ptxas(self):
         self.assertEqual(output.ptxas(PTXAS), {
             "gemm_tiled": {"registers": 64, "spills": 28, "scratch": 632, "local": 8320},
             "plain": {"registers": 20, "spills": 0, "scratch": 0, "local": 0}})
@@ -171,7 +171,7 @@ class Output(unittest.TestCase):
             "gemm_tiled": {"registers": 256, "simd": 16, "local": 8320, "spills": 2048, "scratch": 0},
             "plain": {"registers": 128, "simd": 32, "local": 0, "spills": 0, "scratch": 0}})
 
-    def test_a_binary_that_is_none_has_no_kernels(self):
+    def test_an_invalid_binary_has_no_kernels(self):
         self.assertEqual(output.patch_tokens(b"nothing of the kind"), {})
 
 
@@ -194,16 +194,16 @@ class Loops(unittest.TestCase):
 
 
 class Stores(unittest.TestCase):
-    def test_the_widest_by_the_shortest_turn(self):
+    def test_the_widest_store_by_its_shortest_loop(self):
         (_, lines), = loops.functions(PTX_STORE, loops.FUNCTION["nvidia"])
         self.assertEqual(stores.widest_store(lines), {"instructions": 4, "bytes": 16})
 
-    def test_what_no_loop_stores_does_not_count(self):
+    def test_stores_outside_loops_do_not_count(self):
         self.assertIsNone(stores.widest_store(["\tst.global.v4.b32 \t[%rd1], {%r1};", "\tret;"]))
 
 
 class Machines(unittest.TestCase):
-    def test_every_kind_of_gpu_is_compiled_for(self):
+    def test_every_kind_of_gpu_has_a_machine(self):
         kinds = {path.stem for path in machines.KINDS.glob("*.json") if not path.stem.startswith("cpu_")}
         self.assertEqual(kinds, {machine.target for machine in machines.MACHINES})
         for machine in machines.MACHINES:
@@ -213,7 +213,7 @@ class Machines(unittest.TestCase):
             self.assertEqual(machine.ptx != "", machine.vendor == "nvidia", machine)
             self.assertIn(machine.nearest, ("", *machines.BY_NAME))
 
-    def test_a_kind_is_one_file(self):
+    def test_a_kind_is_read_from_one_file(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "sm_110.json").write_text(json.dumps({"like": "sm_100", "offline": [
                 {"vendor": "nvidia", "ptx": "ptx90", "limits": {"warps": 64, "blocks": 24, "shared": 233472}}]}))
@@ -221,13 +221,13 @@ class Machines(unittest.TestCase):
             machine, = machines.read(folder)
             self.assertEqual((machine.name, machine.target, machine.limits.blocks), ("sm_110", "sm_110", 24))
 
-    def test_what_makes_no_sense_is_refused(self):
+    def test_invalid_fields_are_refused(self):
         for fields in ({}, {"vendor": "nobody", "limits": {}}, {"vendor": "amd", "limits": {"warps": 1}},
-                       {"vendor": "amd", "colour": 1}):
+                       {"vendor": "amd", "color": 1}):
             with self.assertRaises(machines.Wrong):
                 machines.machine_of("gfx1", fields)
 
-    def test_the_nearest_stands_in_for_what_a_compiler_lacks(self):
+    def test_unsupported_machines_are_replaced_by_the_nearest(self):
         these = compilers.Compilers()
         self.addCleanup(these.close)
         these.processors = {"sm_60", "sm_75", "sm_89", "gfx942"}
@@ -244,7 +244,7 @@ def occupancy_of(name, *arguments, **named):
 
 
 class Occupancy(unittest.TestCase):
-    def test_nvidia_as_its_best_practices_guide_has_it(self):
+    def test_nvidia_examples_of_the_best_practices_guide(self):
         # "a kernel with 37 registers on 7.0 with 128-thread blocks results in an occupancy of 75 %
         # with 12 blocks, with 320-thread blocks in 63 % because only four fit"
         volta = occupancy.Nvidia(64, 32, 96 << 10, shared_unit=256, kept=0)
@@ -254,7 +254,7 @@ class Occupancy(unittest.TestCase):
     def test_nvidia_limits(self):
         for registers, expected in ((32, 1), (64, 0.5), (128, 0.25), (255, 0.125)):
             self.assertEqual(occupancy_of("sm_80", registers, 0, 256), expected)
-        # 48 KiB and the one that is kept fit thrice in 164.
+        # 48 KiB plus 1 KiB of reserved memory fit three times in 164 KiB.
         self.assertEqual(occupancy_of("sm_80", 32, 48 << 10, 256), 3 * 8 / 64)
         self.assertEqual(occupancy_of("sm_86", 32, 0, 1024), 32 / 48)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the demo from outside: what it announces, its progress, and how it ends.
+"""Tests the demo: its first lines, its progress, and its final message.
 
     check_demo.py path/to/digits
 """
@@ -17,7 +17,7 @@ DIGITS = sys.argv.pop(1) if len(sys.argv) > 1 else "build/examples/digits"
 
 
 def on_terminal(*args):
-    """Exit status and output of the demo on a terminal."""
+    """Runs the demo on a terminal. Returns its exit status and output."""
     child, terminal = pty.fork()
     if child == 0:
         os.execv(DIGITS, [DIGITS, *args])
@@ -25,14 +25,14 @@ def on_terminal(*args):
     try:
         while piece := os.read(terminal, 4096):
             output += piece
-    except OSError:  # how a terminal ends
+    except OSError:  # the terminal is closed
         pass
     os.close(terminal)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), output.decode()
 
 
 def random_digits(path, count):
-    """Digits from which nothing can be learned."""
+    """Writes random digits, from which nothing can be learned."""
     draw = random.Random(1)
     lines = [",".join(str(draw.randint(0, 16)) for _ in range(64)) + f",{draw.randint(0, 9)}"
              for _ in range(count)]
@@ -40,7 +40,7 @@ def random_digits(path, count):
 
 
 class Demo(unittest.TestCase):
-    def test_it_says_what_comes_how_far_it_is_and_what_is_next(self):
+    def test_output_of_a_run(self):
         done = subprocess.run([DIGITS, "--type", "f32", "--seeds", "1"], capture_output=True,
                               text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
@@ -48,16 +48,16 @@ class Demo(unittest.TestCase):
         self.assertRegex(lines[0], "^device ")
         self.assertRegex(lines[1], r"^learning .* 1 type x 1 seed x \d+ steps$")
         self.assertRegex(lines[2], r"^f32   untrained \d+\.\d\d % of the held-out digits recognized$")
-        self.assertLess(float(lines[2].split()[2]), 50)  # by chance, a tenth
+        self.assertLess(float(lines[2].split()[2]), 50)  # 10 % by chance
         self.assertRegex(lines[3], r"^f32   kernels   compiled in [0-9.]+ s$")
         shown = [re.match(r"training +(\d+) %  about (\d+) s left$", line) for line in lines[4:9]]
         self.assertEqual([int(s[1]) for s in shown], [20, 40, 60, 80, 100], lines)
         trained = float(re.search(r"^f32   worst .*, ([0-9.]+) s,", done.stdout, re.M)[1])
-        self.assertLess(int(shown[0][2]), 5 * trained + 5)  # compiling is no part of it
+        self.assertLess(int(shown[0][2]), 5 * trained + 5)  # excludes compilation
         self.assertRegex(lines[-1], r"^done +in [0-9.]+ s\. Next: \./run test, .*tenon selftest")
         self.assertIn("docs/", done.stdout.splitlines()[-1])
 
-    def test_a_terminal_has_one_line_of_progress_and_a_failure_says_what_helps(self):
+    def test_progress_on_a_terminal_and_advice_after_a_failure(self):
         with tempfile.TemporaryDirectory() as folder:
             data = Path(folder, "digits.csv")
             random_digits(data, 200)
@@ -69,7 +69,7 @@ class Demo(unittest.TestCase):
         self.assertEqual(ready, [(i + 1, len(ready)) for i in range(len(ready))], output)
         self.assertGreater(len(ready), 30)
         for line in output.split("\n"):
-            last = line.rstrip("\r").split("\r")[-1]  # what is left on the terminal
+            last = line.rstrip("\r").split("\r")[-1]  # the text that remains visible
             self.assertNotIn("training  [", last)
         self.assertIn("[########################################] 100 %", output)
         self.assertRegex(output, r"wrong +too few were recognized; run build/tools/tenon selftest")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests scripts/device_table.py: the table that files of measurements become."""
+"""Tests scripts/device_table.py, which turns measurement files into the table of a device kind."""
 import contextlib
 import importlib.util
 import io
@@ -55,7 +55,7 @@ class Tables(unittest.TestCase):
     def table(self, *documents, name=None):
         return device_table.table_of(self.files(*documents), name)[1]
 
-    def test_a_cpus_speeds_are_medians_of_what_kernels_reach(self):
+    def test_cpu_speeds_are_medians_of_kernel_speeds(self):
         fast = dict(CPU, speed={"rate": 300.0, "memory": 80.0, "cache": 90.0, "cache_size": 1 << 25,
                                 "pages": 1.0, "unaligned": 1.0})
         base = device_table.whole("cpu_16")
@@ -69,7 +69,7 @@ class Tables(unittest.TestCase):
         self.assertEqual(table["memory"]["cache"], round(60 * reached["cache"], 1))
         self.assertEqual(table["in_place"], {"pages": 0.5, "unaligned": 0.75})
 
-    def test_tiles_are_those_that_serve_most_calls(self):
+    def test_tiles_are_those_that_suit_most_calls(self):
         table = self.table(raced(
             CPU, {"gemm/cpu_direct:mr6,nr64,kc384,np2": 10, "gemm/cpu_packed:mr8,nr48,kc384,np1": 20},
             {"gemm/cpu_direct:mr6,nr64,kc384,np2": 10, "gemm/cpu_direct:mr8,nr48,kc384,np2": 10.1},
@@ -79,7 +79,7 @@ class Tables(unittest.TestCase):
         other = (2 * 1.01 * 1) ** (1 / 3)
         self.assertEqual(table["cpu_tiles"], [[6, 4, round(mean, 2)], [8, 3, round(other, 2)]])
 
-    def test_blocks_of_a_card_by_type(self):
+    def test_gpu_blocks_by_type(self):
         call = "tenon check gemm a=f16:9x9 b=f16:9x9 d=f16:9x9"
         double = call.replace("f16", "f64")
         table = self.table(tuned(
@@ -93,7 +93,7 @@ class Tables(unittest.TestCase):
         before = json.loads((self.kinds / "gfx942.json").read_text())
         self.assertEqual(table["rates"], before["rates"])
 
-    def test_blocks_that_are_copied_past_the_registers(self):
+    def test_blocks_of_asynchronous_copies(self):
         call = "tenon check gemm a=f16:9x9 b=f16:9x9 d=f16:9x9"
         table = self.table(tuned(
             dict(GPU, kind="sm_90"), (call, "gemm/mma:mb128,nb128,kb32,wm2,wn2,st3,em3,ks1"),
@@ -102,12 +102,12 @@ class Tables(unittest.TestCase):
         self.assertEqual(table["copied"]["blocks"], [[16, 64, 1, 4, 128], [128, 128, 2, 2]])
         self.assertEqual(table["matrix"]["blocks"], [[64, 64, 2, 2]])
 
-    def test_a_kind_of_its_own(self):
+    def test_a_new_kind(self):
         table = self.table(tuned(CPU), tuned(dict(CPU, cache=1 << 27)), name="cpu_16_large")
         self.assertEqual(table["like"], "cpu_16")
         self.assertEqual(table["match"], {"cpu_lanes": 16, "cpu_cache": 1 << 25})
 
-    def test_it_is_written_and_is_a_kind(self):
+    def test_a_written_file_is_a_kind(self):
         paths = self.files(tuned(CPU))
         with mock.patch.object(sys, "argv", ["x", "--as", "cpu_16_large", "--write", *paths]), \
              contextlib.redirect_stdout(io.StringIO()):

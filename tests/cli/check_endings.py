@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""However a process ends, it ends as it was told to, and leaves a store that is whole.
+"""Tests that a process that uses Tenon exits with the expected status and leaves an intact store,
+however it ends.
 
     check_endings.py --ending path/to/ending [--tenon path/to/tenon]
     check_endings.py --library path/to/libtenon.so.0 --include include --folder FOLDER
 
-The second runs scripts of Python, with this interpreter and a package that is put together in the folder.
+The second form runs Python scripts with this interpreter and a package that is assembled in FOLDER.
 
-Each way to end is taken with plans being made in the background and without, from a folder of its own
-for the store. Two times each in the quick set, 50 times in ./run test full (TENON_TEST_ENDINGS says
-otherwise); TENON_TEST_SEED draws the same moments again.
+Each way to end is tested with and without plans being built in the background, each time with a new
+store: twice in the quick set, 50 times in ./run test full, or TENON_TEST_ENDINGS times.
+TENON_TEST_SEED repeats the random times at which processes end.
 """
 import argparse
 import importlib.util
@@ -30,10 +31,10 @@ for name in ("ending", "tenon", "library", "folder"):
 GIVEN.add_argument("--include", action="append")
 GIVEN = GIVEN.parse_args()
 QUICK, FULL = 2, 50
-LONGEST = 300  # seconds; nothing of this takes as long, so who does hangs
-LATEST = {QUICK: 0.6, FULL: 1.5}  # seconds after which a process that builds is told to end
+LONGEST = 300  # seconds, after which a process is considered to hang
+LATEST = {QUICK: 0.6, FULL: 1.5}  # maximum delay in seconds before a process that builds ends
 
-# What a process that ends in each way leaves as its status.
+# The expected exit status of each way to end.
 WAYS = {
     "return": 0, "exit": 0, "quick_exit": 0, "settle": 0, "_exit": 0, "abort": -signal.SIGABRT,
     "SIGINT": -signal.SIGINT, "SIGTERM": -signal.SIGTERM, "SIGKILL": -signal.SIGKILL,
@@ -84,7 +85,7 @@ SCRIPTS = {
 
 
 def command_of(way, state, delay):
-    """The command, what is added to its environment, and the status that it is to leave."""
+    """Returns the command, its additional environment variables, and the expected status."""
     if way in WAYS:
         return [GIVEN.ending, way, state], {"TENON_TEST_DELAY": str(int(1e6 * delay))}, WAYS[way]
     script, status = SCRIPTS[way]
@@ -98,8 +99,8 @@ def environment(folder, more=()):
 
 
 def run(command, env, folder):
-    """The status, or "hangs", and what was written. The process's children may outlive it: their
-    output goes to a file, so that nobody waits for them."""
+    """Returns the status, or "hangs", and the output. The output goes to a file, because children
+    that outlive the process would keep a pipe open."""
     with open(folder / "output", "w+", encoding="utf-8") as output:
         process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
@@ -121,8 +122,8 @@ def check_store(folder):
 
 
 def one(task):
-    """What is wrong with one ending, in words; "" where nothing is. While something is built the
-    driver's cache is empty, which is what makes building take its time."""
+    """Tests one ending and returns a description of the error, or "". In the state "building", the
+    driver's cache is empty, so that building takes time."""
     way, state, delay, shared = task
     folder = Path(tempfile.mkdtemp())
     try:
@@ -133,7 +134,7 @@ def one(task):
         else:
             more["POCL_CACHE_DIR"] = shared
         status, text = run(command, environment(folder, more), folder)
-        wrong = "" if status == expected else f"status {status}, must be {expected}: {text[-2000:]}"
+        wrong = "" if status == expected else f"status {status}, expected {expected}: {text[-2000:]}"
         wrong += check_store(folder)
         return f"{way}, {state}, after {delay:.3f} s: {wrong}" if wrong else ""
     finally:
@@ -141,9 +142,9 @@ def one(task):
 
 
 def is_used_by_the_next(task):
-    """Whether, by processes that end in this way, a store comes about from which the next one builds
-    nothing, though the driver has forgotten all. An end writes a program at least, so there need be
-    no more processes than there are programs."""
+    """Tests that processes that end in this way fill the store, and that the next process then builds
+    nothing even with an empty driver cache. Each process stores at least one program, so the loop
+    runs at most once per program. Returns a description of the error, or ""."""
     way, state = task
     folder = Path(tempfile.mkdtemp())
     try:
@@ -202,7 +203,7 @@ def main():
         orderly = (["python", "python-sys.exit", "python-exception", "python-interrupted", "python-keep"]
                    if GIVEN.library else ["return", "exit", "settle", "exit-elsewhere", "release"])
         orderly = [(way, "idle") for way in orderly]
-        if not GIVEN.library:  # and what was written while the process was idle, however it ends
+        if not GIVEN.library:  # programs written while the process was idle are kept however it ends
             orderly += [("abort", "rested"), ("SIGKILL", "rested"), ("quick_exit", "rested")]
         faults += [fault for fault in together.map(is_used_by_the_next, orderly) if fault]
     for fault in faults:

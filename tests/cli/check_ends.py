@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Processes that end in the middle of a trial or a self-check: an orderly end leaves nothing that a
-later process goes by, any other counts once.
+"""Tests processes that end during a trial or a self-check: an orderly end leaves no crash guard, any
+other end counts as one crash.
 
     check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so
 """
@@ -15,10 +15,10 @@ from pathlib import Path
 
 TENON, BACKGROUND, HELD_DRIVER = sys.argv[1:4]
 del sys.argv[1:4]
-LIMIT = 300  # seconds of waiting for what must come
+LIMIT = 300  # seconds to wait for an expected event
 CALL = ("check", "gemm", "a=f32:64x64", "b=f32:64x64", "d=f32:64x64")
-# Of a process with an empty store: the first launch is of the trial of fma, without which nothing is
-# built; a self-check follows.
+# In a process with an empty store, the first launch is the trial of fma, which every build requires,
+# and the second is a self-check.
 LAUNCHES = (1, 2)
 
 
@@ -30,12 +30,12 @@ class Ends(unittest.TestCase):
         self.use_store("store")
 
     def use_store(self, name):
-        """An empty store for the processes that follow."""
+        """Selects an empty store for the following processes."""
         self.store = self.place / name
         self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
 
     def start(self, launch, *command, ignored=()):
-        """The process, which a launch of its holds."""
+        """Starts a process and waits until it is blocked in this launch. Returns the process."""
         for name in ("held", "go"):
             (self.place / name).unlink(missing_ok=True)
         environment = dict(self.environment, LD_PRELOAD=HELD_DRIVER, HELD_LAUNCH=str(launch), HELD_FOLDER=str(self.place))
@@ -50,7 +50,7 @@ class Ends(unittest.TestCase):
         return process
 
     def end(self, launch, number):
-        """Ends a command at a launch by a signal."""
+        """Starts a command and ends it with a signal during this launch."""
         process = self.start(launch, TENON, *CALL)
         process.send_signal(number)
         out = process.communicate(timeout=LIMIT)[0]
@@ -60,7 +60,7 @@ class Ends(unittest.TestCase):
         return sorted(path.name for path in self.store.glob("*.running"))
 
     def check_next(self):
-        """The next process has fma, bars nothing and says nothing of a process that ended."""
+        """Checks that the next processes do not report a crash. Returns the list of devices."""
         done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False, env=self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("a process ended", done.stdout + done.stderr)
@@ -73,13 +73,13 @@ class Ends(unittest.TestCase):
         return next(line for line in listed.splitlines() if name in line)
 
     def usual_fma(self):
-        """What is found where nothing has ended."""
+        """Returns the result of the fma trial with an empty store."""
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False,
                                   env=dict(self.environment, TENON_CACHE_DIR=folder))
         return self.capability(done.stdout, "hardware_fma").split()[:2]
 
-    def test_an_interrupted_command_leaves_nothing(self):
+    def test_an_interrupted_command_leaves_no_crash_guard(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             for launch in LAUNCHES:
                 self.use_store(f"{number}.{launch}")
@@ -87,30 +87,30 @@ class Ends(unittest.TestCase):
                 self.assertEqual(self.marks(), [], (number, launch))
                 self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
 
-    def test_three_interrupts_at_once_end_it(self):
-        """Whatever the orderly end waits for; how the process ends is the same."""
+    def test_three_interrupts_end_at_once(self):
+        """They end the process even if its orderly end waits; the exit status is the same."""
         process = self.start(1, TENON, *CALL)
         for _ in range(3):
             process.send_signal(signal.SIGINT)
         process.communicate(timeout=LIMIT)
         self.assertEqual(process.returncode, -signal.SIGINT)
 
-    def test_an_ignored_interrupt_stays_ignored(self):
+    def test_an_ignored_interrupt_remains_ignored(self):
         process = self.start(1, TENON, *CALL, ignored=[signal.SIGINT])
         process.send_signal(signal.SIGINT)
         (self.place / "go").touch()
         out = process.communicate(timeout=LIMIT)[0]
         self.assertEqual(process.returncode, 0, out)
 
-    def test_a_killed_command_counts_once(self):
-        """One mark each time, and fma stays."""
+    def test_a_killed_command_counts_as_one_crash(self):
+        """Each kill leaves one crash guard, and fma is still available."""
         for _ in range(2):
             self.end(1, signal.SIGKILL)
             self.assertEqual(len(self.marks()), 1)
         self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
         self.assertEqual(self.marks(), [])
 
-    def test_plans_in_the_background_may_be_left(self):
+    def test_ending_during_background_plans_leaves_no_crash_guard(self):
         for launch in LAUNCHES:
             for way in ("return", "exit", "keep"):
                 self.use_store(f"{way}.{launch}")
@@ -119,7 +119,7 @@ class Ends(unittest.TestCase):
                 self.assertEqual(self.marks(), [], (way, launch))
                 self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
 
-    def test_an_end_at_once_counts_once(self):
+    def test_an_immediate_exit_counts_as_one_crash(self):
         process = self.start(1, BACKGROUND, "_exit", str(self.place / "held"), str(self.place / "go"))
         process.communicate(timeout=LIMIT)
         self.assertEqual(len(self.marks()), 1)

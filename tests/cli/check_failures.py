@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tests that one failed test stays one failure.
+"""Tests that a failed test does not affect other tests.
 
     check_failures.py path/to/failing path/to/scripts
 
-`failing` is a program of tests, four of which fail on purpose: they leave a context, a temporary folder and
-a changed process behind.
+`failing` is a test program. Four of its tests fail on purpose and leave a context, a temporary folder and a
+changed process behind.
 """
 import os
 import re
@@ -25,7 +25,7 @@ PASSED = ["passes", "has_state", "counts_one", "counts_two"]
 
 
 class Failures(unittest.TestCase):
-    def test_no_other_test_fails(self):
+    def test_a_failure_does_not_affect_other_tests(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([PROGRAM], capture_output=True, text=True, check=False,
                                   env={**os.environ, "TMPDIR": folder})
@@ -42,12 +42,12 @@ class Failures(unittest.TestCase):
 
 
 class Counting(unittest.TestCase):
-    """What scripts/count_tests.py makes of the output."""
+    """How scripts/count_tests.py counts tests in the output."""
 
     def count(self, *lines):
         return count_tests.count({"result": "FAIL", "stdout": "".join(f"{line} a\n" for line in lines)})
 
-    def test_a_restart_is_no_test(self):
+    def test_restarts_are_not_counted(self):
         run, good, restart = "[ RUN      ]", "[       OK ]", "[ RESTART  ]"
         self.assertEqual(self.count(run, good, run, run, restart, run, good), (2, 1, 0))
         self.assertEqual(self.count(run, good, run), (1, 1, 0))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests ./run gpu with a CPU device as the card.
+"""Tests ./run gpu with a CPU device in place of a GPU.
 
     check_gpu.py SOURCE_ROOT BUILD_ROOT
 """
@@ -37,7 +37,7 @@ class Gpu(unittest.TestCase):
         with tarfile.open(self.place / "all.tar.gz") as archive:
             return {name: archive.extractfile(name).read().decode() for name in archive.getnames() if archive.getmember(name).isfile()}
 
-    def test_one_archive_answers_everything(self):
+    def test_the_archive_is_complete(self):
         self.gpu(0, "--filter", "copy", "--parts", "device,ceilings,selftest,tune,tests")
         files = self.archived()
         report = files["gpu/REPORT.md"]
@@ -48,15 +48,15 @@ class Gpu(unittest.TestCase):
         self.assertEqual(json.loads(files["gpu/report.json"])["tests/all"]["status"], "skipped")
         self.assertIn("ceilings", json.loads(files["gpu/ceilings.json"]))
 
-    def test_speeds_beside_peers(self):
+    def test_speed_compared_with_peers(self):
         self.gpu(0, "--filter", "64x64x64", "--parts", "bench")
         self.assertRegex(self.archived()["gpu/REPORT.md"], r"\| gemm \| [^|]*64x64x64[^|]* \| f32 \| [\d.]+ \|")
 
-    def test_wrong_use(self):
+    def test_wrong_usage(self):
         self.assertIn("unknown part dog", self.gpu(2, "--parts", "dog"))
         self.assertIn("--minutes must be above 0", self.gpu(2, "--minutes", "0"))
 
-    def test_a_build_that_is_not_there(self):
+    def test_a_missing_build(self):
         out = self.gpu(1, "--build", str(self.place))
         self.assertIn("has no tools/tenon and bench/tenon-bench", out)
         self.assertIn("- build/programs: failed", self.archived()["gpu/REPORT.md"])
@@ -66,12 +66,12 @@ class Gpu(unittest.TestCase):
         out = self.gpu(1, "--parts", "device", OCL_ICD_VENDORS=str(self.place / "none"))
         self.assertIn("device/capabilities: failed", out)
 
-    def test_the_time_ends_first(self):
+    def test_the_time_limit(self):
         out = self.gpu(3, "--parts", "device,selftest", "--minutes", "0.05")
         self.assertIn("out of time", out)
         self.assertIn("out of time", self.archived()["gpu/REPORT.md"])
 
-    def test_an_interrupted_run_keeps_what_it_has(self):
+    def test_an_interrupted_run_keeps_its_results(self):
         with subprocess.Popen(self.command("--parts", "selftest"), stdout=subprocess.PIPE, text=True) as process:
             until = time.monotonic() + 60
             while not (self.place / "all.tar.gz").exists() and time.monotonic() < until:

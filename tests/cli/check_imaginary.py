@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the driver whose device reports other numbers than it has (tests/common/imaginary_device.c).
+"""Tests the preloaded driver that reports given device properties (tests/common/imaginary_device.c).
 
     check_imaginary.py path/to/tenon path/to/libimaginary_device.so
 """
@@ -23,12 +23,12 @@ class ImaginaryDevice(unittest.TestCase):
         if "CPU" not in devices(""):
             self.skipTest("no device")
 
-    def test_what_is_named_is_reported(self):
+    def test_given_properties_are_reported(self):
         for units, memory in ((1, 64), (48, 512), (256, 768)):
             said = devices(f"units={units} memory={memory << 20} cache=0")
             self.assertRegex(said, rf"CPU +{units} +{memory} MiB")
 
-    def test_the_rest_stays(self):
+    def test_other_properties_are_unchanged(self):
         self.assertEqual(devices("").splitlines(), devices("nothing=1").splitlines())
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tests ./run check-kernels: what it compiles, what it makes of what is found, what it reports.
+"""Tests ./run check-kernels: which programs it compiles, how it judges the results, and its reports.
 
     check_kernels.py path/to/scripts
 
-Whatever needs a compiler is skipped where that is not installed.
+Tests that require a compiler are skipped if it is not installed.
 """
 import json
 import re
@@ -18,7 +18,6 @@ sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
 from offline import compilers, interpreted, interpreter, mutants, passed, report  # noqa: E402
-
 
 SPILLING = """
 __kernel void spilling(__global float *x)
@@ -61,9 +60,6 @@ __kernel void unresolved(__global float *x)
 """
 
 
-# A turn of "near" that stores has 2 + 2 instructions; by way of "far" 3 more. The loop behind them stores less.
-
-
 def row(target, source, options="-cl-std=CL1.2", kernel="k", usual=True):
     return {"target": target, "operation": "tenon_test", "solver": "test/one", "chosen": True, "usual": usual,
             "source": source, "options": options, "kernel": kernel, "work_group": 64}
@@ -75,7 +71,7 @@ class Plan(unittest.TestCase):
         jobs = check_kernels.plan(rows, compilers.MACHINES, options)
         return {(machine.name, source) for machine, source, _ in jobs}
 
-    def test_one_machine_stands_for_its_vendor_but_for_products(self):
+    def test_one_machine_represents_its_vendor_except_for_products(self):
         rows = [row(t, s) for t in ("sm_75", "sm_80", "sm_90") for s in ("gemm/tiled", "norm/forward")]
         self.assertEqual(self.jobs(rows), {("sm_80", "norm/forward"), ("sm_75", "gemm/tiled"),
                                            ("sm_80", "gemm/tiled"), ("sm_90", "gemm/tiled")})
@@ -83,23 +79,23 @@ class Plan(unittest.TestCase):
         rows = [row(t, "gemm/tiled", usual=False) for t in ("sm_75", "sm_80", "sm_90")]
         self.assertEqual(self.jobs(rows), {("sm_80", "gemm/tiled")})
 
-    def test_what_the_representative_lacks_is_compiled_where_it_is(self):
+    def test_programs_that_the_representative_lacks_are_compiled(self):
         rows = [row("gfx942", "norm/forward"), row("gfx906", "norm/forward", "-cl-std=CL1.2 -DX")]
         self.assertIn(("gfx906", "norm/forward"), self.jobs(rows))
 
-    def test_sub_groups_do_not_tell_programs_apart(self):
+    def test_sub_group_sizes_do_not_distinguish_programs(self):
         rows = [row("xe_hpg", "norm/forward", "-cl-std=CL1.2 -DTENON_SUB_GROUP=8 -DX"),
                 row("xe_hpc", "norm/forward", "-cl-std=CL1.2 -DTENON_SUB_GROUP=16 -DX")]
         self.assertEqual(self.jobs(rows), {("dg2", "norm/forward")})
 
-    def test_a_machine_adds_what_its_target_does_not_know(self):
+    def test_machines_add_their_sub_group_size(self):
         options = check_kernels.read_arguments([])
         jobs = check_kernels.plan([row("other", "gemm/tiled")], compilers.MACHINES, options)
         self.assertEqual({machine.name: words for machine, _, words in jobs},
                          {"spirv64": "-cl-std=CL1.2", "gfx900": "-cl-std=CL1.2",
                           "skl": "-cl-std=CL1.2 -DTENON_SUB_GROUP=8"})
 
-    def test_what_is_never_chosen_is_compiled_to_spirv_alone(self):
+    def test_kernels_never_chosen_are_compiled_only_to_spirv(self):
         rows = [dict(row(t, "gemm/tiled", usual=False), chosen=False) for t in ("other", "sm_80", "sm_90")]
         self.assertEqual(self.jobs(rows), {("spirv64", "gemm/tiled")})
 
@@ -113,7 +109,7 @@ class Judgement(unittest.TestCase):
         return {"machine": "sm_80", "source": "a/b", "kernel": "k", "options": "", "chosen": True,
                 "solvers": ["a/b"], "registers": 255, "spills": 8, "scratch": 32, **fields}
 
-    def test_only_what_is_chosen_and_not_known_is_wrong(self):
+    def test_only_chosen_kernels_not_listed_are_problems(self):
         for kernel, known, wrong, remarked in (
                 (self.kernel(), set(), 1, 0), (self.kernel(), {("sm_80", "a/b:k")}, 0, 1),
                 (self.kernel(), {("sm_90", "a/b:k")}, 1, 0), (self.kernel(), {("sm_*", "a/*:*")}, 0, 1),
@@ -123,7 +119,7 @@ class Judgement(unittest.TestCase):
             problems, remarks = check_kernels.judge([kernel], {"spills": known, "frame": set()})
             self.assertEqual((len(problems), len(remarks)), (wrong, remarked), kernel)
 
-    def test_a_frame_without_spills_has_a_list_of_its_own(self):
+    def test_stack_frames_have_a_separate_list(self):
         place = {("sm_80", "a/b:k")}
         for spills, frame, wrong in ((place, set(), 1), (set(), place, 0)):
             problems, remarks = check_kernels.judge([self.kernel(spills=0)], {"spills": spills, "frame": frame})
@@ -142,18 +138,18 @@ class Passed(unittest.TestCase):
         kernels = {fields.pop("kernel", "k"): [dict(row("sm_80", source), **fields)]}
         return passed.hashes_of({key: kernels}, {source: text.encode()})[key]
 
-    def test_comments_and_blanks_are_no_part_of_a_program(self):
+    def test_hashes_ignore_comments_and_blanks(self):
         for text, bare in (("a /* x\n*/ b\n\n c // d\n", "a   b\nc"), ("a \\\n b", "a  b"),
                            ('"/* kept */" \'"\' // gone "', '"/* kept */" \'"\''), ("a / b * c", "a / b * c")):
             self.assertEqual(passed.strip(text), bare)
         self.assertEqual(self.hash(), self.hash("// one\n" + self.TEXT + " /* two */\n\n"))
 
-    def test_what_compilers_see_is(self):
+    def test_hashes_depend_on_what_compilers_see(self):
         changed = [self.hash(self.TEXT.replace("1", "2")), self.hash(machine=compilers.MACHINES[1]),
                    self.hash(options="-DA=2"), self.hash(source="a/c"), self.hash(kernel="l"), self.hash(chosen=False)]
         self.assertEqual(len({self.hash(), *changed}), 1 + len(changed))
 
-    def test_the_list_is_read_as_it_is_written(self):
+    def test_the_list_is_read_back(self):
         entries = {(f"source/{number % 3}", f"{number:08x}") for number in range(40)}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, passed.FILE)
@@ -162,14 +158,14 @@ class Passed(unittest.TestCase):
             self.assertEqual(passed.read(path), entries)
             self.assertTrue(all(len(line) <= 120 for line in path.read_text(encoding="utf-8").splitlines()))
 
-    def test_the_seed_says_what_is_drawn(self):
+    def test_the_seed_determines_the_sample(self):
         hashes = {key: f"{key:08x}" for key in range(100)}
         drawn = [passed.draw(set(hashes), hashes, 10, seed) for seed in (1, 1, 2)]
         self.assertEqual(drawn[0], drawn[1])
         self.assertNotEqual(drawn[0], drawn[2])
         self.assertEqual(passed.draw({5}, hashes, 10, 1), {5})
 
-    def test_the_list_has_what_passed_and_is_planned(self):
+    def test_the_list_keeps_passed_programs_that_are_planned(self):
         keys = {name: (self.MACHINE if vendor else "absent", "s", name)
                 for name, vendor in (("good", 1), ("bad", 1), ("kept", 0), ("unknown", 0))}
         hashes = {key: f"hash of {name}" for name, key in keys.items()}
@@ -177,7 +173,7 @@ class Passed(unittest.TestCase):
         after = passed.update(keys.values(), hashes, before, {keys["bad"]}, lambda machine: machine == "absent")
         self.assertEqual(after, {("s", "hash of good"), ("s", "hash of kept")})
 
-    def test_the_list_of_the_tree_is_of_sources_that_are_there(self):
+    def test_listed_sources_exist(self):
         found = passed.read(Path(SCRIPTS) / "offline" / passed.FILE)
         kernels = Path(SCRIPTS).parent / "cl_kernels"
         self.assertEqual([source for source in sorted({source for source, _ in found})
@@ -185,20 +181,20 @@ class Passed(unittest.TestCase):
 
 
 class Interpreted(unittest.TestCase):
-    """What is made of the interpreter's outcomes: ./run check-kernels has the kernels themselves."""
+    """How the interpreter's outcomes are judged. ./run check-kernels runs the interpreter itself."""
 
     def judge(self, code=0, products=5, wrong="", kernel="gemm_matrix"):
         launch = {"kernel": kernel, "products": products, "wrong": wrong}
         return interpreted.judge(interpreter.Outcome(code, "said", (launch,)), "gemm_matrix", "sm_80", ["gemm/mma"])
 
-    def test_only_what_has_multiplied_and_is_right_is_right(self):
+    def test_only_correct_launches_with_products_pass(self):
         self.assertIsNone(self.judge())
         self.assertIn("said", self.judge(code=1))
         self.assertIn("said", self.judge(wrong="line 5, ld: no"))
         self.assertIn("has multiplied nothing", self.judge(products=0))
         self.assertIn("has multiplied nothing", self.judge(kernel="another"))
 
-    def test_a_mutant_must_fail_for_its_own_reason(self):
+    def test_mutants_must_fail_with_the_expected_message(self):
         mutant = mutants.Mutant("one", "sm_80", "gemm/mma", "the reference says", mutants.ptx("a", "b"))
         for code, text, found in ((1, "d: the reference says 3", True), (0, "right", False),
                                   (0, "the reference says", False), (1, "the edit 'a' finds nothing", False)):
@@ -206,27 +202,27 @@ class Interpreted(unittest.TestCase):
                 run = staticmethod(lambda *_, text=text, code=code: interpreter.Outcome(code, text, ()))
             self.assertEqual(interpreted.run_mutant(Fake, mutant) is None, found, text)
 
-    def test_mutants_have_names_of_their_own_and_patterns(self):
+    def test_mutants_have_unique_names_and_valid_patterns(self):
         names = [mutant.name for mutant in mutants.MUTANTS]
         self.assertEqual(len(names), len(set(names)))
         for mutant in mutants.MUTANTS:
             re.compile(mutant.edit.pattern)
             self.assertIn(mutant.target, interpreted.CHECKED)
 
-    def test_the_number_th_of_several_goes(self):
+    def test_the_nth_occurrence_is_removed(self):
         self.assertEqual(re.sub(mutants.only(2, "bar;"), r"\1", "a bar; b\nbar; c bar;"), "a bar; b\n c bar;")
 
-    def test_three_solvers_have_every_layout(self):
+    def test_three_solvers_cover_every_layout(self):
         forms = {" ".join(words) for number in range(3)
                  for words, _ in interpreted.gemm_calls("gemm/wgmma:mb64,nb128,kb32,ks1", number)}
         self.assertEqual(len(forms), len(interpreted.GEMM_FORMS))
 
-    def test_solvers_by_their_names(self):
+    def test_parameters_of_a_solver_name(self):
         self.assertEqual(interpreted.parameters("gemm/mma:mb128,nb64,ks2"), {"mb": 128, "nb": 64, "ks": 2})
 
 
 class Whole(unittest.TestCase):
-    """The script on kernels of the test's own, which a program in the place of `tenon` lists."""
+    """Runs the script on this test's own kernels, which a replacement of `tenon` lists."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -283,7 +279,7 @@ class Whole(unittest.TestCase):
                 known = self.check(FRAMED, "framed", "--target", name, frames=f"{name} test/one:framed\n")
                 self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
 
-    def test_half_arithmetic_fails_on_nvidia_alone(self):
+    def test_half_arithmetic_fails_only_on_nvidia(self):
         for vendor, name, status in (("nvidia", "sm_80", 1), ("amd", "gfx906", 0)):
             with self.subTest(vendor):
                 self.need(vendor)
@@ -300,7 +296,7 @@ class Whole(unittest.TestCase):
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertIn("tenon_no_such_function", done.stdout)
 
-    def test_an_error_and_a_kernel_that_is_not_there_fail(self):
+    def test_errors_and_missing_kernels_fail(self):
         self.need("spirv")
         done = self.check("__kernel void k(__global float *x) { x[0] = nothing; }", "k", "--target", "spirv64")
         self.assertEqual(done.returncode, 1)
@@ -319,7 +315,7 @@ class Whole(unittest.TestCase):
         self.assertIn("1 compiled", first.stdout)
         self.assertIn("0 compiled", again.stdout)
 
-    def test_only_what_is_new_is_compiled(self):
+    def test_only_new_programs_are_compiled(self):
         self.need("spirv")
         text = "__kernel void k(__global float *x) { x[get_global_id(0)] = 1.0f; }"
         listed = Path(self.folder.name) / passed.FILE
@@ -339,7 +335,7 @@ class Whole(unittest.TestCase):
         self.assertEqual(wrong.returncode, 1)
         self.assertEqual(listed.read_text(encoding="utf-8"), before)
 
-    def test_bad_arguments_say_what_is_wrong(self):
+    def test_bad_arguments_are_explained(self):
         for arguments, said in ((("--target", "sm_20"), 'unknown target "sm_20"'), (("--jobs", "0"), "--jobs"),
                                 (("--record", "--target", "sm_80"), "--record"), (("--record", "--new"), "--record"),
                                 (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
@@ -347,7 +343,7 @@ class Whole(unittest.TestCase):
             self.assertNotEqual(done.returncode, 0, arguments)
             self.assertIn(said, done.stderr + done.stdout)
 
-    def test_a_filter_that_no_kernel_has_says_so(self):
+    def test_a_filter_without_matches_is_reported(self):
         self.need("spirv")
         done = self.check("", "k", "--filter", "nothing", "--target", "spirv64")
         self.assertEqual(done.returncode, 1)
@@ -355,11 +351,11 @@ class Whole(unittest.TestCase):
 
 
 class Document(unittest.TestCase):
-    """The page of tables is written whole, a table for each of the calls."""
+    """The page of tables is generated completely, with one table per call."""
 
     PAGE = Path(SCRIPTS).parent / report.DOCUMENT
 
-    def test_what_is_written_is_the_title_and_the_tables(self):
+    def test_the_page_is_the_title_and_the_tables(self):
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.md"
             report.write_document([report.table(call, []) for call in report.CALLS], page)
@@ -369,7 +365,7 @@ class Document(unittest.TestCase):
         self.assertEqual(is_row.sub("", kept), text)
         self.assertGreater(len(is_row.findall(kept)), len(report.CALLS))
 
-    def test_the_prose_has_no_table_of_measures(self):
+    def test_the_text_page_has_no_measured_table(self):
         prose = (self.PAGE.parent / "gpu-kernels.md").read_text(encoding="utf-8")
         self.assertNotIn(report.HEADER, prose)
         self.assertIn(f"({report.DOCUMENT.name})", prose)

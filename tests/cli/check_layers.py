@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tests that no layer of the library refers to one above it: each is linked with those below it alone; and that the
-operations' files and folders include one another in one direction only.
+"""Tests that each layer of the library links with only the layers below it, and that the include graphs of the
+operations' files and folders have no cycles.
 
     check_layers.py ARCHIVE … -- COMPILER [FLAG …]
 
-Archives are in the order of the layers, the lowest first. The flags make the linker take archives whole.
+The archives are the layers, the lowest first. The flags make the linker include whole archives.
 """
 import re
 import subprocess
@@ -18,15 +18,13 @@ ARCHIVES, LINK = sys.argv[1:MARK], sys.argv[MARK + 1:]
 WHOLE = "-Wl,--whole-archive" in LINK
 SYSTEM = ["-lm"] if sys.platform == "win32" else ["-lm", "-ldl"]
 MAIN = "int main(void) { return 0; }\n"
-# What a function of check would be that named the list of operations.
+# A function that refers to the list of operations, which belongs to the highest layer.
 UPWARD = MAIN + "extern const char tn_library_registry; const void *upward(void) { return &tn_library_registry; }\n"
-
-
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 
 
 def includes(folder, node):
-    """{node: the other nodes that it includes} of the files below a folder of src, where node(path) is a file's."""
+    """Returns {node: the other nodes that it includes} for the files in a folder of src; node(path) is a file's node."""
     graph = {}
     for path in sorted((SOURCES / folder).rglob("*.[ch]")):
         found = graph.setdefault(node(path.relative_to(SOURCES)), set())
@@ -37,7 +35,7 @@ def includes(folder, node):
 
 
 def circle(graph):
-    """What is left of a graph without the nodes that begin no circle; empty where there is none."""
+    """Returns the part of a graph from which a cycle can be reached; empty if there is no cycle."""
     left = dict(graph)
     while ends := [name for name, found in left.items() if not found & left.keys()]:
         for name in ends:
@@ -51,7 +49,7 @@ def layer_of(archive):
 
 class Layers(unittest.TestCase):
     def link(self, archives, code=MAIN):
-        """What the linker says of a program with these layers; "" where it has all that they name."""
+        """Links a program with these layers. Returns the linker's errors, or ""."""
         with tempfile.TemporaryDirectory() as place:
             source = Path(place) / "main.c"
             source.write_text(code, encoding="utf-8")
@@ -60,24 +58,24 @@ class Layers(unittest.TestCase):
                                   capture_output=True, text=True, check=False)
         return done.stderr if done.returncode != 0 else ""
 
-    def test_each_layer_links_without_those_above_it(self):
+    def test_each_layer_links_without_higher_layers(self):
         names = [layer_of(archive) for archive in ARCHIVES]
         self.assertEqual(names, ["base", "device", "runtime", "dispatch", "check", "ops"])
         for count, name in enumerate(names, 1):
             with self.subTest(layer=name):
                 self.assertEqual(self.link(ARCHIVES[:count]), "")
 
-    def test_a_reference_upwards_is_found(self):
+    def test_an_upward_reference_is_found(self):
         self.assertIn("tn_library_registry", self.link(ARCHIVES[:-1], UPWARD))
         self.assertEqual(self.link(ARCHIVES, UPWARD), "")
 
-    def test_no_operation_has_a_circle_of_files_or_folders(self):
+    def test_operations_have_no_include_cycles(self):
         for folder in sorted(path.name for path in (SOURCES / "ops").iterdir() if path.is_dir()):
             for node in (lambda path: path.with_suffix(""), lambda path: path.parent):
                 with self.subTest(operation=folder):
                     self.assertEqual(circle(includes(f"ops/{folder}", node)), {})
 
-    def test_a_circle_is_found(self):
+    def test_a_cycle_is_found(self):
         self.assertEqual(circle({"a": {"b"}, "b": {"a"}, "c": {"a"}, "d": set()}).keys(), {"a", "b", "c"})
 
 

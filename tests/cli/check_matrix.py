@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The arguments of `./run matrix`, what it says of what it cannot do, and that its targets have what they name."""
+"""Tests `./run matrix`: its arguments, the files that its targets refer to, and its reports of skipped steps."""
 import hashlib
 import io
 import subprocess
@@ -28,7 +28,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual([line.split()[0] for line in done.stdout.splitlines()], list(matrix.TARGETS))
 
-    def test_an_unknown_target_is_refused_before_anything_is_built(self):
+    def test_an_unknown_target_is_refused_before_building(self):
         done = run("gcc", "amiga")
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stdout, "")
@@ -39,7 +39,7 @@ class Arguments(unittest.TestCase):
 
 
 class Targets(unittest.TestCase):
-    def test_cross_files_are_there_and_name_the_compiler(self):
+    def test_cross_files_exist_and_name_the_compiler(self):
         for name, target in matrix.TARGETS.items():
             if target.cross:
                 words = self.build(target).words("ar" if target.from_pip else "c")
@@ -50,7 +50,7 @@ class Targets(unittest.TestCase):
         log.name = "log"
         return matrix.Build("name", target, log)
 
-    def test_the_compiler_of_macos_is_a_script_that_stands_for_its_linker(self):
+    def test_macos_targets_use_the_compiler_script(self):
         for name, target in matrix.TARGETS.items():
             if target.from_pip:
                 script, triple = self.build(target).compiler()
@@ -72,7 +72,7 @@ class Targets(unittest.TestCase):
 
 
 class Packages(unittest.TestCase):
-    """What comes from Debian: an archive only by its hash, and a reason where nothing can be had."""
+    """Archives and packages from Debian."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -82,14 +82,14 @@ class Packages(unittest.TestCase):
         without_apt.start()
         self.addCleanup(without_apt.stop)
 
-    def test_an_archive_is_known_by_its_hash(self):
+    def test_archives_are_identified_by_their_hash(self):
         (self.folder / "a_1.orig.tar.gz").write_bytes(b"other")
         self.assertIsNone(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None))
         wanted = self.folder / "a_2.orig.tar.gz"
         wanted.write_bytes(b"wanted")
         self.assertEqual(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None), wanted)
 
-    def test_packages_that_cannot_be_had_are_unavailable(self):
+    def test_unavailable_packages_are_explained(self):
         with mock.patch.object(debian.platform, "freedesktop_os_release", return_value={"ID": "fedora"}):
             with self.assertRaisesRegex(debian.Unavailable, "not a Debian release"):
                 debian.unpacked(["p"], "arm64", self.folder, None)
@@ -98,11 +98,11 @@ class Packages(unittest.TestCase):
             with self.assertRaisesRegex(debian.Unavailable, "apt is not installed"):
                 debian.unpacked(["p"], "arm64", self.folder, None)
 
-    def test_what_was_unpacked_once_is_taken(self):
+    def test_unpacked_packages_are_reused(self):
         (self.folder / "complete").touch()
         self.assertEqual(debian.unpacked(["p"], "arm64", self.folder, None), self.folder / "root")
 
-    def test_the_source_of_a_wrap_that_debian_has_is_not_asked_of_its_site(self):
+    def test_wrap_sources_come_from_debian_if_available(self):
         found, cache = self.folder / "a.orig.tar.gz", self.folder / "cache"
         found.write_bytes(b"archive")
         with mock.patch.object(debian, "archive", return_value=found), \
@@ -111,7 +111,7 @@ class Packages(unittest.TestCase):
             matrix.download("cmocka", None)
         self.assertEqual((cache / matrix.wrap_of("cmocka")["source_filename"]).read_bytes(), b"archive")
 
-    def test_a_device_without_its_driver_is_skipped_with_the_reason(self):
+    def test_without_a_driver_the_device_step_is_skipped(self):
         with open(self.folder / "log", "w", encoding="utf-8") as log, \
                 mock.patch.object(debian, "unpacked", side_effect=debian.Unavailable("why")):
             for name, target in matrix.TARGETS.items():
@@ -128,17 +128,17 @@ class Outcomes(unittest.TestCase):
                 mock.patch.object(sys, "argv", ["matrix.py", "gcc"]), redirect_stdout(out):
             return matrix.main(), out.getvalue()
 
-    def test_what_is_skipped_is_said_and_is_no_failure(self):
+    def test_skipped_steps_are_reported_and_are_not_failures(self):
         status, text = self.status(device=("skipped", "there is no OpenCL for it"))
         self.assertEqual(status, 0)
         self.assertIn("skipped: there is no OpenCL for it", text)
 
-    def test_what_fails_makes_it_fail(self):
+    def test_a_failed_step_fails_the_run(self):
         status, text = self.status(linked=("failed", "why"))
         self.assertEqual(status, 1)
         self.assertIn("failed: why", text)
 
-    def test_what_cannot_run_is_built_and_said(self):
+    def test_foreign_programs_are_built_but_not_run(self):
         log = mock.Mock()
         log.name = "log"
         build = matrix.Build("macos", matrix.TARGETS["macos"], log)
@@ -151,7 +151,7 @@ class Outcomes(unittest.TestCase):
         ninja.assert_called_once()
         runs.assert_not_called()
 
-    def test_without_zig_and_pip_all_is_skipped_with_the_reason(self):
+    def test_without_zig_and_pip_every_step_is_skipped(self):
         refused = subprocess.CompletedProcess([], 1, "", "looking …\nno such package\n")
         with mock.patch.object(matrix.Target, "finds", return_value=None), \
                 mock.patch.object(matrix.subprocess, "run", return_value=refused), \
@@ -160,7 +160,7 @@ class Outcomes(unittest.TestCase):
         self.assertEqual({state for state, _ in row.values()}, {"skipped"})
         self.assertIn("pip does not install ziglang: no such package", row["compiled"][1])
 
-    def test_without_the_compiler_all_is_skipped_with_the_reason(self):
+    def test_without_the_compiler_every_step_is_skipped(self):
         target = matrix.Target("nothing", "no-such-compiler")
         with mock.patch.dict(matrix.TARGETS, {"none": target}), mock.patch.object(matrix.os, "geteuid", return_value=1), \
                 tempfile.TemporaryDirectory() as folder, mock.patch.object(matrix, "ROOT", Path(folder)):

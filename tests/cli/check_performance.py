@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the measured tables of docs/performance.md: each is what its file says."""
+"""Tests that the measured tables of docs/performance.md match their files."""
 import re
 import sys
 import unittest
@@ -17,8 +17,6 @@ WRITTEN = {
         {"suite": "gemm", "dtype": "f32", "peer": "best", "cases": 3, "mean": 1.249, "least": 0.5,
          "least_case": "64x64x64"}]},
 }
-
-
 RACED = dict(WRITTEN, command=["tenon-bench", "regret"], summary={"cases": 21}, results=[
     {"suite": "gemm-cpu", "case": f"case {i}", "dtype": "f32", "ratio": 1 + i / 100,
      "measured": [{}] * (4 + i)} for i in range(21)])
@@ -28,20 +26,20 @@ class Performance(unittest.TestCase):
     def setUp(self):
         self.text = performance.DOCUMENT.read_text(encoding="utf-8")
 
-    def test_each_table_is_what_its_file_says(self):
+    def test_tables_are_up_to_date(self):
         self.assertGreater(len(performance.names(self.text)), 5)
-        self.assertEqual(performance.filled(self.text), self.text, "./run docs writes it anew")
+        self.assertEqual(performance.filled(self.text), self.text, "./run docs updates it")
 
-    def test_no_table_is_typed(self):
+    def test_no_table_is_written_by_hand(self):
         self.assertEqual(performance.typed(self.text), [])
 
-    def test_tables_say_whether_their_measurements_were_kept(self):
+    def test_tables_say_if_their_measurements_are_available(self):
         self.assertIn("[The measurements](../bench/results/written.json)", performance.table("written", WRITTEN))
         for path in performance.RESULTS.glob("*.json"):
             text, file = performance.table(path.stem, performance.read(path.stem)), performance.read(path.stem)
             self.assertEqual("not kept" in text, "results" not in file, path.name)
 
-    def test_what_a_table_measures_stands_in_it(self):
+    def test_tables_contain_their_measures(self):
         for path in performance.RESULTS.glob("*.json"):
             file = performance.read(path.stem)
             if "results" in file:
@@ -51,7 +49,7 @@ class Performance(unittest.TestCase):
                 for figure in (measure["least"], measure.get("mean", measure["least"])):
                     self.assertRegex(cells, rf"(?<![\d.]){re.escape(figure)}(?![\d])", path.name)
 
-    def test_the_least_of_a_table_is_among_its_measures(self):
+    def test_minima_are_measured(self):
         for path in performance.RESULTS.glob("*.json"):
             file = performance.read(path.stem)
             if "results" in file or "Minimum" not in file["columns"]:
@@ -62,34 +60,34 @@ class Performance(unittest.TestCase):
                 if "an earlier tree" not in row[0]:
                     self.assertIn(row[at].split()[0], told, path.name)
 
-    def test_every_file_has_its_table(self):
+    def test_every_file_has_a_table(self):
         kept = {path.stem for path in performance.RESULTS.glob("*.json")}
         self.assertEqual(kept, set(performance.names(self.text)))
 
-    def test_what_is_edited_by_hand_is_found(self):
+    def test_manual_edits_are_found(self):
         edited = self.text.replace("| 1.", "| 9.", 1)
         self.assertNotEqual(edited, self.text)
         self.assertEqual(performance.filled(edited), self.text)
         self.assertEqual(performance.typed("text\n| a | b |\n|---|---|\n"),
                          ["| a | b |\n", "|---|---|\n"])
 
-    def test_a_file_of_the_benchmark_gives_its_summary(self):
+    def test_a_benchmark_file_becomes_its_summary(self):
         text = performance.table("written", WRITTEN)
         self.assertIn("| gemm | f32 | best | 3 | 1.25 | 0.50 | 64x64x64 |\n", text)
         self.assertIn("2026-01-02, card (vendor, driver 1.2), 4 processors.", text)
         self.assertIn("tenon-bench run --filter '3x3 n'\n", text)
 
-    def test_a_file_of_regrets_gives_a_row_for_each_suite_and_type(self):
+    def test_a_regret_file_becomes_a_row_per_suite_and_type(self):
         text = performance.table("raced", RACED)
         self.assertIn("| gemm-cpu | f32 | 21 | 4 | 1.100 | 1.19 | 1.20 | case 20 |\n", text)
         self.assertIn("tenon-bench regret\n", text)
 
-    def test_a_row_of_too_few_cells_is_refused(self):
+    def test_short_rows_are_refused(self):
         file = {"columns": ["a", "b"], "rows": [["1"]]}
         with self.assertRaisesRegex(SystemExit, "short: a row has 1 cells, must have 2"):
             performance.table("short", file)
 
-    def test_a_file_that_is_not_there_is_named(self):
+    def test_a_missing_file_is_named(self):
         with self.assertRaisesRegex(SystemExit, "nothing.json"):
             performance.read("nothing")
 

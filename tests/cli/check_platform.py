@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What only one system has is behind the platform files: the library and the command include C11's headers,
-those of their dependencies, and no others; and what needs a declaration of POSIX does not compile there."""
+"""Tests that only the platform files depend on the operating system: all other files of the library and the
+command include no headers except those of C11 and of dependencies, and are compiled without POSIX."""
 import re
 import unittest
 from pathlib import Path
@@ -13,12 +13,12 @@ DEPENDENCIES = {"CL/cl.h", "CL/cl_ext.h", "OpenCL/opencl.h", "xxhash.h", "jansso
 PLATFORM = {"src/base/platform.h", "src/base/platform_posix.c", "src/base/platform_windows.c",
             "tools/platform.h", "tools/platform_posix.c", "tools/platform_windows.c"}
 INCLUDED = re.compile(r"(?m)^\s*#\s*include\s*<([^>]+)>")
-# Compilers and linkers know these without a header, or they are what tells systems apart.
+# Names that need no header, or that distinguish systems.
 NAMES = re.compile(r"\b(pthread_\w+|_WIN32|__MINGW32__|__linux__|O_CLOEXEC|fopen\([^)]*\"\w*[exN]\w*\"\))")
-# What a driver or a device calls itself, compared with a text.
+# Comparisons of a driver's or a device's name with a string.
 COMPARED = re.compile(r"\bstr(?:n?cmp|n?casecmp|str)\([^;]*(?:platform_name|platform_version|vendor|info[.>-]+name)\b")
 CALLED = re.compile(r"\bcl(?:Enqueue|Create|Get|Set|Build|Retain|Release|Finish|Flush|Wait)\w+\(")
-# Where a system has its own header or file for what is Tenon's to name.
+# Files that may distinguish systems: export attributes, and the name of OpenCL's library.
 SYSTEMS = {"include/tenon/export.h", "src/runtime/opencl/opencl.c"}
 
 
@@ -34,19 +34,19 @@ def is_known(header):
 
 
 class Platform(unittest.TestCase):
-    def test_only_the_platform_files_include_what_c11_lacks(self):
+    def test_only_platform_files_include_system_headers(self):
         found = {name: foreign for name, text in sources()
                  if (foreign := [h for h in INCLUDED.findall(text) if not is_known(h)])}
         self.assertEqual({name: headers for name, headers in found.items() if name not in PLATFORM}, {})
         self.assertIn("src/base/platform_posix.c", found)
         self.assertIn("src/base/platform_windows.c", found)
 
-    def test_only_the_platform_files_name_what_a_system_has(self):
+    def test_only_platform_files_use_system_names(self):
         found = {name: names for name, text in sources()
                  if name not in PLATFORM | SYSTEMS and (names := NAMES.findall(text))}
         self.assertEqual(found, {})
 
-    def test_the_library_compares_a_drivers_name_in_one_file(self):
+    def test_driver_names_are_compared_in_one_file(self):
         found = {name: len(places) for name, text in sources()
                  if name.startswith("src/") and (places := COMPARED.findall(text))}
         self.assertEqual(found, {"src/runtime/opencl/device.c": 1})
@@ -56,12 +56,12 @@ class Platform(unittest.TestCase):
         self.assertEqual({name for name in found if not name.startswith("src/runtime/")}, set())
         self.assertGreater(len(found), 5)
 
-    def test_posix_is_not_declared_to_the_others(self):
+    def test_other_files_are_compiled_without_posix(self):
         self.assertIn("strict_args = ['-U_POSIX_C_SOURCE']", (ROOT / "meson.build").read_text(encoding="utf-8"))
         for place in ("src", "tools"):
             self.assertIn("strict_args", (ROOT / place / "meson.build").read_text(encoding="utf-8"), place)
 
-    def test_the_two_systems_have_the_same_functions(self):
+    def test_both_systems_define_the_same_functions(self):
         for folder, prefix in (("src/base", "tn_"), ("tools", "platform_")):
             defined = []
             for system in ("posix", "windows"):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests ./run and .ci/run on a small project of the test's own, with stand-ins for apt and dpkg.
+"""Tests ./run and .ci/run on a small project, with replacements of apt and dpkg.
 
     check_run.py path/to/the/tree
 
@@ -17,7 +17,7 @@ from pathlib import Path
 TREE = Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
 MINUTES = 45
 
-PROGRAMS = {  # apt, whose packages are the lines of a file; one of them has a header
+PROGRAMS = {  # replacement of apt: installed packages are lines of a file, and one package has a header
     "apt-get": 'case " $* " in *" install "*) ;; *) exit 0 ;; esac\n'
                'for word; do case $word in -*|install) ;; *) echo "$word" >> "$STATE/packages" ;; esac; done\n'
                'if grep -qx libdnnl-dev "$STATE/packages"; then touch "$STATE/peer.h"; fi\n',
@@ -61,7 +61,7 @@ class Folder(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("meson") and shutil.which("ninja"), "no Meson or no Ninja")
 class BenchAfterDemo(Folder):
-    """A peer that is installed after the first configuration is found."""
+    """The benchmark finds a peer that is installed after the first configuration."""
 
     def setUp(self):
         super().setUp()
@@ -83,7 +83,7 @@ class BenchAfterDemo(Folder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
 
-    def test_what_was_installed_since_is_found(self):
+    def test_newly_installed_peers_are_found(self):
         self.verb("demo")
         self.assertIn("is left out", (self.root / "build/bench/tenon-bench").read_text(encoding="utf-8"))
         self.assertIn("Installing", first := self.verb("bench"))
@@ -91,7 +91,7 @@ class BenchAfterDemo(Folder):
         self.assertNotIn("Configuring", again := self.verb("bench", "peers"))
         self.assertIn("the peer has it", again)
 
-    def test_other_packages_configure_the_benchmark_again(self):
+    def test_changed_packages_reconfigure_the_benchmark(self):
         self.verb("bench")
         packages = self.root / "state/packages"
         names = packages.read_text(encoding="utf-8")
@@ -115,12 +115,12 @@ class ContinuousIntegration(Folder):
         done = self.run_in(".ci/run")
         return done.returncode, done.stdout
 
-    def test_the_limits_add_up(self):
+    def test_time_limits_add_up(self):
         limits = re.findall(r"^part (\d+) ", self.SCRIPT.read_text(encoding="utf-8"), re.M)
         self.assertEqual(len(limits), 3)
         self.assertLessEqual(sum(map(int, limits)), MINUTES)
 
-    def test_the_outcome_of_each_part_is_told(self):
+    def test_the_outcome_of_each_part_is_printed(self):
         code, said = self.ci('echo "from $1"; [ "$1" != test ] || echo "7 passed, 0 failed, 1 skipped"\n')
         self.assertEqual(code, 0, said)
         self.assertRegex(said, r"(?m)^test: ok, \d+ s; 7 passed, 0 failed, 1 skipped$")
@@ -139,7 +139,7 @@ class ContinuousIntegration(Folder):
         self.assertEqual(code, 1)
         self.assertTrue(said.endswith("\n9 passed, 3 failed\n"), said)
 
-    def test_a_part_that_is_ended_says_so(self):
+    def test_a_part_that_exceeds_its_limit_is_reported(self):
         write_program(self.root / "bin" / "timeout", 'shift 2\n"$@"\nexit 124\n')
         code, said = self.ci("echo 7 passed, 0 failed\n")
         self.assertEqual(code, 1)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Many processes at once on an empty store, some of them killed at random: no other fails, none is
-wrong, no damaged entry is used, and the next start leaves no temporary.
+"""Runs many processes at once on an empty store and kills some of them at random. The other
+processes must not fail, results must be correct, damaged entries must not be used, and the next
+process must remove temporary files.
 
     check_store.py path/to/store_process path/to/tenon
 
-TENON_TEST_SEED draws the same again; TENON_TEST_STORM is "PROCESSES ROUNDS" (8 3; ./run test full
-takes 32 100).
+TENON_TEST_SEED repeats the random numbers. TENON_TEST_STORM is "PROCESSES ROUNDS", by default "8 3",
+or "32 100" in ./run test full.
 """
 import os
 import random
@@ -25,7 +26,7 @@ def start(folder):
 
 
 def judge(done, folder):
-    """What is wrong with a process that was not killed, in words."""
+    """Checks a process that was not killed. Returns its errors and the number of crashes that it reports."""
     out, err = done.communicate()
     faults = []
     if done.returncode != 0 or out != "right\n":
@@ -47,7 +48,7 @@ def temporaries(folder):
 
 
 def one_round(draw, count, seconds):
-    """Every second process is killed, on the average; returns faults, and counts for the report."""
+    """Kills half of the processes on average. Returns errors, counts for the report, and the seconds taken."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.monotonic()
         running = [start(folder) for _ in range(count)]
@@ -83,8 +84,7 @@ def main():
     print(f"{count} processes, {rounds} rounds, TENON_TEST_SEED={seed}", flush=True)
     draw = random.Random(seed)
     totals = {}
-    # The first round tells how long processes take beside each other; the driver has kept what it
-    # compiled from then on.
+    # The first round fills the driver's cache and measures how long processes take.
     faults, counts, seconds = one_round(draw, count, 1)
     for number in range(rounds):
         if faults:

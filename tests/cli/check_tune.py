@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
-"""Tests `tenon tune` from outside: what it keeps, where it goes on, the files that it writes and
-takes.
+"""Tests `tenon tune`: stored results, continuing after an interruption, export and import.
 
     check_tune.py path/to/tenon [no-json]
 
-The word is for a tenon that was built without a JSON library.
+no-json is given if tenon was built without a JSON library.
 """
 import json
 import os
@@ -36,7 +35,7 @@ def lines_of(*calls):
 
 
 class WithFolder(unittest.TestCase):
-    """A folder for a store that is not there yet, and a place for files."""
+    """Provides the path of a store that does not exist yet, and a folder for files."""
 
     def setUp(self):
         place = tempfile.TemporaryDirectory()
@@ -50,7 +49,7 @@ class WithFolder(unittest.TestCase):
                               env=dict(self.environment, **environment))
 
     def tune(self, *args, status=0, **environment):
-        """Candidates that are built already gain nothing by processes beside each other."""
+        """Runs tenon tune without parallel builds, which are useless for candidates that are built already."""
         others = {"--jobs", "--build", "--export", "--import", "--merge"}
         jobs = () if others & set(args) else ("--jobs", "1")
         done = self.tenon("tune", *jobs, *args, **environment)
@@ -74,7 +73,7 @@ def tuned_before(text):
 
 
 class Calls(WithFolder):
-    def test_what_is_tuned_is_used_and_not_tuned_again(self):
+    def test_results_are_used_and_not_measured_again(self):
         self.assertIn("lowest estimate", self.tenon("explain", *PRELU).stdout)
         first = self.tune(*PRELU)
         self.assertRegex(first, r"(?m)^ +\d+ +\d+\.\d +\d+\.\d +\d+\.\d\d  prelu x=f32:64x64 ")
@@ -86,7 +85,7 @@ class Calls(WithFolder):
         self.assertEqual(tuned_before(self.tune(*PRELU)), 1)
         self.assertEqual(tuned_before(self.tune(*PRELU, "--force")), 0)
 
-    def test_a_file_of_calls_has_each_once(self):
+    def test_duplicate_calls_are_tuned_once(self):
         copy_of_other_seed = lines_of(COPY).replace("--seed 1", "--seed 9")
         path = self.write("calls", "# a remark\n\n" + lines_of(PRELU, COPY, PRELU) +
                           copy_of_other_seed)
@@ -102,7 +101,7 @@ class Calls(WithFolder):
         self.assertIn("    fastest", self.tune("--calls", path, TENON_RECORD=path))
         self.assertIn("measured as the fastest", self.tenon("explain", *PRELU).stdout)
 
-    def test_a_terminal_shows_how_far_it_is(self):
+    def test_progress_on_a_terminal(self):
         path = self.write("calls", lines_of(PRELU, COPY))
         ours, theirs = pty.openpty()
         with subprocess.Popen([TENON, "tune", "--calls", path, "--jobs", "1"],
@@ -139,7 +138,7 @@ class Calls(WithFolder):
                           (("--build", "copy/rows", "--suite", "gemm"), "the call of --build is missing")):
             self.assertIn(why, self.tune(*args, status=2))
 
-    def test_a_candidate_is_built_ahead(self):
+    def test_candidates_are_built_in_advance(self):
         self.tune("--build", "prelu/rows:nt1 prelu/rows:nt2", *PRELU)
         kept = sorted(path.suffix for path in self.store.iterdir())
         self.assertIn(".check", kept)
@@ -147,7 +146,7 @@ class Calls(WithFolder):
         self.assertNotIn(".running", kept)
         self.assertIn("prelu/none", self.tune("--build", "prelu/none prelu/rows", *PRELU, status=1))
 
-    def test_as_many_processes_as_are_asked_for(self):
+    def test_the_number_of_build_processes(self):
         for jobs in ("1", "3"):
             done = self.tune("--force", "--jobs", jobs, *PRODUCT)
             self.assertGreaterEqual(int(re.search(r"(?m)^ +(\d+) .* gemm a=", done)[1]), 2)
@@ -158,7 +157,7 @@ class Calls(WithFolder):
     def test_without_a_store_nothing_is_tuned(self):
         self.assertIn("results cannot be stored", self.tune(*COPY, status=1, TENON_CACHE="0"))
 
-    def test_what_cannot_be_measured_is_said(self):
+    def test_unmeasurable_calls_are_reported(self):
         out = self.tune("cross_entropy", "logits=f32:4x5", "labels=i32:4", "loss=f32:4")
         self.assertIn("its time depends on its values", out)
 
@@ -167,7 +166,7 @@ class Interrupted(WithFolder):
     CALLS = lines_of(PRELU, ("gemm", "a=f32:96x96", "b=f32:96x96", "d=f32:96x96"), COPY)
 
     def wait_for_an_outcome(self):
-        """That stays: at its start the command tries whether it can keep one."""
+        """Waits for a result that stays; the command first stores and removes one as a test."""
         seen = set()
         for _ in range(3000):
             before, seen = seen, set(self.store.glob("*.tuning"))
@@ -176,8 +175,8 @@ class Interrupted(WithFolder):
             time.sleep(0.1)
         self.fail("nothing was tuned")
 
-    def test_what_was_done_is_kept_and_the_rest_is_left(self):
-        """The product has dozens of candidates, each of which is compiled."""
+    def test_an_interrupted_run_keeps_its_results(self):
+        """The product has dozens of candidates to compile, so the interruption comes before its end."""
         path = self.write("calls", self.CALLS)
         with subprocess.Popen([TENON, "tune", "--calls", path, "--jobs", "1"],
                               stdout=subprocess.PIPE, text=True,
@@ -194,7 +193,7 @@ class Interrupted(WithFolder):
         self.assertEqual(tuned_before(self.tune("--calls", path)), 1)
 
 
-@unittest.skipIf(HAS_JSON, "this tenon knows JSON")
+@unittest.skipIf(HAS_JSON, "built with a JSON library")
 class WithoutJson(WithFolder):
     def test_files_are_refused(self):
         for option in ("--export", "--import", "--merge"):
@@ -202,9 +201,9 @@ class WithoutJson(WithFolder):
                           self.tune(option, "x.json", status=1))
 
 
-@unittest.skipUnless(HAS_JSON, "this tenon knows no JSON")
+@unittest.skipUnless(HAS_JSON, "built without a JSON library")
 class Files(WithFolder):
-    tuned = None  # a store with the outcomes of two calls
+    tuned = None  # a store with the results of two calls
 
     @classmethod
     def tearDownClass(cls):
@@ -226,10 +225,10 @@ class Files(WithFolder):
                                             else json.dumps(document)), **options)
 
     def solver(self):
-        """Of the copy, which is the first."""
+        """Returns the stored solver of the copy, the first outcome."""
         return self.export()["outcomes"][0]["solver"]
 
-    def test_the_file_says_what_it_is(self):
+    def test_contents_of_the_file(self):
         self.assertEqual(self.document["format"], "tenon tuning")
         self.assertEqual(set(self.document["machine"]),
                          {"library", "platform", "driver", "device", "processor"})
@@ -241,30 +240,30 @@ class Files(WithFolder):
         self.assertLessEqual({"name", "kind", "compute_units", "cache"}, set(device))
         self.assertIn(device["name"], self.document["machine"]["device"])
 
-    def test_import_on_another_store(self):
+    def test_import_to_another_store(self):
         self.environment["TENON_CACHE_DIR"] = str(self.place / "other")
-        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertIn("imported 2 of 2", self.take("--import", self.document))
         self.assertIn("measured as the fastest", self.tenon("explain", *COPY).stdout)
         again = self.export()
-        # The other store's speeds are its own: imported outcomes say nothing of them.
+        # Imported results do not include the measured speeds of the device.
         again["device"].pop("speed", None)
         self.document["device"].pop("speed", None)
         self.assertEqual(again, self.document)
 
-    def test_import_replaces_and_merge_keeps_the_faster(self):
+    def test_import_replaces_but_merge_keeps_the_faster(self):
         outcome = self.document["outcomes"][0]
         own, outcome["solver"] = outcome["solver"], "copy/transpose"
         time_was, outcome["nanoseconds"] = outcome["nanoseconds"], outcome["nanoseconds"] + 1
-        self.assertIn("took 0 of 2", self.take("--merge", self.document))
+        self.assertIn("imported 0 of 2", self.take("--merge", self.document))
         self.assertEqual(self.solver(), own)
         outcome["nanoseconds"] = time_was - 1
-        self.assertIn("took 1 of 2", self.take("--merge", self.document))
+        self.assertIn("imported 1 of 2", self.take("--merge", self.document))
         self.assertEqual(self.solver(), "copy/transpose")
         outcome["solver"], outcome["nanoseconds"] = own, time_was + 9
-        self.assertIn("took 2 of 2", self.take("--import", self.document))
+        self.assertIn("imported 2 of 2", self.take("--import", self.document))
         self.assertEqual(self.solver(), own)
 
-    def test_wrong_outcomes_are_refused_with_all_of_their_file(self):
+    def test_files_with_an_invalid_outcome_are_refused(self):
         for field, value, why in (
                 ("solver", "gemm/plain", "is not a solver of prelu"), ("solver", 3, "is not a string"),
                 ("solver", "copy/" + "x" * 200, "too long"), ("call", "", "is empty"),
@@ -286,12 +285,12 @@ class Files(WithFolder):
         self.assertIn('machine: driver is "0.1", must be "',
                       self.take("--merge", self.document, status=1))
 
-    def test_files_of_another_form_are_refused(self):
+    def test_files_of_another_format_are_refused(self):
         for key, value in (("format", "dog"), ("version", 2), ("machine", []), ("outcomes", {})):
             self.assertIn(f"{key} is ",
                           self.take("--import", {**self.document, key: value}, status=1))
 
-    def test_arbitrary_bytes_do_no_harm(self):
+    def test_random_bytes_are_handled(self):
         draw = random.Random(SEED)
         whole = (self.place / "exported.json").read_bytes()
         for i in range(40):

@@ -1,12 +1,12 @@
 /*
- * A process that uses Tenon and ends in one of many ways (check_endings.py runs it).
+ * Process that uses Tenon and ends in one of many ways, for check_endings.py.
  *
  *   ending WAY STATE
  *
- * STATE is "idle": a call has been made and has ended; "building": plans are being made in the
- * background; "rested": as idle, and what was built has been written to the store meanwhile; or
- * "count": as idle, and prints how many programs were built and how many loaded.
- * TENON_TEST_DELAY in the environment: so many microseconds pass before the end.
+ * STATE is "idle": one call has completed; "building": plans are being built in the background;
+ * "rested": like idle, and the built program has been written to the store; "count": like idle, and
+ * prints how many programs were built and how many were loaded. The environment variable
+ * TENON_TEST_DELAY is the number of microseconds to wait before ending.
  */
 #define _GNU_SOURCE
 #include <tenon/tenon.h>
@@ -56,7 +56,7 @@ static void delay(void)
         sleep_for(atol(text));
 }
 
-/* A call whose result is looked at. */
+/* Makes a call and checks its result. */
 static tenon_status use(void)
 {
     const int64_t shape[] = {SIZE};
@@ -110,7 +110,7 @@ static tenon_statistics see(void)
     return seen;
 }
 
-/* Until a program is written: the call's own comes first. */
+/* Waits until a program has been written to the store. The first is that of the call above. */
 static void rest(void)
 {
     if (see().programs_built > 0)
@@ -149,7 +149,7 @@ static void start_thread(void *(*work)(void *))
         _exit(8);
 }
 
-/* NOLINTNEXTLINE(bugprone-signal-handler): programs do this, and must end */
+/* NOLINTNEXTLINE(bugprone-signal-handler): programs do this, and must still end */
 static void handle(int signal)
 {
     (void)signal;
@@ -166,7 +166,8 @@ static void exit_again(void)
     exit(0);
 }
 
-/* Whatever runs first, the call works or says why not; nothing is to hang. */
+/* Uses and releases everything in an exit handler. In any order of handlers, the call must succeed
+ * or return TENON_ERROR_PROCESS, and must not hang. */
 static void use_at_exit(void)
 {
     const tenon_status status = use();
@@ -187,7 +188,8 @@ static void *call_again_and_again(void *nothing)
 
 static pthread_t caller;
 
-/* As the destructor of an application's pool of threads. */
+/* Joins a working thread in an exit handler, like the destructor of an application's thread pool.
+ */
 static void join_caller(void)
 {
     pthread_join(caller, NULL);
@@ -203,7 +205,8 @@ static void expect_refusal(tenon_status status, const char *operation)
     }
 }
 
-/* Every kind of call that uses the driver, and each that gives something back. */
+/* Checks in a forked child that every kind of call that uses the driver is refused, and that every
+ * release is harmless. */
 static void try_all_in_child(void)
 {
     tenon_context *other;
@@ -246,7 +249,7 @@ static void try_all_in_child(void)
     tenon_context_release(context);
 }
 
-/* Ends as its child has, which must be in order. */
+/* Waits for the child. Ends this process with an error if the child has failed. */
 static void await_child(pid_t child)
 {
     int status = 0;
@@ -295,7 +298,7 @@ static void release_all(void)
     tenon_context_release(context);
 }
 
-/* Handlers and the like that are there before the first use. */
+/* Registers the handlers that must be registered before Tenon's first use. */
 static void set_up(void)
 {
     if (is("slow-handler-before"))

@@ -1,5 +1,5 @@
-/* Stands for OpenBLAS's answer to which processor its kernels are for: by itself FAKE_CORE, or the
- * one that OPENBLAS_CORETYPE asks for. Preloaded. */
+/* Preloaded replacement of OpenBLAS's query for its kernels' processor: returns the value of
+ * OPENBLAS_CORETYPE if it is set, otherwise that of FAKE_CORE. */
 #include <stdlib.h>
 
 __attribute__((visibility("default"))) char *openblas_get_corename(void)

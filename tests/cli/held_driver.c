@@ -1,7 +1,6 @@
-/* A driver that holds a program at a kernel launch, so that a test can end the program there:
- * preloaded. HELD_LAUNCH is the number of the launch (1: the first) and HELD_FOLDER a folder: the
- * file "held" appears there at the launch, which goes on when there is a file "go". After five
- * minutes without one the program ends with status 99. */
+/* Preloaded driver that blocks the launch number HELD_LAUNCH (from 1), where a test can end the
+ * program. At the launch it creates the file "held" in the folder HELD_FOLDER, and waits until the
+ * file "go" exists there. After five minutes it ends the program with status 99. */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
@@ -13,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MOST_WAITS 30000 /* of 10 milliseconds */
+#define MOST_WAITS 30000 /* 10 milliseconds each */
 
 typedef cl_int (*enqueue_kernel)(cl_command_queue, cl_kernel, cl_uint, const size_t *,
                                  const size_t *, const size_t *, cl_uint, const cl_event *,

@@ -1,5 +1,5 @@
-/* A driver that does nothing for the kernel that the variable SPOILED_KERNEL names: preloaded, so
- * that self-checks have something to find. */
+/* Preloaded driver that does not run the kernel named by SPOILED_KERNEL, which makes its self-check
+ * fail. */
 #define _GNU_SOURCE
 #include <CL/cl.h>
 

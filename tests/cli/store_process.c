@@ -1,5 +1,5 @@
-/* What check_store.py starts many of at once: makes a plan in the usual store, runs it, compares.
- * Prints what the log says, and "right" at the end. */
+/* Process for check_store.py, which runs many of them at once: makes a plan with the default store,
+ * runs it and checks the result. Prints the log to stderr, and "right" if the result is correct. */
 #include <tenon/tenon.h>
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static void hear(void *user, tenon_log_level level, const char *message)
 
 static float a[M * K], b[K * N], d[M * N];
 
-/* Small integers, so that the result is exact whichever solver there is. */
+/* Small integers, so that the result of every solver is exact. */
 static void fill(void)
 {
     for (int i = 0; i < M * K; i++)

@@ -45,7 +45,7 @@ class Files(unittest.TestCase):
         return ["\n".join(step["run"] for step in steps if "run" in step), "\n".join([*job["before_script"], *job["script"]])]
 
     @unittest.skipIf(yaml is None, "Python has no yaml module")
-    def test_steps_are_shell_scripts_that_install_all_that_is_needed(self):
+    def test_steps_install_all_required_packages(self):
         packages = TO_RUN | set(re.search(r"Debian 12 and 13, Ubuntu \| `([^`]*)`", PAGE)[1].split())
         scripts = self.scripts()
         self.assertEqual(len(scripts), 2)
@@ -78,7 +78,7 @@ class Files(unittest.TestCase):
 
 
 class Caches(unittest.TestCase):
-    def test_the_second_run_finds_its_kernels(self):
+    def test_the_second_run_reuses_its_kernels(self):
         with tempfile.TemporaryDirectory() as place:
             program, store, kernels = (str(Path(place, name)) for name in ("product", "tenon", "pocl"))
             flags = [f"-I{ROOT}/include", f"-I{BUILD}/include", f"-L{BUILD}/src", "-ltenon", "-lm"]

@@ -19,11 +19,11 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
 class Readme(unittest.TestCase):
-    def test_its_program_is_the_example(self):
+    def test_the_program_is_the_example(self):
         source = (ROOT / "examples" / "product.c").read_text(encoding="utf-8")
         self.assertIn("```c\n" + source[source.index("#include"):] + "```\n", README)
 
-    def test_the_page_of_examples_has_each(self):
+    def test_the_page_of_examples_is_complete(self):
         page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")
         for path in (ROOT / "examples").iterdir():
             if path.suffix in (".c", ".cpp", ".py") and not path.stem.startswith("digits_"):
@@ -31,13 +31,13 @@ class Readme(unittest.TestCase):
 
 
 class Chart(unittest.TestCase):
-    def test_it_shows_what_the_files_say(self):
+    def test_the_chart_is_up_to_date(self):
         picture = chart.CHART.read_text(encoding="utf-8")
         for _, label, *figures in chart.bars():
             self.assertIn(f">{label}<", picture, "./run docs redraws it")
             self.assertIn(f">{chart.said(*figures)}<", picture, "./run docs redraws it")
 
-    def test_the_worst_is_the_worst_of_all_files(self):
+    def test_the_minimum_is_taken_over_all_files(self):
         files = chart.files()
         for _, rows in chart.GROUPS:
             for suite, peer, _ in rows:
@@ -74,26 +74,26 @@ class Devices(unittest.TestCase):
     def test_each_claim_has_its_evidence(self):
         self.assertEqual(devices.wrong(devices.read()), [])
 
-    def test_the_tables_are_what_the_files_say(self):
+    def test_device_tables_are_up_to_date(self):
         self.assertEqual(devices.filled(README), README, "./run docs updates it")
         page = devices.RUNS_PAGE.read_text(encoding="utf-8")
         self.assertEqual(devices.filled_runs(page), page, "./run docs updates it")
 
-    def test_all_is_said_of_no_run_that_failed_or_was_not_counted(self):
+    def test_all_is_claimed_only_of_counted_runs_without_failures(self):
         self.assertEqual(devices.counted({"passed": 868, "failed": 1}), "868 of 869")
         self.assertEqual(devices.counted({"passed": 869, "failed": 0}), "all 869")
         self.assertEqual(devices.counted({"passed": None, "failed": 0}), "passed, count not kept")
         for page in (README, devices.RUNS_PAGE.read_text(encoding="utf-8")):
             self.assertNotIn("quick set: all", page)
 
-    def test_a_measurement_tells_its_version_and_whether_it_is_whole(self):
+    def test_measurements_state_version_and_completeness(self):
         for row in filter(lambda row: "measured" in row, devices.read()):
             file = devices.written(ROOT / row["measured"]["file"])
             said = devices.cell("measured", row["measured"])
             self.assertIn(file["tenon"], said)
             self.assertEqual("incomplete" in said, not file["complete"])
 
-    def test_emulation_is_claimed_of_cards_that_have_such_units(self):
+    def test_emulation_is_claimed_only_of_gpus_with_such_units(self):
         wmma = next(row for row in devices.read() if "gfx1100" in row["device"])
         for target in ("gfx1030", "gfx0"):
             row = {**wmma, "device": f"card (gfx1100, {target})"}
@@ -116,7 +116,7 @@ class Devices(unittest.TestCase):
 
 
 def places(page, title):
-    """The files of the table in a section of docs/architecture.md."""
+    """Returns the files in the table of a section of docs/architecture.md."""
     section = page.split(f"## {title}\n")[1].split("\n## ")[0]
     return re.findall(r"(?m)^\| `([^`]*)` \|", section.split("| Place | ")[1].split("\n\n")[0])
 
@@ -125,17 +125,17 @@ class Activations(unittest.TestCase):
     HEADER = ROOT / "include" / "tenon" / "activation.h"
     ENUMERATOR = re.compile(r"^    TENON_ACTIVATION_(\w+) =\s+(\d+)", re.M)
 
-    def test_the_list_is_the_enumeration(self):
+    def test_the_list_matches_the_enumeration(self):
         header = self.HEADER.read_text(encoding="utf-8")
         enumerators = {name: int(number) for name, number in self.ENUMERATOR.findall(header)}
         self.assertEqual(activations.listed(), enumerators)
         self.assertEqual(list(enumerators.values()), list(range(len(enumerators))))
 
-    def test_the_kernels_have_the_numbers(self):
+    def test_the_kernels_have_the_same_numbers(self):
         text = activations.KERNELS.read_text(encoding="utf-8")
-        self.assertEqual(activations.written(text), text, "./run docs writes them anew")
+        self.assertEqual(activations.written(text), text, "./run docs updates them")
 
-    def test_the_files_that_name_one_are_those_of_the_page(self):
+    def test_the_page_lists_all_files_that_name_an_activation(self):
         paths = [ROOT / "docs" / "numerics.md"]
         for folder in ("include", "src", "cl_kernels", "tests", "python"):
             paths += (path for path in (ROOT / folder).rglob("*")
@@ -158,7 +158,7 @@ class AddingAnOperation(unittest.TestCase):
                         and not name.startswith("tests/docs/") and self.NAMED.search(path.read_text(encoding="utf-8")):
                     yield name
 
-    def test_the_places_outside_its_own_files_are_those_of_the_page(self):
+    def test_the_page_lists_all_files_that_name_an_operation(self):
         self.assertEqual(sorted(self.files_that_name_pad()), sorted(places(PAGE, "Adding an operation")))
 
 

@@ -86,23 +86,23 @@ class Programs(unittest.TestCase):
                                  "-o", str(self.place / "block.o"))
         self.assertGreater(count, 1)
 
-    def test_a_block_that_is_wrong_is_found(self):
+    def test_wrong_blocks_are_found(self):
         with self.assertRaises(AssertionError):
             self.compile("int main(void) { return tenon_gemm(); }\n", "-fsyntax-only")
 
 
 class Pages(unittest.TestCase):
-    def test_every_language_is_looked_after(self):
+    def test_every_language_is_known(self):
         for page in PAGES:
             for found in BLOCK.finditer(page.read_text(encoding="utf-8")):
                 self.assertIn(found["language"], LANGUAGES, page.name)
 
-    def test_json_is_json(self):
+    def test_json_blocks_are_valid(self):
         for place, _, code in blocks("json"):
             with self.subTest(place):
                 json.loads(code)
 
-    def test_links_lead_somewhere(self):
+    def test_links_have_targets(self):
         count = 0
         for page in PAGES:
             for target in LINK.findall(page.read_text(encoding="utf-8")):
@@ -118,7 +118,7 @@ class Pages(unittest.TestCase):
         self.assertGreater(count, 20)
 
     def check_options(self, command, line):
-        """The options in a line that runs `tenon COMMAND` are in its help."""
+        """Checks that the options in a line that runs `tenon COMMAND` are in its help."""
         words = re.split(r"\s[#|>&]|;|\)", re.split(rf"tenon {command}", line, maxsplit=1)[1])[0]
         options = re.findall(r"(?<![\w-])--[a-z][a-z-]*|(?<![\w-])-[a-z]\b", words)
         said = subprocess.run([OPTIONS.tenon, "help", command], capture_output=True, text=True,
@@ -126,7 +126,7 @@ class Pages(unittest.TestCase):
         for option in options:
             self.assertRegex(said, rf"(?<![\w-]){option}(?![\w-])")
 
-    def test_commands_are_there(self):
+    def test_commands_exist(self):
         verbs = set(re.findall(r"(?m)^  (\w[\w-]*)", (ROOT / "run").read_text(encoding="utf-8")))
         tools = set(re.findall(r"(?m)^  ([a-z]+) ", subprocess.run(
             [OPTIONS.tenon, "help"], capture_output=True, text=True, check=True).stdout))

@@ -33,13 +33,13 @@ class Pages(unittest.TestCase):
                 complaints = done.stdout if tool[0] == "mandoc" else done.stderr
                 self.assertEqual(complaints, "", f"{tool[0]} {page.name}")
 
-    def test_no_line_that_stays_as_it_is_is_wider_than_a_terminal(self):
+    def test_preformatted_lines_fit_a_terminal(self):
         for page in PAGES:
             for block in re.findall(r"(?ms)^\.nf$(.*?)^\.fi$", shown(page)):
                 for line in block.splitlines():
                     self.assertLessEqual(len(line), 72, page.name)
 
-    def test_each_command_and_option_is_there(self):
+    def test_commands_and_options_are_described(self):
         page = shown(next(p for p in PAGES if p.name == "tenon.1"))
         text = subprocess.run([TENON, "help"], capture_output=True, text=True, check=True).stdout
         commands = re.findall(r"(?m)^  ([a-z]+) ", text)
@@ -51,7 +51,7 @@ class Pages(unittest.TestCase):
             for option in re.findall(r"--[a-z-]+", said):
                 self.assertIn(option, page, command)
 
-    def test_examples_are_of_commands_that_are_there(self):
+    def test_examples_use_existing_commands(self):
         for page in PAGES:
             text = shown(page)
             examples = text[text.index(".SH EXAMPLES\n"):text.index(".SH SEE ALSO\n")]
@@ -64,7 +64,7 @@ class Pages(unittest.TestCase):
                     if word == words[0] or word.startswith("-"):
                         self.assertRegex(said, rf"(?<![\w-]){word}(?![\w-])", " ".join(words))
 
-    def test_the_environment_is_whole(self):
+    def test_environment_variables_are_described(self):
         page = shown(next(p for p in PAGES if p.name == "tenon.1"))
         read = {name for folder in ("src", "tools") for source in (ROOT / folder).rglob("*.c")
                 for name in re.findall(r'"(TENON_[A-Z_]+)"', source.read_text(encoding="utf-8"))

@@ -1,5 +1,7 @@
 #include "driver.h"
 
+#include "ops/registry.h"
+
 #include <dirent.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -93,6 +95,18 @@ void driver_run(const driver *d, cl_kernel kernel, size_t global, size_t local, 
 {
     need(clEnqueueNDRangeKernel(d->queue, kernel, 1, NULL, &global, &local, 0, NULL, NULL));
     need(clEnqueueReadBuffer(d->queue, result, CL_TRUE, 0, bytes, contents, 0, NULL, NULL));
+}
+
+void driver_check_line(tenon_stream *stream, const char *line)
+{
+    tn_case c;
+    tn_case_result result;
+    memset(&c, 0, sizeof c);
+    assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
+    if (tn_case_run(stream, &c, &result) != TENON_OK)
+        fail_msg("%s: %s", line, tenon_last_error());
+    if (!result.served || !result.right)
+        fail_msg("%s: %s", line, result.why);
 }
 
 /* Replaces comments by blanks, to keep their words out of searches. */

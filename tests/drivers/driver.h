@@ -36,6 +36,10 @@ void driver_set_buffer(cl_kernel kernel, cl_uint argument, cl_mem buffer);
 void driver_run(const driver *d, cl_kernel kernel, size_t global, size_t local, cl_mem result,
                 size_t bytes, void *contents);
 
+/* Runs a call in the syntax of `tenon check`, and checks that the solver supports it and that the
+ * result is correct. */
+void driver_check_line(tenon_stream *stream, const char *line);
+
 /* Calls `look` for every file of cl_kernels/ with its path and its text, in which comments are
  * blanked. Returns the number of files. */
 int driver_each_source(void (*look)(const char *path, const char *text));

@@ -96,8 +96,8 @@ static bool is_over(cl_event event)
     return status == CL_COMPLETE;
 }
 
-/* Work continues after its stream is destroyed, and an open stream may have work: no binary may be
- * requested until the work has completed. */
+/* Keeps programs while work runs, which continues after its stream is destroyed: no binary may be
+ * requested before the work has completed. */
 static void keep_while_running(bool is_destroyed)
 {
     char *folder = temporary_make();
@@ -137,7 +137,7 @@ static void keep_while_running(bool is_destroyed)
     temporary_remove(folder);
 }
 
-TEST(what_is_kept_waits_for_what_runs)
+TEST(keeping_binaries_waits_for_running_work)
 {
     keep_while_running(true);
     keep_while_running(false);

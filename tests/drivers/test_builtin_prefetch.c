@@ -5,7 +5,6 @@
  */
 #include "driver.h"
 
-#include "ops/registry.h"
 #include "runtime/context/context.h"
 
 enum { SIZE = 64 };
@@ -53,7 +52,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s uses __builtin_prefetch without testing TENON_BUILTIN_PREFETCH", path);
 }
 
-TEST(no_source_has_it_unasked)
+TEST(sources_test_for_the_builtin)
 {
     assert_true(has_builtin(source));
     assert_true(has_builtin("#if __has_builtin(__builtin_prefetch)\n#endif\n"));
@@ -65,7 +64,7 @@ TEST(no_source_has_it_unasked)
 
 /* Runs Winograd's kernels, the only ones with the builtin, on a device that is treated as one
  * without it. */
-TEST(kernels_do_without_it)
+TEST(kernels_work_without_the_builtin)
 {
     static const char *const lines[] = {
         "conv/winograd2 x=f32:2x19x12x11 w=f32:35x19x3x3 y=f32:2x35x10x9",
@@ -75,15 +74,8 @@ TEST(kernels_do_without_it)
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tenon_stream_create(context, NULL, &stream));
     context->device.has_builtin_prefetch = false;
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        tn_case c;
-        tn_case_result result;
-        memset(&c, 0, sizeof c);
-        assert_ok(tn_case_parse_line(lines[i], TENON_DTYPE_INVALID, &c));
-        assert_ok(tn_case_run(stream, &c, &result));
-        if (!result.served || !result.right)
-            fail_msg("%s: %s", lines[i], result.why);
-    }
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        driver_check_line(stream, lines[i]);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
 }

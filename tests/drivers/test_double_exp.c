@@ -5,7 +5,6 @@
  */
 #include "driver.h"
 
-#include "ops/registry.h"
 #include "runtime/probe/capability.h"
 #include "runtime/context/context.h"
 
@@ -76,24 +75,12 @@ static void look(const char *path, const char *text)
         fail_msg("%s calls exp() instead of math_exp()", path);
 }
 
-TEST(no_source_calls_it)
+TEST(sources_do_not_call_exp)
 {
     assert_true(calls_exp(source));
     assert_true(calls_exp("y = -exp(x);"));
     assert_false(calls_exp("y = math_exp(x) + math_exp_v(x);"));
     assert_true(driver_each_source(look) > 40);
-}
-
-static void run_line(tenon_stream *stream, const char *line)
-{
-    tn_case c;
-    tn_case_result result;
-    memset(&c, 0, sizeof c);
-    assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
-    if (tn_case_run(stream, &c, &result) != TENON_OK)
-        fail_msg("%s: %s", line, tenon_last_error());
-    if (!result.served || !result.right)
-        fail_msg("%s: %s", line, result.why);
 }
 
 /* Runs with the device's own exp(), or with Tenon's (form 1). */
@@ -111,12 +98,12 @@ static void run_lines(int form)
     if (form >= 0)
         tn_capability_set(context, TENON_CAPABILITY_F64, form);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        run_line(stream, lines[i]);
+        driver_check_line(stream, lines[i]);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
 }
 
-TEST(what_is_made_with_it_is_right)
+TEST(operations_with_exp_are_correct)
 {
     if (!tn_context_has(test_context, TENON_CAPABILITY_F64))
         skip();

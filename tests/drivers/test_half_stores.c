@@ -51,7 +51,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s stores vectors of halves without testing their alignment", path);
 }
 
-TEST(no_source_stores_them_so)
+TEST(sources_test_vector_alignment)
 {
     assert_true(stores_vectors(source));
     assert_true(stores_vectors("TENON_CAT(TENON_CAT(vstore_half, TENON_VW), _rte)(x, 0, p);"));
@@ -60,7 +60,7 @@ TEST(no_source_stores_them_so)
 }
 
 /* With alpha 0 the same zeros are stored everywhere, at every offset within a vector. */
-TEST(zeros_of_a_product_may_lie_anywhere)
+TEST(zeros_of_a_product_at_any_offset)
 {
     enum { M = 3, N = 197, MOST = 33, SIZE = M * N + 2 * MOST };
     static uint16_t image[SIZE], got[SIZE];

@@ -134,7 +134,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s: a loop stores structs to an array: %.60s", path, found);
 }
 
-TEST(no_source_does_so)
+TEST(loops_do_not_store_structs_to_arrays)
 {
     find_structs("", source);
     find_functions("", source);

@@ -41,7 +41,7 @@ static driver_outcome both_have_an_event(const driver *d)
 }
 
 /* Maps without an event and unmaps with one, through Tenon's functions. */
-TEST(mappings_end_by_an_event)
+TEST(mappings_ended_with_an_event)
 {
     const int64_t shape[] = {BYTES};
     tenon_tensor view;

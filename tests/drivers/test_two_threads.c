@@ -117,7 +117,7 @@ static void *use(void *data)
     return NULL;
 }
 
-TEST(two_streams_do_not_disturb_each_other)
+TEST(two_streams_are_independent)
 {
     pthread_t threads[THREADS];
     worker workers[THREADS];

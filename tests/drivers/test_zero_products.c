@@ -51,7 +51,7 @@ static void look(const char *path, const char *text)
         fail_msg("%s: a product with 0 instead of zero_times(): %.60s", path, found);
 }
 
-TEST(no_source_does_so)
+TEST(sources_do_not_multiply_by_zero)
 {
     assert_non_null(multiplies_by_zero(source));
     assert_non_null(multiplies_by_zero("y += x * 0;"));

@@ -65,7 +65,7 @@ class Embed(unittest.TestCase):
                          ['#include "common/base.clh"', "line_three"])
         self.assertEqual(texts["common/base.clh"], "\n#define BASE 1\n")
 
-    def test_comments_go_and_lines_stay(self):
+    def test_comments_are_removed_and_lines_kept(self):
         self.write("a/commented.cl",
                    "/* one\n * two */ int x; // three\n"
                    "#define M(a)   /* four \\\n   five */ \\\n    (a)\n"
@@ -84,7 +84,7 @@ class Embed(unittest.TestCase):
         for name in FILES:
             self.assertIn(str(self.root / name), text)
 
-    def test_same_bytes_again(self):
+    def test_output_does_not_depend_on_argument_order(self):
         self.embedded("b/second.cl", "a/first.cl")
         first = (self.folder / "k.c").read_bytes()
         self.embedded("a/first.cl", "b/second.cl")

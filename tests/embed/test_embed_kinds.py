@@ -31,25 +31,25 @@ class EmbedKinds(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return (self.folder / "kinds.c").read_text()
 
-    def test_a_kind_has_what_another_has(self):
+    def test_kinds_inherit_values(self):
         self.write("more", {"like": "base", "rates": {"f64": 4}, "tiles": [[1, 2], []]})
         text = self.embedded()
         self.assertIn('{.name = "more", .lanes = 8, .rates = {.f32 = 1.5, .f64 = 4}, '
                       '.tiles = {{1, 2}, {0}}}', text)
         self.assertIn("tn_device_kind_count = 2;", text)
 
-    def test_which_devices_are_of_it_is_its_own(self):
+    def test_match_is_not_inherited(self):
         self.write("more", {"like": "base"})
         self.assertEqual(self.embedded().count(".nvidia = 10"), 1)
 
-    def test_extensions_are_texts_and_not_inherited(self):
+    def test_extensions_are_strings_and_not_inherited(self):
         self.write("phone", {"like": "base", "match": {"extensions": ["cl_a", "cl_b"]}})
         self.write("tablet", {"like": "phone"})
         text = self.embedded()
         self.assertIn('.match = {.extensions = {"cl_a", "cl_b"}}', text)
         self.assertEqual(text.count("cl_a"), 1)
 
-    def test_a_new_file_makes_it_run_again(self):
+    def test_the_depfile_names_files_and_folder(self):
         self.embedded()
         depends = (self.folder / "kinds.d").read_text().split()
         self.assertIn(str(self.folder), depends)
@@ -62,7 +62,7 @@ class EmbedKinds(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"more.json: like: there is no kind {like}", done.stderr)
 
-    def test_what_is_no_json_is_refused(self):
+    def test_invalid_json_is_refused(self):
         self.write("broken", "{")
         done = self.run_embed()
         self.assertEqual(done.returncode, 1)

@@ -59,7 +59,7 @@ class Examples(unittest.TestCase):
         self.needs("clblast_port")
         self.prints("clblast_port", r"\A20 20 34\n80 52 80\n\Z")
 
-    def test_port_prints_what_clblast_did(self):
+    def test_port_prints_the_same_as_clblast(self):
         self.needs("clblast_port", "clblast_before")
         before, after = run("clblast_before"), run("clblast_port")
         self.assertEqual((before.returncode, before.stderr), (0, ""))
@@ -80,20 +80,20 @@ class Examples(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(run("photo_reference", PHOTO, PHOTO).returncode, 1)
 
-    def test_photo_refuses_what_is_no_picture(self):
+    def test_photo_refuses_invalid_files(self):
         self.needs("photo")
         for words in [(__file__, "out.png"), ("absent.png", "out.png"), (PHOTO, "/absent/out.png")]:
             done = run("photo", *words)
             self.assertEqual(done.returncode, 1, words)
             self.assertRegex(done.stderr, "^photo: .*: .", words)
 
-    def test_no_device_is_said(self):
+    def test_a_missing_device_is_reported(self):
         for name in {"product", "int8", "pipeline", "edges"} & set(PROGRAMS):
             done = run(name, TENON_DEVICE="no such device")
             self.assertEqual(done.returncode, 1, name)
             self.assertIn("no such device", done.stderr, name)
 
-    def test_each_is_short(self):
+    def test_examples_are_short(self):
         sources = [s for s in EXAMPLES.iterdir()
                    if s.suffix in (".c", ".cpp", ".py", ".h") and not s.stem.startswith("digits")]
         self.assertGreater(len(sources), 9)

@@ -2,6 +2,13 @@
 
 #include "matrix/layout.h"
 
+/* Defines a formula: that of `general` with this width. */
+#define LAYOUT(name, general, width)                                                               \
+    static place name(int lane, int item)                                                          \
+    {                                                                                              \
+        return general(lane, item, width);                                                         \
+    }
+
 /* --- PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type" ---
  * A: groupID = %laneid >> 2; threadID_in_group = %laneid % 4;
  *   row = groupID for ai where 0 <= i < 2 || 4 <= i < 6, groupID + 8 otherwise;
@@ -116,35 +123,12 @@ static place cdna_b(int lane, int item, int k_per_group)
     return (place){k_per_group * (lane / 32) + item, lane % 32};
 }
 
-static place cdna_a_4(int lane, int item)
-{
-    return cdna_a(lane, item, 4);
-}
-
-static place cdna_b_4(int lane, int item)
-{
-    return cdna_b(lane, item, 4);
-}
-
-static place cdna_a_8(int lane, int item)
-{
-    return cdna_a(lane, item, 8);
-}
-
-static place cdna_b_8(int lane, int item)
-{
-    return cdna_b(lane, item, 8);
-}
-
-static place cdna_a_1(int lane, int item)
-{
-    return cdna_a(lane, item, 1);
-}
-
-static place cdna_b_1(int lane, int item)
-{
-    return cdna_b(lane, item, 1);
-}
+LAYOUT(cdna_a_1, cdna_a, 1)
+LAYOUT(cdna_b_1, cdna_b, 1)
+LAYOUT(cdna_a_4, cdna_a, 4)
+LAYOUT(cdna_b_4, cdna_b, 4)
+LAYOUT(cdna_a_8, cdna_a, 8)
+LAYOUT(cdna_b_8, cdna_b, 8)
 
 /* D of 32 x 32: j = lane % 32, i = 8 * (item / 4) + 4 * (lane / 32) + item % 4 */
 static place cdna_d(int lane, int item)
@@ -208,7 +192,7 @@ static place rdna4_d(int lane, int item)
 }
 
 /* --- Intel, cl_intel_subgroup_matrix_multiply_accumulate ---
- * Component r of a is row r of A; each work-item holds K / sub-group size neighbouring elements, in
+ * Component r of a is row r of A; each work-item holds K / sub-group size neighboring elements, in
  * the order of the work-items. A work-item holds one column of B: component k of b holds its rows 2
  * k and 2 k + 1 for 16 bits, 4 k to 4 k + 3 for 8 bits, the first in the low bits. It holds the
  * same column of the result, one row per component. */
@@ -217,32 +201,17 @@ static place intel_a(int lane, int item, int of_row)
     return (place){item / of_row, lane * of_row + item % of_row};
 }
 
-static place intel_a_1(int lane, int item)
+LAYOUT(intel_a_1, intel_a, 1)
+LAYOUT(intel_a_2, intel_a, 2)
+LAYOUT(intel_a_4, intel_a, 4)
+
+static place intel_b(int lane, int item, int of_component)
 {
-    return intel_a(lane, item, 1);
+    return (place){of_component * (item / of_component) + item % of_component, lane};
 }
 
-static place intel_a_2(int lane, int item)
-{
-    return intel_a(lane, item, 2);
-}
-
-static place intel_a_4(int lane, int item)
-{
-    return intel_a(lane, item, 4);
-}
-
-static place intel_b_16(int lane, int item)
-{
-    const int component = item / 2;
-    return (place){2 * component + item % 2, lane};
-}
-
-static place intel_b_8(int lane, int item)
-{
-    const int component = item / 4;
-    return (place){4 * component + item % 4, lane};
-}
+LAYOUT(intel_b_16, intel_b, 2)
+LAYOUT(intel_b_8, intel_b, 4)
 
 static place intel_d(int lane, int item)
 {

@@ -12,6 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
+static tenon_context *target(const tn_device_kind *kind)
+{
+    tenon_context *context;
+    assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+    return context;
+}
+
 static void choose(tenon_context *context, const char *line, tenon_dtype dtype, char *text,
                    size_t size)
 {
@@ -79,8 +86,7 @@ static const char *const cpu_choices[][2] = {
 
 static void check_choices(const tn_device_kind *kind, const char *const (*lines)[2], size_t count)
 {
-    tenon_context *context;
-    assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+    tenon_context *context = target(kind);
     for (size_t i = 0; i < count; i++) {
         char text[1024];
         choose(context, lines[i][0], TENON_DTYPE_F32, text, sizeof text);
@@ -90,7 +96,7 @@ static void check_choices(const tn_device_kind *kind, const char *const (*lines)
     tenon_context_release(context);
 }
 
-TEST(rows_by_their_number_and_length)
+TEST(gpu_solvers_by_row_count_and_length)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (!tn_device_kind_is_cpu(&tn_device_kinds[k])) {
@@ -101,7 +107,7 @@ TEST(rows_by_their_number_and_length)
         }
 }
 
-TEST(cpus_of_every_width)
+TEST(cpu_solvers_of_every_vector_width)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
@@ -152,8 +158,7 @@ static void check_product(tenon_context *context, int m, int n, int k, const cha
 static void check_blocks(const tn_device_kind *kind, const char *square, const char *rows,
                          const char *columns)
 {
-    tenon_context *context;
-    assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+    tenon_context *context = target(kind);
     check_product(context, 1536, 1536, 4096, square);
     check_product(context, 16, 4096, 4096, rows);
     check_product(context, 4096, 16, 4096, columns);
@@ -176,10 +181,9 @@ TEST(large_products_run_on_matrix_units)
     static const char *const units[] = {"mma:", "wgmma:", "mfma:", "wmma:", "xmx:"};
     static const char line[] = "gemm a=T:4096x4096 b=T:4096x4096 d=T:4096x4096";
     for (size_t k = 0; k < tn_device_kind_count; k++) {
-        tenon_context *context;
+        tenon_context *context = target(&tn_device_kinds[k]);
         char text[1024];
         bool on_units = false;
-        assert_int_equal(tn_target_context(&tn_device_kinds[k], NULL, NULL, &context), TENON_OK);
         choose(context, line, TENON_DTYPE_F16, text, sizeof text);
         for (size_t u = 0; u < sizeof units / sizeof *units; u++)
             on_units |= strncmp(text + strlen("gemm/"), units[u], strlen(units[u])) == 0;
@@ -261,13 +265,11 @@ static void check_layer(tenon_context *context, const char *target, size_t l, te
 }
 
 /* A unit serves the types whose trials passed; other types use other solvers. */
-TEST(types_of_a_unit_each_for_itself)
+TEST(matrix_unit_serves_only_types_that_passed)
 {
     static const char line[] = "gemm a=T:1536x4096 b=T:4096x1536 d=T:1536x1536";
     char text[1024];
-    tenon_context *context;
-    assert_int_equal(tn_target_context(tn_device_kind_named("gfx942"), NULL, NULL, &context),
-                     TENON_OK);
+    tenon_context *context = target(tn_device_kind_named("gfx942"));
     tn_capability_result *mfma = &context->capabilities.results[TENON_CAPABILITY_AMD_MFMA];
     assert_non_null(strchr(mfma->types, '0' + MATRIX_F16));
     snprintf(mfma->types, sizeof mfma->types, "%d", MATRIX_BF16);
@@ -278,15 +280,14 @@ TEST(types_of_a_unit_each_for_itself)
     tenon_context_release(context);
 }
 
-TEST(columns_for_a_reason)
+TEST(im2col_is_chosen_only_if_it_may_pay)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F16, TENON_DTYPE_BF16};
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         const tn_device_kind *kind = &tn_device_kinds[k];
-        tenon_context *context;
         if (tn_device_kind_is_cpu(kind))
             continue;
-        assert_int_equal(tn_target_context(kind, NULL, NULL, &context), TENON_OK);
+        tenon_context *context = target(kind);
         for (size_t i = 0; i < LAYERS * 3; i++)
             check_layer(context, kind->name, i / 3, types[i % 3]);
         tenon_context_release(context);

@@ -1,4 +1,4 @@
-/* Tests the device model's constants for the current processor. */
+/* Tests the device model's constants as measured on the current processor. */
 #include "common/testing.h"
 #include "device/host_speed.h"
 #include "runtime/probe/constants.h"
@@ -11,7 +11,7 @@ static const tn_device_kind *table(void)
     return tn_device_kind_of_cpu(16, 0);
 }
 
-/* Returns the speeds that would be measured if the table were exact. */
+/* Returns the speeds for which no constant of the table changes. */
 static tn_host_speed usual(void)
 {
     const tn_device_kind *kind = table();
@@ -29,7 +29,7 @@ static void assert_near(double value, double wanted)
         fail_msg("%g, expected %g", value, wanted);
 }
 
-TEST(near_the_table_it_stays_the_table)
+TEST(small_deviations_keep_the_table)
 {
     for (int percent = 78; percent < 129; percent += 5) {
         const double factor = percent / 100.0;
@@ -45,7 +45,7 @@ TEST(near_the_table_it_stays_the_table)
     }
 }
 
-TEST(further_off_it_goes_by_steps)
+TEST(large_deviations_scale_by_steps)
 {
     const tn_device_kind *kind = table();
     tn_host_speed speed = usual();
@@ -63,7 +63,7 @@ TEST(further_off_it_goes_by_steps)
     assert_string_equal(own.name, kind->name);
 }
 
-TEST(shares_are_rounded_to_eighths)
+TEST(ratios_are_rounded_to_eighths)
 {
     static const double shares[][2] = {{0.01, 0.125}, {0.55, 0.5}, {0.57, 0.625},
                                        {0.9, 0.875},  {0.94, 1},   {1, 1}};
@@ -79,7 +79,7 @@ TEST(shares_are_rounded_to_eighths)
     }
 }
 
-TEST(what_is_kept_is_read)
+TEST(stored_constants_are_read_back)
 {
     const tn_host_speed speed = {57.25, 31.5, 21, 32 << 20, 0.625, 0.75};
     tn_host_speed read;
@@ -129,7 +129,7 @@ TEST(arbitrary_text_is_refused)
     }
 }
 
-/* Returns a table with one set and one repeat, which is sufficient. */
+/* Returns the smallest valid measurements: one set and one repeat. */
 static tn_host_times least_times(void)
 {
     return (tn_host_times){.threads = 2,
@@ -140,7 +140,7 @@ static tn_host_times least_times(void)
                            .panels = {{2e4}, {4e4}, {1e4}}};
 }
 
-TEST(the_least_table_is_enough)
+TEST(minimal_measurements_suffice)
 {
     const tn_host_times times = least_times();
     tn_host_speed speed;
@@ -183,7 +183,7 @@ TEST(tables_without_times_are_refused)
     assert_false(tn_host_speed_of(&times, &speed));
 }
 
-TEST(interrupted_pieces_do_not_count)
+TEST(outliers_are_ignored)
 {
     double one[] = {7}, even[] = {10, 11, 9, 10}, most[] = {10, 500, 12, 8, 1e9, 10, 37};
     assert_near(tn_host_undisturbed(one, 1), 7);
@@ -193,7 +193,7 @@ TEST(interrupted_pieces_do_not_count)
 
 /* Checks properties that hold for every processor. The numbers themselves depend on the processor
  * and its load. */
-TEST(the_processor_at_hand_is_measured)
+TEST(current_processor_is_measured)
 {
     static const uint32_t lanes[] = {4, 7, 8, 16, 64};
     for (uint32_t i = 0; i < sizeof lanes / sizeof *lanes; i++) {
@@ -214,7 +214,7 @@ TEST(the_processor_at_hand_is_measured)
     }
 }
 
-TEST(without_memory_nothing_is_measured)
+TEST(too_little_memory_is_refused)
 {
     tn_host_times times;
     assert_false(tn_host_times_take(2, 4, 0, &times));

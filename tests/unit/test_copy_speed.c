@@ -1,5 +1,5 @@
-/* Tests the copy bandwidth of simulated GPUs, with noise, with failures and with impossible
- * times. */
+/* Tests measuring the copy bandwidth of simulated GPUs, with noise, failures and impossible times.
+ */
 #include "common/testing.h"
 #include "device/copy_speed.h"
 #include "runtime/probe/copy_bandwidth.h"
@@ -35,8 +35,8 @@ static bool measured(gpu *g, double units, double *speed)
     return tn_copy_speed_measure(&probe, speed);
 }
 
-/* Speeds from a phone's memory to twice the fastest of today, with 5 % noise. */
-TEST(speeds_come_out_right)
+/* From a phone's memory to twice the fastest memory of today, with 5 % noise. */
+TEST(measured_speed_is_accurate)
 {
     for (int step = 0; step < 25; step++) {
         const double true_speed = 8 * pow(1.37, step);
@@ -47,7 +47,7 @@ TEST(speeds_come_out_right)
     }
 }
 
-TEST(failures_and_absurd_times_are_refused)
+TEST(failures_and_impossible_times_are_refused)
 {
     static const double absurd[] = {-1, -1e9, 1e-3, 1, 1e3, 1e30, INFINITY, NAN};
     double speed = 7;
@@ -68,8 +68,7 @@ TEST(failures_and_absurd_times_are_refused)
     assert_false(tn_copy_speed_of(NULL, 0, BYTES, 132, &speed));
 }
 
-/* A few late repeats, as on a device that others use, do not change the result. */
-TEST(late_repeats_do_not_count)
+TEST(slow_outliers_are_ignored)
 {
     const double times[TN_COPY_REPEATS] = {1e6, 1.01e6, 9e7, 1e6, 1.02e6, 1e6, 5e6, 1.01e6, 1e6};
     double speed;
@@ -78,7 +77,7 @@ TEST(late_repeats_do_not_count)
 }
 
 /* Data sheet bandwidths in GB/s; copies reach the table's share of them. */
-TEST(cards_of_one_kind_get_their_own_bandwidth)
+TEST(bandwidth_is_adapted_to_each_card)
 {
     static const struct {
         const char *card, *kind;

@@ -17,7 +17,7 @@ static tn_crash_record mark_of(const char *process, unsigned strikes, unsigned l
     return mark;
 }
 
-TEST(texts_come_back_as_they_were)
+TEST(records_are_read_back)
 {
     const tn_crash_record mark = mark_of("0badcafe.17.4", 2, 3, NOW);
     tn_crash_record read;
@@ -33,14 +33,14 @@ TEST(texts_come_back_as_they_were)
 }
 
 /* Records of earlier versions contain no `least`. */
-TEST(texts_without_a_least_number_bar_at_once)
+TEST(records_without_a_threshold_bar_at_once)
 {
     tn_crash_record read;
     assert_true(tn_crash_record_read("process - strikes 4 since 9", NOW, &read));
     assert_int_equal(read.least, 1);
 }
 
-TEST(any_text_is_read)
+TEST(random_records_are_handled)
 {
     static const char form[] = "process - strikes 1 since 1000000000 least 1";
     test_random random = test_random_for(26);
@@ -57,7 +57,7 @@ TEST(any_text_is_read)
     }
 }
 
-TEST(an_end_counts_once)
+TEST(a_crash_counts_once)
 {
     static const struct {
         const char *process;
@@ -102,7 +102,7 @@ static void assert_bars_for(unsigned strikes, unsigned least, int64_t seconds)
     assert_contains(why, left);
 }
 
-TEST(the_first_bar_is_for_an_hour)
+TEST(bar_duration_grows_with_crashes)
 {
     for (unsigned least = 1; least <= 4; least++) {
         for (unsigned strikes = 0; strikes < least; strikes++)
@@ -115,8 +115,7 @@ TEST(the_first_bar_is_for_an_hour)
     assert_bars_for(100000, TN_NEVER_BARRED, 0);
 }
 
-/* A trial that a live process is running at the moment is not barred. */
-TEST(a_process_that_is_at_it_bars_nobody)
+TEST(a_running_trial_is_not_barred)
 {
     const tn_crash_record mark = mark_of("a.1.1", 7, 1, NOW);
     char why[256];

@@ -20,7 +20,7 @@ static void assert_around(int64_t quotient, int64_t b)
         assert_divides(whole + off, b);
 }
 
-TEST(powers_of_two_and_their_neighbours)
+TEST(powers_of_two_and_their_neighbors)
 {
     for (int q = 0; q < 62; q++)
         for (int d = 0; d < 62; d++)

@@ -1,5 +1,5 @@
 /* Tests element types and their conversions against an independent method: choosing the nearer of
- * two neighbours. */
+ * two neighbors. */
 #include "common/testing.h"
 
 #include "base/dtype.h"
@@ -63,7 +63,7 @@ TEST(bf16_is_the_upper_half_of_a_float)
     }
 }
 
-TEST(every_pattern_comes_back)
+TEST(every_pattern_survives_a_round_trip)
 {
     for (int i = 0; i < 2; i++)
         for (uint32_t bits = 0; bits < 65536; bits++) {
@@ -85,8 +85,8 @@ static void check_encode(const format *f, double value, uint16_t expected)
         fail_msg("%a gives %04x (%d mantissa bits)", -value, f->encode(-value), f->mantissa);
 }
 
-/* Between every two neighbours, the midpoint rounds to the even one and the values next to it to
- * the nearer one. */
+/* Between every two neighbors, the midpoint rounds to the even one and the values next to it to the
+ * nearer one. */
 TEST(rounds_to_nearest_even)
 {
     for (int i = 0; i < 2; i++) {
@@ -101,7 +101,7 @@ TEST(rounds_to_nearest_even)
     }
 }
 
-TEST(rounds_random_values_to_the_nearer_neighbour)
+TEST(rounds_random_values_to_the_nearer_neighbor)
 {
     test_random random = test_random_for(1);
     for (int n = 0; n < 200000; n++) {

@@ -1,5 +1,5 @@
-/* Frames: the mapping of a child's operands, scalars and workspace, nested; and the allocation of a
- * workspace among pieces with lifetimes. */
+/* Tests frames: mapping the operands, scalars and workspace of nested launches, and allocating a
+ * workspace to pieces with lifetimes. */
 #include "common/testing.h"
 
 #include "runtime/queue/frame.h"
@@ -42,7 +42,7 @@ static float bits_of_f32(int64_t bits)
     return value;
 }
 
-TEST(no_frame_leaves_a_launch_alone)
+TEST(launch_without_frame_is_unchanged)
 {
     const args template = {1, 2, 3, 4, 5};
     const tn_launch launch = launch_of(&template);
@@ -75,7 +75,7 @@ TEST(operands_and_workspace_are_mapped_with_their_offsets)
     assert_int_equal(template.a_offset, 10);
 }
 
-TEST(constant_scalars_are_written_and_the_others_renumbered)
+TEST(constant_scalars_are_written_and_others_renumbered)
 {
     const args template = {0};
     const tn_launch launch = launch_of(&template);
@@ -147,7 +147,7 @@ TEST(an_offset_within_an_element_is_refused)
     assert_non_null(tn_frame_resolve(&frame, &launch, &framed));
 }
 
-TEST(more_patches_or_arguments_than_a_launch_takes_are_refused)
+TEST(too_many_patches_or_arguments_are_refused)
 {
     const args template = {0};
     tn_launch launch = launch_of(&template);
@@ -162,7 +162,7 @@ TEST(more_patches_or_arguments_than_a_launch_takes_are_refused)
     assert_non_null(strstr(tenon_last_error(), "897 bytes"));
 }
 
-TEST(room_is_what_the_parent_leaves)
+TEST(room_excludes_the_parents_workspace)
 {
     assert_int_equal(tn_frame_room(1024, 0), 1024);
     assert_int_equal(tn_frame_room(1024, 1), 1024 - 128);
@@ -171,7 +171,7 @@ TEST(room_is_what_the_parent_leaves)
     assert_int_equal(tn_frame_room(0, 0), 0);
 }
 
-TEST(pieces_share_memory_when_their_lifetimes_do_not_overlap)
+TEST(pieces_with_disjoint_lifetimes_share_memory)
 {
     tn_pieces pieces = {.count = 0};
     assert_int_equal(tn_pieces_add(&pieces, 1000, 0, 1), 0);
@@ -182,7 +182,6 @@ TEST(pieces_share_memory_when_their_lifetimes_do_not_overlap)
     assert_int_equal(pieces.bytes, 1024 + 384 + 128);
 }
 
-/* Random pieces: none that live at the same time share a byte. */
 TEST(random_pieces_do_not_overlap)
 {
     test_random random = test_random_for(2711);

@@ -8,7 +8,7 @@
 #include "check/host.h"
 #include "runtime/context/context.h"
 
-TEST(a_size_is_the_whole_number_or_none)
+TEST(sizes_are_not_truncated)
 {
     size_t size;
     assert_true(tn_to_size(0, &size) && size == 0);
@@ -17,7 +17,7 @@ TEST(a_size_is_the_whole_number_or_none)
     assert_int_equal(tn_to_size(UINT64_MAX, &size), sizeof size > 4);
 }
 
-TEST(an_array_has_room_for_all_or_is_none)
+TEST(arrays_that_overflow_are_null)
 {
     volatile int64_t many = INT64_C(1)
                             << 61; /* volatile, to hide the value from compilers that would warn */
@@ -37,7 +37,7 @@ TEST(an_array_has_room_for_all_or_is_none)
 }
 
 /* The memory is a few bytes, but the view describes many elements, which a reference would read. */
-TEST(a_view_too_large_to_read_is_not_read)
+TEST(views_too_large_to_read_are_refused)
 {
     float one = 1;
     const int64_t shape[] = {INT64_C(1) << 30, INT64_C(1) << 30};
@@ -46,7 +46,7 @@ TEST(a_view_too_large_to_read_is_not_read)
     assert_null(tn_host_read(&view, 2, shape));
 }
 
-TEST(a_mirror_too_large_is_out_of_memory)
+TEST(mirrors_too_large_are_out_of_memory)
 {
     const int64_t elements = INT64_C(1) << 60;
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 1, &elements);
@@ -56,7 +56,7 @@ TEST(a_mirror_too_large_is_out_of_memory)
 }
 
 /* A device may have more memory than a 32-bit program can request. */
-TEST(a_buffer_too_large_for_a_size_is_out_of_memory)
+TEST(buffers_beyond_size_t_are_out_of_memory)
 {
     if (sizeof(size_t) > 4)
         skip();

@@ -20,7 +20,7 @@ static void receive(void *user, tenon_log_level level, const char *message)
     assert_non_null(r->text);
 }
 
-TEST(only_wanted_levels_are_sent)
+TEST(messages_below_the_level_are_dropped)
 {
     received r = {0};
     const tn_log log = {receive, &r, TENON_LOG_WARNING};
@@ -35,13 +35,13 @@ TEST(only_wanted_levels_are_sent)
     free(r.text);
 }
 
-TEST(without_a_callback_nothing_happens)
+TEST(a_log_without_callback_is_silent)
 {
     const tn_log log = {NULL, NULL, TENON_LOG_DEBUG};
     tn_log_send(&log, TENON_LOG_ERROR, "nobody hears %d", 1);
 }
 
-TEST(messages_of_any_length_arrive_whole)
+TEST(messages_of_any_length_are_complete)
 {
     static const size_t lengths[] = {0, 1, 1022, 1023, 1024, 1025, 100000};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -67,8 +67,8 @@ static void fail_within(void *user, tenon_log_level level, const char *message)
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "the callback's");
 }
 
-/* The caller of the log has its own failure to report. */
-TEST(callbacks_that_fail_leave_the_message)
+/* A failed call in a callback must not replace the error of the function that logs. */
+TEST(failing_callbacks_keep_the_callers_error)
 {
     const tn_log log = {fail_within, NULL, TENON_LOG_ERROR};
     tn_fail_cl(TENON_ERROR_BUILD_FAILED, CL_BUILD_PROGRAM_FAILURE, "mine");

@@ -5,7 +5,7 @@
 
 #include "matrix/layout.h"
 
-/* The most elements of a line. */
+/* Largest number of elements in a line. */
 enum { MOST = 128 };
 
 /* NVIDIA's shared memory has 32 banks of 4 bytes and serves 8 lanes with 16 bytes each at a time.

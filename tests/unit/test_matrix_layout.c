@@ -24,8 +24,7 @@ TEST(shapes)
     }
 }
 
-/* Every supported pair of unit and type has a documented layout. */
-TEST(none_is_left_out)
+TEST(every_unit_and_type_has_a_document)
 {
     int there = 0;
     for (int unit = MATRIX_NVIDIA; unit <= MATRIX_XMX_8; unit++)
@@ -51,7 +50,7 @@ static void same_step(const matrix_text *x, int order[MOST], int ours, int their
                  ours, order[theirs]);
 }
 
-TEST(every_lane_of_a_and_b)
+TEST(layout_of_a_and_b)
 {
     for (int t = 0; t < matrix_text_count; t++) {
         const matrix_text *x = &matrix_texts[t];
@@ -78,7 +77,7 @@ TEST(every_lane_of_a_and_b)
     }
 }
 
-TEST(every_lane_of_d)
+TEST(layout_of_d)
 {
     for (int t = 0; t < matrix_text_count; t++)
         for (int lane = 0; lane < matrix_texts[t].lanes; lane++)
@@ -112,7 +111,7 @@ static bool covers(const tally *held, int rows, int columns, int copies)
     return true;
 }
 
-TEST(lanes_share_a_matrix)
+TEST(lanes_cover_each_matrix)
 {
     for (int t = 0; t < matrix_text_count; t++) {
         const matrix_text *x = &matrix_texts[t];
@@ -141,7 +140,7 @@ static int giver_of(int matrix, int row)
 }
 
 /* Works for all types: the 32 bits of a row are moved as two elements of 16 bits. */
-TEST(ldmatrix_gives_a)
+TEST(ldmatrix_loads_a)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
     for (int t = 0; t < 4; t++)
@@ -155,12 +154,12 @@ TEST(ldmatrix_gives_a)
             }
 }
 
-TEST(ldmatrix_gives_b)
+TEST(ldmatrix_loads_b)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
     for (int t = 0; t < 4; t++)
         for (int lane = 0; lane < 32; lane++)
-            for (int w = 0; w < 4; w++) { /* two words of one B and two of its neighbour */
+            for (int w = 0; w < 4; w++) { /* two words of one B and two of its neighbor */
                 const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
                 const int word = matrix_ldmatrix_b_word(giver) + lane % 4;
                 assert_int_equal(matrix_ldmatrix_b_col(giver),
@@ -170,7 +169,7 @@ TEST(ldmatrix_gives_b)
             }
 }
 
-TEST(ldmatrix_turns)
+TEST(ldmatrix_transposes)
 {
     for (int lane = 0; lane < 32; lane++)
         for (int i = 0; i < 8; i++) {
@@ -189,7 +188,7 @@ TEST(ldmatrix_turns)
 
 /* PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma.m64nNk16, D: row = 16 w +
  * lane / 4 + 8 ((i % 4) / 2) of warp w, col = 8 (i / 4) + 2 (lane % 4) + i % 2. */
-TEST(wgmma_shares_d)
+TEST(layout_of_wgmma_d)
 {
     tally d = {{{0}}};
     for (int thread = 0; thread < 128; thread++)
@@ -262,7 +261,7 @@ static void find_parts(const wgmma_block *b)
 }
 
 /* Elements of 16 bits, along K and across it; bytes are always along K. */
-TEST(wgmma_finds_its_factors)
+TEST(wgmma_operands_are_where_it_reads)
 {
     for (int width = 64; width <= 256; width *= 2)
         for (int depth = 16; depth <= 64; depth *= 2) {
@@ -296,7 +295,7 @@ TEST(blocks_of_wgmma_have_no_gaps)
         }
 }
 
-/* 8 work-items store the vectors of 8 neighbouring lines together, and a product loads the same
+/* 8 work-items store the vectors of 8 neighboring lines together, and a product loads the same
  * vector of 8 rows: each access covers 128 bytes in different banks. */
 TEST(wgmma_has_no_bank_conflicts)
 {
@@ -313,7 +312,7 @@ TEST(wgmma_has_no_bank_conflicts)
         }
 }
 
-TEST(wgmma_is_told_where)
+TEST(wgmma_descriptors)
 {
     for (unsigned start = 0; start < 232448; start += 1040)
         for (int row_bytes = 32; row_bytes <= 128; row_bytes *= 2)

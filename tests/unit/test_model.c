@@ -48,7 +48,7 @@ static void check_assumed(const tn_kind_assumed *assumed)
 }
 
 /* A kind file that omits a value and does not inherit it from another kind is incomplete. */
-TEST(every_kind_is_whole)
+TEST(every_kind_is_complete)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++) {
         const tn_device_kind *kind = &tn_device_kinds[k];
@@ -78,7 +78,7 @@ TEST(every_kind_is_whole)
     }
 }
 
-TEST(gpus_by_their_extensions)
+TEST(gpu_kind_by_extensions)
 {
     static const char *const kinds[][2] = {
         {"cl_khr_fp16 cl_arm_core_id cl_khr_icd", "mali"},
@@ -119,7 +119,7 @@ TEST(tiles_of_embedded_gpus_are_safe)
     }
 }
 
-TEST(cpus_by_their_lanes)
+TEST(cpu_kind_by_lanes)
 {
     static const struct {
         uint32_t lanes;
@@ -130,7 +130,7 @@ TEST(cpus_by_their_lanes)
         assert_string_equal(tn_device_kind_of_cpu(cpus[i].lanes, 1 << 20)->name, cpus[i].kind);
 }
 
-TEST(cpus_of_equal_lanes_by_their_caches)
+TEST(cpu_kind_by_cache)
 {
     static const tn_device_kind kinds[] = {
         {.name = "8, large", .match = {.cpu_lanes = 8, .cpu_cache = 64 << 20}},
@@ -157,6 +157,9 @@ TEST(cpus_of_equal_lanes_by_their_caches)
             cpus[i].kind);
 }
 
+/* Estimated time of work with these members. */
+#define TIME(model, ...) tn_work_time(&(model), &(tn_work){__VA_ARGS__})
+
 static tn_model model_of(const char *kind, double units)
 {
     return (tn_model){tn_device_kind_named(kind), units, 32 << 20};
@@ -168,55 +171,46 @@ static void assert_near(double time, double expected)
         fail_msg("%g ns, expected %g", time, expected);
 }
 
-TEST(launches_and_bytes)
+TEST(time_of_launches_and_bytes)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_16", 2);
     const tn_kind_memory *memory = &gpu.kind->memory;
-    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 1}), gpu.kind->launch.first);
-    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 3}),
-                gpu.kind->launch.first + 2 * gpu.kind->launch.next);
-    assert_near(tn_work_time(&gpu, &(tn_work){.launches = 2, .follows = true}),
-                2 * gpu.kind->launch.next);
-    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9}),
-                1e9 / memory->bandwidth / memory->side_by_side);
-    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .reads = TN_LONG_ROWS, .reach = 0.5}),
+    assert_near(TIME(gpu, .launches = 1), gpu.kind->launch.first);
+    assert_near(TIME(gpu, .launches = 3), gpu.kind->launch.first + 2 * gpu.kind->launch.next);
+    assert_near(TIME(gpu, .launches = 2, .follows = true), 2 * gpu.kind->launch.next);
+    assert_near(TIME(gpu, .bytes = 1e9), 1e9 / memory->bandwidth / memory->side_by_side);
+    assert_near(TIME(gpu, .bytes = 1e9, .reads = TN_LONG_ROWS, .reach = 0.5),
                 2e9 / memory->bandwidth / memory->long_rows);
     /* Half the work-items needed to saturate memory reach half its speed. */
-    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .items = tn_model_items(&gpu) / 2}),
+    assert_near(TIME(gpu, .bytes = 1e9, .items = tn_model_items(&gpu) / 2),
                 2e9 / memory->bandwidth / memory->side_by_side);
-    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e6}), 1e6 / cpu.kind->memory.cache / 2);
-    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e9}), 1e9 / cpu.kind->memory.bandwidth);
-    assert_near(tn_work_time(&cpu, &(tn_work){.bytes = 1e9, .groups = 1}),
-                2e9 / cpu.kind->memory.bandwidth);
-    assert_near(tn_work_time(&cpu, &(tn_work){.launches = 1, .blocks = true}),
+    assert_near(TIME(cpu, .bytes = 1e6), 1e6 / cpu.kind->memory.cache / 2);
+    assert_near(TIME(cpu, .bytes = 1e9), 1e9 / cpu.kind->memory.bandwidth);
+    assert_near(TIME(cpu, .bytes = 1e9, .groups = 1), 2e9 / cpu.kind->memory.bandwidth);
+    assert_near(TIME(cpu, .launches = 1, .blocks = true),
                 cpu.kind->launch.first + cpu.kind->launch.blocks);
 }
 
-TEST(rates_by_unit_and_type)
+TEST(time_of_computation)
 {
     const tn_model gpu = model_of("sm_90", 132), cpu = model_of("cpu_8", 4);
     const tn_kind_rates *rates = &gpu.kind->rates;
-    assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = 1e12}), 1e12 / 132 / rates->f32);
-    assert_near(
-        tn_work_time(&gpu,
-                     &(tn_work){.multiply_adds = 1e12, .rate = TN_RATE_F64, .efficiency = 0.5}),
-        2e12 / 132 / rates->f64);
+    assert_near(TIME(gpu, .multiply_adds = 1e12), 1e12 / 132 / rates->f32);
+    assert_near(TIME(gpu, .multiply_adds = 1e12, .rate = TN_RATE_F64, .efficiency = 0.5),
+                2e12 / 132 / rates->f64);
     for (uint32_t bits = 8; bits <= 32; bits *= 2)
-        assert_near(
-            tn_work_time(&gpu,
-                         &(tn_work){.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = bits}),
-            1e12 / 132 / (bits == 32 ? rates->matrix_32 : rates->matrix_16 * 16 / bits));
-    assert_near(tn_work_time(&cpu, &(tn_work){.vector_elements = 1e6}),
-                1e6 / 4 * cpu.kind->steps.vector_element);
-    assert_near(tn_work_time(&cpu, &(tn_work){.vector_elements = 1e6, .rate = TN_RATE_F64}),
+        assert_near(TIME(gpu, .multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = bits),
+                    1e12 / 132 / (bits == 32 ? rates->matrix_32 : rates->matrix_16 * 16 / bits));
+    assert_near(TIME(cpu, .vector_elements = 1e6), 1e6 / 4 * cpu.kind->steps.vector_element);
+    assert_near(TIME(cpu, .vector_elements = 1e6, .rate = TN_RATE_F64),
                 2e6 / 4 * cpu.kind->steps.vector_element);
-    assert_near(tn_work_time(&cpu, &(tn_work){.single_elements = 1e6, .rows = 1e3}),
+    assert_near(TIME(cpu, .single_elements = 1e6, .rows = 1e3),
                 (1e6 * cpu.kind->steps.single_element + 1e3 * cpu.kind->steps.row) / 4);
 }
 
 /* Local memory and loads from the last-level cache overlap with multiplication; the slowest of them
  * determines the time. */
-TEST(blocks_move_while_others_multiply)
+TEST(copies_overlap_with_multiplication)
 {
     const tn_model gpu = model_of("sm_90", 132), other = model_of("gfx942", 304);
     const tn_work products = {.multiply_adds = 1e12, .rate = TN_RATE_MATRIX, .bits = 16};
@@ -240,10 +234,10 @@ TEST(rounds_of_work_groups)
 {
     const tn_model cpu = model_of("cpu_16", 2);
     const double all = 1e9 / 2 / cpu.kind->rates.f32;
-    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1}), 2 * all);
-    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 2}), all);
-    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 3}), all * 4 / 3);
-    assert_near(tn_work_time(&cpu, &(tn_work){.multiply_adds = 1e9, .groups = 1000}), all);
+    assert_near(TIME(cpu, .multiply_adds = 1e9, .groups = 1), 2 * all);
+    assert_near(TIME(cpu, .multiply_adds = 1e9, .groups = 2), all);
+    assert_near(TIME(cpu, .multiply_adds = 1e9, .groups = 3), all * 4 / 3);
+    assert_near(TIME(cpu, .multiply_adds = 1e9, .groups = 1000), all);
 }
 
 /* A few rounds on a GPU are whole: 144 work-groups on 132 units take as long as 264. Of many rounds
@@ -251,11 +245,10 @@ TEST(rounds_of_work_groups)
 TEST(rounds_of_a_gpu)
 {
     const tn_model gpu = model_of("sm_90", 132);
-    const double one = tn_work_time(&gpu, &(tn_work){.multiply_adds = 132e6, .groups = 132});
+    const double one = TIME(gpu, .multiply_adds = 132e6, .groups = 132);
     const double rounds[][2] = {{1, 1}, {132, 1}, {144, 2}, {264, 2}, {265, 3}, {528, 4}};
     for (size_t i = 0; i < COUNT(rounds); i++)
-        assert_near(tn_work_time(&gpu, &(tn_work){.multiply_adds = rounds[i][0] * 1e6,
-                                                  .groups = rounds[i][0]}),
+        assert_near(TIME(gpu, .multiply_adds = rounds[i][0] * 1e6, .groups = rounds[i][0]),
                     rounds[i][1] * one);
     double groups = 1321;
     for (int step = 0; step < 34; step++, groups *= 1.07) {
@@ -266,16 +259,15 @@ TEST(rounds_of_a_gpu)
 }
 
 /* A few units do not reach the full memory bandwidth. */
-TEST(few_units_read_slower)
+TEST(few_units_do_not_saturate_memory)
 {
     const tn_model gpu = model_of("sm_90", 132);
-    const double all = tn_work_time(&gpu, &(tn_work){.bytes = 1e9});
-    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 132}), all);
-    assert_near(tn_work_time(&gpu, &(tn_work){.bytes = 1e9, .groups = 33}), 2 * all);
+    const double all = TIME(gpu, .bytes = 1e9);
+    assert_near(TIME(gpu, .bytes = 1e9, .groups = 132), all);
+    assert_near(TIME(gpu, .bytes = 1e9, .groups = 33), 2 * all);
 }
 
-/* The parts of a time estimate. */
-TEST(parts_of_a_time)
+TEST(parts_of_an_estimate)
 {
     const tn_model gpu = model_of("sm_90", 132);
     const tn_work few = {.launches = 1, .groups = 144, .multiply_adds = 1e9, .bytes = 1e6},

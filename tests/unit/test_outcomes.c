@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-TEST(outcomes_are_read_as_they_were_written)
+TEST(outcomes_are_read_back)
 {
     const tn_tuned tuned = {"gemm/tiled:mb64", 1234, 17, true, "tenon check gemm a=f32:3x5"};
     tn_tuned read;
@@ -24,7 +24,7 @@ TEST(outcomes_are_read_as_they_were_written)
     }
 }
 
-TEST(arbitrary_bytes_do_no_harm)
+TEST(random_text_is_handled)
 {
     static const char begins[] = "solver gemm/tiled nanoseconds 12 candidates 3 searched 1 call x";
     test_random random = test_random_for(1);
@@ -52,7 +52,7 @@ static void assert_distance(const char *a, const char *b, double distance)
         fail_msg("%s and %s: distances %g and %g, expected %g", a, b, there, back, distance);
 }
 
-TEST(distances_are_of_sizes_alone)
+TEST(calls_differ_only_by_sizes)
 {
     static const char call[] = "tenon check gemm a=f32:64x32 b=f32:32x9 d=f32:64x9/16,1+2 --seed 1";
     static const char *const others[] = {

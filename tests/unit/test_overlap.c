@@ -36,7 +36,7 @@ static tenon_tensor nested_view(test_random *random)
     return view;
 }
 
-TEST(self_overlap_is_never_missed)
+TEST(self_overlap_is_always_found)
 {
     test_random random = test_random_for(7);
     static int64_t at[MAX_ELEMENTS];
@@ -51,7 +51,7 @@ TEST(self_overlap_is_never_missed)
     }
 }
 
-TEST(outputs_that_overlap_are_refused)
+TEST(overlapping_outputs_are_refused)
 {
     const int64_t shape[] = {2, 3}, bad[] = {1, 1}, good[] = {3, 1};
     tenon_tensor view = strided_view(TENON_DTYPE_F32, 0, 2, shape, good);
@@ -62,7 +62,7 @@ TEST(outputs_that_overlap_are_refused)
     assert_contains(tenon_last_error(), "1x1");
 }
 
-TEST(overlap_of_two_is_never_missed)
+TEST(overlap_of_two_views_is_always_found)
 {
     test_random random = test_random_for(8);
     static int64_t a[MAX_ELEMENTS], b[MAX_ELEMENTS];
@@ -88,7 +88,7 @@ TEST(overlap_of_two_is_never_missed)
 }
 
 /* For blocks of one matrix, the usual case in real programs, the answer is exact. */
-TEST(blocks_of_a_matrix_are_told_apart)
+TEST(disjoint_blocks_of_a_matrix_are_distinguished)
 {
     test_random random = test_random_for(9);
     for (int n = 0; n < 20000; n++) {

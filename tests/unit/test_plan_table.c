@@ -79,7 +79,7 @@ static uint32_t count_of(void)
     return tn_dispatch_of(context)->plans.count;
 }
 
-TEST_WITH(the_same_problem_gets_the_same_plan, set_up, tear_down)
+TEST_WITH(plans_are_reused, set_up, tear_down)
 {
     tenon_plan *first = get_from(&family, 1);
     tenon_plan *again = get_from(&family, 1);
@@ -103,7 +103,7 @@ TEST_WITH(families_do_not_share_plans, set_up, tear_down)
     tenon_plan_release(other);
 }
 
-TEST_WITH(the_least_recently_used_goes, set_up, tear_down)
+TEST_WITH(the_least_recently_used_plan_is_evicted, set_up, tear_down)
 {
     for (uint64_t i = 0; i < TN_PLAN_TABLE_CAPACITY; i++)
         use(i);
@@ -119,8 +119,8 @@ TEST_WITH(the_least_recently_used_goes, set_up, tear_down)
     assert_int_equal(atomic_load(&made), before + 1);
 }
 
-/* Compares with the simplest possible table: a list of the time of each number's last use. */
-TEST_WITH(random_use_agrees_with_a_plain_list, set_up, tear_down)
+/* Compares with a list of the time of each number's last use. */
+TEST_WITH(random_use_agrees_with_a_simple_cache, set_up, tear_down)
 {
     enum { CAPACITY = TN_PLAN_TABLE_CAPACITY, NUMBERS = CAPACITY + 200 };
     static uint64_t last_use[NUMBERS];
@@ -157,7 +157,7 @@ TEST_WITH(a_plan_in_use_outlives_its_eviction, set_up, tear_down)
     tenon_plan_release(plan);
 }
 
-TEST_WITH(a_failure_leaves_nothing_behind, set_up, tear_down)
+TEST_WITH(failures_are_not_stored, set_up, tear_down)
 {
     const fake_problem problem = {{.size = sizeof problem, .forced = -1}, 7};
     tenon_plan *plan = NULL;

@@ -28,7 +28,7 @@ static pid_t start(char name[TN_PROCESS_SIZE])
     return child;
 }
 
-TEST(one_that_lives_is_alive)
+TEST(live_processes_are_alive)
 {
     char name[TN_PROCESS_SIZE], other[TN_PROCESS_SIZE];
     tn_process_name(name);
@@ -42,7 +42,7 @@ TEST(one_that_lives_is_alive)
 }
 
 /* A killed process has ended even before its parent has waited for it, as some parents never do. */
-TEST(one_that_was_killed_has_ended)
+TEST(killed_processes_have_ended)
 {
     char name[TN_PROCESS_SIZE];
     siginfo_t info;
@@ -70,7 +70,7 @@ static tn_process_state look(unsigned host, const char *id, unsigned long long s
     return tn_process_look(name);
 }
 
-TEST(numbers_that_come_again_are_told_apart)
+TEST(reused_ids_are_distinguished)
 {
     unsigned host;
     long number;
@@ -90,7 +90,7 @@ TEST(numbers_that_come_again_are_told_apart)
     assert_int_equal(look(host, "99999999999999999999", 0, ""), TN_PROCESS_ELSEWHERE);
 }
 
-TEST(any_text_is_taken)
+TEST(random_names_are_handled)
 {
     test_random random = test_random_for(1);
     char real[TN_PROCESS_SIZE], text[TN_PROCESS_SIZE];

@@ -96,7 +96,7 @@ static void check_cache_size(const processor *p, const tn_host_speed *speed, uin
         assert_between(p, "cache", 0.9 * p->cache_speed, speed->cache, 1.01 * p->cache_speed);
 }
 
-TEST(each_is_measured)
+TEST(every_processor_is_measured)
 {
     static const uint64_t bounds[] = {256 * MIB, 64 * MIB};
     for (size_t i = 0; i < PROCESSORS; i++)
@@ -234,11 +234,11 @@ static tenon_context *context_of_truth(const processor *p, tn_device_kind *own)
     return context;
 }
 
-/* Choices by measured numbers are nearly as good as choices by the true ones: at most this factor
- * slower. */
+/* Largest accepted ratio of the time of a choice by measured constants to that of the best
+ * candidate, both estimated with the true constants. */
 #define NEARLY 2
 
-TEST(each_chooses_well)
+TEST(choices_are_nearly_optimal)
 {
     double worst = 1;
     for (size_t i = 0; i < PROCESSORS; i++) {
@@ -264,7 +264,7 @@ TEST(each_chooses_well)
 
 /* Other guests occupy part of the cache, so the size that the driver reports must not affect
  * choices. */
-TEST(what_the_driver_says_of_the_cache_does_not_count)
+TEST(reported_cache_size_does_not_affect_choices)
 {
     static const uint64_t said[] = {0, 2 * MIB, 32 * MIB, 480 * MIB, 1024 * MIB};
     for (size_t i = 0; i < PROCESSORS; i += 7) {
@@ -283,7 +283,7 @@ TEST(what_the_driver_says_of_the_cache_does_not_count)
     }
 }
 
-/* A processor ten times as fast in everything takes no longer for any call. */
+/* Multiplying all of a processor's speeds by ten makes no call slower. */
 TEST(faster_processors_take_no_longer)
 {
     for (size_t i = 0; i < PROCESSORS; i += 5) {
@@ -308,9 +308,9 @@ static const char *solver_of_square(const processor *p)
     return solver != NULL ? solver->name : "none";
 }
 
-/* A b whose rows are pages apart is packed if reading it in place halves the rate, and not if it
- * costs nothing. A server with a large cache chose wrongly here. */
-TEST(rows_that_are_pages_apart_are_packed_where_that_pays)
+/* A b whose rows are whole pages apart is packed if reading it in place halves the rate, and not if
+ * it costs nothing. Choices were wrong here on a server with a large cache. */
+TEST(page_strided_rows_are_packed_only_if_faster)
 {
     for (size_t i = 0; i < PROCESSORS; i++) {
         processor p = processor_of(i);
@@ -324,7 +324,8 @@ TEST(rows_that_are_pages_apart_are_packed_where_that_pays)
     }
 }
 
-/* Every parameter value that a solver of a call's family selects can also be forced by name. */
+/* Checks that every parameter value that a solver of a call's family selects can also be forced by
+ * name. */
 static void hear_values(void *user, const tn_request *request, const tn_choice *chosen)
 {
     const tn_family *family = request->family;
@@ -342,7 +343,7 @@ static void hear_values(void *user, const tn_request *request, const tn_choice *
     }
 }
 
-TEST(values_are_allowed_with_any_local_memory)
+TEST(parameter_values_are_in_range)
 {
     for (size_t l = 0; l < COUNT(lanes); l++)
         for (uint64_t local = 4096; local <= MIB; local *= 2)
@@ -363,8 +364,7 @@ TEST(values_are_allowed_with_any_local_memory)
             }
 }
 
-/* Without measurements, the table and the driver's cache size determine choices. */
-TEST(without_measurements_the_table_decides)
+TEST(choices_without_measurements_use_the_table)
 {
     const processor p = processor_usual();
     processor_put(&p, test_random_for(1));

@@ -260,7 +260,7 @@ static void replay(const char *name, const char *suite, const tn_host_speed *spe
 #define INTEL_GEMM "2026-11-23-intel-480MiB-gemm-cpu-regret.json"
 #define INTEL_CONV "2026-11-23-intel-480MiB-conv-cpu-regret.json"
 
-TEST(by_the_table)
+TEST(choices_by_the_table)
 {
     replay(EPYC, "gemm-cpu", NULL, false);
     replay(EPYC, "conv-cpu", NULL, false);
@@ -274,7 +274,7 @@ static const tn_host_speed intel[] = {{90.3, 21.2, 54.4, 2 << 20, 0.48, 0.68},
                                       {81.6, 17.8, 16.9, 16 << 20, 0.71, 0.84},
                                       {57.8, 16.2, 45.3, 2 << 20, 0.65, 0.81}};
 
-TEST(by_what_is_measured_there)
+TEST(choices_by_measured_constants)
 {
     for (size_t i = 0; i < sizeof intel / sizeof *intel; i++)
         replay(INTEL_GEMM, "gemm-cpu", &intel[i], true);
@@ -283,7 +283,7 @@ TEST(by_what_is_measured_there)
 /* Speeds of that processor without other programs, measured by tenon-bench: 31 bytes per nanosecond
  * from memory; per core, 170 from up to 8 MiB and 67 from 32 MiB. Whatever part of the cache other
  * guests leave, the choices for products are better. */
-TEST(by_any_part_of_the_cache)
+TEST(choices_for_any_cache_share)
 {
     for (uint64_t size = 1; size <= 128; size *= 2) {
         const tn_host_speed speed = {

@@ -90,7 +90,7 @@ TEST(views_are_row_major)
     assert_int_equal(tenon_tensor_view(TENON_DTYPE_F32, 3, large).dtype, TENON_DTYPE_INVALID);
 }
 
-TEST(transposes_exchange_two_dimensions)
+TEST(transpose_swaps_two_dimensions)
 {
     const int64_t shape[] = {2, 3, 4};
     tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 3, shape);
@@ -103,7 +103,7 @@ TEST(transposes_exchange_two_dimensions)
     assert_int_equal(tenon_tensor_transpose(view, 3, 0).dtype, TENON_DTYPE_INVALID);
 }
 
-TEST(slices_pick_elements)
+TEST(slices_select_elements)
 {
     test_random random = test_random_for(4);
     static int64_t whole[MAX_ELEMENTS], part[MAX_ELEMENTS];
@@ -189,7 +189,7 @@ TEST(derived_properties_agree_with_brute_force)
     }
 }
 
-TEST(same_views_have_the_same_elements)
+TEST(same_view_compares_elements)
 {
     test_random random = test_random_for(6);
     static int64_t at[2][MAX_ELEMENTS];
@@ -213,7 +213,7 @@ TEST(same_views_have_the_same_elements)
     assert_false(tn_tensor_same_view(&a, &b));
 }
 
-TEST(broadcasts_are_numpys)
+TEST(broadcast_rules_are_numpys)
 {
     const int64_t to[] = {2, 3, 4};
     const struct {
@@ -240,7 +240,7 @@ TEST(broadcasts_are_numpys)
     }
 }
 
-TEST(shapes_are_written)
+TEST(shape_text)
 {
     const int64_t shape[] = {2, 3, 4};
     const int64_t longest[] = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX,
@@ -293,7 +293,7 @@ static void check_collapsed(const tn_space *before, const tn_space *after)
     }
 }
 
-TEST(collapsing_keeps_every_element_in_order)
+TEST(collapsing_keeps_element_order)
 {
     test_random random = test_random_for(10);
     for (int n = 0; n < 20000; n++) {

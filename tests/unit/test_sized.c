@@ -36,7 +36,7 @@ static tenon_status take(const void *given, known *room, const known **taken)
     return status;
 }
 
-TEST(ones_own_are_taken_as_they_are)
+TEST(structs_of_this_version_are_not_copied)
 {
     known room, own = {sizeof own, 1, "a", 2, 3};
     const known *taken;
@@ -46,7 +46,7 @@ TEST(ones_own_are_taken_as_they_are)
     assert_ptr_equal(taken, &defaults);
 }
 
-TEST(what_an_older_caller_lacks_has_its_default)
+TEST(missing_members_have_defaults)
 {
     const older own = {sizeof own, 1, "a", 2};
     const known *taken;
@@ -59,7 +59,7 @@ TEST(what_an_older_caller_lacks_has_its_default)
     assert_int_equal(taken->count, 7);
 }
 
-TEST(a_newer_caller_may_ask_for_nothing_new)
+TEST(unknown_members_must_be_zero)
 {
     newer own = {{sizeof own, 1, "a", 2, 3}, {0, 0}};
     const known *taken;
@@ -75,7 +75,7 @@ TEST(a_newer_caller_may_ask_for_nothing_new)
     assert_non_null(strstr(tenon_last_error(), expected));
 }
 
-TEST(sizes_that_cannot_be)
+TEST(invalid_sizes_are_refused)
 {
     static const uint32_t sizes[] = {0, 4, 15, 17, TN_SIZED_MOST + 4, UINT32_MAX};
     known room, own = defaults;
@@ -155,7 +155,7 @@ TEST(a_last_member_may_be_newer)
     assert_non_null(strstr(tenon_last_error(), "is not 0"));
 }
 
-TEST(a_last_member_fits_its_struct)
+TEST(sizes_of_the_last_member_are_checked)
 {
     static const uint32_t sizes[] = {0, 4, 17, sizeof(known) + 8, TN_SIZED_MOST + 4};
     whole room, own = whole_defaults;
@@ -180,7 +180,7 @@ TEST(a_last_member_fits_its_struct)
     assert_non_null(strstr(tenon_last_error(), "; start from WHOLE_INIT"));
 }
 
-TEST(what_is_filled_in_ends_where_the_callers_does)
+TEST(output_structs_are_not_overrun)
 {
     const known made = {0, 1, "a", 2, 3};
     struct {
@@ -230,7 +230,7 @@ static const tenon_conv_params *same(const tenon_conv_params *params)
     return params;
 }
 
-TEST(literals_name_what_differs)
+TEST(literals_set_only_named_members)
 {
     const tenon_conv_params init = TENON_CONV_PARAMS_INIT;
     assert_memory_equal(same(&tenon_conv_params()), &init, sizeof init);
@@ -261,7 +261,7 @@ TEST(epilogues_are_the_last_members)
     IS_LAST(tenon_conv_transpose_params);
 }
 
-TEST(versions_are_numbers)
+TEST(version_number)
 {
     assert_int_equal(TENON_VERSION_OF(1, 2, 3), 10203);
     assert_int_equal(tenon_version_number(), TENON_VERSION_NUMBER);

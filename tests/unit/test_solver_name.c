@@ -20,14 +20,14 @@ static tenon_status force(const char *name, tn_problem *problem)
     return tn_solver_force("tenon_fake", &family, name, problem);
 }
 
-TEST(null_leaves_the_choice_open)
+TEST(null_selects_automatically)
 {
     tn_problem problem;
     assert_int_equal(force(NULL, &problem), TENON_OK);
     assert_int_equal(problem.forced, -1);
 }
 
-TEST(names_are_read)
+TEST(names_are_parsed)
 {
     tn_problem problem;
     assert_int_equal(force("fake/plain", &problem), TENON_OK);
@@ -45,7 +45,7 @@ TEST(names_are_read)
     assert_int_equal(problem.forced_values[2], 8);
 }
 
-TEST(what_is_printed_can_be_read)
+TEST(printed_names_are_parsed)
 {
     test_random random = test_random_for(2);
     for (int n = 0; n < 1000; n++) {
@@ -63,7 +63,7 @@ TEST(what_is_printed_can_be_read)
     }
 }
 
-TEST(the_printed_form)
+TEST(printed_names)
 {
     char name[TN_SOLVER_NAME_SIZE];
     const tn_choice simple = {.solver = &plain}, full = {.solver = &tiled, .values = {2, 6, 384}};
@@ -71,7 +71,7 @@ TEST(the_printed_form)
     assert_string_equal(tn_solver_name(&family, &full, name), "fake/tiled:m2,mr6,kc384");
 }
 
-TEST(an_unknown_solver_is_told_those_there_are)
+TEST(unknown_solvers_are_refused_with_a_list)
 {
     tn_problem problem;
     assert_int_equal(force("fake/none", &problem), TENON_ERROR_INVALID_ARGUMENT);

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-TEST(every_status_has_its_name)
+TEST(status_names)
 {
     for (int a = TENON_OK; a <= TENON_ERROR_PROCESS; a++) {
         const char *name = tenon_status_string((tenon_status)a);
@@ -21,13 +21,13 @@ TEST(every_status_has_its_name)
 }
 
 /* Runs first, before any failure on this thread. */
-TEST(no_message_at_first)
+TEST(there_is_no_message_at_first)
 {
     assert_string_equal(tenon_last_error(), "");
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
-TEST(a_failure_is_kept)
+TEST(failures_set_the_message)
 {
     assert_int_equal(tn_fail(TENON_ERROR_UNSUPPORTED, "op: %s is %d", "x", 7),
                      TENON_ERROR_UNSUPPORTED);
@@ -40,14 +40,14 @@ TEST(a_failure_is_kept)
     assert_int_equal(tenon_last_cl_error(), CL_SUCCESS);
 }
 
-TEST(the_old_message_may_be_part_of_the_new)
+TEST(the_old_message_may_be_an_argument)
 {
     tn_fail(TENON_ERROR_OPENCL, "inner");
     tn_fail(TENON_ERROR_INCOMPLETE, "outer: %s", tenon_last_error());
     assert_string_equal(tenon_last_error(), "outer: inner");
 }
 
-TEST(a_long_message_is_cut)
+TEST(long_messages_are_truncated)
 {
     char text[5000];
     memset(text, 'x', sizeof text - 1);
@@ -64,7 +64,7 @@ static void *fail_elsewhere(void *result)
     return NULL;
 }
 
-TEST(threads_have_messages_of_their_own)
+TEST(messages_are_per_thread)
 {
     pthread_t thread;
     bool clean = false;
@@ -76,7 +76,7 @@ TEST(threads_have_messages_of_their_own)
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
 }
 
-/* Returns a text in which each part is recognisable. */
+/* Returns a text in which each part is recognizable. */
 static char *numbered_text(size_t length)
 {
     char *text = malloc(length + 1);
@@ -111,7 +111,7 @@ static void append_and_check(size_t length, bool whole)
     free(text);
 }
 
-TEST(append_cuts_the_middle)
+TEST(append_truncates_the_middle)
 {
     const size_t room = TN_MESSAGE_SIZE - 1 - strlen("head: ");
     append_and_check(0, true);
@@ -134,7 +134,7 @@ TEST(append_to_a_full_message_changes_nothing)
     free(text);
 }
 
-TEST(keeping_restores)
+TEST(saved_messages_are_restored)
 {
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "mine");
     tn_kept_message kept;
@@ -145,7 +145,7 @@ TEST(keeping_restores)
     assert_int_equal(tenon_last_cl_error(), CL_INVALID_VALUE);
 }
 
-TEST(only_success_restores)
+TEST(saved_messages_are_restored_only_after_success)
 {
     tn_kept_message kept;
     for (int failed = 0; failed < 2; failed++) {
@@ -159,7 +159,7 @@ TEST(only_success_restores)
     }
 }
 
-TEST(a_cause_is_kept_with_its_error)
+TEST(the_cause_is_appended)
 {
     char *text = numbered_text(TN_MESSAGE_SIZE - 10);
     tn_fail_cl(TENON_ERROR_OPENCL, CL_INVALID_VALUE, "cause");

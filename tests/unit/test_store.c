@@ -1,4 +1,4 @@
-/* Tests the store: what it keeps and refuses, and that its faults do not fail any call. */
+/* Tests the store: what it stores and refuses, and that its failures do not make any call fail. */
 #include "common/temporary.h"
 #include "common/testing.h"
 
@@ -67,7 +67,7 @@ static void assert_lines(int count, const char *part)
     atomic_store(&lines, 0);
 }
 
-TEST(what_is_put_is_got_until_it_is_removed)
+TEST(entries_are_stored_and_removed)
 {
     char *folder = temporary_make();
     tn_store *store = open_folder(temporary_path(folder, "new/one"), 0);
@@ -91,7 +91,7 @@ TEST(what_is_put_is_got_until_it_is_removed)
     temporary_remove(folder);
 }
 
-TEST(nothing_is_kept_where_there_is_no_store)
+TEST(a_disabled_store_keeps_nothing)
 {
     size_t size;
     assert_null(open_store(&(tenon_store){.kind = TENON_STORE_NONE}));
@@ -131,7 +131,7 @@ static void assert_refusal(const tenon_store *where, const char *message)
     assert_null(store);
 }
 
-TEST(what_is_no_store_is_refused)
+TEST(invalid_stores_are_refused)
 {
     assert_refusal(&(tenon_store){.kind = 4},
                    "tenon_test: params: store.kind is 4, which is no tenon_store_kind");
@@ -147,7 +147,7 @@ TEST(what_is_no_store_is_refused)
                    "tenon_test: params: store.set is NULL");
 }
 
-/* Makes calls of every kind, none of which finds anything. */
+/* Makes calls of every kind on a store that keeps nothing. */
 static void use_in_vain(tn_store *store)
 {
     for (int i = 0; i < 3; i++) {
@@ -157,7 +157,7 @@ static void use_in_vain(tn_store *store)
     }
 }
 
-TEST(a_folder_that_cannot_be_used_is_told_once)
+TEST(unusable_folders_are_reported_once)
 {
     char *folder = temporary_make();
     assert_int_equal(chmod(folder, 0770), 0);
@@ -174,7 +174,7 @@ TEST(a_folder_that_cannot_be_used_is_told_once)
     temporary_remove(folder);
 }
 
-TEST(a_folder_that_goes_is_told_once)
+TEST(a_removed_folder_is_reported_once)
 {
     char *parent = temporary_make(), *folder = strdup(temporary_path(parent, "store"));
     tn_store *store = open_folder(folder, 0);
@@ -192,7 +192,7 @@ TEST(a_folder_that_goes_is_told_once)
 }
 
 /* Only one entry cannot be written; all others can. */
-TEST(a_directory_in_place_of_an_entry_is_told_once)
+TEST(a_directory_named_like_an_entry_is_reported_once)
 {
     char *folder = temporary_make(), name[256];
     tn_store *store = open_folder(folder, 0);
@@ -222,7 +222,7 @@ TEST(a_directory_in_place_of_an_entry_is_told_once)
     temporary_remove(folder);
 }
 
-TEST(a_full_disk_is_told_once_and_what_is_there_still_read)
+TEST(a_full_disk_is_reported_once)
 {
     char *folder = temporary_make(), *large = calloc(1, 100000);
     struct rlimit usual, small;
@@ -245,8 +245,7 @@ TEST(a_full_disk_is_told_once_and_what_is_there_still_read)
     temporary_remove(folder);
 }
 
-/* An altered entry is removed and written again. */
-TEST(altered_entries_are_told_and_made_anew)
+TEST(altered_entries_are_reported_and_replaced)
 {
     char *folder = temporary_make(), name[256];
     unsigned char *bytes;
@@ -274,9 +273,9 @@ TEST(altered_entries_are_told_and_made_anew)
     temporary_remove(folder);
 }
 
-/* An intact entry renamed to another entry's name would block that entry for ever, so it is
- * removed. */
-TEST(entries_of_another_key_are_told_and_made_anew)
+/* An intact entry under another entry's name would block that entry permanently, so it is removed.
+ */
+TEST(entries_of_another_key_are_reported_and_replaced)
 {
     char *folder = temporary_make(), a[TN_STORE_NAME_SIZE], b[TN_STORE_NAME_SIZE];
     tn_store *store = open_folder(folder, 0);
@@ -298,7 +297,7 @@ TEST(entries_of_another_key_are_told_and_made_anew)
 }
 
 /* Checks the limit through the store, whose first write counts the existing files. */
-TEST(the_limit_is_kept)
+TEST(the_size_limit_is_enforced)
 {
     char *folder = temporary_make(), key[32], text[1001];
     memset(text, 'x', sizeof text);
@@ -323,7 +322,7 @@ TEST(the_limit_is_kept)
     temporary_remove(folder);
 }
 
-/* An application's store of one entry, which returns sizes as instructed by the test. */
+/* An application's store of one entry, which reports sizes as instructed by the test. */
 static struct own {
     char name[64];
     unsigned char bytes[1000];
@@ -365,7 +364,7 @@ static tn_store *open_own(void)
         .kind = TENON_STORE_FUNCTIONS, .get = get_own, .set = set_own, .user = &own});
 }
 
-TEST(the_applications_functions_are_used)
+TEST(application_functions_are_used)
 {
     tn_store *store = open_own();
     size_t size;
@@ -387,7 +386,7 @@ TEST(the_applications_functions_are_used)
     tn_store_destroy(store);
 }
 
-TEST(sizes_that_make_no_sense_do_no_harm)
+TEST(inconsistent_sizes_are_handled)
 {
     static const size_t sizes[] = {
         0,       1, 47, 48, 100, (size_t)1 << 29, ((size_t)1 << 30) + 1, SIZE_MAX / 2, SIZE_MAX - 1,
@@ -398,7 +397,7 @@ TEST(sizes_that_make_no_sense_do_no_harm)
     own.is_lying = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
-            /* A function that reports this size as written must have written it. */
+            /* The function would have to write as many bytes as it reports. */
             if (i == k && sizes[i] > 0 && sizes[i] <= TN_ENTRY_MOST)
                 continue;
             own.told_first = sizes[i];
@@ -440,7 +439,7 @@ TEST(several_threads_at_once)
 {
     char *folder = temporary_make();
     pthread_t threads[THREADS];
-    test_seed(); /* computes the seed here, because threads must not do so at once */
+    test_seed(); /* computes the seed here, because several threads must not do so at once */
     tn_store *store = open_folder(folder, 30000);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, use_at_once, store), 0);

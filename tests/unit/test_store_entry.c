@@ -42,7 +42,7 @@ static bool reads(const unsigned char *bytes, size_t size)
     return right;
 }
 
-TEST(entries_come_back_as_they_were)
+TEST(entries_are_read_back)
 {
     test_random random = test_random_for(1);
     for (int i = 0; i < 500; i++) {
@@ -70,7 +70,7 @@ static unsigned char *make_small(size_t *size)
                          16, size);
 }
 
-TEST(no_byte_can_be_altered)
+TEST(every_altered_byte_is_detected)
 {
     size_t size;
     unsigned char *bytes = make_small(&size);
@@ -86,7 +86,7 @@ TEST(no_byte_can_be_altered)
     free(bytes);
 }
 
-TEST(no_byte_can_be_missing_or_too_many)
+TEST(wrong_lengths_are_detected)
 {
     size_t size;
     unsigned char *bytes = make_small(&size), *longer;
@@ -123,7 +123,7 @@ TEST(sizes_that_overflow_are_refused)
     assert_null(tn_entry_make(TN_STORE_TRIAL, "key", "", SIZE_MAX, &size));
 }
 
-TEST(arbitrary_bytes_are_no_entries)
+TEST(random_bytes_are_refused)
 {
     test_random random = test_random_for(2);
     unsigned char noise[400];
@@ -141,7 +141,7 @@ TEST(arbitrary_bytes_are_no_entries)
     free(bytes);
 }
 
-TEST(real_ones_that_were_mutated_are_refused)
+TEST(mutated_entries_are_refused)
 {
     test_random random = test_random_for(3);
     size_t size;
@@ -157,7 +157,7 @@ TEST(real_ones_that_were_mutated_are_refused)
     free(bytes);
 }
 
-TEST(names_are_of_key_and_kind)
+TEST(names_depend_on_key_and_kind)
 {
     char first[TN_STORE_NAME_SIZE], again[TN_STORE_NAME_SIZE], other[TN_STORE_NAME_SIZE];
     for (int kind = 0; kind < TN_STORE_KINDS; kind++) {

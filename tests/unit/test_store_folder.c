@@ -32,7 +32,7 @@ static void assert_usual(const char *off, const char *own, const char *cache, co
     free(folder);
 }
 
-TEST(the_environment_names_the_folder)
+TEST(the_environment_selects_the_folder)
 {
     assert_usual(NULL, "/own", "/cache", "/home/me", "/own");
     assert_usual("1", "/own", "/cache", "/home/me", "/own");
@@ -54,7 +54,7 @@ static int mode_of(const char *path)
     return (int)(is.st_mode & 0777);
 }
 
-TEST(it_is_made_with_those_above_for_its_owner_alone)
+TEST(created_folders_are_private)
 {
     char *parent = temporary_make();
     const char *folder = temporary_path(parent, "a//b/c/");
@@ -75,7 +75,7 @@ static void assert_unusable(const char *folder, const char *reason)
     assert_contains(why, reason);
 }
 
-TEST(what_others_may_write_is_refused)
+TEST(folders_writable_by_others_are_refused)
 {
     char *folder = temporary_make();
     static const mode_t wrong[] = {0720, 0702, 0770, 0777, 01777}, right[] = {0700, 0755, 0500};
@@ -96,7 +96,7 @@ TEST(what_others_may_write_is_refused)
     temporary_remove(folder);
 }
 
-TEST(what_cannot_be_a_folder_is_refused)
+TEST(paths_that_cannot_be_folders_are_refused)
 {
     char *parent = temporary_make(), *path = malloc(5000);
     temporary_write(temporary_path(parent, "file"), "x", 1);
@@ -146,7 +146,7 @@ static bool is_there(const char *folder, int number)
     return tn_folder_has(folder, name);
 }
 
-TEST(what_was_used_longest_ago_goes_first)
+TEST(the_least_recently_used_entries_are_removed_first)
 {
     char *folder = temporary_make();
     fill(folder);
@@ -162,7 +162,7 @@ TEST(what_was_used_longest_ago_goes_first)
     temporary_remove(folder);
 }
 
-TEST(a_use_is_noted_and_a_look_is_not)
+TEST(only_use_updates_the_time)
 {
     char *folder = temporary_make();
     char used[TN_STORE_NAME_SIZE], seen[TN_STORE_NAME_SIZE];
@@ -205,7 +205,7 @@ static void name_ended(char name[TN_PROCESS_SIZE])
     close(ends[1]);
 }
 
-TEST(what_writers_have_left_that_are_no_more_goes)
+TEST(temporaries_of_ended_writers_are_removed)
 {
     char *folder = temporary_make();
     char ended[TN_PROCESS_SIZE], own[TN_PROCESS_SIZE];
@@ -230,7 +230,7 @@ TEST(what_writers_have_left_that_are_no_more_goes)
 
 /* Neither symbolic links, which could lead out of the folder, nor pipes, which would block, are
  * read. */
-TEST(only_files_are_read)
+TEST(only_regular_files_are_read)
 {
     char *folder = temporary_make();
     char name[TN_STORE_NAME_SIZE];

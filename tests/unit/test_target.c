@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-TEST(nvidia_by_its_compute_capability)
+TEST(nvidia_kind_by_compute_capability)
 {
     static const struct {
         const char *card;
@@ -46,7 +46,7 @@ TEST(nvidia_by_its_compute_capability)
     }
 }
 
-TEST(amd_by_its_name)
+TEST(amd_kind_by_name)
 {
     static const char *const cards[][3] = {
         {"Radeon RX 580", "gfx803", "other"},
@@ -79,7 +79,7 @@ static uint32_t ip_version(uint32_t architecture, uint32_t release)
     return architecture << 22 | release << 14 | 3;
 }
 
-TEST(intel_by_its_ip_version)
+TEST(intel_kind_by_ip_version)
 {
     static const struct {
         const char *card;
@@ -100,7 +100,7 @@ TEST(intel_by_its_ip_version)
     }
 }
 
-/* The first kernel of a plan; later ones add up slices. */
+/* The first kernel of a plan; later kernels add up slices of K. */
 typedef struct heard {
     int kernels;
     char source[64], options[512], kernel[64];
@@ -119,7 +119,28 @@ static void listen(void *user, const char *source, const char *options, const ch
     h->work_group = work_group;
 }
 
-TEST(plans_for_what_is_not_there)
+static tenon_context *target(const char *kind, heard *h)
+{
+    tenon_context *context;
+    assert_int_equal(
+        tn_target_context(tn_device_kind_named(kind), h != NULL ? listen : NULL, h, &context),
+        TENON_OK);
+    return context;
+}
+
+/* Copies the plan's solver, by name without parameters, and releases plan and context. */
+static void close(tenon_context *context, tenon_plan *plan, const char *family, char name[64])
+{
+    char line[256];
+    tenon_plan_describe(plan, line, sizeof line);
+    const char *start = strstr(line, family);
+    assert_non_null(start);
+    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
+    tenon_plan_release(plan);
+    tenon_context_release(context);
+}
+
+TEST(plans_for_absent_devices)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -128,9 +149,8 @@ TEST(plans_for_what_is_not_there)
         if (tn_device_kind_is_cpu(&tn_device_kinds[k]))
             continue;
         heard h = {0};
-        tenon_context *context;
+        tenon_context *context = target(tn_device_kinds[k].name, &h);
         tenon_plan *plan;
-        assert_int_equal(tn_target_context(&tn_device_kinds[k], listen, &h, &context), TENON_OK);
         params.solver = "gemm/tiled";
         assert_int_equal(
             tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -153,21 +173,14 @@ static void chosen_with(bool wgmma, const char *kind, tenon_dtype dtype, uint32_
     const int64_t shape[] = {2048, 2048};
     const tenon_tensor matrix = tenon_tensor_view(dtype, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    tenon_context *context;
+    tenon_context *context = target(kind, h);
     tenon_plan *plan;
-    char line[256];
     params.flags = flags;
-    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     if (wgmma)
         tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 0);
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan), TENON_OK);
-    tenon_plan_describe(plan, line, sizeof line);
-    const char *start = strstr(line, "gemm/");
-    assert_non_null(start);
-    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
-    tenon_plan_release(plan);
-    tenon_context_release(context);
+    close(context, plan, "gemm/", name);
 }
 
 static void chosen(const char *kind, tenon_dtype dtype, uint32_t flags, char name[64], heard *h)
@@ -197,7 +210,7 @@ TEST(large_products_run_on_matrix_units)
         }
 }
 
-TEST(hopper_prefers_wgmma_where_it_can)
+TEST(hopper_prefers_wgmma)
 {
     char name[64];
     for (int dtype = TENON_DTYPE_F16; dtype <= TENON_DTYPE_BF16; dtype++) {
@@ -220,23 +233,16 @@ static void chosen_for_images(const char *kind, char name[64], heard *h)
                  w = tenon_tensor_view(TENON_DTYPE_F16, 4, filter),
                  y = tenon_tensor_view(TENON_DTYPE_F16, 4, out);
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    tenon_context *context;
+    tenon_context *context = target(kind, h);
     tenon_plan *plan;
-    char line[256];
     memcpy(x.stride, of_x, sizeof of_x);
     memcpy(w.stride, of_w, sizeof of_w);
     memcpy(y.stride, of_y, sizeof of_y);
     for (int d = 0; d < 2; d++)
         params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
-    assert_int_equal(tn_target_context(tn_device_kind_named(kind), listen, h, &context), TENON_OK);
     assert_int_equal(tenon_conv_forward_plan(context, &params, &x, &w, NULL, NULL, &y, &plan),
                      TENON_OK);
-    tenon_plan_describe(plan, line, sizeof line);
-    const char *start = strstr(line, "conv/");
-    assert_non_null(start);
-    snprintf(name, 64, "%.*s", (int)strcspn(start, ":, "), start);
-    tenon_plan_release(plan);
-    tenon_context_release(context);
+    close(context, plan, "conv/", name);
 }
 
 /* The kernel stores vectors of the result along its channels. In edited PTX only the blocks' array
@@ -263,7 +269,7 @@ TEST(hopper_prefers_wgmma_for_images)
 /* The full local memory is available through an array if the driver compiles for sm_90a, and
  * through edited PTX if it does not. With only the size that the driver reports, such large blocks
  * are not used. */
-TEST(hopper_has_its_local_memory)
+TEST(hopper_uses_its_full_local_memory)
 {
     char name[64];
     heard native = {0}, edited = {0}, little = {0};
@@ -282,7 +288,7 @@ TEST(hopper_has_its_local_memory)
     assert_null(strstr(little.options, "TENON_LOCAL_WAY"));
 }
 
-TEST(others_do_not)
+TEST(gpus_without_matrix_units)
 {
     static const char *const without[] = {"other",  "sm_60",   "sm_61", "sm_70",
                                           "gfx906", "gfx1030", "xe_lp"};
@@ -295,7 +301,7 @@ TEST(others_do_not)
 }
 
 /* f32 products do not lose precision unless the caller allows it. */
-TEST(tf32_is_asked_for)
+TEST(tf32_requires_a_flag)
 {
     char name[64];
     heard h = {0};
@@ -309,16 +315,14 @@ TEST(tf32_is_asked_for)
 
 /* A solver that would never be chosen on the target is refused, because it does not show what would
  * be built. */
-TEST(a_solver_made_for_others_is_refused)
+TEST(solvers_for_other_devices_are_refused)
 {
     const int64_t shape[] = {512, 512};
     const tenon_tensor matrix = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     heard h = {0};
-    tenon_context *context;
+    tenon_context *context = target("sm_90", &h);
     tenon_plan *plan;
-    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90"), listen, &h, &context),
-                     TENON_OK);
     params.solver = "gemm/cpu_packed";
     assert_int_equal(
         tenon_gemm_plan(context, &params, &matrix, &matrix, NULL, NULL, &matrix, &plan),
@@ -327,14 +331,12 @@ TEST(a_solver_made_for_others_is_refused)
     tenon_context_release(context);
 }
 
-TEST(trials_by_what_a_target_has)
+TEST(trials_of_a_target)
 {
     heard h = {0};
-    tenon_context *context;
+    tenon_context *context = target("gfx1201", &h);
     tn_trial_build build;
     uint32_t types = 0;
-    assert_int_equal(tn_target_context(tn_device_kind_named("gfx1201"), listen, &h, &context),
-                     TENON_OK);
     assert_true(tn_capability_trial(context, TENON_CAPABILITY_F64, 0, &build));
     assert_string_equal(build.source, "capability/f64");
     assert_string_equal(build.options, "-cl-std=CL1.2");
@@ -346,14 +348,11 @@ TEST(trials_by_what_a_target_has)
     tenon_context_release(context);
 }
 
-/* Tests which vector width each kind of CPU has. */
-TEST(cpus_have_the_vectors_of_their_kind)
+TEST(vector_widths_of_cpu_kinds)
 {
     static const char *const kinds[] = {"cpu_4", "cpu_8", "cpu_16"};
     for (uint32_t i = 0; i < 3; i++) {
-        tenon_context *context;
-        assert_int_equal(tn_target_context(tn_device_kind_named(kinds[i]), NULL, NULL, &context),
-                         TENON_OK);
+        tenon_context *context = target(kinds[i], NULL);
         assert_true(context->device.is_cpu);
         assert_int_equal(context->device.info.vector_width_f32, 4 << i);
         assert_int_equal(context->device.vector_width_f64, 2 << i);
@@ -361,7 +360,7 @@ TEST(cpus_have_the_vectors_of_their_kind)
     }
 }
 
-TEST(units_of_each_kind)
+TEST(capabilities_of_each_kind)
 {
     static const struct {
         const char *kind;
@@ -394,10 +393,7 @@ TEST(units_of_each_kind)
         {"xe_hpc", TENON_CAPABILITY_INTEL_MATRIX, 0},
     };
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        tenon_context *context;
-        assert_int_equal(
-            tn_target_context(tn_device_kind_named(expected[i].kind), NULL, NULL, &context),
-            TENON_OK);
+        tenon_context *context = target(expected[i].kind, NULL);
         assert_int_equal(tn_capability_form(context, expected[i].capability), expected[i].form);
         assert_int_equal(tn_context_has(context, expected[i].capability), expected[i].form >= 0);
         tenon_context_release(context);
@@ -406,12 +402,10 @@ TEST(units_of_each_kind)
 
 /* A device treated as another kind keeps its own capabilities and chooses by the other kind's
  * tables. */
-TEST(a_device_like_another_kind)
+TEST(device_treated_as_another_kind)
 {
-    tenon_context *device, *like;
     heard h = {0};
-    assert_int_equal(tn_target_context(tn_device_kind_named("sm_90a"), listen, &h, &device),
-                     TENON_OK);
+    tenon_context *device = target("sm_90a", &h), *like;
     device->memory.workspace_limit = 12345;
     assert_int_equal(tn_target_like(device, tn_device_kind_named("xe_hpc"), listen, &h, &like),
                      TENON_OK);

@@ -117,7 +117,7 @@ static void check_pool(const char *kind, layout how)
     close(context, plan, &h, "pool/groups", "pool_forward_groups");
 }
 
-TEST(depthwise_and_pooling)
+TEST(solvers_of_depthwise_and_pooling)
 {
     for (size_t k = 0; k < tn_device_kind_count; k++)
         for (int how = 0; how < LAYOUTS && !tn_device_kind_is_cpu(&tn_device_kinds[k]); how++) {
@@ -127,7 +127,7 @@ TEST(depthwise_and_pooling)
 }
 
 /* Each transform is one launch, and another solver computes the products between them. */
-TEST(winograd)
+TEST(solvers_of_winograd)
 {
     static const char *const solvers[] = {"conv/winograd2_gemm", "conv/winograd4_gemm"};
     for (size_t k = 0; k < tn_device_kind_count; k++)

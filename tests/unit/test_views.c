@@ -75,7 +75,7 @@ TEST(reshapes_keep_the_elements)
     for (int n = 0; n < 20000; n++) {
         static const int64_t factors[] = {1, 2, 3, 4, 6, 12, -1, 0};
         tenon_tensor view = random_view(&random, 4, 12), shaped = {.rank = 77};
-        if (n % 2 == 0) { /* dense or nearly so */
+        if (n % 2 == 0) { /* dense, or transposed */
             view = tenon_tensor_view(TENON_DTYPE_F16, view.rank, view.shape);
             if (view.rank > 1 && n % 3 == 0)
                 view = tenon_tensor_transpose(view, 0, view.rank - 1);
@@ -124,7 +124,7 @@ static void refuse_reshape(const tenon_tensor *view, uint32_t rank, const int64_
     assert_contains(tenon_last_error(), word);
 }
 
-TEST(reshapes_that_are_refused)
+TEST(invalid_reshapes_are_refused)
 {
     const tenon_status invalid = TENON_ERROR_INVALID_ARGUMENT;
     const int64_t shape[] = {4, 6}, flat[] = {24}, fewer[] = {23}, two[] = {-1, -1},
@@ -143,7 +143,7 @@ TEST(reshapes_that_are_refused)
     assert_int_equal(tenon_tensor_reshape(&view, 1, flat, NULL), invalid);
 }
 
-TEST(dimensions_come_and_go)
+TEST(squeeze_and_unsqueeze)
 {
     const int64_t shape[] = {4, 6};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -177,7 +177,7 @@ TEST(broadcasts)
     assert_invalid(tenon_tensor_broadcast(view, 3, NULL));
 }
 
-TEST(orders_and_steps_that_are_none)
+TEST(invalid_orders_and_steps_are_refused)
 {
     const int64_t shape[] = {4, 6};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F32, 2, shape);
@@ -194,7 +194,7 @@ TEST(orders_and_steps_that_are_none)
 }
 
 /* Strides that a program may have miscalculated: the resulting addresses do not fit in 63 bits. */
-TEST(strides_that_overflow)
+TEST(overflowing_strides_are_refused)
 {
     const int64_t far = INT64_C(1) << 62, shape[] = {8, 2}, longest[] = {INT64_MAX},
                   split[] = {1, 2};
@@ -233,7 +233,7 @@ static void refused_with(tenon_tensor view, const char *text)
 }
 
 /* The call that is given an invalid view reports the request that created it. */
-TEST(invalid_views_say_why)
+TEST(calls_report_why_a_view_is_invalid)
 {
     const int64_t shape[] = {4, 6}, negative[] = {4, -1}, wide[] = {3, 2, 5};
     const uint32_t twice[] = {1, 1};
@@ -287,8 +287,7 @@ TEST(invalid_views_say_why)
 #undef A
 }
 
-/* The message of each view function for each invalid argument. */
-TEST(refusals_have_reasons)
+TEST(every_refusal_has_a_reason)
 {
     const int64_t shape[] = {4, 1}, longest[] = {INT64_MAX, 3}, negative[] = {4, -1}, less[] = {4};
     const uint32_t far[] = {0, 2};
@@ -327,7 +326,7 @@ TEST(refusals_have_reasons)
 
 /* The message of the view function is available at once, replaces an older one, and is not changed
  * by views created later. */
-TEST(refusals_are_told_where_they_happen)
+TEST(refusals_set_the_message_at_once)
 {
     const int64_t shape[] = {4, 6};
     const char told[] = "tenon_tensor_slice of 4x6 refused dim 1, start 5, size 3: dimension 1 has "
@@ -349,7 +348,7 @@ TEST(refusals_are_told_where_they_happen)
 }
 
 /* Element (n, c, h, w) of the view is element (n, h, w, c) of the original. */
-TEST(channels_from_the_end)
+TEST(nhwc_as_nchw)
 {
     test_random random = test_random_for(24);
     int made = 0;

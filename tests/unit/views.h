@@ -1,5 +1,5 @@
-/* Shared parts of the shape tests: small views, and the addresses of their elements by brute
- * force. */
+/* Shared parts of the view tests: small views, and the addresses of their elements by brute force.
+ */
 #ifndef TEST_UNIT_VIEWS_H
 #define TEST_UNIT_VIEWS_H
 
@@ -7,7 +7,7 @@
 
 #include "base/shape.h"
 
-/* Number of elements within which small views fit. */
+/* Maximum number of elements of the views. */
 #define MAX_ELEMENTS 4096
 
 tenon_tensor strided_view(tenon_dtype dtype, uint64_t offset, uint32_t rank, const int64_t *shape,
