@@ -172,6 +172,14 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
 
+/* The same from a public function whose other parameters are named as in the headers. The tensors
+ * follow the operation, in the order of its operands. */
+#define TN_VIEWS(...) ((const tenon_tensor *const[]){__VA_ARGS__})
+#define TN_RUN(operation, ...)                                                                     \
+    tn_operation_run(&(operation), stream, params, TN_VIEWS(__VA_ARGS__), sync)
+#define TN_PLAN(operation, ...)                                                                    \
+    tn_operation_plan(&(operation), context, params, TN_VIEWS(__VA_ARGS__), plan)
+
 /* Call the public functions of an operation through its description. */
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,
                                const void *params, const tenon_tensor *const *views,

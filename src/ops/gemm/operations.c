@@ -21,8 +21,7 @@ TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params 
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, c, bias, d};
-    return tn_operation_run(&tn_operation_gemm, stream, params, views, sync);
+    return TN_RUN(tn_operation_gemm, a, b, c, bias, d);
 }
 
 TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
@@ -30,8 +29,7 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
                                        const tenon_tensor *c, const tenon_tensor *bias,
                                        const tenon_tensor *d, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, c, bias, d};
-    return tn_operation_plan(&tn_operation_gemm, context, params, views, plan);
+    return TN_PLAN(tn_operation_gemm, a, b, c, bias, d);
 }
 
 static const char *const gemm_examples[] = {
@@ -206,8 +204,7 @@ TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
                                          const tenon_tensor *bias, const tenon_tensor *d,
                                          const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
-    return tn_operation_run(&tn_operation_gemm_ragged, stream, params, views, sync);
+    return TN_RUN(tn_operation_gemm_ragged, a, b, offsets, c, bias, d);
 }
 
 TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
@@ -217,8 +214,7 @@ TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
                                               const tenon_tensor *bias, const tenon_tensor *d,
                                               tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
-    return tn_operation_plan(&tn_operation_gemm_ragged, context, params, views, plan);
+    return TN_PLAN(tn_operation_gemm_ragged, a, b, offsets, c, bias, d);
 }
 
 static const char *const ragged_examples[] = {

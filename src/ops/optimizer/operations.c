@@ -54,8 +54,7 @@ TENON_API tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *p
                                  const tenon_tensor *velocity, const tenon_tensor *master,
                                  const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
-    return tn_operation_run(&tn_operation_sgd, stream, params, views, sync);
+    return TN_RUN(tn_operation_sgd, gradient, parameter, velocity, master);
 }
 
 TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
@@ -63,8 +62,7 @@ TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_pa
                                       const tenon_tensor *velocity, const tenon_tensor *master,
                                       tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
-    return tn_operation_plan(&tn_operation_sgd, context, params, views, plan);
+    return TN_PLAN(tn_operation_sgd, gradient, parameter, velocity, master);
 }
 
 TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params *params,
@@ -72,8 +70,7 @@ TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params 
                                   const tenon_tensor *first, const tenon_tensor *second,
                                   const tenon_tensor *master, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
-    return tn_operation_run(&tn_operation_adam, stream, params, views, sync);
+    return TN_RUN(tn_operation_adam, gradient, parameter, first, second, master);
 }
 
 TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
@@ -81,16 +78,14 @@ TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_
                                        const tenon_tensor *first, const tenon_tensor *second,
                                        const tenon_tensor *master, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
-    return tn_operation_plan(&tn_operation_adam, context, params, views, plan);
+    return TN_PLAN(tn_operation_adam, gradient, parameter, first, second, master);
 }
 
 TENON_API tenon_status tenon_square_sum(tenon_stream *stream, const tenon_square_sum_params *params,
                                         const tenon_tensor *x, const tenon_tensor *sum,
                                         const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, sum};
-    return tn_operation_run(&tn_operation_square_sum, stream, params, views, sync);
+    return TN_RUN(tn_operation_square_sum, x, sum);
 }
 
 TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
@@ -98,24 +93,21 @@ TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
                                              const tenon_tensor *x, const tenon_tensor *sum,
                                              tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, sum};
-    return tn_operation_plan(&tn_operation_square_sum, context, params, views, plan);
+    return TN_PLAN(tn_operation_square_sum, x, sum);
 }
 
 TENON_API tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params *params,
                                   const tenon_tensor *sum, const tenon_tensor *x,
                                   const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {sum, x};
-    return tn_operation_run(&tn_operation_clip, stream, params, views, sync);
+    return TN_RUN(tn_operation_clip, sum, x);
 }
 
 TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
                                        const tenon_tensor *sum, const tenon_tensor *x,
                                        tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {sum, x};
-    return tn_operation_plan(&tn_operation_clip, context, params, views, plan);
+    return TN_PLAN(tn_operation_clip, sum, x);
 }
 
 /* A mean of squares. */

@@ -19,8 +19,7 @@ TENON_API tenon_status tenon_softmax_forward(tenon_stream *stream,
                                              const tenon_tensor *x, const tenon_tensor *y,
                                              const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_softmax, stream, params, views, sync);
+    return TN_RUN(tn_operation_softmax, x, y);
 }
 
 TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
@@ -28,8 +27,7 @@ TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
                                                   const tenon_tensor *x, const tenon_tensor *y,
                                                   tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_softmax, context, params, views, plan);
+    return TN_PLAN(tn_operation_softmax, x, y);
 }
 
 TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
@@ -37,8 +35,7 @@ TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
                                               const tenon_tensor *y, const tenon_tensor *dy,
                                               const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {y, dy, dx};
-    return tn_operation_run(&tn_operation_softmax_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_softmax_backward, y, dy, dx);
 }
 
 TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
@@ -46,8 +43,7 @@ TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
                                                    const tenon_tensor *y, const tenon_tensor *dy,
                                                    const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {y, dy, dx};
-    return tn_operation_plan(&tn_operation_softmax_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_softmax_backward, y, dy, dx);
 }
 
 static const char *const forward_examples[] = {
