@@ -74,10 +74,8 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
                         .local = {local, local, local},
                         .operands = {empty ? IM2COL_COL : IM2COL_X, IM2COL_COL},
                         .operand_count = IM2COL_OPERANDS,
-                        .args = args,
-                        .args_size = sizeof *args,
-                        .patches = patches,
-                        .patch_count = 2};
+                        TN_ARGS(*args),
+                        TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 
