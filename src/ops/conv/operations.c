@@ -123,6 +123,7 @@ const tn_operation tn_operation_conv = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),
+    .flags = TENON_CONV_EXACT,
     .epilogue_at = offsetof(tenon_conv_params, epilogue),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,

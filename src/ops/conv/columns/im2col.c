@@ -127,9 +127,6 @@ tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *pro
     const char *caller = call->caller;
     const tenon_im2col_params *params = given;
     const tenon_tensor *x = call->operands[IM2COL_X].view, *col = call->operands[IM2COL_COL].view;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(caller, "x", x));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "col", col, "x", x->dtype));
     TN_TRY(tn_im2col_canonicalise(caller, params, x, col, (im2col_problem *)problem));
