@@ -1,5 +1,5 @@
 /* Checks of a call that are independent of the operation. */
-#include "dispatch/call.h"
+#include "dispatch/operation.h"
 
 tenon_status tn_params_check(const char *caller, uint32_t size, size_t known_size, uint32_t flags,
                              uint32_t known_flags)
@@ -44,7 +44,7 @@ tenon_status tn_call_check_views(const tn_call *call)
 {
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
-        if (operand->view != NULL || operand->role == TN_OUTPUT)
+        if (operand->view != NULL || !call->operation->operands[i].optional)
             TN_TRY(tn_tensor_check(call->caller, operand->name, operand->view));
         if (operand->view != NULL && is_output(operand))
             TN_TRY(tn_output_check(call->caller, operand->name, operand->view));

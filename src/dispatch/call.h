@@ -52,7 +52,7 @@ tenon_status tn_reserved_check(const char *caller, uint32_t reserved);
 tenon_status tn_kind_check(const char *caller, const char *parameter, uint32_t kind, uint32_t last,
                            const char *type);
 
-/* Fails for a malformed view, a missing output, or an output that overlaps itself. */
+/* Fails for a malformed view, a missing operand, or an output that overlaps itself. */
 tenon_status tn_call_check_views(const tn_call *call);
 
 /* Fails unless each operand's memory holds its view and no output overlaps another operand.

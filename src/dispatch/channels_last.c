@@ -29,8 +29,7 @@ static bool would_fit(const void *params, const tn_call *call, uint32_t bits)
             r.views[i] = tenon_tensor_nhwc(*call->operands[i].view);
             r.call.operands[i].view = &r.views[i];
         }
-    *problem = (tn_problem){.size = call->operation->problem_size, .forced = -1};
-    return call->operation->prepare(params, &r.call, problem, &empty) == TENON_OK;
+    return tn_operation_try(params, &r.call, problem, &empty) == TENON_OK;
 }
 
 static int count_bits(uint32_t bits)

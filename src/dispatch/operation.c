@@ -23,13 +23,23 @@ static tn_call call_of(const tn_operation *operation, const char *name, tenon_co
     return call;
 }
 
+tenon_status tn_operation_try(const void *params, tn_call *call, tn_problem *problem, bool *empty)
+{
+    const tn_operation *operation = call->operation;
+    const tn_params_head *head = params;
+    *problem = (tn_problem){.size = operation->problem_size, .forced = -1};
+    TN_TRY(tn_params_check(call->caller, head->struct_size, operation->params_size, head->flags,
+                           operation->flags));
+    TN_TRY(tn_call_check_views(call));
+    return operation->prepare(params, call, problem, empty);
+}
+
 tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
                                   bool *empty)
 {
     const tn_operation *operation = call->operation;
     params = params != NULL ? params : operation->defaults;
-    *problem = (tn_problem){.size = operation->problem_size, .forced = -1};
-    const tenon_status status = operation->prepare(params, call, problem, empty);
+    const tenon_status status = tn_operation_try(params, call, problem, empty);
     if (status != TENON_OK)
         return tn_channels_last_hint(params, call, status);
     return tn_solver_force(call->caller, operation->family,

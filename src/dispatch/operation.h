@@ -106,13 +106,14 @@ struct tn_operation {
     size_t params_size;
     const void *defaults;    /* default parameters */
     const char *initialiser; /* name of the initializer macro; NULL for internal parameters */
+    uint32_t flags;          /* known flags of the parameters */
     size_t epilogue_at;      /* offset of their tenon_epilogue; 0 if they have none */
     /* Returns the description that serves a call with these views, and adds the views of its
      * additional operands. NULL if it is always this description. `params` may be NULL. */
     const tn_operation *(*served_as)(const void *params, const tenon_tensor **views);
-    /* Validates the parameters and views, and fills in the problem, which has room for
-     * problem_size bytes and whose head is set, and the call's scalars. A solver named in the
-     * parameters is forced afterwards. */
+    /* Validates the parameters and views, which are well-formed, and fills in the problem, which
+     * has room for problem_size bytes and whose head is set, and the call's scalars. A solver named
+     * in the parameters is forced afterwards. */
     tn_prepare_function *prepare;
     size_t problem_size;
     /* Call the public functions if those take their operands in another form; otherwise NULL.
@@ -160,7 +161,9 @@ struct tn_registry {
 /* Returns the first operation that the family serves, or NULL. */
 const tn_operation *tn_operation_of_family(const tn_family *family);
 
-/* Fills in the problem of a call of its description. NULL parameters are the defaults. */
+/* Fills in the problem of a call of its description, after checking the flags and the views. NULL
+ * parameters are the defaults. tn_operation_try neither forces a solver nor explains a failure. */
+tenon_status tn_operation_try(const void *params, tn_call *call, tn_problem *problem, bool *empty);
 tenon_status tn_operation_prepare(const void *params, tn_call *call, tn_problem *problem,
                                   bool *empty);
 
@@ -171,6 +174,14 @@ tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *strea
 tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
+
+/* The same from a public function whose other parameters are named as in the headers. The tensors
+ * follow the operation, in the order of its operands. */
+#define TN_VIEWS(...) ((const tenon_tensor *const[]){__VA_ARGS__})
+#define TN_RUN(operation, ...)                                                                     \
+    tn_operation_run(&(operation), stream, params, TN_VIEWS(__VA_ARGS__), sync)
+#define TN_PLAN(operation, ...)                                                                    \
+    tn_operation_plan(&(operation), context, params, TN_VIEWS(__VA_ARGS__), plan)
 
 /* Call the public functions of an operation through its description. */
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,

@@ -18,10 +18,6 @@ tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem 
     const char *caller = call->caller;
     const tenon_activation_params *params = given;
     const tn_argument *x = &call->operands[ACTIVATION_X];
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_activation_check(caller, &params->activation));
     TN_TRY(tn_float_check(caller, x->name, call->context, (tenon_dtype)x->view->dtype));
     TN_TRY(tn_alike_check(call, true));

@@ -19,8 +19,7 @@ TENON_API tenon_status tenon_activation_forward(tenon_stream *stream,
                                                 const tenon_tensor *x, const tenon_tensor *y,
                                                 const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_activation, stream, params, views, sync);
+    return TN_RUN(tn_operation_activation, x, y);
 }
 
 TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
@@ -28,8 +27,7 @@ TENON_API tenon_status tenon_activation_forward_plan(tenon_context *context,
                                                      const tenon_tensor *x, const tenon_tensor *y,
                                                      tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_activation, context, params, views, plan);
+    return TN_PLAN(tn_operation_activation, x, y);
 }
 
 TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,
@@ -37,8 +35,7 @@ TENON_API tenon_status tenon_activation_backward(tenon_stream *stream,
                                                  const tenon_tensor *x, const tenon_tensor *dy,
                                                  const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, dx};
-    return tn_operation_run(&tn_operation_activation_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_activation_backward, x, dy, dx);
 }
 
 TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
@@ -46,8 +43,7 @@ TENON_API tenon_status tenon_activation_backward_plan(tenon_context *context,
                                                       const tenon_tensor *x, const tenon_tensor *dy,
                                                       const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, dx};
-    return tn_operation_plan(&tn_operation_activation_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_activation_backward, x, dy, dx);
 }
 
 /* Includes values in the tails, where errors of exp() are visible that vanish around zero. */

@@ -205,8 +205,7 @@ tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                       .kernel = launch->kernel,
                       .dimensions = 1,
                       .operand_count = problem->operands,
-                      .args = &args,
-                      .args_size = sizeof args,
+                      TN_ARGS(args),
                       .patches = patches};
     cut(recording->context, problem, launch, &args);
     step.patch_count = add_patches(problem, launch, patches, step.operands);

@@ -236,8 +236,7 @@ tenon_status tn_rows_launch(const char *caller, tn_recording *recording, const t
                         .kernel = kernel,
                         .dimensions = layout->global[1] > 0 ? 2 : 1,
                         .operand_count = p->views,
-                        .args = &layout->args,
-                        .args_size = sizeof layout->args,
+                        TN_ARGS(layout->args),
                         .patches = patches,
                         .patch_count = 1};
     memcpy(launch.global, layout->global, sizeof layout->global);

@@ -202,9 +202,6 @@ tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_
     const tenon_conv_backward_params *params = given;
     const tenon_tensor *dy = call->operands[OPERAND_DY].view, *db = call->operands[OPERAND_DB].view;
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(caller, "dy", dy));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "dy", call->context, dy->dtype));
     TN_TRY(tn_same_dtype_check(caller, "db", db, "dy", dy->dtype));
     TN_TRY(canonicalise(caller, params, dy, db, (conv_bias_problem *)problem));

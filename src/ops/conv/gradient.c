@@ -71,10 +71,6 @@ static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_back
     const tn_argument *operands = call->operands;
     const tenon_tensor *const views[3] = {operands[0].view, operands[1].view, operands[2].view};
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    for (int i = 0; i < 2; i++)
-        TN_TRY(tn_tensor_check(caller, operands[i].name, views[i]));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, operands[0].name, call->context, views[0]->dtype));
     for (int i = 1; i < 3; i++)
         TN_TRY(tn_same_dtype_check(caller, operands[i].name, views[i], operands[0].name,

@@ -35,8 +35,7 @@ TENON_API tenon_status tenon_conv_backward_data(tenon_stream *stream,
                                                 const tenon_tensor *dy, const tenon_tensor *w,
                                                 const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_operation_run(&tn_operation_conv_backward_data, stream, params, views, sync);
+    return TN_RUN(tn_operation_conv_backward_data, dy, w, dx);
 }
 
 TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
@@ -44,8 +43,7 @@ TENON_API tenon_status tenon_conv_backward_data_plan(tenon_context *context,
                                                      const tenon_tensor *dy, const tenon_tensor *w,
                                                      const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_operation_plan(&tn_operation_conv_backward_data, context, params, views, plan);
+    return TN_PLAN(tn_operation_conv_backward_data, dy, w, dx);
 }
 
 TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
@@ -53,8 +51,7 @@ TENON_API tenon_status tenon_conv_backward_filter(tenon_stream *stream,
                                                   const tenon_tensor *x, const tenon_tensor *dy,
                                                   const tenon_tensor *dw, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_operation_run(&tn_operation_conv_backward_filter, stream, params, views, sync);
+    return TN_RUN(tn_operation_conv_backward_filter, x, dy, dw);
 }
 
 TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
@@ -63,8 +60,7 @@ TENON_API tenon_status tenon_conv_backward_filter_plan(tenon_context *context,
                                                        const tenon_tensor *dy,
                                                        const tenon_tensor *dw, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_operation_plan(&tn_operation_conv_backward_filter, context, params, views, plan);
+    return TN_PLAN(tn_operation_conv_backward_filter, x, dy, dw);
 }
 
 TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
@@ -72,8 +68,7 @@ TENON_API tenon_status tenon_conv_backward_bias(tenon_stream *stream,
                                                 const tenon_tensor *dy, const tenon_tensor *db,
                                                 const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {dy, db};
-    return tn_operation_run(&tn_operation_conv_backward_bias, stream, params, views, sync);
+    return TN_RUN(tn_operation_conv_backward_bias, dy, db);
 }
 
 TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
@@ -81,8 +76,7 @@ TENON_API tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
                                                      const tenon_tensor *dy, const tenon_tensor *db,
                                                      tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {dy, db};
-    return tn_operation_plan(&tn_operation_conv_backward_bias, context, params, views, plan);
+    return TN_PLAN(tn_operation_conv_backward_bias, dy, db);
 }
 
 TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
@@ -91,8 +85,7 @@ TENON_API tenon_status tenon_conv_transpose_forward(tenon_stream *stream,
                                                     const tenon_tensor *c, const tenon_tensor *bias,
                                                     const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, w, c, bias, y};
-    return tn_operation_run(&tn_operation_conv_transpose, stream, params, views, sync);
+    return TN_RUN(tn_operation_conv_transpose, x, w, c, bias, y);
 }
 
 TENON_API tenon_status tenon_conv_transpose_forward_plan(
@@ -100,44 +93,35 @@ TENON_API tenon_status tenon_conv_transpose_forward_plan(
     const tenon_tensor *w, const tenon_tensor *c, const tenon_tensor *bias, const tenon_tensor *y,
     tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, w, c, bias, y};
-    return tn_operation_plan(&tn_operation_conv_transpose, context, params, views, plan);
+    return TN_PLAN(tn_operation_conv_transpose, x, w, c, bias, y);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_data(
     tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *dy,
     const tenon_tensor *w, const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_operation_run(&tn_operation_conv_transpose_backward_data, stream, params, views,
-                            sync);
+    return TN_RUN(tn_operation_conv_transpose_backward_data, dy, w, dx);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_data_plan(
     tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *dy,
     const tenon_tensor *w, const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {dy, w, dx};
-    return tn_operation_plan(&tn_operation_conv_transpose_backward_data, context, params, views,
-                             plan);
+    return TN_PLAN(tn_operation_conv_transpose_backward_data, dy, w, dx);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_filter(
     tenon_stream *stream, const tenon_conv_backward_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *dw, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_operation_run(&tn_operation_conv_transpose_backward_filter, stream, params, views,
-                            sync);
+    return TN_RUN(tn_operation_conv_transpose_backward_filter, x, dy, dw);
 }
 
 TENON_API tenon_status tenon_conv_transpose_backward_filter_plan(
     tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, dw};
-    return tn_operation_plan(&tn_operation_conv_transpose_backward_filter, context, params, views,
-                             plan);
+    return TN_PLAN(tn_operation_conv_transpose_backward_filter, x, dy, dw);
 }
 
 static const char *const data_examples[] = {

@@ -31,8 +31,7 @@ TENON_API tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_conv
                                           const tenon_tensor *c, const tenon_tensor *bias,
                                           const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, w, c, bias, y};
-    return tn_operation_run(&tn_operation_conv, stream, params, views, sync);
+    return TN_RUN(tn_operation_conv, x, w, c, bias, y);
 }
 
 TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
@@ -41,40 +40,35 @@ TENON_API tenon_status tenon_conv_forward_plan(tenon_context *context,
                                                const tenon_tensor *c, const tenon_tensor *bias,
                                                const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, w, c, bias, y};
-    return tn_operation_plan(&tn_operation_conv, context, params, views, plan);
+    return TN_PLAN(tn_operation_conv, x, w, c, bias, y);
 }
 
 TENON_API tenon_status tenon_im2col(tenon_stream *stream, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, col};
-    return tn_operation_run(&tn_operation_im2col, stream, params, views, sync);
+    return TN_RUN(tn_operation_im2col, x, col);
 }
 
 TENON_API tenon_status tenon_im2col_plan(tenon_context *context, const tenon_im2col_params *params,
                                          const tenon_tensor *x, const tenon_tensor *col,
                                          tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, col};
-    return tn_operation_plan(&tn_operation_im2col, context, params, views, plan);
+    return TN_PLAN(tn_operation_im2col, x, col);
 }
 
 TENON_API tenon_status tenon_col2im(tenon_stream *stream, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {col, x};
-    return tn_operation_run(&tn_operation_col2im, stream, params, views, sync);
+    return TN_RUN(tn_operation_col2im, col, x);
 }
 
 TENON_API tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im2col_params *params,
                                          const tenon_tensor *col, const tenon_tensor *x,
                                          tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {col, x};
-    return tn_operation_plan(&tn_operation_col2im, context, params, views, plan);
+    return TN_PLAN(tn_operation_col2im, col, x);
 }
 
 static const char *const conv_examples[] = {
@@ -130,6 +124,7 @@ const tn_operation tn_operation_conv = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),
+    .flags = TENON_CONV_EXACT,
     .epilogue_at = offsetof(tenon_conv_params, epilogue),
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_prepare,

@@ -53,9 +53,6 @@ tenon_status tn_dropout_prepare(const void *given, tn_call *call, tn_problem *pr
     const tenon_dropout_params *params = given;
     const tenon_tensor *views[] = {call->operands[DROPOUT_X].view, call->operands[DROPOUT_Y].view};
     const tenon_tensor *x = views[DROPOUT_X], *y = views[DROPOUT_Y];
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(caller, "x", x));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
     TN_TRY(tn_lines_shape_check(caller, "y", y, "x", x));

@@ -20,16 +20,14 @@ TENON_API tenon_status tenon_dropout(tenon_stream *stream, const tenon_dropout_p
                                      const tenon_tensor *x, const tenon_tensor *y,
                                      const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_dropout, stream, params, views, sync);
+    return TN_RUN(tn_operation_dropout, x, y);
 }
 
 TENON_API tenon_status tenon_dropout_plan(tenon_context *context,
                                           const tenon_dropout_params *params, const tenon_tensor *x,
                                           const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_dropout, context, params, views, plan);
+    return TN_PLAN(tn_operation_dropout, x, y);
 }
 
 static const char *const examples[] = {

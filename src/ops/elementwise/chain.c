@@ -177,7 +177,6 @@ static tenon_status elementwise_chain_check_params(const tn_call *call,
                                                    const tenon_elementwise_chain_params *params)
 {
     const char *caller = call->caller;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     if (params->step_count > TENON_CHAIN_MAX_STEPS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: step_count is %u, must be at most %d", caller,
@@ -195,8 +194,6 @@ tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_p
     const tenon_elementwise_chain_params *params = given;
     const tn_argument *x0 = &call->operands[CHAIN_X0], *y = &call->operands[CHAIN_Y];
     TN_TRY(elementwise_chain_check_params(call, params));
-    TN_TRY(tn_tensor_check(caller, x0->name, x0->view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x0", call->context, (tenon_dtype)x0->view->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(y->view);

@@ -13,7 +13,6 @@ const tn_family tn_elementwise_family = {.name = "elementwise",
 static tenon_status elementwise_check_params(const char *caller,
                                              const tenon_elementwise_params *params)
 {
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_ELEMENTWISE_SCALE_ADD,
                          "tenon_elementwise_kind"));
     return tn_reserved_check(caller, params->reserved);
@@ -24,12 +23,8 @@ tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem
 {
     const char *caller = call->caller;
     const tenon_elementwise_params *params = given;
-    const tenon_tensor *a = call->operands[ELEMENTWISE_A].view,
-                       *b = call->operands[ELEMENTWISE_B].view;
+    const tenon_tensor *a = call->operands[ELEMENTWISE_A].view;
     TN_TRY(elementwise_check_params(caller, params));
-    TN_TRY(tn_tensor_check(caller, "a", a));
-    TN_TRY(tn_tensor_check(caller, "b", b));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "a", call->context, a->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(call->operands[ELEMENTWISE_D].view);

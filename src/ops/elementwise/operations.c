@@ -81,8 +81,7 @@ TENON_API tenon_status tenon_elementwise(tenon_stream *stream,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *d, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, d};
-    return tn_operation_run(&tn_operation_elementwise, stream, params, views, sync);
+    return TN_RUN(tn_operation_elementwise, a, b, d);
 }
 
 TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
@@ -90,8 +89,7 @@ TENON_API tenon_status tenon_elementwise_plan(tenon_context *context,
                                               const tenon_tensor *a, const tenon_tensor *b,
                                               const tenon_tensor *d, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, d};
-    return tn_operation_plan(&tn_operation_elementwise, context, params, views, plan);
+    return TN_PLAN(tn_operation_elementwise, a, b, d);
 }
 static const tenon_elementwise_chain_params chain_defaults = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
 
@@ -107,8 +105,7 @@ TENON_API tenon_status tenon_elementwise_chain(tenon_stream *stream,
                                                const tenon_tensor *x2, const tenon_tensor *x3,
                                                const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x0, x1, x2, x3, y};
-    return tn_operation_run(&tn_operation_elementwise_chain, stream, params, views, sync);
+    return TN_RUN(tn_operation_elementwise_chain, x0, x1, x2, x3, y);
 }
 
 TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
@@ -117,8 +114,7 @@ TENON_API tenon_status tenon_elementwise_chain_plan(tenon_context *context,
                                                     const tenon_tensor *x2, const tenon_tensor *x3,
                                                     const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x0, x1, x2, x3, y};
-    return tn_operation_plan(&tn_operation_elementwise_chain, context, params, views, plan);
+    return TN_PLAN(tn_operation_elementwise_chain, x0, x1, x2, x3, y);
 }
 static const tenon_copy_params copy_defaults = TENON_COPY_PARAMS_INIT;
 
@@ -131,16 +127,14 @@ TENON_API tenon_status tenon_copy(tenon_stream *stream, const tenon_copy_params 
                                   const tenon_tensor *x, const tenon_tensor *y,
                                   const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_copy, stream, params, views, sync);
+    return TN_RUN(tn_operation_copy, x, y);
 }
 
 TENON_API tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy_params *params,
                                        const tenon_tensor *x, const tenon_tensor *y,
                                        tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_copy, context, params, views, plan);
+    return TN_PLAN(tn_operation_copy, x, y);
 }
 
 static const char *const binary_examples[] = {

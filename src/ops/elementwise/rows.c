@@ -25,8 +25,7 @@ static tenon_status launch_binary(const char *caller, tn_recording *recording,
                               .options = choice->options,
                               .kernel = "binary",
                               .args_size = sizeof args,
-                              .patches = patches,
-                              .patch_count = sizeof patches / sizeof *patches};
+                              TN_PATCHES(patches)};
     return tn_pointwise_record(caller, recording, p, launch, &args.walk,
                                tn_pointwise_share(recording->context, p, 1));
 }

@@ -147,10 +147,8 @@ static tenon_status elementwise_transpose_launch(const char *caller, tn_recordin
                          .local = {1},
                          .operands = {COPY_X, COPY_Y},
                          .operand_count = COPY_OPERANDS,
-                         .args = &layout->args,
-                         .args_size = sizeof layout->args,
-                         .patches = patches,
-                         .patch_count = COPY_OPERANDS};
+                         TN_ARGS(layout->args),
+                         TN_PATCHES(patches)};
     if (is_local(choice)) {
         squares.kernel = "transpose_local";
         squares.dimensions = 2;

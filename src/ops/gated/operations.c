@@ -18,8 +18,7 @@ TENON_API tenon_status tenon_gated_forward(tenon_stream *stream, const tenon_gat
                                            const tenon_tensor *a, const tenon_tensor *b,
                                            const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, y};
-    return tn_operation_run(&tn_operation_gated, stream, params, views, sync);
+    return TN_RUN(tn_operation_gated, a, b, y);
 }
 
 TENON_API tenon_status tenon_gated_forward_plan(tenon_context *context,
@@ -27,8 +26,7 @@ TENON_API tenon_status tenon_gated_forward_plan(tenon_context *context,
                                                 const tenon_tensor *a, const tenon_tensor *b,
                                                 const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, y};
-    return tn_operation_plan(&tn_operation_gated, context, params, views, plan);
+    return TN_PLAN(tn_operation_gated, a, b, y);
 }
 
 TENON_API tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_gated_params *params,
@@ -36,8 +34,7 @@ TENON_API tenon_status tenon_gated_backward(tenon_stream *stream, const tenon_ga
                                             const tenon_tensor *dy, const tenon_tensor *da,
                                             const tenon_tensor *db, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, dy, da, db};
-    return tn_operation_run(&tn_operation_gated_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_gated_backward, a, b, dy, da, db);
 }
 
 TENON_API tenon_status tenon_gated_backward_plan(tenon_context *context,
@@ -46,8 +43,7 @@ TENON_API tenon_status tenon_gated_backward_plan(tenon_context *context,
                                                  const tenon_tensor *dy, const tenon_tensor *da,
                                                  const tenon_tensor *db, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, dy, da, db};
-    return tn_operation_plan(&tn_operation_gated_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_gated_backward, a, b, dy, da, db);
 }
 
 /* Some values of b are in the activation's tails. */

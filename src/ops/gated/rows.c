@@ -34,8 +34,7 @@ static tenon_status gated_rows_launch(const char *caller, tn_recording *recordin
                             .options = choice->options,
                             .kernel = backward ? "backward" : "forward",
                             .args_size = sizeof args,
-                            .patches = patches,
-                            .patch_count = sizeof patches / sizeof *patches};
+                            TN_PATCHES(patches)};
     return tn_pointwise_record(caller, recording, p, rows, &args.walk,
                                tn_pointwise_share(recording->context, p, GPU_UNIT));
 }

@@ -116,10 +116,8 @@ static tenon_status record_pass(const char *caller, tn_recording *recording,
                             .local = {is_cpu ? 1 : GPU_GROUP},
                             .operands = {GATHER_INDICES, TN_WORKSPACE},
                             .operand_count = 2,
-                            .args = args,
-                            .args_size = sizeof *args,
-                            .patches = patches,
-                            .patch_count = 2};
+                            TN_ARGS(*args),
+                            TN_PATCHES(patches)};
         if (!has_indices) {
             launch.operands[0] = TN_WORKSPACE;
             launch.operand_count = 1;
@@ -188,10 +186,8 @@ static tenon_status record_sums(const char *caller, tn_recording *recording,
         .kernel = sorted ? "backward_sorted" : "backward_scan",
         .operands = {GATHER_FROM, sorted ? TN_WORKSPACE : GATHER_INDICES, GATHER_TO},
         .operand_count = GATHER_OPERANDS,
-        .args = &args,
-        .args_size = sizeof args,
-        .patches = patches,
-        .patch_count = 3};
+        TN_ARGS(args),
+        TN_PATCHES(patches)};
     memcpy(args.shape, p->shape, sizeof p->shape);
     memcpy(args.stride, p->stride, sizeof p->stride);
     cut(recording->context, p, &args, &launch);

@@ -73,11 +73,7 @@ static tenon_status check_call(const tenon_gather_params *params, const tn_call 
     const tn_argument *table = &call->operands[backward ? GATHER_TO : GATHER_FROM];
     const tn_argument *picked = &call->operands[backward ? GATHER_FROM : GATHER_TO];
     const tenon_tensor *indices = call->operands[GATHER_INDICES].view;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_reserved_check(caller, params->reserved));
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(call, backward));
     TN_TRY(tn_axis_check(caller, params->axis, table->view->rank, table->name, axis));
     TN_TRY(check_shapes(caller, picked, table, indices, *axis));

@@ -17,8 +17,7 @@ TENON_API tenon_status tenon_gather_forward(tenon_stream *stream, const tenon_ga
                                             const tenon_tensor *x, const tenon_tensor *indices,
                                             const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, indices, y};
-    return tn_operation_run(&tn_operation_gather, stream, params, views, sync);
+    return TN_RUN(tn_operation_gather, x, indices, y);
 }
 
 TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
@@ -26,8 +25,7 @@ TENON_API tenon_status tenon_gather_forward_plan(tenon_context *context,
                                                  const tenon_tensor *x, const tenon_tensor *indices,
                                                  const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, indices, y};
-    return tn_operation_plan(&tn_operation_gather, context, params, views, plan);
+    return TN_PLAN(tn_operation_gather, x, indices, y);
 }
 
 TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
@@ -35,8 +33,7 @@ TENON_API tenon_status tenon_gather_backward(tenon_stream *stream,
                                              const tenon_tensor *dy, const tenon_tensor *indices,
                                              const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {dy, indices, dx};
-    return tn_operation_run(&tn_operation_gather_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_gather_backward, dy, indices, dx);
 }
 
 TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
@@ -45,8 +42,7 @@ TENON_API tenon_status tenon_gather_backward_plan(tenon_context *context,
                                                   const tenon_tensor *indices,
                                                   const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {dy, indices, dx};
-    return tn_operation_plan(&tn_operation_gather_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_gather_backward, dy, indices, dx);
 }
 
 static const char *const forward_examples[] = {

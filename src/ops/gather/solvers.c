@@ -49,10 +49,8 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
                       .kernel = "forward",
                       .operands = {GATHER_FROM, GATHER_INDICES, GATHER_TO},
                       .operand_count = GATHER_OPERANDS,
-                      .args = &args,
-                      .args_size = sizeof args,
-                      .patches = patches,
-                      .patch_count = GATHER_OPERANDS};
+                      TN_ARGS(args),
+                      TN_PATCHES(patches)};
     memcpy(args.walk.shape, p->shape, sizeof p->shape);
     memcpy(args.walk.stride, p->stride, sizeof p->stride);
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);

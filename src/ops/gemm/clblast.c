@@ -183,8 +183,7 @@ static tenon_status record_calls(const char *caller, tn_recording *recording, co
     tn_launch launch = {.foreign = single ? run_f32 : run_f64,
                         .kernel = single ? "CLBlastSgemm" : "CLBlastDgemm",
                         .operand_count = CLBLAST_OPERANDS,
-                        .args = args,
-                        .args_size = sizeof *args,
+                        TN_ARGS(*args),
                         .patches = patches,
                         .patch_count = CLBLAST_OPERANDS + 1};
     for (int x = 0; x < CLBLAST_OPERANDS; x++)

@@ -30,11 +30,6 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
     const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view,
                        *c = operands[GEMM_C].view;
     const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
-    TN_TRY(tn_tensor_check(caller, "a", a));
-    TN_TRY(tn_tensor_check(caller, "b", b));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(check_type(caller, call->context, a->dtype));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)

@@ -21,8 +21,7 @@ TENON_API tenon_status tenon_gemm(tenon_stream *stream, const tenon_gemm_params 
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, c, bias, d};
-    return tn_operation_run(&tn_operation_gemm, stream, params, views, sync);
+    return TN_RUN(tn_operation_gemm, a, b, c, bias, d);
 }
 
 TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_params *params,
@@ -30,8 +29,7 @@ TENON_API tenon_status tenon_gemm_plan(tenon_context *context, const tenon_gemm_
                                        const tenon_tensor *c, const tenon_tensor *bias,
                                        const tenon_tensor *d, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, c, bias, d};
-    return tn_operation_plan(&tn_operation_gemm, context, params, views, plan);
+    return TN_PLAN(tn_operation_gemm, a, b, c, bias, d);
 }
 
 static const char *const gemm_examples[] = {
@@ -57,18 +55,19 @@ static const tn_operation int8_call = {
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
-                 {.name = "c", .role = TN_INPUT_OR_SAME},
-                 {.name = "bias"},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
                  {.name = "d", .role = TN_OUTPUT},
-                 {.name = "scale of a"},
-                 {.name = "scale of b"},
-                 {.name = "scale of d"},
-                 {.name = "zero point of a"},
-                 {.name = "zero point of b"},
-                 {.name = "zero point of d"}},
+                 {.name = "scale of a", .optional = true},
+                 {.name = "scale of b", .optional = true},
+                 {.name = "scale of d", .optional = true},
+                 {.name = "zero point of a", .optional = true},
+                 {.name = "zero point of b", .optional = true},
+                 {.name = "zero point of d", .optional = true}},
     .operand_count = INT8_OPERANDS,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
@@ -98,6 +97,7 @@ const tn_operation tn_operation_gemm = {
     .output_count = 1,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(gemm_problem),
     .served_as = served_as,
@@ -206,8 +206,7 @@ TENON_API tenon_status tenon_gemm_ragged(tenon_stream *stream,
                                          const tenon_tensor *bias, const tenon_tensor *d,
                                          const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
-    return tn_operation_run(&tn_operation_gemm_ragged, stream, params, views, sync);
+    return TN_RUN(tn_operation_gemm_ragged, a, b, offsets, c, bias, d);
 }
 
 TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
@@ -217,8 +216,7 @@ TENON_API tenon_status tenon_gemm_ragged_plan(tenon_context *context,
                                               const tenon_tensor *bias, const tenon_tensor *d,
                                               tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {a, b, offsets, c, bias, d};
-    return tn_operation_plan(&tn_operation_gemm_ragged, context, params, views, plan);
+    return TN_PLAN(tn_operation_gemm_ragged, a, b, offsets, c, bias, d);
 }
 
 static const char *const ragged_examples[] = {

@@ -115,10 +115,6 @@ tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *pro
     const tn_argument *operands = call->operands;
     const tenon_tensor *views[RAGGED_OPERANDS];
     tenon_dtype dtype;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    for (int i = RAGGED_A; i <= RAGGED_OFFSETS; i++)
-        TN_TRY(tn_tensor_check(caller, operands[i].name, operands[i].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, operands[RAGGED_C].view));
     dtype = operands[RAGGED_A].view->dtype;
     TN_TRY(tn_float_check(caller, "a", call->context, dtype));

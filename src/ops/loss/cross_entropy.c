@@ -37,9 +37,6 @@ static tenon_status check_views(const tn_call *call, int32_t axis_given, uint32_
     const tn_argument *operands = call->operands;
     const tenon_tensor *logits = operands[CROSS_ENTROPY_LOGITS].view,
                        *labels = operands[CROSS_ENTROPY_LABELS].view;
-    TN_TRY(tn_tensor_check(caller, "logits", logits));
-    TN_TRY(tn_tensor_check(caller, "labels", labels));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "logits", call->context, logits->dtype));
     if (labels->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: labels: type is %s, must be i32", caller,
@@ -69,8 +66,6 @@ tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_probl
     const tenon_tensor *views[TENON_ROWS_VIEWS] = {0};
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
-    TN_TRY(tn_params_check(call->caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_CROSS_ENTROPY_IGNORE));
     TN_TRY(
         tn_number_check(call->caller, "scale", params->scale, -(double)INFINITY, (double)INFINITY));
     TN_TRY(check_views(call, params->axis, &axis));

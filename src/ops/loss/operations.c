@@ -33,8 +33,7 @@ TENON_API tenon_status tenon_cross_entropy_forward(tenon_stream *stream,
                                                    const tenon_tensor *labels,
                                                    const tenon_tensor *loss, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {logits, labels, loss};
-    return tn_operation_run(&tn_operation_cross_entropy, stream, params, views, sync);
+    return TN_RUN(tn_operation_cross_entropy, logits, labels, loss);
 }
 
 TENON_API tenon_status tenon_cross_entropy_forward_plan(tenon_context *context,
@@ -43,8 +42,7 @@ TENON_API tenon_status tenon_cross_entropy_forward_plan(tenon_context *context,
                                                         const tenon_tensor *labels,
                                                         const tenon_tensor *loss, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {logits, labels, loss};
-    return tn_operation_plan(&tn_operation_cross_entropy, context, params, views, plan);
+    return TN_PLAN(tn_operation_cross_entropy, logits, labels, loss);
 }
 
 TENON_API tenon_status tenon_cross_entropy_backward(
@@ -52,8 +50,7 @@ TENON_API tenon_status tenon_cross_entropy_backward(
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
     const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {logits, labels, dloss, dlogits};
-    return tn_operation_run(&tn_operation_cross_entropy_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_cross_entropy_backward, logits, labels, dloss, dlogits);
 }
 
 TENON_API tenon_status tenon_cross_entropy_backward_plan(
@@ -61,16 +58,14 @@ TENON_API tenon_status tenon_cross_entropy_backward_plan(
     const tenon_tensor *labels, const tenon_tensor *dloss, const tenon_tensor *dlogits,
     tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {logits, labels, dloss, dlogits};
-    return tn_operation_plan(&tn_operation_cross_entropy_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_cross_entropy_backward, logits, labels, dloss, dlogits);
 }
 
 TENON_API tenon_status tenon_mse_forward(tenon_stream *stream, const tenon_mse_params *params,
                                          const tenon_tensor *x, const tenon_tensor *t,
                                          const tenon_tensor *loss, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, t, loss};
-    return tn_operation_run(&tn_operation_mse, stream, params, views, sync);
+    return TN_RUN(tn_operation_mse, x, t, loss);
 }
 
 TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
@@ -78,8 +73,7 @@ TENON_API tenon_status tenon_mse_forward_plan(tenon_context *context,
                                               const tenon_tensor *t, const tenon_tensor *loss,
                                               tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, t, loss};
-    return tn_operation_plan(&tn_operation_mse, context, params, views, plan);
+    return TN_PLAN(tn_operation_mse, x, t, loss);
 }
 
 TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_params *params,
@@ -87,8 +81,7 @@ TENON_API tenon_status tenon_mse_backward(tenon_stream *stream, const tenon_mse_
                                           const tenon_tensor *dloss, const tenon_tensor *dx,
                                           const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, t, dloss, dx};
-    return tn_operation_run(&tn_operation_mse_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_mse_backward, x, t, dloss, dx);
 }
 
 TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
@@ -97,8 +90,7 @@ TENON_API tenon_status tenon_mse_backward_plan(tenon_context *context,
                                                const tenon_tensor *dloss, const tenon_tensor *dx,
                                                tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, t, dloss, dx};
-    return tn_operation_plan(&tn_operation_mse_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_mse_backward, x, t, dloss, dx);
 }
 
 /* Fills labels with classes and, occasionally, an invalid one. */
@@ -148,6 +140,7 @@ const tn_operation tn_operation_cross_entropy = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
+    .flags = TENON_CROSS_ENTROPY_IGNORE,
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_forward_reference,
@@ -166,6 +159,7 @@ const tn_operation tn_operation_cross_entropy_backward = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(cross_entropy_defaults, TENON_CROSS_ENTROPY_PARAMS_INIT),
+    .flags = TENON_CROSS_ENTROPY_IGNORE,
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_cross_entropy_prepare,
     .reference = tn_cross_entropy_backward_reference,
@@ -181,6 +175,7 @@ const tn_operation tn_operation_mse = {
     .output_count = 1,
     TN_FIELDS(mse_fields),
     TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),
+    .flags = TENON_MSE_MEAN,
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_mse_prepare,
     .reference = tn_mse_forward_reference,
@@ -198,6 +193,7 @@ const tn_operation tn_operation_mse_backward = {
     .output_count = 1,
     TN_FIELDS(mse_fields),
     TN_PARAMS(mse_defaults, TENON_MSE_PARAMS_INIT),
+    .flags = TENON_MSE_MEAN,
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_mse_backward_prepare,
     .reference = tn_mse_backward_reference,

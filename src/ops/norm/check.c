@@ -160,7 +160,6 @@ tenon_status tn_norm_check(const char *caller, tenon_context *context,
 {
     const tenon_tensor *x = views->view[NORM_X];
     int parameter = -1;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(check_numbers(caller, params));
     TN_TRY(tn_float_check(caller, "x", context, x->dtype));
     TN_TRY(check_use(caller, params, views));

@@ -68,10 +68,6 @@ tenon_status tn_norm_prepare(const void *given, tn_call *call, tn_problem *probl
     for (uint32_t i = 0; i < call->operand_count; i++)
         operands[i] = call->operands[i].view;
     const norm_views views = tn_norm_views(call->operation, operands);
-    TN_TRY(tn_tensor_check(call->caller, "x", views.view[NORM_X]));
-    if (views.backward)
-        TN_TRY(tn_tensor_check(call->caller, "dy", views.view[NORM_DY]));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_norm_check(call->caller, call->context, params, &views));
     *empty = tn_tensor_empty(views.view[NORM_X]);
     if (!*empty)

@@ -26,9 +26,7 @@ TENON_API tenon_status tenon_norm_forward(tenon_stream *stream, const tenon_norm
                                           const tenon_tensor *running_variance,
                                           const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x,    gamma, beta,         y,
-                                         mean, rstd,  running_mean, running_variance};
-    return tn_operation_run(&tn_operation_norm, stream, params, views, sync);
+    return TN_RUN(tn_operation_norm, x, gamma, beta, y, mean, rstd, running_mean, running_variance);
 }
 
 TENON_API tenon_status tenon_norm_forward_plan(
@@ -37,9 +35,8 @@ TENON_API tenon_status tenon_norm_forward_plan(
     const tenon_tensor *mean, const tenon_tensor *rstd, const tenon_tensor *running_mean,
     const tenon_tensor *running_variance, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x,    gamma, beta,         y,
-                                         mean, rstd,  running_mean, running_variance};
-    return tn_operation_plan(&tn_operation_norm, context, params, views, plan);
+    return TN_PLAN(tn_operation_norm, x, gamma, beta, y, mean, rstd, running_mean,
+                   running_variance);
 }
 
 TENON_API tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_norm_params *params,
@@ -48,8 +45,7 @@ TENON_API tenon_status tenon_norm_inference(tenon_stream *stream, const tenon_no
                                             const tenon_tensor *variance, const tenon_tensor *y,
                                             const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, gamma, beta, mean, variance, y};
-    return tn_operation_run(&tn_operation_norm_inference, stream, params, views, sync);
+    return TN_RUN(tn_operation_norm_inference, x, gamma, beta, mean, variance, y);
 }
 
 TENON_API tenon_status tenon_norm_inference_plan(tenon_context *context,
@@ -59,8 +55,7 @@ TENON_API tenon_status tenon_norm_inference_plan(tenon_context *context,
                                                  const tenon_tensor *variance,
                                                  const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, gamma, beta, mean, variance, y};
-    return tn_operation_plan(&tn_operation_norm_inference, context, params, views, plan);
+    return TN_PLAN(tn_operation_norm_inference, x, gamma, beta, mean, variance, y);
 }
 
 TENON_API tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_norm_params *params,
@@ -70,8 +65,7 @@ TENON_API tenon_status tenon_norm_backward(tenon_stream *stream, const tenon_nor
                                            const tenon_tensor *dgamma, const tenon_tensor *dbeta,
                                            const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, gamma, mean, rstd, dx, dgamma, dbeta};
-    return tn_operation_run(&tn_operation_norm_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_norm_backward, x, dy, gamma, mean, rstd, dx, dgamma, dbeta);
 }
 
 TENON_API tenon_status tenon_norm_backward_plan(tenon_context *context,
@@ -82,8 +76,7 @@ TENON_API tenon_status tenon_norm_backward_plan(tenon_context *context,
                                                 const tenon_tensor *dgamma,
                                                 const tenon_tensor *dbeta, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, gamma, mean, rstd, dx, dgamma, dbeta};
-    return tn_operation_plan(&tn_operation_norm_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_norm_backward, x, dy, gamma, mean, rstd, dx, dgamma, dbeta);
 }
 
 TENON_API tenon_status tenon_norm_inference_backward(
@@ -92,8 +85,8 @@ TENON_API tenon_status tenon_norm_inference_backward(
     const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
     const tenon_tensor *dbeta, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, gamma, mean, variance, dx, dgamma, dbeta};
-    return tn_operation_run(&tn_operation_norm_inference_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_norm_inference_backward, x, dy, gamma, mean, variance, dx, dgamma,
+                  dbeta);
 }
 
 TENON_API tenon_status tenon_norm_inference_backward_plan(
@@ -102,8 +95,8 @@ TENON_API tenon_status tenon_norm_inference_backward_plan(
     const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
     const tenon_tensor *dbeta, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, gamma, mean, variance, dx, dgamma, dbeta};
-    return tn_operation_plan(&tn_operation_norm_inference_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_norm_inference_backward, x, dy, gamma, mean, variance, dx, dgamma,
+                   dbeta);
 }
 
 static bool forward_reference(const void *params, const tenon_tensor *const *v,

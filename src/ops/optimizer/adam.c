@@ -70,8 +70,6 @@ const tn_family tn_adam_family = {
 static tenon_status optimizer_adam_check_params(const char *caller, const tenon_adam_params *params)
 {
     const double most = (double)INFINITY, below_one = 1 - DBL_EPSILON / 2;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE));
     TN_TRY(tn_number_check(caller, "learning_rate", params->learning_rate, -most, most));
     TN_TRY(tn_number_check(caller, "beta1", params->beta1, 0, below_one));
     TN_TRY(tn_number_check(caller, "beta2", params->beta2, 0, below_one));

@@ -58,8 +58,6 @@ const tn_family tn_clip_family = {
 
 static tenon_status optimizer_clip_check_params(const char *caller, const tenon_clip_params *params)
 {
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_CLIP_SKIP_NONFINITE));
     TN_TRY(tn_number_check(caller, "max_norm", params->max_norm, DBL_MIN, (double)INFINITY));
     return tn_number_check(caller, "epsilon", params->epsilon, 0, (double)INFINITY);
 }
@@ -70,8 +68,6 @@ tenon_status tn_clip_prepare(const void *given, tn_call *call, tn_problem *probl
     const tenon_clip_params *params = given;
     const tenon_tensor *views[] = {call->operands[CLIP_SUM].view, call->operands[CLIP_X].view};
     TN_TRY(optimizer_clip_check_params(caller, params));
-    TN_TRY(tn_tensor_check(caller, "sum", views[CLIP_SUM]));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, views[CLIP_X]->dtype));
     TN_TRY(tn_sum_check(caller, views[CLIP_SUM], views[CLIP_X]->dtype));
     *empty = tn_tensor_empty(views[CLIP_X]);

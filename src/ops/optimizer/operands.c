@@ -49,8 +49,6 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
     const tenon_tensor *parameter = operands[OPTIMIZER_PARAMETER].view;
     const tenon_tensor *views[TN_MAX_OPERANDS];
-    TN_TRY(tn_tensor_check(call->caller, first->name, first->view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(check_types(call));
     for (uint32_t i = 0; i < count; i++) {
         views[i] = operands[i].view;

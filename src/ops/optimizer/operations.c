@@ -53,8 +53,7 @@ TENON_API tenon_status tenon_sgd(tenon_stream *stream, const tenon_sgd_params *p
                                  const tenon_tensor *velocity, const tenon_tensor *master,
                                  const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
-    return tn_operation_run(&tn_operation_sgd, stream, params, views, sync);
+    return TN_RUN(tn_operation_sgd, gradient, parameter, velocity, master);
 }
 
 TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_params *params,
@@ -62,8 +61,7 @@ TENON_API tenon_status tenon_sgd_plan(tenon_context *context, const tenon_sgd_pa
                                       const tenon_tensor *velocity, const tenon_tensor *master,
                                       tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, velocity, master};
-    return tn_operation_plan(&tn_operation_sgd, context, params, views, plan);
+    return TN_PLAN(tn_operation_sgd, gradient, parameter, velocity, master);
 }
 
 TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params *params,
@@ -71,8 +69,7 @@ TENON_API tenon_status tenon_adam(tenon_stream *stream, const tenon_adam_params 
                                   const tenon_tensor *first, const tenon_tensor *second,
                                   const tenon_tensor *master, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
-    return tn_operation_run(&tn_operation_adam, stream, params, views, sync);
+    return TN_RUN(tn_operation_adam, gradient, parameter, first, second, master);
 }
 
 TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_params *params,
@@ -80,16 +77,14 @@ TENON_API tenon_status tenon_adam_plan(tenon_context *context, const tenon_adam_
                                        const tenon_tensor *first, const tenon_tensor *second,
                                        const tenon_tensor *master, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {gradient, parameter, first, second, master};
-    return tn_operation_plan(&tn_operation_adam, context, params, views, plan);
+    return TN_PLAN(tn_operation_adam, gradient, parameter, first, second, master);
 }
 
 TENON_API tenon_status tenon_square_sum(tenon_stream *stream, const tenon_square_sum_params *params,
                                         const tenon_tensor *x, const tenon_tensor *sum,
                                         const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, sum};
-    return tn_operation_run(&tn_operation_square_sum, stream, params, views, sync);
+    return TN_RUN(tn_operation_square_sum, x, sum);
 }
 
 TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
@@ -97,24 +92,21 @@ TENON_API tenon_status tenon_square_sum_plan(tenon_context *context,
                                              const tenon_tensor *x, const tenon_tensor *sum,
                                              tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, sum};
-    return tn_operation_plan(&tn_operation_square_sum, context, params, views, plan);
+    return TN_PLAN(tn_operation_square_sum, x, sum);
 }
 
 TENON_API tenon_status tenon_clip(tenon_stream *stream, const tenon_clip_params *params,
                                   const tenon_tensor *sum, const tenon_tensor *x,
                                   const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {sum, x};
-    return tn_operation_run(&tn_operation_clip, stream, params, views, sync);
+    return TN_RUN(tn_operation_clip, sum, x);
 }
 
 TENON_API tenon_status tenon_clip_plan(tenon_context *context, const tenon_clip_params *params,
                                        const tenon_tensor *sum, const tenon_tensor *x,
                                        tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {sum, x};
-    return tn_operation_plan(&tn_operation_clip, context, params, views, plan);
+    return TN_PLAN(tn_operation_clip, sum, x);
 }
 
 /* The second moment is a mean of squares, so it must not be negative. */
@@ -177,6 +169,7 @@ const tn_operation tn_operation_sgd = {
     .output_count = 3,
     TN_FIELDS(sgd_fields),
     TN_PARAMS(sgd_defaults, TENON_SGD_PARAMS_INIT),
+    .flags = TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE,
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_sgd_prepare,
     .reference = tn_sgd_reference,
@@ -195,6 +188,7 @@ const tn_operation tn_operation_adam = {
     .output_count = 4,
     TN_FIELDS(adam_fields),
     TN_PARAMS(adam_defaults, TENON_ADAM_PARAMS_INIT),
+    .flags = TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE,
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_adam_prepare,
     .reference = tn_adam_reference,
@@ -210,6 +204,7 @@ const tn_operation tn_operation_square_sum = {
     .output_count = 1,
     TN_FIELDS(square_sum_fields),
     TN_PARAMS(square_sum_defaults, TENON_SQUARE_SUM_PARAMS_INIT),
+    .flags = TENON_SQUARE_SUM_ADD,
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_square_sum_prepare,
     .reference = tn_square_sum_reference,
@@ -224,6 +219,7 @@ const tn_operation tn_operation_clip = {
     .output_count = 1,
     TN_FIELDS(clip_fields),
     TN_PARAMS(clip_defaults, TENON_CLIP_PARAMS_INIT),
+    .flags = TENON_CLIP_SKIP_NONFINITE,
     TN_PROBLEM(tn_lines_problem),
     .prepare = tn_clip_prepare,
     .reference = tn_clip_reference,

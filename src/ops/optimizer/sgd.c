@@ -64,8 +64,6 @@ static tenon_status optimizer_sgd_check_params(const char *caller, const tenon_s
                                                const tenon_tensor *velocity)
 {
     const double most = (double)INFINITY;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE));
     TN_TRY(tn_number_check(caller, "learning_rate", params->learning_rate, -most, most));
     TN_TRY(tn_number_check(caller, "momentum", params->momentum, -most, most));
     TN_TRY(tn_number_check(caller, "dampening", params->dampening, -most, most));

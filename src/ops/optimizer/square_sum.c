@@ -40,10 +40,6 @@ tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem 
     const tenon_square_sum_params *params = given;
     const tenon_tensor *views[] = {call->operands[SQUARE_SUM_X].view,
                                    call->operands[SQUARE_SUM_SUM].view};
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_SQUARE_SUM_ADD));
-    TN_TRY(tn_tensor_check(caller, "x", views[SQUARE_SUM_X]));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, views[SQUARE_SUM_X]->dtype));
     TN_TRY(tn_sum_check(caller, views[SQUARE_SUM_SUM], views[SQUARE_SUM_X]->dtype));
     *empty = false;

@@ -77,10 +77,8 @@ static tenon_status record_add(const char *caller, tn_recording *recording,
                               .local = {1},
                               .operands = {TN_WORKSPACE, target},
                               .operand_count = 2,
-                              .args = &args,
-                              .args_size = sizeof args,
-                              .patches = patches,
-                              .patch_count = 2};
+                              TN_ARGS(args),
+                              TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 

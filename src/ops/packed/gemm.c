@@ -67,10 +67,6 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_gemm_params *params = &all->gemm;
     const char *caller = call->caller;
     const tn_argument *operands = call->operands;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *all, params->flags,
-                           TENON_GEMM_BATCH_INVARIANT));
-    TN_TRY(tn_tensor_check(caller, "a", operands[GEMM_A].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "a", call->context, operands[GEMM_A].view->dtype));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, operands[GEMM_C].view));
     for (int x = 0; x < GEMM_OPERANDS; x++)
@@ -95,12 +91,13 @@ static const tn_operation by_panels = {
     .family = &tn_gemm_packed_family,
     .operands = {{.name = "a"},
                  {.name = "packed"},
-                 {.name = "c", .role = TN_INPUT_OR_SAME},
-                 {.name = "bias"},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
                  {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(panels_defaults),
+    .flags = TENON_GEMM_BATCH_INVARIANT,
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
 };

@@ -23,16 +23,14 @@ TENON_API tenon_status tenon_pad_forward(tenon_stream *stream, const tenon_pad_p
                                          const tenon_tensor *x, const tenon_tensor *y,
                                          const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_pad, stream, params, views, sync);
+    return TN_RUN(tn_operation_pad, x, y);
 }
 
 TENON_API tenon_status tenon_pad_forward_plan(tenon_context *context,
                                               const tenon_pad_params *params, const tenon_tensor *x,
                                               const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_pad, context, params, views, plan);
+    return TN_PLAN(tn_operation_pad, x, y);
 }
 
 static const char *const examples[] = {

@@ -19,7 +19,6 @@ const tn_family tn_pad_family = {
 static tenon_status pad_check_params(const char *caller, const tenon_pad_params *params,
                                      uint32_t rank)
 {
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_reserved_check(caller, params->reserved));
     TN_TRY(tn_kind_check(caller, "mode", params->mode, TENON_PAD_REFLECT, "tenon_pad_mode"));
     for (uint32_t d = 0; d < TENON_MAX_RANK; d++) {
@@ -93,8 +92,6 @@ tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *proble
     const char *caller = call->caller;
     const tenon_pad_params *params = given;
     const tenon_tensor *x = call->operands[PAD_X].view, *y = call->operands[PAD_Y].view;
-    TN_TRY(tn_tensor_check(caller, "x", x));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(pad_check_params(caller, params, x->rank));
     TN_TRY(check_types(call));
     TN_TRY(check_shapes(caller, params, x, y));

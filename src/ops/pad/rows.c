@@ -80,10 +80,8 @@ static tenon_status pad_rows_launch(const char *caller, tn_recording *recording,
                       .kernel = "forward",
                       .operands = {PAD_X, PAD_Y},
                       .operand_count = PAD_OPERANDS,
-                      .args = &args,
-                      .args_size = sizeof args,
-                      .patches = patches,
-                      .patch_count = 3};
+                      TN_ARGS(args),
+                      TN_PATCHES(patches)};
     for (uint64_t d = 0; d < p->rank; d++) {
         args.walk.shape[d] = p->dimension[d].y_size;
         args.walk.stride[0][d] = p->dimension[d].y_stride;

@@ -22,8 +22,7 @@ TENON_API tenon_status tenon_pool_forward(tenon_stream *stream, const tenon_pool
                                           const tenon_tensor *x, const tenon_tensor *y,
                                           const tenon_tensor *indices, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y, indices};
-    return tn_operation_run(&tn_operation_pool, stream, params, views, sync);
+    return TN_RUN(tn_operation_pool, x, y, indices);
 }
 
 TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
@@ -31,8 +30,7 @@ TENON_API tenon_status tenon_pool_forward_plan(tenon_context *context,
                                                const tenon_tensor *x, const tenon_tensor *y,
                                                const tenon_tensor *indices, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y, indices};
-    return tn_operation_plan(&tn_operation_pool, context, params, views, plan);
+    return TN_PLAN(tn_operation_pool, x, y, indices);
 }
 
 TENON_API tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_pool_params *params,
@@ -40,8 +38,7 @@ TENON_API tenon_status tenon_pool_backward(tenon_stream *stream, const tenon_poo
                                            const tenon_tensor *indices, const tenon_tensor *dx,
                                            const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, dy, indices, dx};
-    return tn_operation_run(&tn_operation_pool_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_pool_backward, x, dy, indices, dx);
 }
 
 TENON_API tenon_status tenon_pool_backward_plan(tenon_context *context,
@@ -50,8 +47,7 @@ TENON_API tenon_status tenon_pool_backward_plan(tenon_context *context,
                                                 const tenon_tensor *indices, const tenon_tensor *dx,
                                                 tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, dy, indices, dx};
-    return tn_operation_plan(&tn_operation_pool_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_pool_backward, x, dy, indices, dx);
 }
 
 static const char *const forward_examples[] = {
@@ -76,6 +72,7 @@ const tn_operation tn_operation_pool = {
     .output_count = 2,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
+    .flags = TENON_POOL_GLOBAL,
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_prepare,
     .reference = tn_pool_reference,
@@ -105,6 +102,7 @@ const tn_operation tn_operation_pool_backward = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
+    .flags = TENON_POOL_GLOBAL,
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_backward_prepare,
     .reference = tn_pool_backward_reference,

@@ -25,21 +25,12 @@ const tn_family tn_pool_backward_family = {.name = "pool_backward",
                                            .awkward = tn_pool_backward_awkward,
                                            .paths = pool_paths};
 
-static tenon_status pool_check_params(const char *caller, const tenon_pool_params *params)
-{
-    return tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_POOL_GLOBAL);
-}
-
 tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
     const char *caller = call->caller;
     const tenon_pool_params *params = given;
     const tenon_tensor *x = call->operands[POOL_X].view, *y = call->operands[POOL_Y].view;
     const pool_views views = {"x", "y", x, y, call->operands[POOL_INDICES].view, NULL};
-    TN_TRY(pool_check_params(caller, params));
-    TN_TRY(tn_tensor_check(caller, "x", x));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
     TN_TRY(tn_pool_canonicalise(caller, params, &views, (pool_problem *)problem));
@@ -66,9 +57,6 @@ tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_probl
                        *indices = call->operands[POOL_BACKWARD_INDICES].view,
                        *dx = call->operands[POOL_BACKWARD_DX].view;
     const pool_views views = {"dx", "dy", dx, dy, indices, x};
-    TN_TRY(pool_check_params(caller, params));
-    TN_TRY(tn_tensor_check(caller, "dy", dy));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "dy", call->context, dy->dtype));
     TN_TRY(tn_same_dtype_check(caller, "dx", dx, "dy", dy->dtype));
     TN_TRY(tn_same_dtype_check(caller, "x", x, "dy", dy->dtype));

@@ -16,8 +16,7 @@ TENON_API tenon_status tenon_prelu_forward(tenon_stream *stream, const tenon_pre
                                            const tenon_tensor *x, const tenon_tensor *slope,
                                            const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, slope, y};
-    return tn_operation_run(&tn_operation_prelu, stream, params, views, sync);
+    return TN_RUN(tn_operation_prelu, x, slope, y);
 }
 
 TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
@@ -25,8 +24,7 @@ TENON_API tenon_status tenon_prelu_forward_plan(tenon_context *context,
                                                 const tenon_tensor *x, const tenon_tensor *slope,
                                                 const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, slope, y};
-    return tn_operation_plan(&tn_operation_prelu, context, params, views, plan);
+    return TN_PLAN(tn_operation_prelu, x, slope, y);
 }
 
 TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_prelu_params *params,
@@ -34,8 +32,7 @@ TENON_API tenon_status tenon_prelu_backward(tenon_stream *stream, const tenon_pr
                                             const tenon_tensor *dy, const tenon_tensor *dx,
                                             const tenon_tensor *dslope, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, slope, dy, dx, dslope};
-    return tn_operation_run(&tn_operation_prelu_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_prelu_backward, x, slope, dy, dx, dslope);
 }
 
 TENON_API tenon_status tenon_prelu_backward_plan(tenon_context *context,
@@ -44,8 +41,7 @@ TENON_API tenon_status tenon_prelu_backward_plan(tenon_context *context,
                                                  const tenon_tensor *dy, const tenon_tensor *dx,
                                                  const tenon_tensor *dslope, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, slope, dy, dx, dslope};
-    return tn_operation_plan(&tn_operation_prelu_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_prelu_backward, x, slope, dy, dx, dslope);
 }
 
 static const char *const forward_examples[] = {

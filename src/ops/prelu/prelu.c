@@ -13,14 +13,10 @@ static const tn_solver *const backward_solvers[] = {&tn_prelu_along, &tn_prelu_a
 const tn_family tn_prelu_backward_family = {
     .name = "prelu_backward", TN_SOLVERS(backward_solvers), .awkward = tn_prelu_backward_awkward};
 
-static tenon_status check(const tenon_prelu_params *params, const tn_call *call, bool *empty)
+static tenon_status check(const tn_call *call, bool *empty)
 {
     const char *caller = call->caller;
     const tn_argument *operands = call->operands;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(caller, operands[i].name, operands[i].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, (tenon_dtype)operands[PRELU_X].view->dtype));
     TN_TRY(tn_alike_check(call, false));
     for (uint32_t i = PRELU_Y; i < call->operand_count; i++)
@@ -32,7 +28,8 @@ static tenon_status check(const tenon_prelu_params *params, const tn_call *call,
 
 tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *problem, bool *empty)
 {
-    TN_TRY(check(params, call, empty));
+    (void)params;
+    TN_TRY(check(call, empty));
     TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
     return TENON_OK;
 }
@@ -40,7 +37,8 @@ tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *pro
 tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_problem *problem,
                                        bool *empty)
 {
-    TN_TRY(check(params, call, empty));
+    (void)params;
+    TN_TRY(check(call, empty));
     TN_TRY(tn_prelu_backward_canonicalise(call, (prelu_backward_problem *)problem));
     return TENON_OK;
 }

@@ -49,15 +49,13 @@ TENON_API void tenon_random_params_default(tenon_random_params *params, uint32_t
 TENON_API tenon_status tenon_random(tenon_stream *stream, const tenon_random_params *params,
                                     const tenon_tensor *y, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {y};
-    return tn_operation_run(&tn_operation_random, stream, params, views, sync);
+    return TN_RUN(tn_operation_random, y);
 }
 
 TENON_API tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
                                          const tenon_tensor *y, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {y};
-    return tn_operation_plan(&tn_operation_random, context, params, views, plan);
+    return TN_PLAN(tn_operation_random, y);
 }
 
 static const char *const examples[] = {

@@ -99,7 +99,6 @@ static tenon_status random_check_params(const char *caller, const tenon_random_p
                                         tenon_dtype dtype)
 {
     const double most = accumulator(dtype) == TENON_DTYPE_F64 ? DBL_MAX : (double)FLT_MAX;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(
         tn_kind_check(caller, "kind", params->kind, TENON_RANDOM_BERNOULLI, "tenon_random_kind"));
     TN_TRY(tn_reserved_check(caller, params->reserved));
@@ -120,7 +119,6 @@ tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *pro
 {
     const tenon_random_params *params = given;
     const tenon_tensor *y = call->operands[RANDOM_Y].view;
-    TN_TRY(tn_call_check_views(call));
     if (!is_integer(params->kind, y->dtype))
         TN_TRY(tn_float_check(call->caller, "y", call->context, y->dtype));
     TN_TRY(random_check_params(call->caller, params, y->dtype));

@@ -23,32 +23,28 @@ TENON_API tenon_status tenon_reduce(tenon_stream *stream, const tenon_reduce_par
                                     const tenon_tensor *x, const tenon_tensor *y,
                                     const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_reduce, stream, params, views, sync);
+    return TN_RUN(tn_operation_reduce, x, y);
 }
 
 TENON_API tenon_status tenon_reduce_plan(tenon_context *context, const tenon_reduce_params *params,
                                          const tenon_tensor *x, const tenon_tensor *y,
                                          tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_reduce, context, params, views, plan);
+    return TN_PLAN(tn_operation_reduce, x, y);
 }
 
 TENON_API tenon_status tenon_moments(tenon_stream *stream, const tenon_reduce_params *params,
                                      const tenon_tensor *x, const tenon_tensor *mean,
                                      const tenon_tensor *variance, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, mean, variance};
-    return tn_operation_run(&tn_operation_moments, stream, params, views, sync);
+    return TN_RUN(tn_operation_moments, x, mean, variance);
 }
 
 TENON_API tenon_status tenon_moments_plan(tenon_context *context, const tenon_reduce_params *params,
                                           const tenon_tensor *x, const tenon_tensor *mean,
                                           const tenon_tensor *variance, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, mean, variance};
-    return tn_operation_plan(&tn_operation_moments, context, params, views, plan);
+    return TN_PLAN(tn_operation_moments, x, mean, variance);
 }
 
 static const char *const reduce_examples[] = {

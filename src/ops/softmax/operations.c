@@ -18,8 +18,7 @@ TENON_API tenon_status tenon_softmax_forward(tenon_stream *stream,
                                              const tenon_tensor *x, const tenon_tensor *y,
                                              const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_run(&tn_operation_softmax, stream, params, views, sync);
+    return TN_RUN(tn_operation_softmax, x, y);
 }
 
 TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
@@ -27,8 +26,7 @@ TENON_API tenon_status tenon_softmax_forward_plan(tenon_context *context,
                                                   const tenon_tensor *x, const tenon_tensor *y,
                                                   tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {x, y};
-    return tn_operation_plan(&tn_operation_softmax, context, params, views, plan);
+    return TN_PLAN(tn_operation_softmax, x, y);
 }
 
 TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
@@ -36,8 +34,7 @@ TENON_API tenon_status tenon_softmax_backward(tenon_stream *stream,
                                               const tenon_tensor *y, const tenon_tensor *dy,
                                               const tenon_tensor *dx, const tenon_sync *sync)
 {
-    const tenon_tensor *const views[] = {y, dy, dx};
-    return tn_operation_run(&tn_operation_softmax_backward, stream, params, views, sync);
+    return TN_RUN(tn_operation_softmax_backward, y, dy, dx);
 }
 
 TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
@@ -45,8 +42,7 @@ TENON_API tenon_status tenon_softmax_backward_plan(tenon_context *context,
                                                    const tenon_tensor *y, const tenon_tensor *dy,
                                                    const tenon_tensor *dx, tenon_plan **plan)
 {
-    const tenon_tensor *const views[] = {y, dy, dx};
-    return tn_operation_plan(&tn_operation_softmax_backward, context, params, views, plan);
+    return TN_PLAN(tn_operation_softmax_backward, y, dy, dx);
 }
 
 static const char *const forward_examples[] = {
@@ -74,6 +70,7 @@ const tn_operation tn_operation_softmax = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),
+    .flags = TENON_SOFTMAX_LOG,
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_softmax_prepare,
     .reference = tn_softmax_forward_reference,
@@ -90,6 +87,7 @@ const tn_operation tn_operation_softmax_backward = {
     .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(softmax_defaults, TENON_SOFTMAX_PARAMS_INIT),
+    .flags = TENON_SOFTMAX_LOG,
     TN_PROBLEM(tn_rows_problem),
     .prepare = tn_softmax_prepare,
     .reference = tn_softmax_backward_reference,

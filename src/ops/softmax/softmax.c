@@ -19,9 +19,6 @@ static tenon_status check_views(const tn_call *call)
     char s[160], s0[160];
     const char *caller = call->caller, *name0 = call->operands[0].name;
     const tenon_tensor *first = call->operands[0].view;
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        TN_TRY(tn_tensor_check(caller, call->operands[i].name, call->operands[i].view));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, name0, call->context, first->dtype));
     for (uint32_t i = 1; i < call->operand_count; i++) {
         const tenon_tensor *view = call->operands[i].view;
@@ -43,8 +40,6 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
     const bool backward = call->operand_count == SOFTMAX_BACKWARD_OPERANDS;
     tn_rows_problem *p = (tn_rows_problem *)problem;
     uint32_t axis = 0;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_SOFTMAX_LOG));
     TN_TRY(tn_reserved_check(caller, params->reserved));
     TN_TRY(check_views(call));
     for (uint32_t i = 0; i < call->operand_count; i++)

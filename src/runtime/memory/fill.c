@@ -67,8 +67,7 @@ tenon_status tn_fill_record(const char *caller, tn_recording *recording, const t
                         .global = {(size_t)tn_round_up(args.elements, 64)},
                         .local = {64},
                         .operand_count = 1,
-                        .args = &args,
-                        .args_size = sizeof args,
+                        TN_ARGS(args),
                         .patches = &patch,
                         .patch_count = 1};
     return tn_record(caller, recording, &launch);

@@ -32,8 +32,7 @@ static tenon_status capability_run_launch(tenon_stream *stream, const tn_trial *
                      .local = {tn_trial_items(t)},
                      .operand_count = 1,
                      .local_argument = t->local_argument,
-                     .args = &args,
-                     .args_size = sizeof args};
+                     TN_ARGS(args)};
     tn_recording recording = {.context = stream->context};
     tn_operand operand = {results->memory, 0};
     tenon_status status = tn_record("capability trial", &recording, &one);

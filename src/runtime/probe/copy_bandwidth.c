@@ -63,8 +63,7 @@ static bool prepare(copier *c, uint64_t bytes)
                               .local = {most < TN_COPY_GROUP ? 64 : TN_COPY_GROUP},
                               .operands = {0, 1},
                               .operand_count = 2,
-                              .args = &args,
-                              .args_size = sizeof args};
+                              TN_ARGS(args)};
     for (int i = 0; i < 2; i++)
         if (tn_memory_make("copy bandwidth", c->stream->context, CL_MEM_READ_WRITE, NULL, bytes,
                            &c->operands[i].memory) != TENON_OK)

@@ -62,6 +62,10 @@ typedef struct tn_launch {
     uint32_t patch_count;
 } tn_launch;
 
+/* Members of a launch: the struct of its arguments, and an array of patches. */
+#define TN_ARGS(value)   .args = &(value), .args_size = sizeof(value)
+#define TN_PATCHES(list) .patches = list, .patch_count = sizeof(list) / sizeof *(list)
+
 typedef struct tn_step tn_step;
 
 typedef struct tn_recording {

@@ -220,9 +220,6 @@ tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *pro
     const tenon_im2col_params *params = given;
     const tenon_tensor *col = call->operands[OPERAND_COL].view, *x = call->operands[OPERAND_X].view;
     const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(caller, "col", col));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "col", call->context, col->dtype));
     TN_TRY(tn_same_dtype_check(caller, "x", x, "col", col->dtype));
     TN_TRY(tn_col2im_canonicalise(caller, params, col, x, (col2im_problem *)problem));

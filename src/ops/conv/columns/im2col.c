@@ -74,10 +74,8 @@ static tenon_status conv_columns_im2col_record(const char *caller, tn_recording 
                         .local = {local, local, local},
                         .operands = {empty ? IM2COL_COL : IM2COL_X, IM2COL_COL},
                         .operand_count = IM2COL_OPERANDS,
-                        .args = args,
-                        .args_size = sizeof *args,
-                        .patches = patches,
-                        .patch_count = 2};
+                        TN_ARGS(*args),
+                        TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 
@@ -129,9 +127,6 @@ tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *pro
     const char *caller = call->caller;
     const tenon_im2col_params *params = given;
     const tenon_tensor *x = call->operands[IM2COL_X].view, *col = call->operands[IM2COL_COL].view;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
-    TN_TRY(tn_tensor_check(caller, "x", x));
-    TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "col", col, "x", x->dtype));
     TN_TRY(tn_im2col_canonicalise(caller, params, x, col, (im2col_problem *)problem));

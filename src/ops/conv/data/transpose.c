@@ -87,7 +87,6 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
     const tenon_conv_transpose_params *params = given;
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_transpose_canonicalise(caller, params, o[CONV_X].view, o[CONV_W].view,
                                           o[CONV_C].view, o[CONV_BIAS].view, y,

@@ -240,10 +240,8 @@ static tenon_status conv_filter_depthwise_launch(const char *caller, tn_recordin
                         .options = choice->options,
                         .operands = {x, y, parts ? TN_WORKSPACE : w, w},
                         .operand_count = 4,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = 5};
+                        TN_ARGS(args),
+                        TN_PATCHES(patches)};
     set_sizes(l, count, &launch);
     TN_TRY(tn_record(caller, recording, &launch));
     return parts ? record_finish(caller, recording, p, &launch) : TENON_OK;

@@ -74,10 +74,8 @@ static tenon_status conv_filter_direct_launch(const char *caller, tn_recording *
         .local = {LOCAL_SIZE, 1},
         .operands = {x, y, w},
         .operand_count = 3,
-        .args = &args,
-        .args_size = sizeof args,
-        .patches = patches,
-        .patch_count = 4};
+        TN_ARGS(args),
+        TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 

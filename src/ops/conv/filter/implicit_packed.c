@@ -397,8 +397,7 @@ static tenon_status conv_filter_implicit_packed_launch(const char *caller, tn_re
                               .local = {1, 1, 1},
                               .operands = {x, y, w, sums},
                               .operand_count = 4,
-                              .args = &args,
-                              .args_size = sizeof args,
+                              TN_ARGS(args),
                               .patches = patches,
                               .patch_count = l->slices > 1 ? 5 : 4};
     TN_TRY(tn_record(caller, recording, &launch));

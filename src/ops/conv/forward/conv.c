@@ -19,8 +19,6 @@ tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head,
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
     conv_problem *problem = (conv_problem *)head;
-    TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
-                           TENON_CONV_EXACT));
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_canonicalise(caller, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));

@@ -203,10 +203,8 @@ static tenon_status record_gather(const char *caller, tn_recording *recording,
                         .local = {64},
                         .operands = {p->operand[CONV_W], TN_WORKSPACE},
                         .operand_count = 2,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = 2};
+                        TN_ARGS(args),
+                        TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 

@@ -169,10 +169,8 @@ static tenon_status record_copy(const char *caller, tn_recording *recording, con
                               .local = {TRANSPOSE_TILE, TRANSPOSE_ITEMS},
                               .operands = {from, TN_WORKSPACE},
                               .operand_count = 2,
-                              .args = &args,
-                              .args_size = sizeof args,
-                              .patches = patches,
-                              .patch_count = 2};
+                              TN_ARGS(args),
+                              TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 

@@ -248,10 +248,7 @@ tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epi
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
 {
     const tn_argument *o = call->operands;
-    const tenon_dtype dtype = o[CONV_X].view != NULL ? o[CONV_X].view->dtype : TENON_DTYPE_INVALID;
-    TN_TRY(tn_tensor_check(call->caller, "x", o[CONV_X].view));
-    TN_TRY(tn_tensor_check(call->caller, "w", o[CONV_W].view));
-    TN_TRY(tn_call_check_views(call));
+    const tenon_dtype dtype = o[CONV_X].view->dtype;
     TN_TRY(tn_epilogue_check(call->caller, epilogue, o[CONV_C].view));
     TN_TRY(tn_float_check(call->caller, "x", call->context, dtype));
     for (int i = CONV_W; i < CONV_OPERANDS; i++)

@@ -96,10 +96,8 @@ static tenon_status conv_problem_pack_record(const char *caller, tn_recording *r
                         .local = {is_cpu ? 1 : 0, is_cpu ? 1 : 0},
                         .operands = {p->operand, TN_WORKSPACE},
                         .operand_count = 2,
-                        .args = &args,
-                        .args_size = sizeof args,
-                        .patches = patches,
-                        .patch_count = 3};
+                        TN_ARGS(args),
+                        TN_PATCHES(patches)};
     return tn_record(caller, recording, &launch);
 }
 
