@@ -51,39 +51,16 @@ static const char *const gemm_examples[] = {
     NULL,
 };
 
-/* A call with i8 or u8. Its scales and zero points, which the parameters point to, are operands
- * after d. */
-static const tn_operation int8_call = {
-    .family = &tn_gemm_int8_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .role = TN_INPUT_OR_SAME},
-                 {.name = "bias"},
-                 {.name = "d", .role = TN_OUTPUT},
-                 {.name = "scale of a"},
-                 {.name = "scale of b"},
-                 {.name = "scale of d"},
-                 {.name = "zero point of a"},
-                 {.name = "zero point of b"},
-                 {.name = "zero point of d"}},
-    .operand_count = INT8_OPERANDS,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
-    TN_PROBLEM(int8_problem),
-    .prepare = tn_gemm_int8_prepare,
-};
-
 static const tn_operation *served_as(const void *given, const tenon_tensor **views)
 {
     const tenon_gemm_params *params = given;
     if (!tn_gemm_is_int8(views[GEMM_A]))
         return &tn_operation_gemm;
     for (int i = 0; i < 3 && params != NULL; i++) {
-        views[GEMM_OPERANDS + INT8_SCALE_A + i] = params->epilogue.scale[i];
-        views[GEMM_OPERANDS + INT8_ZERO_A + i] = params->epilogue.zero_point[i];
+        views[INT8_VECTOR(INT8_SCALE_A + i)] = params->epilogue.scale[i];
+        views[INT8_VECTOR(INT8_ZERO_A + i)] = params->epilogue.zero_point[i];
     }
-    return &int8_call;
+    return &tn_operation_gemm_int8;
 }
 
 const tn_operation tn_operation_gemm = {
@@ -95,7 +72,6 @@ const tn_operation tn_operation_gemm = {
                  {.name = "bias", .optional = true},
                  {.name = "d", .role = TN_OUTPUT}},
     .operand_count = GEMM_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
@@ -106,48 +82,13 @@ const tn_operation tn_operation_gemm = {
     .examples = gemm_examples,
 };
 
-/* Products of i8 and u8 as a regular operation, for generic callers: the output is the last
- * operand, and scales and zero points are operands instead of parameters. */
-static tenon_status with_vectors(const char *caller, const void *params,
-                                 const tenon_tensor *const *v, tenon_gemm_params *all)
-{
-    const void *taken;
-    TN_TRY(tn_operation_take_params(caller, &tn_operation_gemm, params, all, &taken));
-    if (taken != all)
-        *all = *(const tenon_gemm_params *)taken;
-    for (int i = 0; i < 3; i++) {
-        all->epilogue.scale[i] = v[GEMM_D + INT8_SCALE_A + i];
-        all->epilogue.zero_point[i] = v[GEMM_D + INT8_ZERO_A + i];
-    }
-    return TENON_OK;
-}
-
-static tenon_status run_int8(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
-                             const tenon_sync *sync)
-{
-    tenon_gemm_params all;
-    TN_TRY(with_vectors("tenon_gemm", params, v, &all));
-    return tenon_gemm(stream, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D], sync);
-}
-
-static tenon_status plan_int8(tenon_context *context, const void *params,
-                              const tenon_tensor *const *v, tenon_plan **plan)
-{
-    tenon_gemm_params all;
-    if (plan != NULL)
-        *plan = NULL;
-    TN_TRY(with_vectors("tenon_gemm_plan", params, v, &all));
-    return tenon_gemm_plan(context, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D],
-                           plan);
-}
-
 /* Fills scales with positive values. */
 static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
-        if (v[GEMM_D + i] != NULL)
-            tn_case_reals(v[GEMM_D + i], 0.01, 0.1, seed);
+        if (v[INT8_VECTOR(i)] != NULL)
+            tn_case_reals(v[INT8_VECTOR(i)], 0.01, 0.1, seed);
 }
 
 static const char *const int8_examples[] = {
@@ -162,29 +103,31 @@ static const char *const int8_examples[] = {
     NULL,
 };
 
+/* A product of i8 and u8. Its scales and zero points, which the parameters of tenon_gemm point to,
+ * are operands after d. */
 const tn_operation tn_operation_gemm_int8 = {
-    .name = "tenon_gemm",
-    .run = run_int8,
-    .plan = plan_int8,
+    TN_NAMES("tenon_gemm"),
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
-                 {.name = "c", .optional = true},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
                  {.name = "bias", .optional = true},
+                 {.name = "d", .role = TN_OUTPUT},
                  {.name = "scale of a", .optional = true},
                  {.name = "scale of b", .optional = true},
                  {.name = "scale of d", .optional = true},
                  {.name = "zero point of a", .optional = true},
                  {.name = "zero point of b", .optional = true},
-                 {.name = "zero point of d", .optional = true},
-                 {.name = "d"}},
+                 {.name = "zero point of d", .optional = true}},
     .operand_count = INT8_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
+    TN_PROBLEM(int8_problem),
+    .prepare = tn_gemm_int8_prepare,
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
+    .is_measurable = true,
     .examples = int8_examples,
 };
 
@@ -239,7 +182,6 @@ const tn_operation tn_operation_gemm_ragged = {
                  {.name = "bias", .optional = true},
                  {.name = "d", .read = true, .role = TN_OUTPUT}},
     .operand_count = RAGGED_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(ragged_fields),
     TN_PARAMS(ragged_defaults, TENON_GEMM_RAGGED_PARAMS_INIT),
     .epilogue_at = offsetof(tenon_gemm_ragged_params, epilogue),
