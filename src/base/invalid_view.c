@@ -10,18 +10,18 @@
 
 #define WHY_TEXT 128
 
-/* The note: rank and shape are those of the tensor that was given, the strides are the arguments,
- * and the offset is this, where no memory lies. */
+/* Encodes the request in the view's offset, far beyond any memory. The view keeps the source's rank
+ * and shape; its strides hold the arguments. */
 #define NOTE(maker, count) (UINT64_MAX - ((uint64_t)(maker) << 32 | (count)))
 
-/* Why these arguments are refused, of a tensor of a sound rank; a list has `count` entries. Where
- * it is none of what is tested, strides or sizes overflow: they are not noted. */
+/* Writes why these arguments are invalid for a view of a valid rank; a list has `count` entries.
+ * Leaves `text` unchanged if the cause is an overflow of strides or sizes. */
 typedef void why_function(const tenon_tensor *view, uint32_t count, const int64_t *arguments,
                           char text[WHY_TEXT]);
 
 typedef struct maker_traits {
     const char *name;
-    const char *arguments[4]; /* of one that takes a list, the list's name */
+    const char *arguments[4]; /* if it takes a list, only the list's name */
     bool takes_list;
     why_function *why;
 } maker_traits;
@@ -31,7 +31,7 @@ static void why_too_low(const char *name, int64_t value, int64_t least, char tex
     snprintf(text, WHY_TEXT, "%s is %" PRId64 ", must be at least %" PRId64, name, value, least);
 }
 
-/* Whether the dimension is none of the view's; says so. */
+/* Returns true, with the reason, if the view has no such dimension. */
 static bool why_no_dimension(const tenon_tensor *view, const char *name, int64_t dim,
                              char text[WHY_TEXT])
 {
@@ -42,7 +42,8 @@ static bool why_no_dimension(const tenon_tensor *view, const char *name, int64_t
     return true;
 }
 
-/* Whether a list of sizes is none; says so. A list of a rank that is too high is not noted. */
+/* Returns true, with the reason, if a list of sizes is invalid. A list longer than TENON_MAX_RANK
+ * is not stored in the view. */
 static bool why_no_sizes(uint32_t count, const int64_t *sizes, char text[WHY_TEXT])
 {
     for (uint32_t d = 0; d < count && count <= TENON_MAX_RANK; d++)
@@ -82,7 +83,7 @@ static void why_no_transpose(const tenon_tensor *view, uint32_t count, const int
         why_no_dimension(view, "d1", dims[1], text);
 }
 
-/* Of a slice, with or without a step: dim, start, size[, step]. */
+/* For a slice, with or without a step. `a` is dim, start, size[, step]. */
 static void why_no_slice(const tenon_tensor *view, uint32_t count, const int64_t *a,
                          char text[WHY_TEXT])
 {

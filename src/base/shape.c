@@ -24,7 +24,8 @@ static tenon_status check_dimensions(const char *caller, const char *argument,
     return TENON_OK;
 }
 
-/* Element count and last byte must fit in 63 bits; an empty view has neither. */
+/* Returns true if the element count and the end of the last byte fit in 63 bits. Always true for an
+ * empty view. */
 static bool extent_fits(const tenon_tensor *t)
 {
     int64_t count = 1, last = 0, span, bytes;
@@ -123,7 +124,7 @@ bool tn_tensor_dense(const tenon_tensor *tensor)
         if (tensor->shape[d] != 1 && tensor->stride[d] != stride)
             return false;
         if (!tn_mul_i64(stride, tensor->shape[d], &stride))
-            return false; /* an empty view may have any sizes */
+            return false; /* sizes of an empty view may overflow */
     }
     return true;
 }
@@ -182,7 +183,8 @@ bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank)
     return false;
 }
 
-/* What overflows steps nowhere that a view reaches, or belongs to an empty view. */
+/* Returns true if the two dimensions can be merged in every view. If a product overflows, the
+ * dimension is never stepped over, or the view is empty. */
 static bool mergeable(const tn_space *s, uint32_t outer, uint32_t inner)
 {
     int64_t product;
@@ -216,8 +218,7 @@ void tn_space_collapse(tn_space *space)
             move_dimension(space, kept++, d);
         }
     }
-    /* What is left behind the last dimension must be the same for equal spaces, which are hashed
-     * and compared. */
+    /* Clears the unused dimensions, since spaces are hashed and compared as bytes. */
     for (uint32_t d = kept; d < TENON_MAX_RANK; d++) {
         space->shape[d] = 0;
         for (uint32_t v = 0; v < space->views; v++)

@@ -11,14 +11,14 @@
 
 struct tn_store {
     tenon_store where;
-    char *folder; /* NULL: the application's functions */
+    char *folder; /* NULL: uses the application's functions */
     const tn_log *log;
-    tn_mutex lock; /* of what follows */
+    tn_mutex lock; /* protects is_prepared and written */
     bool is_prepared;
     uint64_t written;       /* bytes since the folder was last trimmed */
-    atomic_bool is_off;     /* it cannot be used at all */
-    atomic_bool is_full;    /* nothing can be written */
-    atomic_bool is_blocked; /* an entry could not be, since a directory has its name */
+    atomic_bool is_off;     /* the store is unusable */
+    atomic_bool is_full;    /* writing failed; reading may work */
+    atomic_bool is_blocked; /* an entry was not written, because a directory has its name */
 };
 
 static tenon_status check(const char *caller, const tenon_store *where)
@@ -104,7 +104,7 @@ static void prepare_folder(tn_store *store)
                     why);
 }
 
-/* Whether anything can be kept or found. */
+/* Returns true if the store is usable. Prepares the folder on first use. */
 static bool works(tn_store *store)
 {
     if (store == NULL)
@@ -114,7 +114,8 @@ static bool works(tn_store *store)
     return !atomic_load(&store->is_off);
 }
 
-/* What may have changed between the call that tells the size and that which copies is left. */
+/* Reads a value through the application's function. Returns NULL if its size changed between the
+ * query of the size and the copy. */
 static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
 {
     const tenon_store *where = &store->where;
@@ -129,7 +130,7 @@ static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
     return NULL;
 }
 
-/* It goes, since what is there is not written again. */
+/* Removes an invalid entry, since existing entries are not overwritten. */
 static void *refuse_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
                           unsigned char *bytes)
 {
@@ -156,7 +157,7 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
         return NULL;
     if (!tn_entry_read(bytes, all, &entry))
         return refuse_entry(store, kind, key, "was cut or altered", bytes);
-    /* One that was given this name: the names of two keys differ. */
+    /* The names of two keys differ, so a file with another key was renamed or copied. */
     if (entry.kind != kind || strcmp(entry.key, key) != 0)
         return refuse_entry(store, kind, key, "has another key", bytes);
     *size = entry.data_size;
@@ -210,7 +211,7 @@ static bool visit_entry(void *user, const char *name)
     size_t size;
     unsigned char *bytes = tn_folder_read(v->store->folder, name, &size);
     if (bytes != NULL && tn_entry_read(bytes, size, &entry)) {
-        bytes[size] = '\0'; /* tn_folder_read has room for it */
+        bytes[size] = '\0'; /* tn_folder_read leaves a spare byte */
         v->visit(v->user, entry.key, (const char *)entry.data, entry.data_size);
     }
     free(bytes);
@@ -223,7 +224,8 @@ bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor v
     return tn_store_each(store, kind, visit_entry, &v);
 }
 
-/* A folder is looked through when this process has written a part of its limit. */
+/* Trims the folder after this process's first write, and then each time it has written 1/16 of the
+ * limit. */
 static void count_written(tn_store *store, size_t size)
 {
     tn_mutex_lock(&store->lock);

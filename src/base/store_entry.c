@@ -12,13 +12,14 @@
 #define MAGIC   "TENONSTO"
 #define VERSION 1
 
-/* The bytes before the key. Those of another byte order have another version, and are no entry. */
+/* The header of an entry, before the key. An entry written with another byte order is rejected by
+ * its version. */
 typedef struct header {
     char magic[8];
     uint32_t version, kind;
-    uint64_t key_size; /* with the 0 that ends it */
+    uint64_t key_size; /* including its terminating 0 */
     uint64_t data_size;
-    uint64_t checksum[2]; /* of all else: the fields above, the key, the data */
+    uint64_t checksum[2]; /* of the fields above, the key and the data */
 } header;
 
 #define CHECKED offsetof(header, checksum)

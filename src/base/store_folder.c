@@ -12,7 +12,7 @@
 #define DAY           (24 * 60 * 60)
 #define NAME_OF_FAULT 128
 
-/* "folder/name"; false where that is too long. */
+/* Writes "folder/name". Returns false if it is too long. */
 static bool join(char path[PATH_SIZE], const char *folder, const char *name)
 {
     return snprintf(path, PATH_SIZE, "%s/%s", folder, name) < PATH_SIZE;
@@ -24,7 +24,8 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Frees the parent; NULL where that is. */
+/* Returns "parent/name" and frees the parent. Returns NULL if the parent is NULL or memory is
+ * short. */
 static char *folder_below(char *parent, const char *name)
 {
     const size_t size = parent != NULL ? strlen(parent) + strlen(name) + 2 : 0;
@@ -88,7 +89,7 @@ const char *tn_folder_make(const char *folder, char why[256])
     return tn_folder_refuse(folder, why);
 }
 
-/* Once a day, since a write for each use would be waste. */
+/* Updates a used file's time at most once a day, to avoid a write for each use. */
 static unsigned char *read_file(const char *folder, const char *name, bool is_used, size_t *size)
 {
     char path[PATH_SIZE];
@@ -182,7 +183,8 @@ bool tn_folder_each(const char *folder, tn_folder_visitor visit, void *user)
     return tn_folder_visit(folder, is_entry, visit_entry, &v);
 }
 
-/* A writer of this host is known to be alive or not; one of another has a day. */
+/* Removes a temporary file if its writer has ended. The state of a writer on another host is
+ * unknown, so its file is kept for a day. */
 static bool sweep_one(void *user, const char *name, const tn_file_facts *facts)
 {
     char writer[TN_PROCESS_SIZE];

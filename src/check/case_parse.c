@@ -1,4 +1,4 @@
-/* Words into cases. */
+/* Parser of cases. */
 #include "base/platform.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -18,7 +18,7 @@ static bool has_family(const tn_operation *operation, const char *name, size_t l
     return strlen(family) == length && strncmp(family, name, length) == 0;
 }
 
-/* A call of the operation that is in order, T in it being f32. Returns REFUSED. */
+/* Appends a valid call of the operation to the error message, with f32 for T. Returns REFUSED. */
 static tenon_status show_a_call(const tn_operation *operation)
 {
     char text[TN_CASE_TEXT_SIZE];
@@ -32,7 +32,7 @@ static tenon_status show_a_call(const tn_operation *operation)
     return REFUSED;
 }
 
-/* The first operation of the family, which is there. */
+/* Returns the first operation of a family that exists. */
 static const tn_operation *first_of(const tn_registry *registry, const char *solver, size_t length)
 {
     uint32_t i = 0;
@@ -41,7 +41,7 @@ static const tn_operation *first_of(const tn_registry *registry, const char *sol
     return registry->operations[i];
 }
 
-/* The operation that the solver's family and, where it is one, the word after it name. */
+/* Finds the operation by the solver's family and, if it is a name, the word after it. */
 static tenon_status find_operation(const tn_registry *registry, const char *asked,
                                    const char *solver, const char *word, tn_case *out, bool *named)
 {
@@ -80,7 +80,7 @@ static tenon_status malformed(const char *asked, const char *name, const char *t
     return tn_fail(REFUSED, "%s: %s: \"%s\" %s", asked, name, text, why);
 }
 
-/* Reads numbers between `between`; *count of them, TENON_MAX_RANK at most. */
+/* Reads at most TENON_MAX_RANK numbers separated by `between`. */
 static bool read_sizes(const char **text, char between, int64_t *sizes, uint32_t *count)
 {
     *count = 0;
@@ -97,7 +97,7 @@ static bool read_sizes(const char **text, char between, int64_t *sizes, uint32_t
             return true;
         (*text)++;
     }
-    return *count == 0; /* otherwise it ends in `between` */
+    return *count == 0; /* otherwise the text ends with a separator */
 }
 
 static tenon_dtype read_type(const char *text, size_t length, tenon_dtype type)
@@ -145,7 +145,7 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
     return tn_tensor_check(asked, name, view);
 }
 
-/* Whether `length` characters are an operand's name, whose blanks are written as underscores. */
+/* Returns true if `length` characters are an operand's name, with underscores for blanks. */
 static bool is_name(const char *name, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -178,7 +178,7 @@ static tenon_status read_operand(const char *asked, tn_case *out, uint32_t numbe
     return TENON_OK;
 }
 
-/* Reads one element; false for what is none. */
+/* Reads one element. Returns false if it is malformed. */
 static bool read_element(const tn_field *field, const char **text, unsigned char *at)
 {
     char *end = NULL;
@@ -194,7 +194,7 @@ static bool read_element(const tn_field *field, const char **text, unsigned char
     if (field->type == TN_FIELD_F64) {
         const double value = strtod(*text, &end);
         memcpy(at, &value, sizeof value);
-        errno = 0; /* denormals set it */
+        errno = 0; /* strtod sets it for denormals */
     } else if (field->type == TN_FIELD_U64) {
         const uint64_t value = strtoull(*text, &end, 10);
         memcpy(at, &value, sizeof value);
@@ -259,7 +259,7 @@ static tenon_status read_seed(const char *asked, tn_case *out, const char *text)
     return TENON_OK;
 }
 
-/* Those that are the view of another get it; the others but optional ones must be there. */
+/* Copies the views of operands given as @NAME. Fails if a required operand is missing. */
 static tenon_status complete(const char *asked, tn_case *out)
 {
     const tn_operation *operation = out->operation;

@@ -1,4 +1,4 @@
-/* Running cases. */
+/* Execution of cases. */
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A case with its memory. */
+/* A case with its memory and reference results. */
 typedef struct trial {
     const tn_case *c;
     tn_mirror mirrors[TN_MAX_OPERANDS];
-    unsigned char *before[TN_MAX_OPERANDS]; /* the bytes of each as they were */
+    unsigned char *before[TN_MAX_OPERANDS]; /* each operand's bytes before the call */
     const tenon_tensor *host[TN_MAX_OPERANDS], *device[TN_MAX_OPERANDS];
     tenon_plan *plan;
     tn_bounded *expected;
-    bool exact; /* the result must match it bit for bit */
+    bool exact; /* results must match the reference exactly */
 } trial;
 
 static void fill(const tenon_tensor *view, double (*draw)(const double *range, uint64_t *seed),
@@ -80,7 +80,7 @@ static uint32_t first_output(const tn_operation *operation)
     return operation->operand_count - operation->output_count;
 }
 
-/* Whether an operand of [first, end) is the same as operand `number`. */
+/* Returns true if an operand in [first, end) is identical to operand `number`. */
 static bool is_shared(const tn_case *c, uint32_t number, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++)
@@ -101,7 +101,8 @@ static bool is_written(const tn_case *c, uint32_t number)
     return number >= first || is_shared(c, number, first, c->operation->operand_count);
 }
 
-/* Memory and random values for each operand; those that are the view of another come after it. */
+/* Creates memory with random values for each operand, then resolves operands identical to another.
+ */
 static tenon_status create(tenon_stream *stream, trial *t)
 {
     const tn_case *c = t->c;
@@ -122,7 +123,8 @@ static tenon_status create(tenon_stream *stream, trial *t)
 
 #define MOST_INTEGER 3
 
-/* What the operation asks of its values; outputs that are not read hold NaN. */
+/* Replaces values that the operation does not allow. Outputs that are not read are filled with NaN.
+ */
 static tenon_status fill_operands(tenon_stream *stream, trial *t)
 {
     const tn_operation *operation = t->c->operation;
@@ -153,7 +155,7 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-/* The bounds are those of the solver that `params` name. */
+/* Computes the reference, with the error bounds of the solver named in `params`. */
 static tenon_status expect(trial *t, const void *params)
 {
     const tn_operation *operation = t->c->operation;
@@ -167,7 +169,7 @@ static tenon_status expect(trial *t, const void *params)
     return TENON_OK;
 }
 
-/* The number of a type that is farthest from 0 within the bound: infinite where it overflows. */
+/* Returns the number of a type within the bound that is farthest from 0; infinite on overflow. */
 static double farthest(tenon_dtype dtype, tn_bounded expected)
 {
     unsigned char element[8];
@@ -175,7 +177,7 @@ static double farthest(tenon_dtype dtype, tn_bounded expected)
     return tn_dtype_load(dtype, element);
 }
 
-/* One element; keeps the largest error over bound. */
+/* Compares one element and updates the largest ratio of error to bound. */
 static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expected,
                    double *error_over_bound)
 {
@@ -217,8 +219,8 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
     return true;
 }
 
-/* All that is not an element of an output must be as it was: puts those elements back and compares
- * the rest. */
+/* Returns true if all bytes except an output's elements are unchanged. Overwrites those elements
+ * with their old values to compare whole buffers. */
 static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case_result *result)
 {
     const tenon_tensor *view = &t->mirrors[number].host;
@@ -239,7 +241,7 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
     return false;
 }
 
-/* An output, which may be the view of an input, and memory that no output is. */
+/* Compares outputs with the reference, and all other memory with its old content. */
 static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *result)
 {
     const tn_operation *operation = t->c->operation;
@@ -258,7 +260,7 @@ static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *resu
     return TENON_OK;
 }
 
-/* Plans the call, which refuses what is malformed before the reference sees it. */
+/* Plans the call, which rejects malformed arguments before the reference sees them. */
 static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_case_result *result)
 {
     static const char refusal[] = "cannot serve: ";
@@ -275,7 +277,8 @@ static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_
     return TENON_OK;
 }
 
-/* The memory of an operand of the plan, whose order may be another than the operation's. */
+/* Returns the memory of the plan's operand of this name. A plan's operands may be in another order
+ * than the operation's. */
 static tenon_memory memory_of(const trial *t, const char *name)
 {
     for (uint32_t i = 0; i < t->c->operation->operand_count; i++)
@@ -284,8 +287,8 @@ static tenon_memory memory_of(const trial *t, const char *name)
     return (tenon_memory){.kind = TENON_MEMORY_NONE};
 }
 
-/* In a self-check the plan itself: a call would take what an earlier check has left in the table of
- * plans. */
+/* Runs the call. A self-check runs the plan itself, since a call could use a plan that an earlier
+ * check left in the plan table. */
 static tenon_status call(tenon_stream *stream, const trial *t, const void *params)
 {
     tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
@@ -300,7 +303,7 @@ static tenon_status call(tenon_stream *stream, const trial *t, const void *param
 
 static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result *result)
 {
-    const bool chosen = stream->context->owner != NULL; /* by the self-check */
+    const bool chosen = stream->context->owner != NULL; /* the self-check has chosen the solver */
     const char *forced = strchr(t->c->solver, '/') != NULL && !chosen ? t->c->solver : NULL;
     tn_case_params params = t->c->params;
     params.head.solver = forced;

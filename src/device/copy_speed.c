@@ -4,19 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nanoseconds of a repeat, at least; copies of one, at most; and of the first copy, after which
- * repeating it would take too long. */
+/* Minimum time of a repeat in nanoseconds; maximum copies per repeat; and maximum time of the first
+ * copy, beyond which repeats would take too long. */
 #define LEAST_TIME  3e6
 #define MOST_COPIES 64
 #define MOST_TIME   2.5e8
-/* Times the first quartile: by more than that the third one may not be off. */
+/* Maximum ratio of the third quartile to the first. */
 #define MOST_SPREAD 1.3
-/* Bytes in a nanosecond that no device reaches, in all and by one compute unit: 128 bytes in a
- * cycle at 4 GHz; and that any device does. */
+/* Plausible range in bytes per nanosecond: maximum of the whole device, maximum per compute unit
+ * (128 bytes per cycle at 4 GHz), and minimum. */
 #define MOST_SPEED  32768.0
 #define MOST_UNIT   512.0
 #define LEAST_SPEED 0.1
-/* Steps of a doubling; the most steps. */
+/* The correction is 2^(n / STEPS) with |n| at most MOST_STEPS. */
 #define STEPS      4
 #define MOST_STEPS 24
 
@@ -48,7 +48,8 @@ bool tn_copy_speed_of(const double *nanoseconds, int count, double bytes, double
 bool tn_copy_speed_measure(const tn_copy_probe *probe, double *speed)
 {
     double times[TN_COPY_REPEATS], first = 0;
-    /* The first run compiles and maps the memory; the second says how long a copy takes. */
+    /* The first run compiles the kernel and maps the memory; the second gives the time of a copy.
+     */
     for (int i = 0; i < 2; i++)
         if (!probe->run(probe->user, 1, &first))
             return false;

@@ -5,39 +5,42 @@
 #include <math.h>
 
 #define MOST_THREADS 64
-/* Nanoseconds between repeats: who takes a core away has it for a while. */
+/* Pause between repeats in nanoseconds. Another process that preempts a core keeps it for a while.
+ */
 #define GAP  15000000
-#define LINE ((uint64_t)64) /* bytes of a line of a cache */
-/* Work is timed in pieces, so that those in which a thread was interrupted can be left out: so many
- * bytes, at least (small sets are read again and again); and runs of the inner loop. */
+#define LINE ((uint64_t)64) /* cache line size in bytes */
+/* Work is timed in pieces, so that pieces during which a thread was interrupted can be dropped. A
+ * piece of a read has PIECE_BYTES (small sets are read repeatedly), of a product PIECE_RUNS runs of
+ * the inner loop. */
 #define PIECE_BYTES  ((uint64_t)512 << 10)
 #define LEAST_PIECES 4
 #define PIECE_RUNS   64
 #define MOST_PIECES  512
-/* Nanoseconds after which no larger set is begun, no repeat that is not needed for a median, and no
- * repeat at all. */
+/* Time limits in nanoseconds after which no larger set is begun, no repeat beyond LEAST_REPEATS,
+ * and no repeat at all. */
 #define LONG_SWEEP    200000000
 #define LONG_IN_ALL   300000000
 #define TOO_LONG      600000000
 #define LEAST_REPEATS 3
 
-/* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
+/* The inner loop of a product: ROWS rows of a times a panel of b that is as wide as the registers
+ * allow. */
 #define ROWS       6
 #define DEPTH      384
 #define MOST_WIDTH 64 /* columns of the panel */
-/* Panels that are read in turn where b is not packed, each by so many tiles of rows. */
+/* Number of panels if b is not packed, and of row tiles that use each panel in turn. */
 #define PANELS    8
 #define TILES     16
 #define LOOP_RUNS 512
-/* Floats from one row of such a b to the next: two pages; and just short of one, so that rows begin
- * within lines. */
+/* Row strides of unpacked b in floats: two pages; and just below one page, so that rows begin
+ * inside cache lines. */
 #define PAGES_STRIDE     2048
 #define UNALIGNED_STRIDE 1013
 #define LARGEST_B        ((uint64_t)DEPTH * PAGES_STRIDE * sizeof(float))
 
 typedef void inner_loop(const float *a, const float *b, size_t stride, int depth, float *sums);
 
-/* The compiler may not make fma of a product and a sum unless it is told so. */
+/* GCC contracts a product and a sum to an FMA only with this option. */
 #if defined(__clang__)
 #define FAST_SUMS
 #elif defined(__GNUC__)
@@ -70,8 +73,8 @@ DEFINE_LOOP(loop_8, 8, 2, __attribute__((target("avx2,fma"))))
 #endif
 DEFINE_LOOP(loop_4, 4, 2, )
 
-/* The loop of so many lanes, or of the most that the processor has; and the columns of its panel.
- */
+/* Returns the loop for this many lanes, or for the most that the processor supports, and the width
+ * of its panel. */
 static inner_loop *loop_of(uint32_t lanes, int *width)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -87,7 +90,7 @@ static inner_loop *loop_of(uint32_t lanes, int *width)
     return loop_4;
 }
 
-/* Where threads wait until all are there. */
+/* A reusable barrier for `count` threads. */
 typedef struct barrier {
     tn_mutex lock;
     tn_condition all_there;
@@ -125,15 +128,15 @@ static void barrier_wait(barrier *b)
     tn_mutex_unlock(&b->lock);
 }
 
-/* What all threads work on. The first thread alone writes here while others work, before a barrier.
- */
+/* State shared by all threads. While other threads run, only the first one writes to it, before a
+ * barrier. */
 typedef struct team {
-    tn_mutex gate; /* until all threads are there */
+    tn_mutex gate; /* held until all threads are created */
     barrier barrier;
     inner_loop *loop;
     int width;
     unsigned char *memory;
-    uint64_t share; /* bytes of it that are a thread's own */
+    uint64_t share; /* bytes of memory per thread */
     uint32_t threads, sets, repeats;
     uint64_t began;
 } team;
@@ -145,7 +148,7 @@ typedef struct member {
     float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
     double reads[TN_HOST_SETS][TN_HOST_REPEATS], panels[TN_HOST_PANELS][TN_HOST_REPEATS];
     double pieces[MOST_PIECES];
-    uint64_t seen; /* so that nothing is left out as unused */
+    uint64_t seen; /* sum of what was read, so that reads are not optimized away */
 } member;
 
 static double now(void)
@@ -153,7 +156,7 @@ static double now(void)
     return (double)tn_now();
 }
 
-/* Of a working set, what is a thread's. */
+/* Returns a thread's share of a working set in bytes. */
 static uint64_t part_of(const team *t, uint32_t set)
 {
     return (TN_HOST_LEAST_SET << set) / t->threads / LINE * LINE;
@@ -171,7 +174,7 @@ static void read_all(member *m, uint64_t begin, uint64_t bytes)
         m->seen += sum[j];
 }
 
-/* Nanoseconds to read a set that is smaller than a piece. */
+/* Returns the nanoseconds to read a set of a few pieces or less once. */
 static double time_small(member *m, uint64_t bytes)
 {
     const uint64_t rounds = PIECE_BYTES / bytes + 1;
@@ -195,8 +198,7 @@ static double time_large(member *m, uint64_t bytes)
     return tn_host_undisturbed(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
 }
 
-/* Every thread begins each time together with the others, with what it has just read in the
- * caches, as far as they hold it. */
+/* Reads the set once to warm up the caches, then times it with all threads starting together. */
 static void time_reads(member *m, uint32_t set, uint32_t repeat)
 {
     const uint64_t bytes = part_of(m->team, set);
@@ -213,7 +215,8 @@ static void run_packed(member *m, int count)
         m->team->loop(m->a, m->b, (size_t)m->team->width, DEPTH, m->sums);
 }
 
-/* Panels of a matrix that all threads read, from different columns on. */
+/* Multiplies by panels of a matrix that all threads share. Each thread starts at a different
+ * column. */
 static void run_strided(member *m, size_t stride, int first, int count)
 {
     const team *t = m->team;
@@ -233,8 +236,8 @@ static void run_loops(member *m, tn_host_panel panel, int first, int count)
         run_strided(m, panel == TN_HOST_PAGES ? PAGES_STRIDE : UNALIGNED_STRIDE, first, count);
 }
 
-/* All panels once before, which brings them into the caches. Others take a core away, and do not
- * make it faster: the fastest piece counts. */
+/* Runs all panels once to warm up the caches. Uses the fastest piece, since other processes can
+ * only slow a core down. */
 static void time_panels(member *m, uint32_t repeat)
 {
     for (int panel = 0; panel < TN_HOST_PANELS; panel++) {
@@ -251,8 +254,8 @@ static void time_panels(member *m, uint32_t repeat)
     }
 }
 
-/* Decided by the first thread, and seen by all behind a barrier: where reads take long, neither
- * larger sets nor more repeats than a median needs. */
+/* The first thread stops larger sets, or further repeats, when reads are slow. The barrier makes
+ * its decision visible to all. */
 static void limit_sets(member *m, uint32_t set)
 {
     team *t = m->team;
@@ -300,7 +303,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* The slowest thread's. */
+/* Returns the time of the slowest thread. */
 static double slowest(const member *members, uint32_t count, size_t offset)
 {
     double most = 1;
@@ -329,7 +332,7 @@ static void gather(const team *t, const member *members, tn_host_times *out)
     }
 }
 
-/* Where threads are short fewer measure; the caller is the first. */
+/* Runs the measurement on the caller and on as many other threads as can be created. */
 static void host_speed_run(team *t, member *members, uint32_t count, uint64_t bytes)
 {
     tn_mutex_lock(&t->gate);
@@ -345,7 +348,7 @@ static void host_speed_run(team *t, member *members, uint32_t count, uint64_t by
         tn_thread_join(members[i].thread);
 }
 
-/* The memory of the largest set that is to be had, or NULL. */
+/* Allocates memory for the largest set possible; NULL if that fails. */
 static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
 {
     unsigned char *memory = NULL;
