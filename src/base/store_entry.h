@@ -6,12 +6,12 @@
 
 #include <stdint.h>
 
-#define TN_ENTRY_MOST (UINT64_C(1) << 30) /* bytes of an entry that may be right */
+#define TN_ENTRY_MOST (UINT64_C(1) << 30) /* maximum size of an entry in bytes */
 
 /* The parts of an entry; the pointers refer to its bytes. */
 typedef struct tn_entry {
     tn_store_kind kind;
-    const char *key; /* terminated */
+    const char *key; /* terminated by 0 */
     const unsigned char *data;
     size_t data_size;
 } tn_entry;

@@ -14,7 +14,7 @@
 /* Methods of allocating local memory in a kernel, numbered as in common/local.clh. */
 typedef enum tn_local_way {
     TN_LOCAL_ARRAY,    /* an array in the kernel */
-    TN_LOCAL_ARGUMENT, /* a __local argument whose size is set at launch */
+    TN_LOCAL_ARGUMENT, /* an array declared in the kernel */
     TN_LOCAL_ENLARGED, /* an array that is enlarged by editing the program's PTX */
     TN_LOCAL_WAYS
 } tn_local_way;
