@@ -33,7 +33,7 @@ static void note(bench_limits *c, const char *name, double value, const char *un
 {
     if (c->failed != NULL) {
         char why[128];
-        snprintf(why, sizeof why, "%s gave %s (%d)", c->failed, tn_cl_error_string(c->error),
+        snprintf(why, sizeof why, "%s returned %s (%d)", c->failed, tn_cl_error_string(c->error),
                  c->error);
         bench_limit_left_out(c, name, why);
         c->failed = NULL;

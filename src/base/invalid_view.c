@@ -72,7 +72,7 @@ static void why_no_type(const tenon_tensor *view, uint32_t count, const int64_t 
     (void)view;
     (void)count;
     (void)type;
-    snprintf(text, WHY_TEXT, "it is no tenon_dtype with elements");
+    snprintf(text, WHY_TEXT, "must be a tenon_dtype other than TENON_DTYPE_INVALID");
 }
 
 static void why_no_transpose(const tenon_tensor *view, uint32_t count, const int64_t *dims,
@@ -108,13 +108,13 @@ static void why_no_permutation(const tenon_tensor *view, uint32_t count, const i
     uint32_t seen = 0;
     char name[32];
     if (count == 0)
-        snprintf(text, WHY_TEXT, "must have all %u dimensions", view->rank);
+        snprintf(text, WHY_TEXT, "must list all %u dimensions", view->rank);
     for (uint32_t d = 0; d < count && d < TENON_MAX_RANK; d++) {
         snprintf(name, sizeof name, "entry %u", d);
         if (why_no_dimension(view, name, order[d], text))
             return;
         if ((seen >> order[d] & 1) != 0)
-            snprintf(text, WHY_TEXT, "dimension %" PRId64 " is there twice", order[d]);
+            snprintf(text, WHY_TEXT, "dimension %" PRId64 " appears twice", order[d]);
         seen |= 1U << order[d];
     }
 }
@@ -132,7 +132,7 @@ static void why_no_unsqueeze(const tenon_tensor *view, uint32_t count, const int
 {
     (void)count;
     if (view->rank == TENON_MAX_RANK)
-        snprintf(text, WHY_TEXT, "the rank is %d already, which is the highest", TENON_MAX_RANK);
+        snprintf(text, WHY_TEXT, "the rank is already the maximum, %d", TENON_MAX_RANK);
     else
         snprintf(text, WHY_TEXT, "dim is %" PRId64 ", must be at most the rank, %u", *dim,
                  view->rank);
@@ -230,7 +230,7 @@ char *tn_invalid_view_text(const tenon_tensor *view, char text[TN_INVALID_VIEW_T
     const uint32_t maker = (uint32_t)(note >> 32), count = (uint32_t)note;
     if (note >> 32 >= sizeof makers / sizeof *makers || maker == 0) {
         snprintf(text, TN_INVALID_VIEW_TEXT,
-                 "its dtype is 0, as of one destroyed or never filled in");
+                 "its dtype is 0: it was destroyed or never initialized");
         return text;
     }
     if (makers[maker].takes_list)

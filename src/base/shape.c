@@ -47,8 +47,8 @@ tenon_status tn_handle_check(const char *caller, const char *argument, const ten
 {
     if (memory->kind > TENON_MEMORY_USM)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: memory kind is %u, which is no tenon_memory_kind", caller, argument,
-                       memory->kind);
+                       "%s: %s: memory kind is %u, which is not a tenon_memory_kind", caller,
+                       argument, memory->kind);
     if (memory->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory: reserved is %u, must be 0",
                        caller, argument, memory->reserved);
@@ -65,8 +65,9 @@ tenon_status tn_tensor_check(const char *caller, const char *argument, const ten
                        argument, tn_invalid_view_text(tensor, text));
     }
     if (!tn_dtype_valid(tensor->dtype))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no tenon_dtype",
-                       caller, argument, (int)tensor->dtype);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: dtype is %d, which is not a tenon_dtype", caller, argument,
+                       (int)tensor->dtype);
     if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",
                        caller, argument, tensor->rank, TENON_MAX_RANK);

@@ -25,7 +25,7 @@ static tenon_status check(const char *caller, const tenon_store *where)
 {
     if (where->kind > TENON_STORE_FUNCTIONS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: store.kind is %u, which is no tenon_store_kind", caller,
+                       "%s: params: store.kind is %u, which is not a tenon_store_kind", caller,
                        where->kind);
     if (where->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.reserved is %u, must be 0",
@@ -99,9 +99,8 @@ static void prepare_folder(tn_store *store)
     }
     tn_mutex_unlock(&store->lock);
     if (is_first && atomic_load(&store->is_off))
-        tn_log_send(store->log, TENON_LOG_WARNING,
-                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
-                    why);
+        tn_log_send(store->log, TENON_LOG_WARNING, "results are not kept: folder %s: %s",
+                    store->folder, why);
 }
 
 /* Returns true if the store is usable. Prepares the folder on first use. */
@@ -136,8 +135,8 @@ static void *refuse_entry(tn_store *store, tn_store_kind kind, const char *key, 
 {
     char name[TN_STORE_NAME_SIZE];
     tn_store_name(kind, key, name);
-    tn_log_send(store->log, TENON_LOG_WARNING, "entry %s of the store %s, and is made anew", name,
-                why);
+    tn_log_send(store->log, TENON_LOG_WARNING, "entry %s of the store %s; it will be created again",
+                name, why);
     tn_store_remove(store, kind, key);
     free(bytes);
     return NULL;
@@ -156,10 +155,10 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
     if (bytes == NULL)
         return NULL;
     if (!tn_entry_read(bytes, all, &entry))
-        return refuse_entry(store, kind, key, "was cut or altered", bytes);
+        return refuse_entry(store, kind, key, "is truncated or corrupted", bytes);
     /* The names of two keys differ, so a file with another key was renamed or copied. */
     if (entry.kind != kind || strcmp(entry.key, key) != 0)
-        return refuse_entry(store, kind, key, "has another key", bytes);
+        return refuse_entry(store, kind, key, "has the wrong key", bytes);
     *size = entry.data_size;
     memmove(bytes, entry.data, entry.data_size);
     bytes[entry.data_size] = '\0';
@@ -251,15 +250,14 @@ static void write_file(tn_store *store, const char *name, const void *bytes, siz
     if (tn_folder_is_blocked(store->folder, name)) {
         if (!atomic_exchange(&store->is_blocked, true))
             tn_log_send(store->log, TENON_LOG_WARNING,
-                        "entry %s of the store cannot be written, since %s/%s is a directory; "
+                        "entry %s of the store cannot be written, because %s/%s is a directory; "
                         "remove it",
                         name, store->folder, name);
         return;
     }
     if (!atomic_exchange(&store->is_full, true))
-        tn_log_send(store->log, TENON_LOG_WARNING,
-                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
-                    why);
+        tn_log_send(store->log, TENON_LOG_WARNING, "results are not kept: folder %s: %s",
+                    store->folder, why);
 }
 
 void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,

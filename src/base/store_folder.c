@@ -61,11 +61,11 @@ const char *tn_folder_refuse(const char *folder, char why[256])
     if (error != 0)
         return say(why, "it cannot be read", error);
     if (!is.is_folder)
-        return strcpy(why, "it is no folder");
+        return strcpy(why, "it is not a directory");
     if (is.is_foreign)
-        return strcpy(why, "it is another user's");
+        return strcpy(why, "it belongs to another user");
     if (is.is_open_to_others)
-        return strcpy(why, "others may write into it");
+        return strcpy(why, "other users can write to it");
     return NULL;
 }
 
@@ -81,7 +81,7 @@ const char *tn_folder_make(const char *folder, char why[256])
         *end = '\0';
         const int error = tn_file_look(path, &is) != 0 ? tn_folder_create(path, true) : 0;
         if (error != 0 && error != EEXIST)
-            return say(why, "it cannot be made", error);
+            return say(why, "it cannot be created", error);
         if (separator == '\0')
             break;
         *end = separator;
@@ -137,7 +137,7 @@ const char *tn_folder_write(const char *folder, const char *name, const void *by
         return strcpy(why, "its path is too long");
     FILE *file = tn_file_begin(temporary);
     if (file == NULL)
-        return say(why, "no file can be made in it", errno);
+        return say(why, "no file can be created in it", errno);
     const bool written = fwrite(bytes, 1, size, file) == size;
     const int error = tn_file_keep(file, temporary, path, written, false);
     return error != 0 ? say(why, "it cannot be written", error) : NULL;

@@ -216,7 +216,7 @@ static tenon_status resolve(const char *caller, const tenon_tensor *tensor, uint
     if (fits && dense->dtype == tensor->dtype && tenon_tensor_elements(dense) == count)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: shape: %s cannot have the %" PRId64 " elements of %s", caller,
+                   "%s: shape: %s does not have the %" PRId64 " elements of %s", caller,
                    tn_shape_text(rank, shape, wanted), count,
                    tn_shape_text(tensor->rank, tensor->shape, has));
 }
@@ -264,11 +264,12 @@ TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t
                        rank, TENON_MAX_RANK);
     TN_TRY(resolve(caller, tensor, rank, shape, &result));
     if (!tn_tensor_empty(tensor) && !cut(tensor, &result))
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: shape %s with strides %s is no view of shape %s: copy it first",
-                       caller, tn_shape_text(tensor->rank, tensor->shape, s),
-                       tn_shape_text(tensor->rank, tensor->stride, strides),
-                       tn_shape_text(rank, result.shape, wanted));
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: tensor: shape %s with strides %s cannot be viewed as shape %s: copy it first",
+            caller, tn_shape_text(tensor->rank, tensor->shape, s),
+            tn_shape_text(tensor->rank, tensor->stride, strides),
+            tn_shape_text(rank, result.shape, wanted));
     result.memory = tensor->memory;
     result.offset = tensor->offset;
     *view = result;

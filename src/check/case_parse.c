@@ -22,7 +22,7 @@ static bool has_family(const tn_operation *operation, const char *name, size_t l
 static tenon_status show_a_call(const tn_operation *operation)
 {
     char text[TN_CASE_TEXT_SIZE];
-    size_t used = (size_t)snprintf(text, sizeof text, "; a call is, for example, ");
+    size_t used = (size_t)snprintf(text, sizeof text, "; example: ");
     for (const char *at = operation->examples[0]; *at != '\0' && used + 4 < sizeof text;) {
         const bool is_type = at[0] == '=' && (at[1] == 'T' || at[1] == 'S') && at[2] == ':';
         used += (size_t)snprintf(text + used, sizeof text - used, is_type ? "=f32" : "%c", *at);
@@ -57,7 +57,7 @@ static tenon_status find_operation(const tn_registry *registry, const char *aske
         }
     if (!known)
         return tn_fail(REFUSED,
-                       "%s: solver: there is no operation \"%.*s\"; \"tenon solvers\" lists them",
+                       "%s: solver: unknown operation \"%.*s\"; \"tenon solvers\" lists them",
                        asked, (int)length, solver);
     if (out->operation == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
@@ -65,7 +65,7 @@ static tenon_status find_operation(const tn_registry *registry, const char *aske
         return show_a_call(first_of(registry, solver, length));
     }
     if (strlen(solver) >= sizeof out->solver)
-        return tn_fail(REFUSED, "%s: solver: the name is longer than any can be", asked);
+        return tn_fail(REFUSED, "%s: solver: the name is too long", asked);
     tn_problem problem;
     snprintf(out->solver, sizeof out->solver, "%s", solver);
     memset(&problem, 0, sizeof problem);
@@ -121,10 +121,10 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
     int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
     uint32_t rank, strides;
     if (at == NULL)
-        return malformed(asked, name, text, "is no view: TYPE:SHAPE[/STRIDES][+OFFSET]");
+        return malformed(asked, name, text, "is not a view, TYPE:SHAPE[/STRIDES][+OFFSET]");
     const tenon_dtype dtype = read_type(text, (size_t)(at - text), type);
     if (dtype == TENON_DTYPE_INVALID)
-        return malformed(asked, name, text, "begins with no type");
+        return malformed(asked, name, text, "does not begin with a type");
     at++;
     if (!read_sizes(&at, 'x', shape, &rank))
         return malformed(asked, name, text, "has a malformed shape");
@@ -132,7 +132,7 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
     if (*at == '/') {
         at++;
         if (!read_sizes(&at, ',', stride, &strides) || strides != rank)
-            return malformed(asked, name, text, "needs a stride for each size of its shape");
+            return malformed(asked, name, text, "must have one stride per dimension");
         memcpy(view->stride, stride, rank * sizeof *stride);
     }
     if (*at == '+' && at[1] >= '0' && at[1] <= '9') {
@@ -141,7 +141,7 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
         at = end;
     }
     if (*at != '\0')
-        return malformed(asked, name, text, "does not end where it should");
+        return malformed(asked, name, text, "has unexpected text at the end");
     return tn_tensor_check(asked, name, view);
 }
 
@@ -168,12 +168,12 @@ static tenon_status read_operand(const char *asked, tn_case *out, uint32_t numbe
     const tn_operation *operation = out->operation;
     const char *name = operation->operands[number].name;
     if (out->views[number].dtype != TENON_DTYPE_INVALID || out->same[number] != 0)
-        return malformed(asked, name, text, "is its second view");
+        return malformed(asked, name, text, "is a second view of this operand");
     if (*text != '@')
         return read_view(asked, name, text, type, &out->views[number]);
     const uint32_t other = find_operand(operation, text + 1, strlen(text + 1));
     if (other == operation->operand_count || other == number)
-        return malformed(asked, name, text, "names no other operand");
+        return malformed(asked, name, text, "does not name another operand");
     out->same[number] = other + 1;
     return TENON_OK;
 }
@@ -221,11 +221,11 @@ static tenon_status read_field(const char *asked, tn_case *out, const tn_field *
         if (i == field->count)
             return malformed(asked, field->name, text, "has too many values");
         if (!read_element(field, &at, out->params.bytes + field->offset + i * field->step))
-            return malformed(asked, field->name, text, "is no value of it");
+            return malformed(asked, field->name, text, "is not a valid value");
         if (*at == '\0')
             return TENON_OK;
         if (*at++ != ',')
-            return malformed(asked, field->name, text, "does not end where it should");
+            return malformed(asked, field->name, text, "has unexpected text at the end");
     }
 }
 
@@ -255,7 +255,7 @@ static tenon_status read_seed(const char *asked, tn_case *out, const char *text)
     errno = 0;
     out->seed = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-        return malformed(asked, "--seed", text, "is no number");
+        return malformed(asked, "--seed", text, "is not a number");
     return TENON_OK;
 }
 
@@ -265,12 +265,13 @@ static tenon_status complete(const char *asked, tn_case *out)
     const tn_operation *operation = out->operation;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (out->same[i] != 0 && out->same[out->same[i] - 1] != 0)
-            return tn_fail(REFUSED, "%s: %s: \"@%s\" is the view of another operand itself", asked,
-                           operation->operands[i].name, operation->operands[out->same[i] - 1].name);
+            return tn_fail(REFUSED, "%s: %s: \"@%s\" must be an operand with a view of its own",
+                           asked, operation->operands[i].name,
+                           operation->operands[out->same[i] - 1].name);
         if (out->same[i] != 0)
             out->views[i] = out->views[out->same[i] - 1];
         if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional) {
-            tn_fail(REFUSED, "%s: %s: is missing", asked, operation->operands[i].name);
+            tn_fail(REFUSED, "%s: %s is missing", asked, operation->operands[i].name);
             return show_a_call(operation);
         }
     }
@@ -284,7 +285,7 @@ tenon_status tn_case_read(const tn_registry *registry, const char *asked, const 
     memset(out, 0, sizeof *out);
     out->seed = 1;
     if (count == 0)
-        return tn_fail(REFUSED, "%s: lacks its SOLVER", asked);
+        return tn_fail(REFUSED, "%s: SOLVER is missing", asked);
     TN_TRY(find_operation(registry, asked, words[0], count > 1 ? words[1] : NULL, out, &named));
     tn_operation_defaults(out->operation, out->params.bytes);
     for (uint32_t i = named ? 2 : 1; i < count; i++) {
@@ -295,7 +296,7 @@ tenon_status tn_case_read(const tn_registry *registry, const char *asked, const 
         else if (++i < count)
             TN_TRY(read_seed(asked, out, words[i]));
         else
-            return tn_fail(REFUSED, "%s: --seed lacks its number", asked);
+            return tn_fail(REFUSED, "%s: --seed needs a number", asked);
     }
     return complete(asked, out);
 }

@@ -194,11 +194,11 @@ static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expecte
 static void report_element(const trial *t, uint32_t number, int64_t at, double got,
                            tn_bounded expected, tn_case_result *result)
 {
-    snprintf(
-        result->why, sizeof result->why,
-        "%s: element %" PRId64 " of %" PRId64 " is %.9g, the reference says %.9g, at most %.3g off",
-        t->c->operation->operands[number].name, at, tenon_tensor_elements(&t->mirrors[number].host),
-        got, expected.value, t->exact ? 0 : expected.bound);
+    snprintf(result->why, sizeof result->why,
+             "%s: element %" PRId64 " of %" PRId64 " is %.9g, the reference is %.9g within %.3g",
+             t->c->operation->operands[number].name, at,
+             tenon_tensor_elements(&t->mirrors[number].host), got, expected.value,
+             t->exact ? 0 : expected.bound);
 }
 
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
@@ -235,9 +235,9 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
     }
     if (memcmp(memory, t->before[number], (size_t)tn_mirror_bytes(view)) == 0)
         return true;
-    snprintf(result->why, sizeof result->why, "%s: %s was written to",
+    snprintf(result->why, sizeof result->why, "%s: %s was overwritten",
              t->c->operation->operands[number].name,
-             output ? "memory that is not its own" : "an input");
+             output ? "memory outside its elements" : "an input");
     return false;
 }
 

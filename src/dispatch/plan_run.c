@@ -12,7 +12,7 @@ static tenon_status check_stream(const char *caller, const tenon_stream *stream,
     if (stream->context == plan->recording.context)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: stream %p is of another context than the plan", caller,
+                   "%s: stream %p and the plan belong to different contexts", caller,
                    (const void *)stream);
 }
 
@@ -69,11 +69,12 @@ static tenon_status take_operand(const char *caller, const tenon_plan *plan, uin
     const uint32_t i = number_of(plan, given->name);
     if (i == plan->operand_count ||
         (!plan->operands[i].present && given->memory.kind != TENON_MEMORY_NONE))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: \"%s\" is none of what %s takes: %s",
-                       caller, argument, given->name, plan->caller, list_names(plan, names));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: \"%s\" is not an operand of %s, whose operands are %s", caller,
+                       argument, given->name, plan->caller, list_names(plan, names));
     if (is_given[i])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: \"%s\" is there a second time; %s takes %s", caller, argument,
+                       "%s: %s: \"%s\" is given twice; the operands of %s are %s", caller, argument,
                        given->name, plan->caller, list_names(plan, names));
     TN_TRY(tn_handle_check(caller, argument, &given->memory));
     is_given[i] = true;
@@ -99,8 +100,9 @@ static tenon_status take_operands(const char *caller, const tenon_plan *plan,
         if (x->kept)
             operands[i] = (tn_operand){x->view.memory, x->view.offset};
         else if (x->present && !is_given[i])
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is missing; %s takes %s",
-                           caller, x->name, plan->caller, list_names(plan, names));
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: \"%s\" is missing; the operands of %s are %s", caller, x->name,
+                           plan->caller, list_names(plan, names));
     }
     return TENON_OK;
 }

@@ -98,7 +98,7 @@ static tenon_status put(const char *caller, uint32_t number, const tenon_scalar 
     const bool is_real = given->kind == TENON_SCALAR_F64;
     if ((!is_real && given->kind != TENON_SCALAR_U64) || given->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: scalars[%u]: \"%s\": kind is %u and reserved is %u; make it by "
+                       "%s: scalars[%u]: \"%s\": kind is %u and reserved is %u; create it with "
                        "tenon_scalar_f64 or tenon_scalar_u64",
                        caller, number, given->name, given->kind, given->reserved);
     if (p->field->type == TN_FIELD_U64 && is_real)
@@ -141,9 +141,8 @@ static tenon_status take_scalar(const char *caller, const tenon_plan *plan,
             "%s: scalars[%u]: \"%s\" is not a scalar of this plan of %s, whose scalars are %s",
             caller, number, given[number].name, plan->caller, list_names(plan, names));
     if (is_repeated(given, number))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: scalars[%u]: \"%s\" is given a second time", caller, number,
-                       given[number].name);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: \"%s\" is given twice",
+                       caller, number, given[number].name);
     return put(caller, number, &given[number], &p, params);
 }
 
@@ -198,7 +197,7 @@ static tenon_status refuse_problem(const char *caller, const tenon_plan *plan,
         given[i].kind == TENON_SCALAR_F64 ? given[i].real : (double)given[i].integer;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: scalars[%u]: \"%s\" is %g, must %s: the plan of %s was made with %g, and "
-                   "other kernels serve this value; make another plan",
+                   "this value requires other kernels; create another plan",
                    caller, i, p.name, value,
                    planned.real == 0 ? "be 0"
                    : value == 0      ? "not be 0"

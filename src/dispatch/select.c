@@ -108,7 +108,7 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     TN_TRY(tn_self_check(r, choice, &verdict, wrong));
     if (verdict != TN_VERDICT_RIGHT)
         return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", r->caller,
-                       name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is not tried",
+                       name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is disabled",
                        wrong);
     renew(r->context, problem, choice);
     return TENON_OK;

@@ -67,8 +67,8 @@ static tenon_status check_until_right(tenon_context *context, tenon_stream *vali
         tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
         tn_log_send(&log, TENON_LOG_INFO,
-                    "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
-                    why);
+                    "compiling solver %s again, since this driver miscompiles at random: %s",
+                    v->name, why);
         tn_programs_judge(validation->context, false);
         validation->context->programs.rebuild_salt++;
         why[0] = '\0';
@@ -118,7 +118,7 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
     TN_TRY(status);
     if (*right && (v->paths & ~validation->paths) != 0)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
+                       "self-check of %s does not cover the problem's paths %#" PRIx64
                        " of %#" PRIx64,
                        v->name, v->paths & ~validation->paths, v->paths);
     /* If a capability could not be tried, another variant may have been built. */
@@ -138,7 +138,7 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
     const double milliseconds = tn_count(context, TN_CHECKS_MADE, began);
     tn_count_only(context, TN_CHECKS_WRONG, status == TENON_OK && !*right);
     tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name,
-                     status != TENON_OK ? "could not be made"
+                     status != TENON_OK ? "could not be run"
                      : *right           ? "right"
                                         : "wrong",
                      milliseconds);
@@ -175,7 +175,7 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
     if (status == TENON_OK || tn_failure_lasts(status) || !tn_validation_renewed(context, &stream))
         return status;
     *right = false;
-    snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
+    snprintf(why, 256, "it makes its context unusable: %.200s", tenon_last_error());
     tn_count_only(context, TN_CHECKS_WRONG, 1);
     tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     tn_verdict_store(context, v->key);
@@ -215,7 +215,7 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
         tn_log_send(&context->reports.log, TENON_LOG_WARNING,
                     "solver %s is barred on %s: %s (options %s)", v->name, device, why, v->options);
     if (v->repeat[0] != '\0')
-        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to reproduce: %s", v->repeat);
 }
 
 static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,

@@ -38,7 +38,7 @@ static void note(kept_log *log, tenon_log_level level, const char *message)
     static const char *const starts[] = {"build of kernel ", "trial of ", "self-check of "};
     if (level == TENON_LOG_INFO) {
         log->infos++;
-        log->measured += strncmp(message, "the processor's own numbers: ", 29) == 0;
+        log->measured += strncmp(message, "measured constants of the processor: ", 37) == 0;
         for (int i = 0; i < 3; i++)
             log->info_lines[i] += strncmp(message, starts[i], strlen(starts[i])) == 0 &&
                                   strstr(message, " ms; ") != NULL;

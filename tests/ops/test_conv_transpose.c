@@ -221,9 +221,9 @@ TEST(refusals)
         {"conv_transpose x=T:2x3x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",
          "x: shape is 2x3x3x3, must be 2x4x3x3"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x7x2x2 y=T:2x7x6x10 stride=2,2",
-         "; if x lies as N H W C, make its view by tenon_tensor_nhwc"},
+         "; if x is stored as N H W C, make its view with tenon_tensor_nhwc"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x2x2x7 y=T:2x6x10x7 stride=2,2",
-         "; if x, w and y lie as N H W C, make their views by tenon_tensor_nhwc"},
+         "; if x, w and y are stored as N H W C, make their views with tenon_tensor_nhwc"},
         /* The output padding of a single x would be 3. */
         {"conv tenon_conv_transpose_backward_data dy=T:1x1x4 w=T:1x1x2 dx=T:1x1x2 "
          "dilation=3",

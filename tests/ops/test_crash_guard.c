@@ -242,7 +242,8 @@ TEST(what_ends_the_process_is_barred_at_the_second_start)
         fake_assert_chosen(&s, folder, "good", i == 0);
         assert_int_equal(s.log.warnings, 1);
         assert_contains(s.log.warning, "solver fake/bad is barred");
-        assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
+        assert_contains(s.log.warning,
+                        "a process crashed or was killed during this test (1 so far)");
     }
     /* After an hour it is tried again, and bars for a day where that ends badly. */
     assert_int_equal(age_mark(folder, HOUR + 1), 1);
@@ -272,7 +273,7 @@ TEST(what_ended_a_process_cannot_be_forced)
         tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
                   &choice),
         TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
-    assert_contains(tenon_last_error(), "a process ended while it was tried");
+    assert_contains(tenon_last_error(), "a process crashed or was killed during this test");
     assert_null(strstr(tenon_last_error(), "wrong results"));
     kept_close(&s);
     temporary_remove(folder);
@@ -403,8 +404,8 @@ TEST(trials_that_ended_processes_are_not_made)
     assert_true(kept_run(&s, &store) == bits); /* of integers */
     assert_int_equal(s.seen.trials, 0);
     assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "hardware_fma is not tried on ");
-    assert_contains(s.log.warning, "a process ended while it was tried (3 so far)");
+    assert_contains(s.log.warning, "hardware_fma is disabled on ");
+    assert_contains(s.log.warning, "a process crashed or was killed during this test (3 so far)");
     age_mark(folder, HOUR);
     assert_true(kept_run(&s, &store) == bits);
     assert_int_equal(s.seen.trials, 1);
@@ -430,7 +431,7 @@ TEST(marks_that_were_damaged_bar_nothing)
     alter(kept_entry(folder, TN_STORE_RUNNING));
     fake_assert_chosen(&s, folder, "bad", 1);
     assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "was cut or altered");
+    assert_contains(s.log.warning, "is truncated or corrupted");
     temporary_remove(folder);
 }
 

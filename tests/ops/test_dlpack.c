@@ -258,7 +258,7 @@ static bool spoil(producer *p, int number, tenon_status *status, const char **wh
             t->data = NULL, *why = "NULL";
             break;
         case 15:
-            p->versioned.flags = TN_DL_READ_ONLY, *why = "written to";
+            p->versioned.flags = TN_DL_READ_ONLY, *why = "read-only";
             break;
         case 16:
             p->shape[0] = INT64_MAX / 2, *why = "refused shape";

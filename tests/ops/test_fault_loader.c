@@ -14,10 +14,10 @@ TEST(the_missing_function_is_named)
         assert_int_equal(tenon_context_create(NULL, &context), TENON_ERROR_NO_OPENCL);
         assert_null(context);
         assert_string_equal(tenon_last_error(),
-                            "tenon_context_create: there is no OpenCL here: its loader has no "
+                            "tenon_context_create: OpenCL is not available: the loader lacks "
                             "clEnqueueMarkerWithWaitList");
         assert_int_equal(tenon_device_list(NULL, 0, &count), TENON_ERROR_NO_OPENCL);
-        assert_contains(tenon_last_error(), "tenon_device_list: there is no OpenCL here");
+        assert_contains(tenon_last_error(), "tenon_device_list: OpenCL is not available");
     }
 }
 

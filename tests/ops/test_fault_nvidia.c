@@ -93,7 +93,8 @@ TEST(a_driver_may_refuse_the_edited_text)
     faults_give_ptx(PTX_OF("sm_90"));
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
-        tries(context, TN_LOCAL_ENLARGED, 16, false, "clBuildProgram of the edited PTX gave CL_");
+        tries(context, TN_LOCAL_ENLARGED, 16, false,
+              "clBuildProgram of the edited PTX returned CL_");
         assert_int_equal(faults_end(), 1);
     }
     tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");

@@ -326,7 +326,7 @@ TEST(what_is_enqueued_without_memory_is_followed_too)
         faults_fail_next("malloc", CL_OUT_OF_HOST_MEMORY, 1);
         assert_int_equal(call_relu(&s, NULL), TENON_ERROR_OUT_OF_MEMORY);
         assert_int_equal(faults_end(), 1);
-        assert_contains(tenon_last_error(), "no memory to follow");
+        assert_contains(tenon_last_error(), "no memory to track");
         cl_event event = enqueue_behind_gate(&s, &gate);
         fail_gate(gate, event);
         assert_int_equal(tenon_stream_finish(s.stream), TENON_ERROR_ASYNCHRONOUS);

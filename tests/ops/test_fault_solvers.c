@@ -189,7 +189,7 @@ TEST(a_spoilt_context_costs_nothing_else)
     spoilt = &broken;
     assert_plan(context, "fake/slow");
     assert_contains(heard, "solver fake/fast is barred");
-    assert_contains(heard, "it spoils its context: fake self-check: does not fit");
+    assert_contains(heard, "it makes its context unusable: fake self-check: does not fit");
     reason = TENON_OK;
     spoilt = NULL;
     assert_plan(context, "fake/slow");
@@ -201,7 +201,7 @@ TEST(a_spoilt_context_costs_nothing_else)
     assert_int_equal(counts.checks_wrong, 1);
     assert_ok(tenon_context_barred(context, list_barred, heard));
     assert_contains(heard, "fake/fast");
-    assert_contains(heard, ": it spoils its context: fake self-check");
+    assert_contains(heard, ": it makes its context unusable: fake self-check");
     assert_non_null(broken.stream);
     broken.stream->queue = broken.queue;
     tenon_context_release(context);
@@ -222,7 +222,7 @@ TEST(a_spoilt_trial_costs_nothing_else)
     assert_ok(tenon_context_capability(context, TENON_CAPABILITY_HARDWARE_FMA, &available, why,
                                        sizeof why));
     assert_int_equal(available, 0);
-    assert_contains(why, "the trial spoilt its context: ");
+    assert_contains(why, "the trial made its context unusable: ");
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE),
                      tn_context_has(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE));
     assert_int_equal(tn_capabilities_unmade(context), 0);

@@ -157,7 +157,7 @@ TEST(kinds_follow_from_what_drivers_say)
     }
 }
 
-/* An attribute that the driver does not know is as if it were 0; memory that is short fails. */
+/* An attribute that the driver does not support is as if it were 0; memory that is short fails. */
 TEST(attributes_may_be_unknown)
 {
     static const struct {

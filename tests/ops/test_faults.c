@@ -307,7 +307,7 @@ TEST(packed_memory_that_fails_tells_why)
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
     faults_fail_next("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
     assert_refused(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL), TENON_ERROR_OUT_OF_MEMORY,
-                   "tenon_gemm_pack", "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE");
+                   "tenon_gemm_pack", "clCreateBuffer returned CL_MEM_OBJECT_ALLOCATION_FAILURE");
     assert_int_equal(faults_end(), 1);
     assert_int_equal(tenon_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
     tenon_memory_destroy(&b.memory);

@@ -300,9 +300,9 @@ TEST(sizes_that_do_not_match)
         {"gemm a=T:2x3 b=T:3x5 d=T:4x5", ": M is 2 in a and 4 in d"},
         {"gemm a=T:2x3 b=T:3x5 d=T:2x4", ": N is 5 in b and 4 in d"},
         {"gemm a=T:7x2x3 b=T:4x3 d=T:7x2x4",
-         ": K is 3 in a and 4 in b; if b lies as N K, make its view by tenon_tensor_transpose"},
+         ": K is 3 in a and 4 in b; if b is stored as N K, make its view with tenon_tensor_transpose"},
         {"gemm a=T:3x2 b=T:3x4 d=T:2x4",
-         ": K is 2 in a and 3 in b; if a lies as K M, make its view by tenon_tensor_transpose"},
+         ": K is 2 in a and 3 in b; if a is stored as K M, make its view with tenon_tensor_transpose"},
     };
     TEST_REFUSE(refusals);
 }

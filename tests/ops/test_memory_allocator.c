@@ -196,7 +196,7 @@ TEST(what_does_not_fit_is_refused)
 {
     static const char *const whys[FAULTS] = {
         [NOTHING] = "allocator: it has no",
-        [SMALL] = "allocator: it gave",
+        [SMALL] = "allocator: it returned",
         [FOREIGN] = "another OpenCL context",
         [READ_ONLY] = "only read",
         [NO_BUFFER] = "no buffer",

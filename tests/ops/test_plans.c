@@ -62,7 +62,7 @@ TEST(operands_are_named)
     assert_null(tenon_plan_operand_name(plan, 2));
     assert_null(tenon_plan_operand_name(NULL, 0));
     tenon_operand o[] = {{"y", x.memory, 400}, {"x", x.memory, 4}, {"x", x.memory, 4}};
-    assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 3, NULL, 0, NULL), "second time");
+    assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 3, NULL, 0, NULL), "given twice");
     assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 1, NULL, 0, NULL),
                    "\"x\" is missing");
     o[1].name = "z";

@@ -103,9 +103,9 @@ TEST(calls_come_in_pairs)
     uint64_t count;
     assert_ok(tenon_context_create(NULL, &other));
     assert_invalid(tenon_prepare_begin(NULL), "context is NULL");
-    assert_invalid(tenon_prepare_end(other), "this thread has begun for");
+    assert_invalid(tenon_prepare_end(other), "this thread called tenon_prepare_begin for");
     assert_ok(tenon_prepare_begin(other));
-    assert_invalid(tenon_prepare_begin(test_context), "has begun already");
+    assert_invalid(tenon_prepare_begin(test_context), "was already called on this thread");
     assert_invalid(tenon_prepare_end(test_context), "context is");
     assert_ok(tenon_prepare_end(other));
     assert_invalid(tenon_prepare_progress(NULL, &count, &count), "context is NULL");

@@ -103,7 +103,7 @@ static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_sca
                      scalar.real, (unsigned long long)scalar.integer, message);
     } else {
         assert_int_equal(status, TENON_ERROR_INVALID_ARGUMENT);
-        assert_contains(message, "make another plan");
+        assert_contains(message, "create another plan");
         assert_contains(message, scalar.name);
     }
     tenon_plan_release(other);
@@ -272,7 +272,7 @@ TEST(wrong_scalars_are_refused)
     s[1].name = "seed";
     REFUSED(&s[1], 1, "\"seed\" is the double 2, must be an integer of 64 bits");
     s[1] = tenon_scalar_u64("seed", 6);
-    REFUSED(s, 2, "scalars[1]: \"seed\" is given a second time");
+    REFUSED(s, 2, "scalars[1]: \"seed\" is given twice");
     s[1] = tenon_scalar_f64(NULL, 2);
     REFUSED(s, 2, "scalars[1]: name is NULL");
     s[1] = tenon_scalar_f64("low", 2);
@@ -280,7 +280,7 @@ TEST(wrong_scalars_are_refused)
             "\"low\" is not a scalar of this plan of tenon_random_plan, whose scalars are "
             "seed, sequence, mean, deviation");
     s[1] = (tenon_scalar){.name = "mean", .real = 2};
-    REFUSED(s, 2, "\"mean\": kind is 0 and reserved is 0; make it by tenon_scalar_f64");
+    REFUSED(s, 2, "\"mean\": kind is 0 and reserved is 0; create it with tenon_scalar_f64");
     s[1].kind = 3;
     REFUSED(s, 2, "kind is 3");
     s[1] = tenon_scalar_f64("mean", 2);
@@ -323,7 +323,7 @@ TEST(scalars_keep_the_problem)
                            ? "\"beta\" is 0, must not be 0: the plan of tenon_gemm_plan was made "
                              "with 0.5"
                            : "\"beta\" is 1, must be 0: the plan of tenon_gemm_plan was made with "
-                             "0, and other kernels serve this value; make another plan");
+                             "0, and this value requires other kernels; create another plan");
         s[1].real = has_c ? 2 : 0;
         assert_ok(tenon_plan_run_operands(test_stream, plan, o, count, s, 2, NULL));
         s[1].real = 0; /* for the next plan, which is made with another value */

@@ -366,7 +366,7 @@ TEST(unified_shared_memory_is_checked)
     assert_invalid(tenon_tensor_from_usm(s.context, usm + 8, 0, f32, 1, shape, &t),
                    "has 312 from there");
     assert_invalid(tenon_tensor_from_usm(s.context, stack, 0, f32, 1, (const int64_t[]){4}, &t),
-                   "is no unified shared memory");
+                   "is not unified shared memory");
     assert_int_equal(t.rank, 77);
     /* A view that was made by hand, in the calls. */
     assert_ok(tenon_tensor_from_usm(s.context, usm, 0, f32, 1, shape, &t));

@@ -52,7 +52,7 @@ TEST(entries_that_were_damaged_are_made_anew)
             if (s.log.warnings != is_told)
                 fail_msg("kind %d, damage %d: %d lines: %s", kind, how, s.log.warnings, s.log.all);
             if (is_told)
-                assert_contains(s.log.warning, "anew");
+                assert_contains(s.log.warning, "again");
             assert_int_equal(s.seen.programs_built > 0,
                              kind == TN_STORE_PROGRAM || s.seen.trials > 0);
             assert_int_equal(s.seen.trials > 0, kind == TN_STORE_TRIAL);

@@ -26,7 +26,7 @@ static const char *describe_mismatch(const int64_t *a, const int64_t *b, const i
                         sizes[i].in_first, sizes[i].first, sizes[i].in_second, sizes[i].second);
     if (a_turned || b_turned)
         snprintf(text + used, (size_t)(192 - used),
-                 "; if %c lies as %s, make its view by tenon_tensor_transpose",
+                 "; if %c is stored as %s, make its view with tenon_tensor_transpose",
                  b_turned ? 'b' : 'a', b_turned ? "N K" : "K M");
     return text;
 }

@@ -40,7 +40,7 @@ static tenon_status context_create_check_params(const char *caller,
                        caller, params->reserved);
     if (params->measurements > TENON_MEASUREMENTS_MADE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: measurements is %u, which is no tenon_measurements", caller,
+                       "%s: params: measurements is %u, which is not a tenon_measurements", caller,
                        params->measurements);
     return TENON_OK;
 }
@@ -105,7 +105,7 @@ static tenon_status init_locks(const char *caller, tenon_context *context)
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
         !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
         tn_queue_tracker_init(caller, &context->binary_writer.streams) != TENON_OK)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the context's locks", caller);
     return tn_program_cache_init(caller, &context->programs);
 }
 
@@ -341,7 +341,7 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     TN_TRY(tn_device_of_context(caller, cl, id, &belongs));
     if (!belongs)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: device %p is not one of the OpenCL context's", caller, (void *)id);
+                       "%s: device %p does not belong to the OpenCL context", caller, (void *)id);
     TN_TRY(tn_device_read(caller, id, &device));
     TN_CL_TRY(caller, "clRetainContext", clRetainContext(cl));
     TN_TRY(make_context(caller, cl, &device, params, NULL, out));

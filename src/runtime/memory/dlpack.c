@@ -68,7 +68,7 @@ static tenon_status describe(const char *caller, const tenon_context *context,
     while (type < TYPES && types[type].dtype != tensor->dtype)
         type++;
     if (type == TYPES)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: type %s is none of DLPack's", caller,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: DLPack has no type for %s", caller,
                        tenon_dtype_string(tensor->dtype));
     memcpy(h->shape, tensor->shape, sizeof h->shape);
     memcpy(h->stride, tensor->stride, sizeof h->stride);
@@ -174,8 +174,8 @@ static tenon_status check_kind(const char *caller, const tn_dl_tensor *dl)
 {
     if (dl->device.type == TN_DL_CPU)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: managed: it lies in host memory: tenon_tensor_upload copies it, "
-                       "tenon_memory_wrap uses it there",
+                       "%s: managed: it is in host memory: tenon_tensor_upload copies it, "
+                       "tenon_memory_wrap wraps it in place",
                        caller);
     if (dl->device.type != TN_DL_OPENCL)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
@@ -257,7 +257,8 @@ static tenon_status take_versioned(const char *caller, tenon_context *context,
     const bool is_read_only = (managed->flags & TN_DL_READ_ONLY) != 0;
     if (is_read_only && flags == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: managed: the tensor must not be written to, and flags is NULL", caller);
+                       "%s: managed: the tensor is read-only, which only a call with flags accepts",
+                       caller);
     TN_TRY(take_over(caller, context, &managed->tensor, delete_versioned, managed, tensor));
     if (flags != NULL)
         *flags = is_read_only ? TENON_DLPACK_READ_ONLY : 0;

@@ -300,7 +300,7 @@ static tenon_status wait_for_host(const char *caller, tenon_stream *stream,
     TN_TRY(tn_usm_is_of_host(caller, stream->context, usm, &is_of_host));
     if (!is_of_host)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: %p is unified shared memory of the device alone", caller,
+                       "%s: tensor: %p is device USM, which the host cannot access", caller,
                        (void *)usm);
     TN_TRY(tn_sync_marker(caller, stream,
                           &(tenon_sync){.wait_list = tn_sync_wait_list(sync),

@@ -106,7 +106,7 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
     *result = (tn_capability_result){.way = -1};
     if (tn_crash_guard_bars(context, key, least_to_bar(capability), result->reason)) {
         const tn_log log = tn_context_log(context);
-        tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
+        tn_log_send(&log, TENON_LOG_WARNING, "the trial of %s is disabled on %s: %s", name,
                     context->device.info.name, result->reason);
         return TENON_OK;
     }
@@ -178,7 +178,7 @@ static tenon_status find_out(const char *caller, tenon_context *context,
         atomic_fetch_add(&context->capabilities.unmade, 1);
     }
     if (status != TENON_OK && caller != NULL && !is_kept)
-        tn_fail(status, "%s: no memory to try %s", caller, tn_trials[capability].name);
+        tn_fail(status, "%s: no memory for the trial of %s", caller, tn_trials[capability].name);
     else if (status != TENON_OK && caller != NULL)
         tn_fail_because(status, "%s: whether %s has %s cannot be tried", caller,
                         context->device.info.name, tn_trials[capability].name);
@@ -323,7 +323,7 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
     TN_TRY(tn_gate_check(caller));
     if ((unsigned)capability >= TN_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: capability is %d, which is no tenon_capability", caller,
+                       "%s: capability is %d, which is not a tenon_capability", caller,
                        (int)capability);
     tn_capability_result result;
     TN_TRY(find_out(caller, context, capability, &result));

@@ -101,7 +101,8 @@ tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *
         result->available = fma_time < 4 * mul_add_time;
     }
     snprintf(result->reason, sizeof result->reason,
-             "a loop of fma takes %.2f times one of multiply and add", fma_time / mul_add_time);
+             "a loop of fma takes %.2f times as long as one of multiply and add",
+             fma_time / mul_add_time);
     return TENON_OK;
 }
 
@@ -129,7 +130,7 @@ static tenon_status take_spoilt(tenon_stream **stream, tn_capability_result *res
 {
     if (status == TENON_OK || !tn_validation_renewed((*stream)->context, stream))
         return status;
-    snprintf(result->reason, sizeof result->reason, "the trial spoilt its context: %.200s",
+    snprintf(result->reason, sizeof result->reason, "the trial made its context unusable: %.200s",
              tenon_last_error());
     result->available = false;
     return TENON_OK;

@@ -110,7 +110,7 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
     tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
-    tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
+    tn_log_send(&log, TENON_LOG_INFO, "measured constants of the processor: %.*s, in %.1f ms",
                 length - 1, text, 1e-6 * (double)(tn_now() - began));
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
 }

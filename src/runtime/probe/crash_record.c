@@ -46,8 +46,8 @@ bool tn_crash_record_bars(const tn_crash_record *mark, int64_t now, char why[256
     if (strcmp(mark->process, "-") != 0 || mark->strikes < mark->least || left <= 0)
         return false;
     snprintf(why, 256,
-             "a process ended while it was tried (%u so far), crashed or killed; it is tried again "
-             "in %" PRId64 " minutes",
+             "a process crashed or was killed during this test (%u so far); the next attempt "
+             "is in %" PRId64 " minutes",
              mark->strikes, left / 60 + 1);
     return true;
 }

@@ -119,7 +119,7 @@ static tenon_status local_memory_run(tenon_stream *stream, tn_local_way way, uin
     tn_local_memory_trial(way, bytes, &build);
     const tn_trial trial = {.name = "local memory",
                             .source = build.source,
-                            .found = "all of it holds what is written",
+                            .found = "all of it can be written and read back",
                             .items = build.items,
                             .local_argument =
                                 way == TN_LOCAL_ARGUMENT ? bytes + TN_LOCAL_SLACK : 0};
@@ -183,7 +183,7 @@ tenon_status tn_local_memory_try(tenon_context *context, tn_local_way way, uint6
 static const char *ruled_out(const tenon_context *context, tn_local_way way, uint64_t bytes)
 {
     if (bytes > context->device.info.local_memory && !context->device.speaks_nvidia)
-        return "the driver says that it has less";
+        return "the driver reports less";
     return way == TN_LOCAL_ENLARGED && !context->device.speaks_nvidia ? "not NVIDIA's compiler"
                                                                       : NULL;
 }

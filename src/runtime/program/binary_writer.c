@@ -304,7 +304,7 @@ void tn_binary_writer_leave(tenon_context *context)
 static const char *why_not(void)
 {
     if (tn_gate_depth() > 0 || writes)
-        return "it is called by a callback of a call that has not ended";
+        return "it was called from a callback inside another call";
     return contexts > 1 ? "the process has other contexts, whose kernels may be running" : NULL;
 }
 

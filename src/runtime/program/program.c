@@ -15,10 +15,12 @@ tenon_status tn_program_cache_init(const char *caller, tn_program_cache *cache)
 {
     memset(cache, 0, sizeof *cache);
     if (!tn_mutex_init(&cache->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the lock for programs",
+                       caller);
     if (!tn_condition_init(&cache->built)) {
         tn_mutex_destroy(&cache->lock);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the lock for programs",
+                       caller);
     }
     return TENON_OK;
 }

@@ -45,15 +45,16 @@ static tenon_status check_limits(const char *caller, tenon_context *context,
     const size_t items = items_of(launch);
     for (uint32_t d = 0; d < launch->dimensions; d++)
         if (launch->local[d] > context->device.max_work_item[d])
-            return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                           "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu",
-                           caller, launch->kernel, launch->local[d], d, context->device.info.name,
-                           context->device.max_work_item[d]);
+            return tn_fail(
+                TENON_ERROR_UNSUPPORTED_DEVICE,
+                "%s: kernel %s requires a work-group of %zu in dimension %u, %s allows %zu", caller,
+                launch->kernel, launch->local[d], d, context->device.info.name,
+                context->device.max_work_item[d]);
     if (items > kernel->max_work_group)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it",
-                       caller, launch->kernel, items, context->device.info.name,
-                       kernel->max_work_group);
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED_DEVICE,
+            "%s: kernel %s requires a work-group of %zu work-items, %s allows %zu for it", caller,
+            launch->kernel, items, context->device.info.name, kernel->max_work_group);
     return TENON_OK;
 }
 
@@ -318,7 +319,7 @@ static tenon_status enqueue_routine(const run *r, const tn_step *step, tn_comman
     cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, command->event);
     if (error == CL_SUCCESS)
         return TENON_OK;
-    return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for what %s has enqueued",
+    return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for the work that %s enqueued",
                       r->caller, step->foreign_name);
 }
 

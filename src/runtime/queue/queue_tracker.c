@@ -9,7 +9,7 @@ tenon_status tn_queue_tracker_init(const char *caller, tn_queue_tracker *followe
 {
     memset(followed, 0, sizeof *followed);
     if (!tn_mutex_init(&followed->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: a lock cannot be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create a lock", caller);
     return TENON_OK;
 }
 

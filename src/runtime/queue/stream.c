@@ -107,7 +107,7 @@ static tenon_status import_queue(const char *caller, tenon_context *context, cl_
         clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (cl != context->cl || device != context->device.info.device)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: queue %p is of another %s than the context", caller, (void *)queue,
+                       "%s: queue %p belongs to another %s than the context", caller, (void *)queue,
                        cl != context->cl ? "OpenCL context" : "device");
     *is_unordered = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     TN_CL_TRY(caller, "clRetainCommandQueue", clRetainCommandQueue(queue));
@@ -224,7 +224,7 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
     /* Waiting needs no resources: a driver that reports a lack of them here has lost the device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
         return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
-                          "%s: the device is lost: clFinish gave %s", caller,
+                          "%s: the device is lost: clFinish returned %s", caller,
                           tn_cl_error_string(error));
     TN_CL_TRY(caller, "clFinish", error);
     return tn_stream_check(caller, stream);
