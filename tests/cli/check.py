@@ -306,7 +306,7 @@ class Explain(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stdout)
             self.assertRegex(done.stderr, rf'^tenon {verb}: "5x6" is neither OPERAND=VIEW nor an operation of softmax; '
                                           "example: softmax x=f32:")
-            call = done.stderr.partition("for example, ")[2].split()
+            call = done.stderr.partition("example: ")[2].split()
             self.assertEqual(tenon("check", *call).returncode, 0, call)
 
     def test_an_unknown_solver_is_answered_by_those_there_are(self):

@@ -27,7 +27,7 @@ static void close_device(void)
 static void refuse_gaps(void *user, tenon_log_level level, const char *message)
 {
     (void)user;
-    if (level == TENON_LOG_ERROR && strstr(message, "leaves out") != NULL) {
+    if (level == TENON_LOG_ERROR && strstr(message, "does not cover") != NULL) {
         fprintf(stderr, "%s\n", message);
         abort();
     }

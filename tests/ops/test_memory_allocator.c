@@ -195,11 +195,11 @@ TEST(all_memory_comes_from_it)
 TEST(what_does_not_fit_is_refused)
 {
     static const char *const whys[FAULTS] = {
-        [NOTHING] = "allocator: it has no",
+        [NOTHING] = "allocator: it cannot provide",
         [SMALL] = "allocator: it returned",
         [FOREIGN] = "another OpenCL context",
         [READ_ONLY] = "only read",
-        [NO_BUFFER] = "no buffer",
+        [NO_BUFFER] = "not a buffer",
     };
     cl_bool images = CL_FALSE;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;

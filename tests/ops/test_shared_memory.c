@@ -330,7 +330,7 @@ TEST(unified_shared_memory)
             tenon_tensor_map(s.stream, &all, TENON_MAP_READ | TENON_MAP_WRITE, (void **)&pointer,
                              &(tenon_sync){.event = &event});
         if (kinds[k] == OF_DEVICE) {
-            assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_tensor_map", "device alone");
+            assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_tensor_map", "device USM");
             assert_null(event);
         } else {
             assert_ok(status);
@@ -377,7 +377,7 @@ TEST(unified_shared_memory_is_checked)
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward", "no memory");
     t.memory.kind = TENON_MEMORY_USM + 1;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward",
-                   "no tenon_memory_kind");
+                   "not a tenon_memory_kind");
     give_back(&s, usm);
     end(&s);
 }
