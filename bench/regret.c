@@ -43,7 +43,7 @@ typedef struct race {
     bench_case *bench;
     const tn_case *call;
     tn_search_space *candidates;
-    runner runners[TN_MOST_POINTS];
+    runner runners[TN_MAX_POINTS];
     uint32_t count;
     bool well;
 } race;

@@ -54,7 +54,7 @@ static int64_t floor_mod(int64_t value, int64_t modulus)
 }
 
 /* Returns the span of a view's bytes modulo `pitch`, from its first byte. */
-static int64_t reach(const lattice *l, int64_t pitch)
+static int64_t span_modulo(const lattice *l, int64_t pitch)
 {
     int64_t span = l->width;
     for (uint32_t d = 0; d < l->rank; d++)
@@ -65,10 +65,10 @@ static int64_t reach(const lattice *l, int64_t pitch)
 
 /* Returns true if the two views modulo `pitch` are disjoint arcs of a circle of `pitch` bytes. The
  * position of the circle's origin does not matter. */
-static bool apart_at(const lattice *a, const lattice *b, int64_t pitch)
+static bool disjoint_modulo(const lattice *a, const lattice *b, int64_t pitch)
 {
     int64_t gap = floor_mod(b->start - a->start, pitch);
-    return gap >= reach(a, pitch) && pitch - gap >= reach(b, pitch);
+    return gap >= span_modulo(a, pitch) && pitch - gap >= span_modulo(b, pitch);
 }
 
 bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t shift)
@@ -81,10 +81,10 @@ bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t sh
         return false;
     lattice la = lattice_of(a, 0), lb = lattice_of(b, shift);
     for (uint32_t d = 0; d < la.rank; d++)
-        if (apart_at(&la, &lb, la.step[d]))
+        if (disjoint_modulo(&la, &lb, la.step[d]))
             return false;
     for (uint32_t d = 0; d < lb.rank; d++)
-        if (apart_at(&la, &lb, lb.step[d]))
+        if (disjoint_modulo(&la, &lb, lb.step[d]))
             return false;
     return true;
 }

@@ -18,8 +18,8 @@
 #include <sys/sysctl.h>
 #endif
 
-#define LEAST_STACK ((size_t)8 << 20) /* minimum per thread; some systems default to 128 KiB */
-#define PATH_SIZE   4096
+#define MIN_STACK ((size_t)8 << 20) /* minimum per thread; some systems default to 128 KiB */
+#define PATH_SIZE 4096
 
 bool tn_mutex_init(tn_mutex *mutex)
 {
@@ -108,8 +108,8 @@ bool tn_thread_create(tn_thread *thread, void *(*work)(void *), void *data)
     size_t stack = 0;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < LEAST_STACK)
-        (void)pthread_attr_setstacksize(&attributes, LEAST_STACK);
+    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < MIN_STACK)
+        (void)pthread_attr_setstacksize(&attributes, MIN_STACK);
     const bool made = pthread_create(thread, &attributes, work, data) == 0;
     pthread_attr_destroy(&attributes);
     return made;
@@ -423,7 +423,7 @@ void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t f
 
 #else
 
-#define MOST_TOLD 16384 /* bytes of /proc/cpuinfo; enough for the first processor */
+#define CPUINFO_SIZE 16384 /* bytes of /proc/cpuinfo; enough for the first processor */
 
 /* Copies the value of the first of these names that has a line "name : value"; "" if none has. */
 static void copy_line(const char *text, const char *const *names, char *out, size_t size)
@@ -449,7 +449,7 @@ void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t f
     /* x86, ARM, POWER, RISC-V. */
     static const char *const brands[] = {"model name", "CPU part", "cpu", "uarch", NULL};
     static const char *const lists[] = {"flags", "Features", "isa", NULL};
-    char text[MOST_TOLD] = "";
+    char text[CPUINFO_SIZE] = "";
     (void)read_text("/proc/cpuinfo", text, sizeof text);
     copy_line(text, brands, brand, brand_size);
     copy_line(text, lists, features, features_size);

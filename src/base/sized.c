@@ -11,7 +11,7 @@ static uint32_t size_of(const void *sized)
 
 static bool is_size(uint32_t size)
 {
-    return size >= TN_SIZED_LEAST && size <= TN_SIZED_MOST && size % 4 == 0;
+    return size >= TN_SIZED_MIN && size <= TN_SIZED_MAX && size % 4 == 0;
 }
 
 /* Copies a struct whose first member is its size. */

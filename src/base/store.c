@@ -104,7 +104,7 @@ static void prepare_folder(tn_store *store)
 }
 
 /* Returns true if the store is usable. Prepares the folder on first use. */
-static bool works(tn_store *store)
+static bool is_usable(tn_store *store)
 {
     if (store == NULL)
         return false;
@@ -115,11 +115,12 @@ static bool works(tn_store *store)
 
 /* Reads a value through the application's function. Returns NULL if its size changed between the
  * query of the size and the copy. */
-static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
+static unsigned char *read_value(const tn_store *store, const char *name, size_t *size)
 {
     const tenon_store *where = &store->where;
     const size_t capacity = where->get(where->user, name, NULL, 0);
-    unsigned char *bytes = capacity == 0 || capacity > TN_ENTRY_MOST ? NULL : malloc(capacity + 1);
+    unsigned char *bytes =
+        capacity == 0 || capacity > TN_ENTRY_MAX_SIZE ? NULL : malloc(capacity + 1);
     if (bytes == NULL)
         return NULL;
     *size = where->get(where->user, name, bytes, capacity);
@@ -130,8 +131,8 @@ static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
 }
 
 /* Removes an invalid entry, since existing entries are not overwritten. */
-static void *refuse_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
-                          unsigned char *bytes)
+static void *discard_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
+                           unsigned char *bytes)
 {
     char name[TN_STORE_NAME_SIZE];
     tn_store_name(kind, key, name);
@@ -147,18 +148,18 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
     char name[TN_STORE_NAME_SIZE];
     tn_entry entry;
     size_t all;
-    if (!works(store))
+    if (!is_usable(store))
         return NULL;
     tn_store_name(kind, key, name);
-    unsigned char *bytes =
-        store->folder != NULL ? tn_folder_use(store->folder, name, &all) : ask(store, name, &all);
+    unsigned char *bytes = store->folder != NULL ? tn_folder_use(store->folder, name, &all)
+                                                 : read_value(store, name, &all);
     if (bytes == NULL)
         return NULL;
     if (!tn_entry_read(bytes, all, &entry))
-        return refuse_entry(store, kind, key, "is truncated or corrupted", bytes);
+        return discard_entry(store, kind, key, "is truncated or corrupted", bytes);
     /* The names of two keys differ, so a file with another key was renamed or copied. */
     if (entry.kind != kind || strcmp(entry.key, key) != 0)
-        return refuse_entry(store, kind, key, "has the wrong key", bytes);
+        return discard_entry(store, kind, key, "has the wrong key", bytes);
     *size = entry.data_size;
     memmove(bytes, entry.data, entry.data_size);
     bytes[entry.data_size] = '\0';
@@ -168,7 +169,7 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
 bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key)
 {
     char name[TN_STORE_NAME_SIZE];
-    if (!works(store))
+    if (!is_usable(store))
         return false;
     tn_store_name(kind, key, name);
     return store->folder != NULL ? tn_folder_has(store->folder, name)
@@ -193,8 +194,8 @@ bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user
                    void *user)
 {
     kind_visit v = {tn_store_kind_name(kind), visit, user};
-    return store == NULL ||
-           (works(store) && store->folder != NULL && tn_folder_each(store->folder, visit_kind, &v));
+    return store == NULL || (is_usable(store) && store->folder != NULL &&
+                             tn_folder_each(store->folder, visit_kind, &v));
 }
 
 typedef struct entry_visit {
@@ -265,7 +266,7 @@ void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const vo
 {
     char name[TN_STORE_NAME_SIZE];
     size_t all;
-    if (!works(store))
+    if (!is_usable(store))
         return;
     unsigned char *bytes = tn_entry_make(kind, key, data, size, &all);
     if (bytes == NULL)
@@ -281,7 +282,7 @@ void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const vo
 void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key)
 {
     char name[TN_STORE_NAME_SIZE];
-    if (!works(store))
+    if (!is_usable(store))
         return;
     tn_store_name(kind, key, name);
     if (store->folder != NULL)

@@ -58,7 +58,7 @@ unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *da
     h.key_size = strlen(key) + 1;
     *size = sizeof h + h.key_size + data_size;
     unsigned char *bytes =
-        data_size < TN_ENTRY_MOST && *size <= TN_ENTRY_MOST ? malloc(*size) : NULL;
+        data_size < TN_ENTRY_MAX_SIZE && *size <= TN_ENTRY_MAX_SIZE ? malloc(*size) : NULL;
     if (bytes == NULL)
         return NULL;
     memcpy(bytes, &h, sizeof h);
@@ -74,7 +74,7 @@ bool tn_entry_read(const unsigned char *bytes, size_t size, tn_entry *entry)
 {
     header h;
     uint64_t sum[2];
-    if (size < sizeof h || size > TN_ENTRY_MOST)
+    if (size < sizeof h || size > TN_ENTRY_MAX_SIZE)
         return false;
     memcpy(&h, bytes, sizeof h);
     if (memcmp(h.magic, MAGIC, sizeof h.magic) != 0 || h.version != VERSION ||

@@ -105,7 +105,7 @@ TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim
 }
 
 /* Returns an invalid view: `order` is not a permutation. */
-static tenon_tensor no_permutation(const tenon_tensor *tensor, const uint32_t *order)
+static tenon_tensor invalid_permutation(const tenon_tensor *tensor, const uint32_t *order)
 {
     int64_t arguments[TENON_MAX_RANK] = {0};
     for (uint32_t d = 0; order != NULL && d < tensor->rank && d < TENON_MAX_RANK; d++)
@@ -119,10 +119,10 @@ TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t 
     const tenon_tensor from = tensor;
     uint32_t seen = 0;
     if (!usable(&tensor) || (tensor.rank > 0 && order == NULL))
-        return no_permutation(&tensor, order);
+        return invalid_permutation(&tensor, order);
     for (uint32_t d = 0; d < tensor.rank; d++) {
         if (order[d] >= tensor.rank || (seen >> order[d] & 1) != 0)
-            return no_permutation(&from, order);
+            return invalid_permutation(&from, order);
         seen |= 1U << order[d];
         tensor.shape[d] = from.shape[order[d]];
         tensor.stride[d] = from.stride[order[d]];
@@ -223,7 +223,7 @@ static tenon_status resolve(const char *caller, const tenon_tensor *tensor, uint
 
 /* Splits the tensor's dimensions, merged where possible, into those of `view`. Returns false if one
  * of these would not have a uniform stride. */
-static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
+static bool split_dimensions(const tenon_tensor *tensor, tenon_tensor *view)
 {
     tn_space space = {.rank = tensor->rank, .views = 1};
     memcpy(space.shape, tensor->shape, sizeof space.shape);
@@ -263,7 +263,7 @@ TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: rank is %u, must be at most %d", caller,
                        rank, TENON_MAX_RANK);
     TN_TRY(resolve(caller, tensor, rank, shape, &result));
-    if (!tn_tensor_empty(tensor) && !cut(tensor, &result))
+    if (!tn_tensor_empty(tensor) && !split_dimensions(tensor, &result))
         return tn_fail(
             TENON_ERROR_UNSUPPORTED,
             "%s: tensor: shape %s with strides %s cannot be viewed as shape %s: copy it first",

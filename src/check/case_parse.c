@@ -19,7 +19,7 @@ static bool has_family(const tn_operation *operation, const char *name, size_t l
 }
 
 /* Appends a valid call of the operation to the error message, with f32 for T. Returns REFUSED. */
-static tenon_status show_a_call(const tn_operation *operation)
+static tenon_status append_example(const tn_operation *operation)
 {
     char text[TN_CASE_TEXT_SIZE];
     size_t used = (size_t)snprintf(text, sizeof text, "; example: ");
@@ -62,7 +62,7 @@ static tenon_status find_operation(const tn_registry *registry, const char *aske
     if (out->operation == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
                 (int)length, solver);
-        return show_a_call(first_of(registry, solver, length));
+        return append_example(first_of(registry, solver, length));
     }
     if (strlen(solver) >= sizeof out->solver)
         return tn_fail(REFUSED, "%s: solver: the name is too long", asked);
@@ -235,7 +235,7 @@ static tenon_status read_word(const char *asked, tn_case *out, const char *word,
     const char *equals = strchr(word, '=');
     if (equals == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor FIELD=VALUE", asked, word);
-        return show_a_call(operation);
+        return append_example(operation);
     }
     const size_t length = (size_t)(equals - word);
     const uint32_t operand = find_operand(operation, word, length);
@@ -260,7 +260,7 @@ static tenon_status read_seed(const char *asked, tn_case *out, const char *text)
 }
 
 /* Copies the views of operands given as @NAME. Fails if a required operand is missing. */
-static tenon_status complete(const char *asked, tn_case *out)
+static tenon_status resolve_operands(const char *asked, tn_case *out)
 {
     const tn_operation *operation = out->operation;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
@@ -272,7 +272,7 @@ static tenon_status complete(const char *asked, tn_case *out)
             out->views[i] = out->views[out->same[i] - 1];
         if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional) {
             tn_fail(REFUSED, "%s: %s is missing", asked, operation->operands[i].name);
-            return show_a_call(operation);
+            return append_example(operation);
         }
     }
     return TENON_OK;
@@ -298,22 +298,22 @@ tenon_status tn_case_read(const tn_registry *registry, const char *asked, const 
         else
             return tn_fail(REFUSED, "%s: --seed needs a number", asked);
     }
-    return complete(asked, out);
+    return resolve_operands(asked, out);
 }
 
-#define MOST_WORDS 64
+#define MAX_WORDS 64
 
 tenon_status tn_case_read_line(const tn_registry *registry, const char *line, tenon_dtype type,
                                tn_case *out)
 {
     static const char asked[] = "tenon check";
-    const char *words[MOST_WORDS];
+    const char *words[MAX_WORDS];
     uint32_t count = 0;
     char *copy = tn_text_copy(line);
     if (copy == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", asked);
     char *rest = copy;
-    for (const char *word; count < MOST_WORDS && (word = tn_next_word(&rest)) != NULL;)
+    for (const char *word; count < MAX_WORDS && (word = tn_next_word(&rest)) != NULL;)
         words[count++] = word;
     tenon_status status = tn_case_read(registry, asked, words, count, type, out);
     free(copy);

@@ -44,7 +44,7 @@ static double draw_integer(const double *range, uint64_t *seed)
     return fmin(range[1], floor(range[0] + (range[1] - range[0] + 1) * (tn_random(seed) + 1) / 2));
 }
 
-static double draw_nothing(const double *range, uint64_t *seed)
+static double draw_nan(const double *range, uint64_t *seed)
 {
     (void)range;
     (void)seed;
@@ -121,7 +121,7 @@ static tenon_status create(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-#define MOST_INTEGER 3
+#define MAX_INTEGER 3
 
 /* Replaces values that the operation does not allow. Outputs that are not read are filled with NaN.
  */
@@ -133,11 +133,11 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
         if (t->mirrors[i].host.memory.kind == TENON_MEMORY_NONE)
             continue;
         if (i >= first_output(operation) && !is_read(t->c, i))
-            fill(&t->mirrors[i].host, draw_nothing, NULL, NULL);
+            fill(&t->mirrors[i].host, draw_nan, NULL, NULL);
         else if (t->c->integers)
             tn_case_integers(&t->mirrors[i].host,
-                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
-                             MOST_INTEGER, &seed);
+                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MAX_INTEGER,
+                             MAX_INTEGER, &seed);
     }
     if (operation->fill_valid != NULL)
         operation->fill_valid(t->c->params.bytes, t->host, &seed);
@@ -156,7 +156,7 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
 }
 
 /* Computes the reference, with the error bounds of the solver named in `params`. */
-static tenon_status expect(trial *t, const void *params)
+static tenon_status compute_reference(trial *t, const void *params)
 {
     const tn_operation *operation = t->c->operation;
     int64_t count = 0;
@@ -221,7 +221,7 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
 
 /* Returns true if all bytes except an output's elements are unchanged. Overwrites those elements
  * with their old values to compare whole buffers. */
-static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case_result *result)
+static bool rest_is_unchanged(const trial *t, uint32_t number, bool output, tn_case_result *result)
 {
     const tenon_tensor *view = &t->mirrors[number].host;
     const char *memory = view->memory.u.svm;
@@ -253,7 +253,7 @@ static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *resu
             continue;
         TN_TRY(tn_mirror_fetch(stream, &t->mirrors[own]));
         result->right = (!output || elements_agree(t, own, expected, result)) &&
-                        rest_untouched(t, own, output, result);
+                        rest_is_unchanged(t, own, output, result);
         if (output)
             expected += tenon_tensor_elements(t->host[i]);
     }
@@ -296,12 +296,12 @@ static tenon_status call(tenon_stream *stream, const trial *t, const void *param
     if (stream->context->owner == NULL)
         return tn_operation_call(t->c->operation, stream, params, t->device, NULL);
     for (uint32_t i = 0; i < t->plan->operand_count; i++)
-        if (!t->plan->operands[i].kept)
+        if (!t->plan->operands[i].is_bound)
             memories[count++] = memory_of(t, t->plan->operands[i].name);
     return tenon_plan_run(stream, t->plan, memories, count, NULL);
 }
 
-static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result *result)
+static tenon_status run_trial(tenon_stream *stream, trial *t, tn_case_result *result)
 {
     const bool chosen = stream->context->owner != NULL; /* the self-check has chosen the solver */
     const char *forced = strchr(t->c->solver, '/') != NULL && !chosen ? t->c->solver : NULL;
@@ -315,7 +315,7 @@ static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result 
     const tn_solver *solver = tn_solver_named(t->c->operation->family, result->solver);
     t->exact = t->c->integers && (solver == NULL || !solver->inexact);
     params.head.solver = result->solver;
-    TN_TRY(expect(t, &params));
+    TN_TRY(compute_reference(t, &params));
     params.head.solver = forced;
     TN_TRY(call(stream, t, &params));
     TN_TRY(tenon_stream_finish(stream));
@@ -329,7 +329,7 @@ tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result 
     if (t == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->operation->name);
     t->c = c;
-    tenon_status status = case_run_run(stream, t, result);
+    tenon_status status = run_trial(stream, t, result);
     for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
         tn_mirror_destroy(&t->mirrors[i]);
         free(t->before[i]);

@@ -67,7 +67,7 @@ double tn_random(uint64_t *seed)
 }
 
 /* Returns all of the mirror's memory as a dense tensor of the view's type. */
-static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
+static tenon_tensor whole_memory(const tenon_tensor *view, tenon_memory memory)
 {
     const int64_t elements[] = {(int64_t)(tn_mirror_bytes(view) / tenon_dtype_size(view->dtype))};
     tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
@@ -86,7 +86,7 @@ static double random_element(tenon_dtype dtype, uint64_t *seed)
 
 /* Writes a NaN whose lowest bits identify the operand. A copy of one operand's gaps to another's is
  * thus detected. */
-static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
+static void put_nan(tenon_dtype dtype, char *element, uint64_t seed)
 {
     const uint64_t own = (seed >> 32 & 63) | 1;
     const size_t size = tenon_dtype_size(dtype);
@@ -100,11 +100,11 @@ static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
 
 static void fill_host(tenon_tensor *host, uint64_t *seed)
 {
-    const tenon_tensor all = whole(host, host->memory);
+    const tenon_tensor all = whole_memory(host, host->memory);
     const size_t size = tenon_dtype_size(host->dtype);
     char *first = host->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
-    put_nothing(all.dtype, first, *seed);
+    put_nan(all.dtype, first, *seed);
     for (int64_t i = 1; i < all.shape[0]; i++)
         memcpy(first + (size_t)i * size, first, size);
     for (int64_t rows = tn_host_rows(host); rows > 0; rows--) {
@@ -133,14 +133,14 @@ tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, ui
 
 tenon_status tn_mirror_upload(tenon_stream *stream, const tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    tenon_tensor all = whole_memory(&mirror->device, mirror->device.memory);
     return tenon_tensor_upload(stream, mirror->host.memory.u.svm,
                                (size_t)all.shape[0] * tenon_dtype_size(all.dtype), &all, NULL);
 }
 
 tenon_status tn_mirror_fetch(tenon_stream *stream, tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    tenon_tensor all = whole_memory(&mirror->device, mirror->device.memory);
     return tenon_tensor_download(stream, &all, mirror->host.memory.u.svm,
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
 }

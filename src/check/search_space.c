@@ -43,7 +43,7 @@ void tn_search_space_add(tn_search_space *space, const char *name)
     for (uint32_t i = 0; i < space->count; i++)
         if (strcmp(space->names[i], name) == 0)
             return;
-    if (space->count < TN_MOST_POINTS)
+    if (space->count < TN_MAX_POINTS)
         snprintf(space->names[space->count++], TN_SOLVER_NAME_SIZE, "%s", name);
 }
 

@@ -5,12 +5,12 @@
 
 #include "check/case.h"
 
-#define TN_MOST_POINTS 256
+#define TN_MAX_POINTS 256
 
 typedef struct tn_search_space {
     tenon_context *kinds[32]; /* the device treated as each kind of its class; its own kind first */
     uint32_t kind_count;
-    char names[TN_MOST_POINTS][TN_SOLVER_NAME_SIZE];
+    char names[TN_MAX_POINTS][TN_SOLVER_NAME_SIZE];
     uint32_t count;
 } tn_search_space;
 

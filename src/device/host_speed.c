@@ -4,30 +4,30 @@
 
 #include <math.h>
 
-#define MOST_THREADS 64
+#define MAX_THREADS 64
 /* Pause between repeats in nanoseconds. Another process that preempts a core keeps it for a while.
  */
-#define GAP  15000000
-#define LINE ((uint64_t)64) /* cache line size in bytes */
+#define PAUSE 15000000
+#define LINE  ((uint64_t)64) /* cache line size in bytes */
 /* Work is timed in pieces, so that pieces during which a thread was interrupted can be dropped. A
  * piece of a read has PIECE_BYTES (small sets are read repeatedly), of a product PIECE_RUNS runs of
  * the inner loop. */
-#define PIECE_BYTES  ((uint64_t)512 << 10)
-#define LEAST_PIECES 4
-#define PIECE_RUNS   64
-#define MOST_PIECES  512
-/* Time limits in nanoseconds after which no larger set is begun, no repeat beyond LEAST_REPEATS,
+#define PIECE_BYTES ((uint64_t)512 << 10)
+#define MIN_PIECES  4
+#define PIECE_RUNS  64
+#define MAX_PIECES  512
+/* Time limits in nanoseconds after which no larger set is begun, no repeat beyond MIN_REPEATS,
  * and no repeat at all. */
-#define LONG_SWEEP    200000000
-#define LONG_IN_ALL   300000000
-#define TOO_LONG      600000000
-#define LEAST_REPEATS 3
+#define LONG_SWEEP  200000000
+#define LONG_IN_ALL 300000000
+#define TOO_LONG    600000000
+#define MIN_REPEATS 3
 
 /* The inner loop of a product: ROWS rows of a times a panel of b that is as wide as the registers
  * allow. */
-#define ROWS       6
-#define DEPTH      384
-#define MOST_WIDTH 64 /* columns of the panel */
+#define ROWS      6
+#define DEPTH     384
+#define MAX_WIDTH 64 /* columns of the panel */
 /* Number of panels if b is not packed, and of row tiles that use each panel in turn. */
 #define PANELS    8
 #define TILES     16
@@ -93,8 +93,8 @@ static inner_loop *loop_of(uint32_t lanes, int *width)
 /* A reusable barrier for `count` threads. */
 typedef struct barrier {
     tn_mutex lock;
-    tn_condition all_there;
-    uint32_t missing, count, meetings;
+    tn_condition all_arrived;
+    uint32_t missing, count, generation;
 } barrier;
 
 static bool barrier_init(barrier *b)
@@ -102,7 +102,7 @@ static bool barrier_init(barrier *b)
     *b = (barrier){.count = 0};
     if (!tn_mutex_init(&b->lock))
         return false;
-    if (tn_condition_init(&b->all_there))
+    if (tn_condition_init(&b->all_arrived))
         return true;
     tn_mutex_destroy(&b->lock);
     return false;
@@ -110,21 +110,21 @@ static bool barrier_init(barrier *b)
 
 static void barrier_destroy(barrier *b)
 {
-    tn_condition_destroy(&b->all_there);
+    tn_condition_destroy(&b->all_arrived);
     tn_mutex_destroy(&b->lock);
 }
 
 static void barrier_wait(barrier *b)
 {
     tn_mutex_lock(&b->lock);
-    const uint32_t meeting = b->meetings;
+    const uint32_t own_generation = b->generation;
     if (--b->missing == 0) {
         b->missing = b->count;
-        b->meetings++;
-        tn_condition_broadcast(&b->all_there);
+        b->generation++;
+        tn_condition_broadcast(&b->all_arrived);
     }
-    while (b->meetings == meeting)
-        tn_condition_wait(&b->all_there, &b->lock);
+    while (b->generation == own_generation)
+        tn_condition_wait(&b->all_arrived, &b->lock);
     tn_mutex_unlock(&b->lock);
 }
 
@@ -145,9 +145,9 @@ typedef struct member {
     team *team;
     uint32_t number;
     tn_thread thread;
-    float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
+    float a[DEPTH * ROWS], b[DEPTH * MAX_WIDTH], sums[ROWS * MAX_WIDTH];
     double reads[TN_HOST_SETS][TN_HOST_REPEATS], panels[TN_HOST_PANELS][TN_HOST_REPEATS];
-    double pieces[MOST_PIECES];
+    double pieces[MAX_PIECES];
     uint64_t seen; /* sum of what was read, so that reads are not optimized away */
 } member;
 
@@ -159,7 +159,7 @@ static double now(void)
 /* Returns a thread's share of a working set in bytes. */
 static uint64_t part_of(const team *t, uint32_t set)
 {
-    return (TN_HOST_LEAST_SET << set) / t->threads / LINE * LINE;
+    return (TN_HOST_MIN_SET << set) / t->threads / LINE * LINE;
 }
 
 static void read_all(member *m, uint64_t begin, uint64_t bytes)
@@ -178,13 +178,13 @@ static void read_all(member *m, uint64_t begin, uint64_t bytes)
 static double time_small(member *m, uint64_t bytes)
 {
     const uint64_t rounds = PIECE_BYTES / bytes + 1;
-    for (int i = 0; i < LEAST_PIECES; i++) {
+    for (int i = 0; i < MIN_PIECES; i++) {
         const double began = now();
         for (uint64_t r = 0; r < rounds; r++)
             read_all(m, 0, bytes);
         m->pieces[i] = now() - began;
     }
-    return tn_host_undisturbed(m->pieces, LEAST_PIECES) / (double)rounds;
+    return tn_host_uninterrupted_mean(m->pieces, MIN_PIECES) / (double)rounds;
 }
 
 static double time_large(member *m, uint64_t bytes)
@@ -195,7 +195,7 @@ static double time_large(member *m, uint64_t bytes)
         read_all(m, i * PIECE_BYTES, PIECE_BYTES);
         m->pieces[i] = now() - began;
     }
-    return tn_host_undisturbed(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
+    return tn_host_uninterrupted_mean(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
 }
 
 /* Reads the set once to warm up the caches, then times it with all threads starting together. */
@@ -205,7 +205,7 @@ static void time_reads(member *m, uint32_t set, uint32_t repeat)
     read_all(m, 0, bytes);
     barrier_wait(&m->team->barrier);
     m->reads[set][repeat] =
-        bytes < LEAST_PIECES * PIECE_BYTES ? time_small(m, bytes) : time_large(m, bytes);
+        bytes < MIN_PIECES * PIECE_BYTES ? time_small(m, bytes) : time_large(m, bytes);
     barrier_wait(&m->team->barrier);
 }
 
@@ -268,8 +268,7 @@ static void limit_repeats(member *m, uint32_t repeat)
 {
     team *t = m->team;
     barrier_wait(&t->barrier);
-    if (m->number == 0 &&
-        tn_now() - t->began > (repeat + 1 < LEAST_REPEATS ? TOO_LONG : LONG_IN_ALL))
+    if (m->number == 0 && tn_now() - t->began > (repeat + 1 < MIN_REPEATS ? TOO_LONG : LONG_IN_ALL))
         t->repeats = repeat + 1;
     barrier_wait(&t->barrier);
 }
@@ -283,7 +282,7 @@ static void measure(member *m)
         t->began = tn_now();
     for (uint32_t repeat = 0; repeat < t->repeats; repeat++) {
         if (repeat > 0)
-            tn_sleep(GAP);
+            tn_sleep(PAUSE);
         time_panels(m, repeat);
         for (uint32_t set = 0; set < t->sets; set++) {
             time_reads(m, set, repeat);
@@ -314,7 +313,7 @@ static double slowest(const member *members, uint32_t count, size_t offset)
     return most;
 }
 
-static void gather(const team *t, const member *members, tn_host_times *out)
+static void collect_times(const team *t, const member *members, tn_host_times *out)
 {
     *out = (tn_host_times){.threads = t->threads, .sets = t->sets, .repeats = t->repeats};
     out->multiply_adds = (double)PIECE_RUNS * DEPTH * ROWS * t->width;
@@ -354,7 +353,7 @@ static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
     unsigned char *memory = NULL;
     *sets = TN_HOST_SETS;
     while (*sets > 0 && memory == NULL) {
-        const uint64_t bytes = TN_HOST_LEAST_SET << --*sets;
+        const uint64_t bytes = TN_HOST_MIN_SET << --*sets;
         if (bytes >= LARGEST_B && bytes <= most_bytes && bytes <= SIZE_MAX)
             memory = malloc((size_t)bytes);
     }
@@ -364,7 +363,7 @@ static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
 
 bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, tn_host_times *out)
 {
-    const uint32_t count = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    const uint32_t count = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     team t = {.gate = TN_MUTEX_INIT, .repeats = TN_HOST_REPEATS};
     if (!barrier_init(&t.barrier))
         return false;
@@ -377,8 +376,8 @@ bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, t
         members[i].number = i;
     }
     if (well) {
-        host_speed_run(&t, members, count, TN_HOST_LEAST_SET << (t.sets - 1));
-        gather(&t, members, out);
+        host_speed_run(&t, members, count, TN_HOST_MIN_SET << (t.sets - 1));
+        collect_times(&t, members, out);
     }
     free(t.memory);
     free(members);

@@ -40,7 +40,7 @@ static double median(const double *times, uint32_t count)
     return sorted[count / 2];
 }
 
-double tn_host_undisturbed(double *pieces, uint32_t count)
+double tn_host_uninterrupted_mean(double *pieces, uint32_t count)
 {
     double sum = 0;
     uint32_t kept = 0;

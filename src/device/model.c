@@ -91,10 +91,10 @@ static double memory_time(const tn_model *model, const tn_work *work)
     const tn_kind_memory *memory = &model->kind->memory;
     const bool cached = memory->cache > 0 && work->bytes <= (double)model->cache_size;
     const double speed = cached ? memory->cache * model->units : memory->bandwidth;
-    const double shares[] = {[TN_COALESCED] = memory->side_by_side,
+    const double shares[] = {[TN_COALESCED] = memory->coalesced,
                              [TN_SHORT_ROWS] = memory->short_rows,
                              [TN_LONG_ROWS] = memory->long_rows,
-                             [TN_SCATTERED] = memory->apart};
+                             [TN_SCATTERED] = memory->scattered};
     double busy = busy_share(model, work->items);
     if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
         busy = fmin(work->groups / model->units, 1);

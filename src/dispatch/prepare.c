@@ -289,7 +289,7 @@ TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
     if (preparer_of(context) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create a thread", caller);
     tenon_context_retain(context);
-    tn_process_know_thread();
+    tn_process_register_thread();
     preparing = context;
     return TENON_OK;
 }

@@ -57,7 +57,7 @@ static void build_ahead(const char *caller, tenon_context *context, const tn_pro
     tn_build_list build_requests = {.count = 0};
     tn_recording listing = {.context = context, .build_requests = &build_requests};
     tn_kept_message kept;
-    if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
+    if (!tn_builds_in_parallel(context) || !tn_message_keep(&kept))
         return;
     (void)choice->solver->launch(caller, &listing, problem, choice);
     tn_build_list_run(context, &build_requests);
@@ -115,8 +115,8 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
 }
 
 /* Returns why a solver cannot be selected for a problem; NULL if it can, with its time. */
-static const char *select_refuses(tenon_context *context, const tn_problem *problem,
-                                  const tn_solver *solver, double *time)
+static const char *why_not_selectable(tenon_context *context, const tn_problem *problem,
+                                      const tn_solver *solver, double *time)
 {
     tn_choice choice;
     choice.solver = solver;
@@ -131,14 +131,14 @@ static const char *select_refuses(tenon_context *context, const tn_problem *prob
 }
 
 uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       tn_candidate list[TN_MOST_SOLVERS])
+                       tn_candidate list[TN_MAX_SOLVERS])
 {
-    tn_candidate refused[TN_MOST_SOLVERS];
+    tn_candidate refused[TN_MAX_SOLVERS];
     uint32_t serving = 0, refused_count = 0;
     tn_constants_need(context);
     for (uint32_t i = 0; i < family->solver_count; i++) {
         tn_candidate c = {.solver = family->solvers[i]};
-        c.why_not = select_refuses(context, problem, c.solver, &c.time);
+        c.why_not = why_not_selectable(context, problem, c.solver, &c.time);
         if (c.why_not != NULL) {
             refused[refused_count++] = c;
             continue;
@@ -167,7 +167,7 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
 {
     double least = (double)INFINITY, time;
     for (uint32_t i = 0; i < family->solver_count; i++)
-        if (select_refuses(context, problem, family->solvers[i], &time) == NULL && time < least)
+        if (why_not_selectable(context, problem, family->solvers[i], &time) == NULL && time < least)
             least = time;
     return least;
 }
@@ -233,7 +233,7 @@ static tenon_status take_first(const tn_request *r, const tn_candidate *candidat
                                tn_choice *choice)
 {
     tn_tally tally = {.last = TENON_OK};
-    bool is_guarded[TN_MOST_SOLVERS] = {false}, passes = false;
+    bool is_guarded[TN_MAX_SOLVERS] = {false}, passes = false;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t guarded = tally.guarded;
         TN_TRY(try_candidate(r, &candidates[i], i + 1 == count, choice, &passes, &tally));
@@ -255,13 +255,13 @@ static tenon_status take_first(const tn_request *r, const tn_candidate *candidat
  * order of the estimates, if anything fails. */
 static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t count)
 {
-    tn_choice *choices[TN_TUNING_MOST] = {NULL};
-    uint32_t numbers[TN_TUNING_MOST], right = 0;
+    tn_choice *choices[TN_TUNING_MAX] = {NULL};
+    uint32_t numbers[TN_TUNING_MAX], right = 0;
     tn_tally tally = {.last = TENON_OK};
     if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
         r->call == NULL)
         return false;
-    for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
+    for (uint32_t i = 0; i < count && right < TN_TUNING_MAX &&
                          candidates[i].time <= TN_TUNING_RATIO * candidates[0].time;
          i++) {
         bool passes = false;
@@ -279,7 +279,7 @@ static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t coun
         memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
         candidates[0] = fastest;
     }
-    for (uint32_t i = 0; i < TN_TUNING_MOST; i++)
+    for (uint32_t i = 0; i < TN_TUNING_MAX; i++)
         free(choices[i]);
     return measured;
 }
@@ -324,7 +324,7 @@ static tenon_status take_measured(const tn_request *r, tn_choice *choice)
 
 static tenon_status select_one(const tn_request *r, tn_choice *choice)
 {
-    tn_candidate candidates[TN_MOST_SOLVERS];
+    tn_candidate candidates[TN_MAX_SOLVERS];
     bool chosen;
     TN_TRY(tn_self_check_choose(r, choice, &chosen));
     if (chosen)

@@ -38,7 +38,7 @@ static void name_variant(const tn_choice *choice, variant *v)
 }
 
 /* How many times a driver that miscompiles at random compiles a variant. */
-#define MOST_TRIES 4
+#define MAX_TRIES 4
 
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
@@ -61,7 +61,7 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
 static tenon_status check_until_right(tenon_context *context, tenon_stream *validation, variant *v,
                                       bool *right, char why[256])
 {
-    const int most = context->device.miscompiles_at_random ? MOST_TRIES : 1;
+    const int most = context->device.miscompiles_at_random ? MAX_TRIES : 1;
     const tn_log log = tn_context_log(context);
     tenon_status status =
         tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
@@ -108,7 +108,7 @@ tenon_status tn_self_check_choose(const tn_request *r, tn_choice *choice, bool *
 static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *validation,
                           variant *v, bool *right, char why[256])
 {
-    const unsigned unmade = tn_capabilities_unmade(context);
+    const unsigned untested = tn_capabilities_untested(context);
     validation->repeat[0] = '\0';
     validation->checking = v->family;
     validation->paths = 0;
@@ -122,15 +122,16 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
                        " of %#" PRIx64,
                        v->name, v->paths & ~validation->paths, v->paths);
     /* If a capability could not be tried, another variant may have been built. */
-    if (tn_capabilities_unmade(context) == unmade) {
+    if (tn_capabilities_untested(context) == untested) {
         tn_verdict_remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
         tn_verdict_store(context, v->key);
     }
     return TENON_OK;
 }
 
-static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
-                                   tn_dispatch *validation, variant *v, bool *right, char why[256])
+static tenon_status check_and_report(tenon_context *context, tenon_stream *stream,
+                                     tn_dispatch *validation, variant *v, bool *right,
+                                     char why[256])
 {
     const uint64_t began = tn_now();
     tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name, "", -1);
@@ -147,8 +148,8 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
 
 /* Checks a variant under the crash guard. That a variant is disabled for a time is neither stored
  * nor remembered, since elsewhere it may be the last resort. */
-static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
-                                 tn_dispatch *validation, variant *v, bool *right, char why[256])
+static tenon_status check_guarded(tenon_context *context, tenon_stream *stream,
+                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
@@ -156,7 +157,7 @@ static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
     *right = !v->is_guarded;
     if (!v->is_guarded) {
         tn_guard *guard = tn_crash_guard_begin(context, name, 1);
-        status = check_and_tell(context, stream, validation, v, right, why);
+        status = check_and_report(context, stream, validation, v, right, why);
         tn_crash_guard_end(guard);
     }
     free(name);
@@ -171,7 +172,7 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
     tn_dispatch *validation = tn_dispatch_of(stream->context);
     if (validation == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
-    const tenon_status status = check_marked(context, stream, validation, v, right, why);
+    const tenon_status status = check_guarded(context, stream, validation, v, right, why);
     if (status == TENON_OK || tn_failure_lasts(status) || !tn_validation_renewed(context, &stream))
         return status;
     *right = false;

@@ -170,9 +170,9 @@ static uint32_t name_operands(const test_subject *subject, const tenon_plan *pla
 {
     uint32_t count = 0;
     for (uint32_t i = plan->operand_count; i-- > 0;) {
-        const tn_planned *planned = &plan->operands[i];
+        const tn_plan_operand *planned = &plan->operands[i];
         const test_tensor *from = subject->operand_named(subject->data, planned->name);
-        if (from == NULL || !planned->present || planned->kept)
+        if (from == NULL || !planned->present || planned->is_bound)
             continue;
         const test_tensor *to = &moved[from - subject->operands];
         named[count++] = (tenon_operand){planned->name, to->view.memory, to->view.offset};

@@ -273,7 +273,7 @@ TEST(a_child_has_workspace_beside_its_parents)
     try_sizes(&p, lay_out(&p).used, &random, text);
     assert_true(strstr(text, "slices") == NULL && strstr(text, "partial") == NULL);
     gemm_problem g;
-    tn_candidate list[TN_MOST_SOLVERS];
+    tn_candidate list[TN_MAX_SOLVERS];
     const tenon_tensor a = dense(p.m, p.k), b = dense(p.k, p.n), s = dense(p.m, p.n);
     assert_ok(product(&a, &b, &s, UINT64_C(1) << 20, &g));
     assert_true(tn_candidates(test_context, &tn_gemm_family, &g.head, list) > 0);

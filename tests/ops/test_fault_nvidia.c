@@ -40,22 +40,22 @@ static tenon_context *nvidia(void)
     return context;
 }
 
-static void tries(tenon_context *context, tn_local_way way, uint64_t bytes, bool works,
+static void tries(tenon_context *context, tn_local_method way, uint64_t bytes, bool works,
                   const char *why)
 {
     char reason[256];
     bool found;
     assert_ok(tn_local_memory_try(context, way, bytes, &found, reason));
     if (found != works || strstr(reason, why) == NULL)
-        fail_msg("%s of %u: %d, %s", tn_local_way_name(way), (unsigned)bytes, found, reason);
+        fail_msg("%s of %u: %d, %s", tn_local_method_name(way), (unsigned)bytes, found, reason);
 }
 
 /* Arrays and arguments run on any device. */
 TEST(local_memory_is_tried_by_a_kernel)
 {
     tenon_context *context = nvidia();
-    tries(context, TN_LOCAL_ARRAY, 30000, true, "holds what is written");
-    tries(context, TN_LOCAL_ARGUMENT, 30000, true, "holds what is written");
+    tries(context, TN_LOCAL_ARRAY, 30000, true, "can be written and read back");
+    tries(context, TN_LOCAL_ARGUMENT, 30000, true, "can be written and read back");
     tries(context, TN_LOCAL_ENLARGED, 16, false, "the driver's binary is not PTX");
     tenon_context_release(context);
 }
@@ -69,7 +69,7 @@ TEST(arrays_are_enlarged_in_ptx)
                {"", "not PTX"}};
     tenon_context *context = nvidia();
     faults_give_ptx(PTX_OF("sm_90"));
-    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
     assert_string_equal(faults_loaded_ptx(), EDITED("16"));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         faults_give_ptx(bad[i].ptx);
@@ -97,7 +97,7 @@ TEST(a_driver_may_refuse_the_edited_text)
               "clBuildProgram of the edited PTX returned CL_");
         assert_int_equal(faults_end(), 1);
     }
-    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
     faults_give_ptx(NULL);
     tenon_context_release(context);
 }
@@ -116,7 +116,7 @@ TEST(memory_that_is_short)
             tn_local_memory_try(context, TN_LOCAL_ENLARGED, 16, &works, reason);
         struck = faults_end();
         assert_true(status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_OK);
-        tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+        tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
         faults_give_ptx(NULL);
         tenon_context_release(context);
     }
@@ -127,7 +127,7 @@ TEST(memory_that_is_short)
 TEST(less_than_it_says)
 {
     char reason[256];
-    tn_local_way way;
+    tn_local_method way;
     tenon_context *context = nvidia();
     faults_fail_all("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
     assert_true(tn_local_memory_fits(context, 32 << 10, &way));
@@ -142,7 +142,7 @@ TEST(less_than_it_says)
 /* The driver at hand gives more than the 48 KiB, which are not tried before they are wanted. */
 TEST(more_than_it_says)
 {
-    tn_local_way way;
+    tn_local_method way;
     tenon_context *context = nvidia();
     assert_true(tn_local_memory_fits(context, 100 << 10, &way));
     assert_int_equal(way, TN_LOCAL_ARRAY);
@@ -162,7 +162,7 @@ TEST(what_is_found_is_kept)
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    tn_local_way way;
+    tn_local_method way;
     for (int run = 0; run < 3; run++) {
         kept_open(&s, &store);
         look_like_nvidia(s.context);

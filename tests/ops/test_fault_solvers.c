@@ -195,7 +195,7 @@ TEST(a_spoilt_context_costs_nothing_else)
     assert_plan(context, "fake/slow");
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA),
                      tn_context_has(test_context, TENON_CAPABILITY_HARDWARE_FMA));
-    assert_int_equal(tn_capabilities_unmade(context), 0);
+    assert_int_equal(tn_capabilities_untested(context), 0);
     assert_ok(tenon_context_statistics(context, &counts));
     assert_int_equal(counts.checks, 2);
     assert_int_equal(counts.checks_wrong, 1);
@@ -225,7 +225,7 @@ TEST(a_spoilt_trial_costs_nothing_else)
     assert_contains(why, "the trial made its context unusable: ");
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE),
                      tn_context_has(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE));
-    assert_int_equal(tn_capabilities_unmade(context), 0);
+    assert_int_equal(tn_capabilities_untested(context), 0);
     broken.stream->queue = broken.queue;
     tenon_context_release(context);
 }

@@ -89,7 +89,7 @@ TEST(fma_is_timed_only_where_the_compiler_says_nothing)
     faults_delay("clEnqueueNDRangeKernel", ~0u);
     assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 1);
     const unsigned launches = faults_end();
-    if (context->capabilities.results[TENON_CAPABILITY_HARDWARE_FMA].told)
+    if (context->capabilities.results[TENON_CAPABILITY_HARDWARE_FMA].is_reported)
         assert_int_equal(launches, 1);
     else
         assert_true(launches >= 9);

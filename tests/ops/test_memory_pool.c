@@ -55,7 +55,7 @@ TEST(sizes_have_classes)
         uint64_t rounded, again;
         const uint32_t number = tn_pool_class(bytes, &rounded);
         assert_true(number < TN_POOL_CLASSES);
-        assert_true(rounded >= bytes && rounded <= bytes + bytes / 8 + TN_POOL_LEAST);
+        assert_true(rounded >= bytes && rounded <= bytes + bytes / 8 + TN_POOL_MIN);
         assert_int_equal(tn_pool_class(rounded, &again), number);
         assert_true(again == rounded);
         assert_true(tn_pool_class(rounded + 1, &again) == number + 1 && again > rounded);
@@ -161,7 +161,7 @@ TEST(buffers_are_large_enough)
             assert_int_equal(
                 clGetMemObjectInfo(memory[i].u.buffer, CL_MEM_SIZE, sizeof size, &size, NULL),
                 CL_SUCCESS);
-            assert_true(size >= bytes && size <= bytes + bytes / 8 + TN_POOL_LEAST);
+            assert_true(size >= bytes && size <= bytes + bytes / 8 + TN_POOL_MIN);
             for (int j = 0; j < i; j++)
                 assert_ptr_not_equal(memory[i].u.buffer, memory[j].u.buffer);
         }

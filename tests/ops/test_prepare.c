@@ -270,7 +270,7 @@ TEST(nothing_is_made_when_all_is_released)
     static gate g = GATE_INIT; /* the library's thread may still be leaving it */
     tenon_plan *plans[PLANS];
     tenon_context *context = ask_for_plans(&g, plans);
-    tn_plan_keep(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
+    tn_plan_bind(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
     for (int i = 0; i < PLANS; i++)
         tenon_plan_release(plans[i]);
     tenon_context_release(context);

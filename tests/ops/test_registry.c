@@ -103,7 +103,7 @@ TEST(every_family_is_whole)
     assert_non_null(tn_family_at(0));
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_family *family = tn_family_at(i);
-        assert_in_range(family->solver_count, 1, TN_MOST_SOLVERS);
+        assert_in_range(family->solver_count, 1, TN_MAX_SOLVERS);
         assert_ptr_equal(family->registry, &tn_library_registry);
         assert_true(family->solver_count > 0 &&
                     (family->awkward != NULL || family->self_check != NULL));

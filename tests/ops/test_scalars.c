@@ -23,7 +23,7 @@ static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_s
     *bytes = 0;
     for (uint32_t i = 0; i < plan->operand_count; i++)
         for (uint32_t j = 0; j < f->c.operation->operand_count; j++)
-            if (plan->operands[i].present && !plan->operands[i].kept &&
+            if (plan->operands[i].present && !plan->operands[i].is_bound &&
                 strcmp(plan->operands[i].name, f->c.operation->operands[j].name) == 0)
                 operands[operand_count++] =
                     (tenon_operand){plan->operands[i].name, test_operand(f, j)->view.memory,

@@ -90,7 +90,7 @@ TEST(cards_of_one_kind_get_their_own_bandwidth)
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const tn_device_kind *kind = tn_device_kind_named(cards[i].kind);
         tn_device_kind own;
-        tn_copy_speed_apply(kind, cards[i].speed * kind->memory.side_by_side, &own);
+        tn_copy_speed_apply(kind, cards[i].speed * kind->memory.coalesced, &own);
         if (fabs(log2(own.memory.bandwidth / cards[i].speed)) > 0.126)
             fail_msg("%s has %g", cards[i].card, own.memory.bandwidth);
         const double steps = 4 * log2(own.memory.bandwidth / kind->memory.bandwidth);

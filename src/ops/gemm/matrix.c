@@ -109,14 +109,14 @@ static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
 }
 
 bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                         tn_local_way *way)
+                         tn_local_method *way)
 {
     return tn_local_memory_fits(context, (uint64_t)tn_matrix_local(unit, values), way);
 }
 
 static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
-    tn_local_way way;
+    tn_local_method way;
     return tn_matrix_local_way(context, unit, values, &way);
 }
 
@@ -349,7 +349,7 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double read =
         is_wgmma ? wgmma_reads(values) : values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
     const tn_kind_assumed *assumed = &context->device.model.kind->assumed;
-    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->bringing) * brought +
+    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->loading) * brought +
                          (is_wgmma ? 0 : assumed->reading * read);
     return (tn_work){.launches = 1,
                      .groups = groups,

@@ -228,7 +228,7 @@ static void give_to_pool(tn_heap *heap, tn_buffer_entry *owned)
     uint64_t rounded;
     tn_pool_class(owned->bytes, &rounded);
     owned->next = NULL;
-    if (owned->was_handed_out || rounded != owned->bytes) {
+    if (owned->is_exported || rounded != owned->bytes) {
         release_buffers(owned);
         return;
     }

@@ -146,7 +146,7 @@ static tenon_status enumerate(const char *caller, device_list *list)
 }
 
 /* The stride between entries is the size of the caller's struct. */
-static void give_all(const device_list *list, tenon_device_info *infos, uint32_t capacity)
+static void copy_infos(const device_list *list, tenon_device_info *infos, uint32_t capacity)
 {
     const uint32_t size = capacity > 0 ? infos->struct_size : 0;
     char *at = (char *)infos;
@@ -168,7 +168,7 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
     tenon_status status = enumerate("tenon_device_list", &list);
     if (status == TENON_OK) {
         *count = list.count;
-        give_all(&list, infos, capacity);
+        copy_infos(&list, infos, capacity);
     }
     free(list.entries);
     return status;

@@ -78,25 +78,25 @@ static const char *without_intel_matrix(const tn_device *device)
 
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
     [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is correct",
-                                   TN_LEAST_VERSION, TN_LEAST_VERSION " -DTENON_OWN_EXP=1"),
+                                   TN_MIN_VERSION, TN_MIN_VERSION " -DTENON_OWN_EXP=1"),
     [TENON_CAPABILITY_F16] =
-        TRIAL("f16", "capability/f16", without_f16, "arithmetic is correct", TN_LEAST_VERSION),
+        TRIAL("f16", "capability/f16", without_f16, "arithmetic is correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_HARDWARE_FMA] =
         TRIAL("hardware_fma", "capability/fma", never_ruled_out,
-              "the compiler reports that it is an instruction", TN_LEAST_VERSION),
+              "the compiler reports that it is an instruction", TN_MIN_VERSION),
     [TENON_CAPABILITY_SUB_GROUPS] =
         TRIAL("sub_groups", "capability/sub_groups", without_sub_groups,
               "broadcast and sum are correct", "-cl-std=CL3.0", "-cl-std=CL2.0"),
     [TENON_CAPABILITY_NONTEMPORAL_STORE] =
         TRIAL("nontemporal_store", "capability/nontemporal_store", never_ruled_out,
-              "the compiler supports the store", TN_LEAST_VERSION),
+              "the compiler supports the store", TN_MIN_VERSION),
     [TENON_CAPABILITY_INT8_DOT] =
         TRIAL("int8_dot", "capability/int8_dot", without_dot, "the product is correct",
               "-cl-std=CL3.0 -DDIALECT=0", "-cl-std=CL1.2 -DDIALECT=1"),
     [TENON_CAPABILITY_NVIDIA_PTX] = TRIAL("nvidia_ptx", "capability/nvidia_ptx", without_nvidia,
-                                          "the lane's number is correct", TN_LEAST_VERSION),
+                                          "the lane's number is correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_NVIDIA_MMA] =
-        UNIT_TRIAL("nvidia_mma", without_nvidia, TN_LEAST_VERSION, "-DTENON_UNIT=1", NULL, "1234"),
+        UNIT_TRIAL("nvidia_mma", without_nvidia, TN_MIN_VERSION, "-DTENON_UNIT=1", NULL, "1234"),
     [TENON_CAPABILITY_INTEL_MATRIX] = {.name = "intel_matrix",
                                        .source = "capability/matrix",
                                        .options = {XMX_WAYS("-cl-std=CL2.0"),
@@ -109,23 +109,23 @@ const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
                                        .further = {"-DTENON_UNIT=5", "-DTENON_UNIT=6"},
                                        .types = "124"},
     [TENON_CAPABILITY_NVIDIA_MMA_TURING] =
-        UNIT_TRIAL("nvidia_mma_turing", without_nvidia, TN_LEAST_VERSION,
+        UNIT_TRIAL("nvidia_mma_turing", without_nvidia, TN_MIN_VERSION,
                    "-DTENON_UNIT=1 -DTENON_UNIT_SPLIT=1", NULL, "14"),
     [TENON_CAPABILITY_NVIDIA_LDMATRIX] =
-        UNIT_TRIAL("nvidia_ldmatrix", without_nvidia, TN_LEAST_VERSION,
+        UNIT_TRIAL("nvidia_ldmatrix", without_nvidia, TN_MIN_VERSION,
                    "-DTENON_UNIT=1 -DTENON_UNIT_SPLIT=1 -DTENON_LDMATRIX=1", NULL, "14"),
     [TENON_CAPABILITY_NVIDIA_CP_ASYNC] =
         TRIAL("nvidia_cp_async", "capability/cp_async", without_nvidia,
-              "copies and zeros are correct", TN_LEAST_VERSION),
+              "copies and zeros are correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_NVIDIA_WGMMA] = {.name = "nvidia_wgmma",
                                        .source = "capability/wgmma",
-                                       .options = {TN_LEAST_VERSION,
-                                                   TN_LEAST_VERSION " " TN_PTX_OPTION},
+                                       .options = {TN_MIN_VERSION,
+                                                   TN_MIN_VERSION " " TN_PTX_OPTION},
                                        .ruled_out = without_nvidia,
                                        .found = "the product is correct",
                                        .items = 128},
     [TENON_CAPABILITY_AMD_MFMA] =
-        UNIT_TRIAL("amd_mfma", without_amd, TN_LEAST_VERSION, "-DTENON_UNIT=2", NULL, "1245"),
-    [TENON_CAPABILITY_AMD_WMMA] = UNIT_TRIAL("amd_wmma", without_amd, TN_LEAST_VERSION,
+        UNIT_TRIAL("amd_mfma", without_amd, TN_MIN_VERSION, "-DTENON_UNIT=2", NULL, "1245"),
+    [TENON_CAPABILITY_AMD_WMMA] = UNIT_TRIAL("amd_wmma", without_amd, TN_MIN_VERSION,
                                              "-DTENON_UNIT=3", "-DTENON_UNIT=4", "124"),
 };

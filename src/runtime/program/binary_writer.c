@@ -15,13 +15,13 @@
 #define MILLISECOND UINT64_C(1000000)
 
 /* Time limit for the end of a context. Programs that remain are written by the next process. */
-#define MOST_END (1000 * MILLISECOND)
+#define MAX_END (1000 * MILLISECOND)
 
 /* Polling interval of the thread, and bounds of the idle time before it writes. A call that
  * arrives while a program is written waits for it; after that, a longer idle time is required. */
-#define TICK           (20 * MILLISECOND)
-#define LEAST_PATIENCE (100 * MILLISECOND)
-#define MOST_PATIENCE  (2000 * MILLISECOND)
+#define TICK     (20 * MILLISECOND)
+#define MIN_IDLE (100 * MILLISECOND)
+#define MAX_IDLE (2000 * MILLISECOND)
 
 typedef enum outcome { WRITTEN, NOTHING_LEFT, BUSY } outcome;
 
@@ -37,12 +37,13 @@ static _Thread_local bool writes; /* true if this thread is writing */
 /* The thread that writes while the process is idle. */
 static tn_thread thread;
 static bool has_thread, is_ending, has_news;
-static uint64_t last_entries, idle_since, patience = LEAST_PATIENCE;
+static uint64_t last_entries, idle_since, patience = MIN_IDLE;
 
 /* Programs built in a validation context are written by its owner. */
 static bool waits_to_write(const tenon_context *context)
 {
-    return context->owner == NULL && context->kept.store != NULL && context->device.keeps_builds;
+    return context->owner == NULL && context->persistence.store != NULL &&
+           context->device.keeps_builds;
 }
 
 /* The caller holds the lock. */
@@ -64,7 +65,7 @@ void tn_binary_writer_enter(tenon_context *context)
 }
 
 /* Streams are tracked if the driver compiles and runs kernels on threads of this process. */
-static bool is_followed(const tenon_context *context)
+static bool tracks_streams(const tenon_context *context)
 {
     return context->device.is_cpu || context->device.keeps_builds;
 }
@@ -73,8 +74,9 @@ tenon_status tn_binary_writer_stream_begins(const char *caller, tenon_context *c
                                             cl_command_queue queue)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
-                              : TENON_OK;
+    return tracks_streams(owner)
+               ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
+               : TENON_OK;
 }
 
 void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue)
@@ -82,7 +84,7 @@ void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue
     tenon_context *owner = context->owner != NULL ? context->owner : context;
     if (waits_to_write(context))
         tn_queue_tracker_end(&owner->binary_writer.streams, queue);
-    else if (is_followed(owner))
+    else if (tracks_streams(owner))
         tn_queue_tracker_drop(&owner->binary_writer.streams, queue);
 }
 
@@ -91,10 +93,10 @@ void tn_binary_writer_shares(const tenon_context *context)
     atomic_store(&((tenon_context *)(uintptr_t)context)->binary_writer.is_shared, true);
 }
 
-static void forget_marks(tn_binary_writer *keeping)
+static void forget_markers(tn_binary_writer *keeping)
 {
-    tn_events_release(keeping->marks, keeping->mark_count);
-    keeping->marks = NULL;
+    tn_events_release(keeping->markers, keeping->mark_count);
+    keeping->markers = NULL;
     keeping->mark_count = 0;
 }
 
@@ -105,13 +107,13 @@ static bool is_idle(tenon_context *context, uint64_t until)
 {
     tn_binary_writer *keeping = &context->binary_writer;
     const uint64_t entries = tn_gate_entries();
-    if (keeping->marks == NULL || keeping->marked_entries != entries) {
-        forget_marks(keeping);
-        keeping->mark_count = tn_queue_tracker_mark(&keeping->streams, &keeping->marks);
+    if (keeping->markers == NULL || keeping->marked_entries != entries) {
+        forget_markers(keeping);
+        keeping->mark_count = tn_queue_tracker_mark(&keeping->streams, &keeping->markers);
         keeping->marked_entries = entries;
     }
     for (uint32_t i = 0; i < keeping->mark_count; i++)
-        while (!tn_event_is_over(keeping->marks[i])) {
+        while (!tn_event_is_over(keeping->markers[i])) {
             if (tn_now() >= until)
                 return false;
             tn_sleep(MILLISECOND / 2);
@@ -144,7 +146,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
         result = write_next(context, validations, &written) ? WRITTEN : NOTHING_LEFT;
     }
     if (!is_shut && tn_gate_open())
-        patience = tn_min_u64(2 * patience, MOST_PATIENCE);
+        patience = tn_min_u64(2 * patience, MAX_IDLE);
     if (result == WRITTEN) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_INFO, "kernel %s was written to the store in %.1f ms (%s)",
@@ -279,7 +281,7 @@ void tn_binary_writer_leave(tenon_context *context)
     tn_mutex_lock(&lock);
     wait_for_writer();
     if (waits_to_write(context) && contexts == 1 && !writes && !context->binary_writer.is_imported)
-        count = write_until(context, true, began + MOST_END);
+        count = write_until(context, true, began + MAX_END);
     tn_mutex_unlock(&lock);
     tell_of_end(context, count, began);
     tn_mutex_lock(&lock);
@@ -296,8 +298,8 @@ void tn_binary_writer_leave(tenon_context *context)
         end_thread();
     tn_mutex_unlock(&lock);
     if (is_last)
-        tn_process_rest();
-    forget_marks(&context->binary_writer);
+        tn_process_stop_watch();
+    forget_markers(&context->binary_writer);
 }
 
 /* Returns the reason why nothing can be written now, or NULL. The caller holds the lock. */

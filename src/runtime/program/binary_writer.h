@@ -25,8 +25,8 @@
 typedef struct tn_binary_writer {
     tenon_context *next; /* list of all contexts with a device */
     tn_queue_tracker streams;
-    cl_event *marks; /* markers of the work enqueued when the gate had counted `marked_entries`; or
-                      * NULL */
+    cl_event *markers; /* markers of the work enqueued when the gate had counted `marked_entries`;
+                        * or NULL */
     uint32_t mark_count;
     uint64_t marked_entries;
     bool is_imported;

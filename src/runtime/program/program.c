@@ -187,7 +187,7 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     if (status == TENON_OK) {
         status = tn_program_build(context, &built);
         tn_gate_leave();
-        tn_process_renew(NULL);
+        tn_process_reregister(NULL);
     }
     tn_mutex_lock(&cache->lock);
     program->cl = built.cl;

@@ -202,7 +202,7 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     if (program->key == NULL)
         return NULL;
     unsigned char *binary =
-        tn_store_get(context->kept.store, TN_STORE_PROGRAM, program->key, &size);
+        tn_store_get(context->persistence.store, TN_STORE_PROGRAM, program->key, &size);
     if (binary == NULL)
         return NULL;
     cl_program cl = load_binary(context, program->options, binary, size);
@@ -216,7 +216,7 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     tn_log_send(&log, TENON_LOG_WARNING,
                 "the driver rejected its own binary of kernel %s; compiling it again",
                 program->source->name);
-    tn_store_remove(context->kept.store, TN_STORE_PROGRAM, program->key);
+    tn_store_remove(context->persistence.store, TN_STORE_PROGRAM, program->key);
     return NULL;
 }
 
@@ -256,12 +256,12 @@ bool tn_program_keep(tenon_context *context, tn_program *program, double *millis
     if (program->is_kept || program->key == NULL)
         return false;
     program->is_kept = true; /* or never will be */
-    if (tn_store_has(context->kept.store, TN_STORE_PROGRAM, program->key))
+    if (tn_store_has(context->persistence.store, TN_STORE_PROGRAM, program->key))
         return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
         return false;
-    tn_store_put(context->kept.store, TN_STORE_PROGRAM, program->key, binary, size);
+    tn_store_put(context->persistence.store, TN_STORE_PROGRAM, program->key, binary, size);
     const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
     if (milliseconds != NULL)
         *milliseconds = took;

@@ -50,7 +50,8 @@ static tenon_status gather_waits(const char *caller, tenon_stream *stream,
     return TENON_OK;
 }
 
-tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_command *command)
+tenon_status tn_command_begin_with_event(const char *caller, tenon_stream *stream,
+                                         tn_command *command)
 {
     if (stream->watch != NULL && !tn_watch_reserve(stream->watch))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to track its commands", caller);

@@ -73,20 +73,20 @@ const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch
  * its last, and shares bytes with pieces whose lifetimes do not overlap its own. A child's
  * workspace is a piece that lives during one step.
  */
-#define TN_MOST_PIECES 32
+#define TN_MAX_PIECES 32
 typedef struct tn_piece {
     uint64_t at, bytes;
     uint32_t first, last;
 } tn_piece;
 
 typedef struct tn_pieces {
-    tn_piece piece[TN_MOST_PIECES];
+    tn_piece piece[TN_MAX_PIECES];
     uint32_t count;
     uint64_t bytes; /* of the whole workspace */
 } tn_pieces;
 
 /* Allocates a piece and returns where it begins: the lowest aligned offset that is free during its
- * lifetime. At most TN_MOST_PIECES pieces. */
+ * lifetime. At most TN_MAX_PIECES pieces. */
 uint64_t tn_pieces_add(tn_pieces *pieces, uint64_t bytes, uint32_t first, uint32_t last);
 
 #endif

@@ -397,7 +397,7 @@ tenon_status tn_recording_run(const char *caller, const char *label, tenon_strea
     if (recording->has_foreign)
         TN_TRY(check_foreign(&r, recording));
     TN_TRY(tn_gate_enter(caller));
-    tn_process_runs(stream);
+    tn_process_note_launch(stream);
     const tenon_status status = enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL);
     tn_gate_leave();
     if (status != TENON_OK)
