@@ -256,8 +256,7 @@ TEST(no_workspace)
     test_usual_stream();
 }
 
-/* What the solvers do not serve, they refuse: groups of two channels, windows of three dimensions,
- * and no product. */
+/* The solvers refuse groups of two channels, windows of three dimensions, and empty sums. */
 TEST(refused)
 {
     static const test_refusal refusals[] = {
@@ -271,7 +270,7 @@ TEST(refused)
     TEST_REFUSE(refusals);
 }
 
-/* What is chosen for such a problem is the depthwise solver, and every other one agrees. */
+/* The depthwise solver is chosen, and all other solvers agree with it. */
 TEST(every_solver)
 {
     test_random random = test_random_for(1312);

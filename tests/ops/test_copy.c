@@ -1,4 +1,5 @@
-/* tenon_copy: every pair of types against the host's conversion bit for bit, any strides. */
+/* Tests tenon_copy: every pair of types against the host's conversion bit for bit, with any
+ * strides. */
 #include "fixture.h"
 
 #include "base/dtype.h"
@@ -23,14 +24,14 @@ static void run_integers(test_fixture *f, int64_t most, test_random *random)
     test_finish(f, TEST_ALL);
 }
 
-/* The types that the device has. */
+/* Returns true if the device supports the type. */
 static bool has(tenon_dtype dtype)
 {
     return dtype != TENON_DTYPE_F64 || test_has(TENON_CAPABILITY_F64);
 }
 
-/* Values on and around what decides: ties, the ends of the ranges, and what rounding twice gets
- * wrong. */
+/* Returns values at and around ties, ends of ranges, and values that double rounding would get
+ * wrong; after these, random values. */
 static double awkward(int64_t i, test_random *random)
 {
     static const double values[] = {0,
@@ -110,7 +111,7 @@ TEST(every_pair_of_types)
         }
 }
 
-/* All 65536 of a 16-bit type to f32 and back, the bits that are no NaN unchanged. */
+/* Converts all 65536 values of a 16-bit type to f32 and back; all but NaNs must keep their bits. */
 TEST(every_half)
 {
     static const int64_t shape[] = {65536};
@@ -187,7 +188,6 @@ static void random_copy(test_random *random)
     test_finish(&f, TEST_ONCE);
 }
 
-/* As many as other operations try over all types. */
 TEST(random_problems)
 {
     test_random random = test_random_for(514);
@@ -208,7 +208,8 @@ TEST(large_transposes)
     }
 }
 
-/* Sizes around the squares and blocks that turn at once, in planes, elements of every size. */
+/* Sizes around the squares and blocks that are transposed at once, with a batch and elements of
+ * every size. */
 TEST(transposes)
 {
     static const int64_t sizes[] = {2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
@@ -227,7 +228,7 @@ TEST(transposes)
             const int along = i == COPY_X ? 1 : 2;
             int64_t *stride = f.c.views[i].stride;
             if ((i == COPY_X ? x_layout : y_layout) != (i == COPY_X ? TEST_COL : TEST_ROW))
-                for (int d = 0; d < 3; d++) /* a gap between lines, none between elements */
+                for (int d = 0; d < 3; d++) /* gaps between lines, but not between elements */
                     stride[d] = d == along ? 1 : d == 0 ? 300 * 300 : shape[along] + 3;
         }
         run_integers(&f, 100, &random);
@@ -267,7 +268,7 @@ TEST(bad_input)
     v = y, v.stride[0] = 0;
     REFUSED(&params, &x, &v, invalid, "y");
     REFUSED(&params, &v, &y, invalid, "x");
-    v = y, v.dtype = TENON_DTYPE_I32; /* of the same memory, but not the same elements */
+    v = y, v.dtype = TENON_DTYPE_I32; /* the same memory as other elements */
     REFUSED(&params, &v, &y, invalid, "x");
     assert_untouched(&ty);
     test_tensor_destroy(&tx);
@@ -275,7 +276,8 @@ TEST(bad_input)
 #undef REFUSED
 }
 
-/* Which stores the automatic choice takes for a copy of so many bytes. Planning needs no memory. */
+/* Returns true if the automatic choice copies this many bytes with non-temporal stores. Planning
+ * needs no memory. */
 static bool streams(uint64_t bytes)
 {
     const int64_t elements[] = {(int64_t)(bytes / sizeof(float))};
@@ -288,7 +290,7 @@ static bool streams(uint64_t bytes)
     return past;
 }
 
-/* Past the caches where they would keep little of what is written, and not where they keep it. */
+/* Non-temporal stores are chosen for copies larger than the caches only. */
 TEST(stores_pass_the_caches)
 {
     const uint64_t cache = test_context->device.model.cache_size;

@@ -1,5 +1,5 @@
-/* Tensors by DLPack: what is said of them, who gives what back and when, and what is refused. Where
- * DLPack's own header is installed, its structs are compared with ours. */
+/* Tests tensors shared by DLPack: descriptions, ownership, and refusals. If DLPack's own header is
+ * installed, its structs are compared with Tenon's. */
 #if defined __has_include
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* Someone else's tensor, which counts how often it is given back. */
+/* A foreign tensor that counts the calls of its deleter. */
 typedef struct producer {
     tn_dl_versioned versioned;
     tn_dl_unversioned unversioned;
@@ -26,7 +26,8 @@ typedef struct producer {
 static void count_versioned(tn_dl_versioned *self)
 {
     ((producer *)self->manager)->deleted++;
-    if (tenon_tensor_check(NULL) == TENON_OK) /* whose message is not the call's */
+    if (tenon_tensor_check(NULL) ==
+        TENON_OK) /* a deleter must not change the error message of the call */
         abort();
 }
 
@@ -35,7 +36,7 @@ static void count_unversioned(tn_dl_unversioned *self)
     ((producer *)self->manager)->deleted++;
 }
 
-/* 4 x 6 of f32, every second column of a pitch of 13, at byte 16. */
+/* Creates 4 x 6 f32 elements at byte 16, with strides 13 and 2. */
 static void produce(producer *p, cl_context cl)
 {
     cl_int error;
@@ -100,7 +101,8 @@ TEST(the_layout_is_dlpacks)
 #endif
 }
 
-/* All types, with strides and an offset, there and back: the same view of the same buffer. */
+/* Exports and imports tensors of all types with strides and an offset: the view and buffer must be
+ * the same. */
 TEST(there_and_back)
 {
     static const struct {
@@ -137,7 +139,7 @@ TEST(there_and_back)
         assert_int_equal(flags, given);
         assert_memory_equal(&back, &view, sizeof back);
         assert_ok(tenon_tensor_to_dlpack_unversioned(test_context, &back, &old));
-        tenon_tensor_destroy(&tensor); /* the others still have the buffer */
+        tenon_tensor_destroy(&tensor); /* the exported tensors keep the buffer */
         assert_ok(tenon_tensor_fill(test_stream, &back, 3, NULL));
         tenon_tensor_destroy(&back);
         assert_ok(tenon_tensor_from_dlpack_unversioned(test_context, old, &back));
@@ -161,18 +163,18 @@ TEST(the_deleter_is_called_once)
     assert_int_equal(x.stride[0], 13);
     assert_ok(tenon_tensor_fill(test_stream, &x, 2, NULL));
     assert_ok(tenon_stream_finish(test_stream));
-    /* The same buffer by two ways: each is given back once. */
+    /* One buffer imported twice: each deleter is called once. */
     assert_ok(tenon_tensor_from_dlpack_unversioned(test_context, (void *)&p.unversioned, &again));
     tenon_tensor_destroy(&x);
     assert_int_equal(p.deleted, 1);
     tenon_tensor_destroy(&again);
     assert_int_equal(p.deleted, 2);
-    /* No deleter is one that does nothing. */
+    /* The deleter may be NULL. */
     p.versioned.deleter = NULL;
     assert_ok(take(&p, &flags, &x));
     assert_int_equal(flags, 0);
     tenon_tensor_destroy(&x);
-    /* An empty tensor has no memory to keep. */
+    /* An empty tensor has no memory, and its deleter is called immediately. */
     p.versioned.deleter = count_versioned;
     p.versioned.tensor.data = NULL;
     p.shape[1] = 0;
@@ -201,7 +203,7 @@ TEST(strides_may_be_left_out)
     clReleaseMemObject(p.buffer);
 }
 
-/* What is wrong with it, by number; false past the last. */
+/* Makes the tensor invalid in one way; returns false if `number` exceeds the last. */
 static bool spoil(producer *p, int number, tenon_status *status, const char **why)
 {
     tn_dl_tensor *t = &p->versioned.tensor;
@@ -209,7 +211,7 @@ static bool spoil(producer *p, int number, tenon_status *status, const char **wh
     switch (number) {
     case 0:
         p->versioned.version.major = 2;
-        memset(t, 0xee, sizeof *t); /* nothing of it is known */
+        memset(t, 0xee, sizeof *t); /* the layout of an unknown version is unknown */
         *why = "version 2.3";
         break;
     case 1:
@@ -289,7 +291,7 @@ TEST(what_is_refused_is_given_back)
         if (!is_one)
             break;
     }
-    /* Of another context, and to nowhere. */
+    /* A tensor of another context, and NULL arguments. */
     tenon_context *other;
     tenon_tensor x = {.rank = 77};
     producer p;
@@ -338,7 +340,7 @@ TEST(what_cannot_be_handed_out)
     tenon_tensor_destroy(&x);
 }
 
-/* Memory of a pool that others have had is not handed out again; it may outlive its context. */
+/* Exported memory of a pool is not reused by the pool, and may outlive the context. */
 TEST(a_pool_does_not_keep_it)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;

@@ -1,5 +1,5 @@
-/* tenon_dropout: against its reference for any strides, the mask against tenon_random's numbers,
- * the gradient against finite differences. */
+/* Tests tenon_dropout: against its reference with any strides, the mask against tenon_random's
+ * numbers, and the gradient against finite differences. */
 #include "lines_case.h"
 
 #include "ops/dropout/internal.h"
@@ -33,7 +33,7 @@ TEST(sizes_around_groups)
             for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
                 test_fixture f;
                 if (judge == TEST_EXACT)
-                    params.probability = 0.5; /* what is kept is doubled, exactly */
+                    params.probability = 0.5; /* kept elements are doubled, which is exact */
                 begin(&f, &params, *type);
                 lines_dense(&f, sizes[i], (int64_t)i % 5);
                 f.c.same[DROPOUT_X] = i % 2 == 1 ? 1 + DROPOUT_Y : 0;
@@ -86,7 +86,8 @@ TEST(large)
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
 }
 
-/* A dropped NaN or infinity is 0, a kept one is itself; p = 0 gives x, bit for bit, p = 1 zeros. */
+/* A dropped NaN or infinity is 0, a kept one is unchanged. p = 0 copies x bit for bit; p = 1 gives
+ * zeros. */
 TEST(special_values)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-40, 65504, 1e38, -1};
@@ -105,7 +106,7 @@ TEST(special_values)
         }
 }
 
-/* What is dropped, and how often. */
+/* Which elements are dropped, and how many. */
 TEST(mask_is_bernoulli)
 {
     enum { SIZE = 20000 };
@@ -146,7 +147,7 @@ static double loss(const tenon_dropout_params *params, const tenon_tensor *x, co
     return sum;
 }
 
-/* The loss L = sum of w · y, whose gradient is dropout of w. */
+/* The gradient of L = sum of w · y is the dropout of w. */
 TEST(gradients)
 {
     const int64_t shape[] = {10, 10};

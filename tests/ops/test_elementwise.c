@@ -1,4 +1,4 @@
-/* tenon_elementwise: values, plans, refusals. Its shapes are in test_pointwise.c. */
+/* Tests tenon_elementwise: values, plans, refusals. test_pointwise.c tests its shapes. */
 #include "fixture.h"
 
 #include "ops/elementwise/internal.h"
@@ -8,7 +8,8 @@
 
 #define KINDS (TENON_ELEMENTWISE_SCALE_ADD + 1)
 
-/* By the header's formulas, not by the reference; with the defaults and broadcasting shapes. */
+/* Values by the header's formulas, not by the reference, with default parameters and broadcasting.
+ */
 TEST(known_values)
 {
     static const float a[] = {6, -2, 0.5F, 8}, b[] = {2, -4};
@@ -43,7 +44,7 @@ TEST(known_values)
     tenon_memory_destroy(&dt.memory);
 }
 
-/* Every pair of them, so that each meets NaN and infinity on either side. */
+/* Every pair of values: each meets NaN and infinity as either operand. */
 TEST(special_values)
 {
     static const double values[] = {0,         -0.0,    1,       -1,    NAN,  INFINITY,
@@ -52,8 +53,8 @@ TEST(special_values)
     const int64_t count = sizeof values / sizeof *values;
     for (uint32_t kind = 0; kind < KINDS + 4; kind++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            /* Beyond them coefficients of 0, whose operand must not count; offsets, so that no
-             * vector of constants is stored where it is aligned. */
+            /* Further cases have coefficients of 0, which exclude their operand, and offsets for
+             * which no vector of constants is stored to an aligned address. */
             const bool constants = kind >= KINDS;
             const int64_t size = count * count;
             test_fixture f;
@@ -140,7 +141,7 @@ TEST(bad_input)
     REFUSED(&params, &a, &a, &v, TENON_ERROR_UNSUPPORTED, "d is i32");
     v = d, v.stride[0] = 0;
     REFUSED(&params, &a, &a, &v, invalid, "d");
-    /* A row of d broadcast over d, and d by columns: neither is exactly d. */
+    /* A view of d's memory that is broadcast, or has other elements than d, is not in place. */
     REFUSED(&params, &v, &a, &d, invalid, "a");
     v = tenon_tensor_slice(d, 0, 1, 1);
     REFUSED(&params, &a, &v, &d, invalid, "b");

@@ -1,18 +1,17 @@
-/* What a call adds to its product unless its epilogue says otherwise: c where it is given, and
- * nothing where it is NULL. The expected values do not come from the library's references, which
- * share its defaults. */
+/* Tests the defaults of epilogues: c is added if it is given. The expected values do not come from
+ * the library's references, which share its defaults. */
 #include "support.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A product of ones over K = 3, so that each element of the result is 3 before the epilogue. */
+/* Factors are ones and K is 3, so each element of the result is 3 before the epilogue. */
 enum { A, B, C, D, OFFSETS, IMAGE, FILTERS, TRANSPOSED_FILTERS, RESIDUAL, RESULT, BIAS, TENSORS };
 static test_tensor tensors[TENSORS];
 static tenon_packed *packed_b, *packed_filters;
 #define VIEW(name) (&tensors[name].view)
 
-/* A call of every function with an epilogue: without parameters where `epilogue` is NULL. */
+/* One function for each call with an epilogue. If `epilogue` is NULL, so are the parameters. */
 static tenon_status gemm(const tenon_epilogue *epilogue, const tenon_tensor *c)
 {
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
@@ -79,7 +78,7 @@ static const struct {
              {conv_transpose, RESULT, RESIDUAL}};
 #define CALLS (sizeof calls / sizeof *calls)
 
-/* Calls, and expects `alpha` times the product plus `beta` times c. */
+/* Checks that a call gives `alpha` times the product plus `beta` times c. */
 static void expect(size_t i, const tenon_epilogue *epilogue, bool has_c, double alpha, double beta)
 {
     const test_tensor *added = &tensors[calls[i].added], *result = &tensors[calls[i].result];
@@ -165,7 +164,7 @@ TEST_WITH(beta_of_0_reads_nothing, set_up, tear_down)
     }
 }
 
-/* `.epilogue = {.beta = 1}` does not multiply the product by 0. */
+/* `.epilogue = {.beta = 1}` is refused, since it sets alpha to 0. */
 TEST_WITH(alpha_is_not_lost, set_up, tear_down)
 {
     const tenon_epilogue bare = {.beta = 1};
@@ -178,7 +177,7 @@ TEST_WITH(alpha_is_not_lost, set_up, tear_down)
     }
 }
 
-/* Added like any c that broadcasts, or refused by its shape. */
+/* A bias passed as c broadcasts, or is refused because of its shape. */
 TEST_WITH(a_bias_as_c, set_up, tear_down)
 {
     for (size_t i = 0; i < CALLS; i++) {

@@ -1,5 +1,5 @@
-/* An OpenCL loader that lacks a function. The library looks for them once, so that this process has
- * this test alone. */
+/* Tests an OpenCL loader that lacks a function. The library looks up all functions only once, so
+ * the process runs no other test. */
 #include "common/cl_faults.h"
 #include "common/testing.h"
 

@@ -1,5 +1,5 @@
-/* Memory and transfers while OpenCL or the allocator fails: nothing is lost, written late, handed
- * out while it is in use, or given back twice. */
+/* Tests memory and transfers while OpenCL or the allocator fails: nothing is lost, written late,
+ * reused while it is in use, or released twice. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -33,7 +33,7 @@ static uint64_t pool_bytes(tenon_context *context)
     return s.pool_bytes;
 }
 
-/* Every second element. */
+/* Returns a view of every second element. */
 static tenon_tensor strided_of(tenon_tensor x)
 {
     return tenon_tensor_slice_step(x, 0, 0, x.shape[0] / 2, 2);
@@ -66,7 +66,7 @@ TEST(a_failed_upload_reads_and_writes_nothing)
         for (int e = 0; e < 1000; e++)
             assert_true(got[e] == 3);
     }
-    /* The dense form. */
+    /* A contiguous upload. */
     faults_fail_next("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, 1);
     assert_refused(tenon_tensor_upload_async(test_stream, got, sizeof got, &x, NULL),
                    TENON_ERROR_OUT_OF_MEMORY, name, "clEnqueueWriteBuffer");
@@ -84,7 +84,8 @@ static void *open_later(void *gate)
     return NULL;
 }
 
-/* What was enqueued when the copy failed has read the data before the call returns. */
+/* If an upload fails after commands were enqueued, they have read the data before the call returns.
+ */
 TEST(a_failed_upload_has_read_its_data)
 {
     tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
@@ -171,7 +172,7 @@ TEST(a_heap_that_cannot_be_made)
             assert_ok(status);
             break;
         }
-        if (status == TENON_OK) /* it went on without */
+        if (status == TENON_OK) /* the context is complete without this allocation */
             tenon_context_release(context);
     }
     tenon_stream *stream;
@@ -183,7 +184,7 @@ TEST(a_heap_that_cannot_be_made)
     tenon_context_release(context);
 }
 
-/* Allocation fails, or what is kept would do instead. */
+/* If an allocation fails, memory that the pool keeps is released for it. */
 TEST(memory_that_is_short)
 {
     tenon_context *context = make_context();
@@ -212,7 +213,7 @@ TEST(memory_that_is_short)
     tenon_context_release(context);
 }
 
-/* Where there is no event that says when memory is free, it is waited for: contents are right. */
+/* Without an event that reports when memory is free, the library waits: contents are correct. */
 TEST(without_events_it_is_waited)
 {
     static const fault faults[] = {
@@ -235,9 +236,9 @@ TEST(without_events_it_is_waited)
         tenon_tensor_destroy(&x);
         const fault *f = &faults[i / 2];
         faults_fail_next(f->function, f->error, 1);
-        if (i % 2 == 0) { /* when it is asked for */
+        if (i % 2 == 0) { /* fails when memory is requested */
             assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, shape, &z));
-        } else { /* or when the stream ends */
+        } else { /* fails when the stream ends */
             assert_int_equal(tenon_stream_finish(stream), TENON_OK);
             tenon_stream_destroy(stream);
         }
@@ -299,7 +300,7 @@ TEST(dlpack_gives_back_what_it_cannot_take)
     assert_int_equal(faults_end(), 1);
     assert_null(out);
     tenon_tensor_destroy(&x);
-    assert_true(pool_bytes(context) > 0); /* it was never handed out */
+    assert_true(pool_bytes(context) > 0); /* the pool keeps it, since it was never exported */
     tenon_context_release(context);
     x = make_tensor(test_context, 10);
     faults_fail_next("clRetainMemObject", CL_OUT_OF_RESOURCES, 1);

@@ -1,4 +1,4 @@
-/* What becomes of a choice among solvers when something fails on the way to it. */
+/* Tests the choice of a solver while a part of it fails. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -7,19 +7,20 @@
 #include "runtime/queue/stream.h"
 #include "runtime/context/validation.h"
 
-/* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
- * trial can be made impossible where the faster one is asked whether it serves, or is checked. */
+/* A family of two solvers that do nothing. The self-check of the faster one fails with `reason`. A
+ * trial can be made to fail when that solver is configured or checked. */
 static tenon_status reason;
 static cl_int reason_error;
 static bool no_trial_when_asked, no_trial_when_checked;
-/* A stream that takes no more commands, and the queue that is given back to it before it is
- * destroyed. */
+/* A stream that accepts no more commands, and its queue, which is restored before it is destroyed.
+ */
 typedef struct spoilt_stream {
     tenon_stream *stream;
     cl_command_queue queue;
 } spoilt_stream;
 
-/* The stream that the check of the faster solver spoils, where one is wanted. */
+/* Set during the check of the faster solver, which then breaks its stream; NULL if it should not.
+ */
 static spoilt_stream *spoilt;
 static int checks;
 
@@ -101,7 +102,8 @@ typedef struct failure {
     cl_int error;
 } failure;
 
-/* A check that can never be made here leaves the other solver; the forced one has no other. */
+/* If the check of a solver can never succeed on this device, another solver is chosen. A forced
+ * solver has no alternative. */
 TEST(checks_that_this_device_cannot_make_pass_on)
 {
     static const failure lasting[] = {
@@ -123,7 +125,7 @@ TEST(checks_that_this_device_cannot_make_pass_on)
     }
 }
 
-/* One that could not be made this time fails the call, and the next call has the faster solver. */
+/* A check that fails temporarily fails the call, and the next call gets the faster solver. */
 TEST(checks_that_fail_once_fail_the_call)
 {
     static const failure passing[] = {
@@ -152,7 +154,7 @@ static void hear(void *user, tenon_log_level level, const char *text)
         snprintf(user, 512, "%s", text);
 }
 
-/* An application that would rather have the first call at once takes what there is. */
+/* Applications may skip checks to have a faster first call. */
 TEST(checks_can_be_left_out)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
@@ -172,8 +174,8 @@ static void list_barred(void *user, const char *solver, const char *why)
     snprintf(user, 512, "%s: %s", solver, why);
 }
 
-/* A kernel that its context does not survive bars its own variant: the next one is checked in a new
- * context, and trials are made there. */
+/* A kernel that breaks its context bars its own variant. The next solver is checked in a new
+ * context, and trials run there. */
 TEST(a_spoilt_context_costs_nothing_else)
 {
     char heard[512] = "";
@@ -207,8 +209,8 @@ TEST(a_spoilt_context_costs_nothing_else)
     tenon_context_release(context);
 }
 
-/* A trial that its context does not survive has found that the capability is absent, and costs no
- * other trial. */
+/* A trial that breaks its context makes the capability count as absent, and affects no other trial.
+ */
 TEST(a_spoilt_trial_costs_nothing_else)
 {
     char why[256];
@@ -230,7 +232,8 @@ TEST(a_spoilt_trial_costs_nothing_else)
     tenon_context_release(context);
 }
 
-/* Whether the table has the plan of `open`; its name. */
+/* Gets the plan of `open` from the table and checks its name; returns the number of plans in the
+ * table. */
 static uint32_t use_table(tenon_context *context, const char *name)
 {
     tenon_plan *plan;
@@ -240,7 +243,7 @@ static uint32_t use_table(tenon_context *context, const char *name)
     return tn_dispatch_of(context)->plans.count;
 }
 
-/* What is decided without knowing all that the device can do is decided again. */
+/* A choice made without the result of a trial is made again. */
 TEST(nothing_is_kept_that_came_of_a_trial_not_made)
 {
     tenon_context *context;
@@ -260,10 +263,10 @@ TEST(nothing_is_kept_that_came_of_a_trial_not_made)
     tenon_context_release(context);
 }
 
-/* Whether places build from source what others take over as binaries. */
+/* True if contexts compile from source instead of loading binaries. */
 static bool from_source;
 
-/* A context and what the tests' call takes. */
+/* A context, and the stream and tensor of the tests' call. */
 typedef struct place {
     tenon_context *context;
     tenon_stream *stream;
@@ -300,7 +303,7 @@ static const tn_plan_table *plans_of(place *p)
     return &tn_dispatch_of(p->context)->plans;
 }
 
-/* What is chosen, and with which options it is built: of a binary the driver may not know. */
+/* Describes the chosen plan and its build options; the driver may not know those of a binary. */
 static void describe(place *p, char text[1024])
 {
     cl_kernel last = NULL;
@@ -321,7 +324,7 @@ static void describe(place *p, char text[1024])
     assert_contains(text + used, "-DTENON");
 }
 
-/* Spares a context its trials, which take most of the time. */
+/* Copies the results of trials, which would take most of the time. */
 static void copy_capabilities(tenon_context *to)
 {
     for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
@@ -329,7 +332,7 @@ static void copy_capabilities(tenon_context *to)
                           tn_capability_form(test_context, (tenon_capability)i));
 }
 
-/* Each call of a function fails in turn on the way to the first plan. */
+/* Fails each call of a function in turn during the first call. */
 static void fail_each(const char *function, cl_int error, bool trials, const char *wanted)
 {
     bool struck = true;
@@ -382,7 +385,7 @@ TEST(no_lesser_plan_is_kept)
     from_source = false;
 }
 
-/* Programs that the driver refuses are passed over, and nobody hears of them. */
+/* Variants that the driver does not compile are skipped without an error. */
 TEST(refused_programs_are_passed_over)
 {
     unsigned served = 0, failed = 0;
@@ -396,7 +399,7 @@ TEST(refused_programs_are_passed_over)
             assert_as_before();
             served++;
         } else {
-            /* It had passed its check, and then failed to build in the context. */
+            /* The program compiled for its check, and then failed to build in the context. */
             assert_int_equal(status, TENON_ERROR_BUILD_FAILED);
             assert_int_equal(tenon_last_cl_error(), CL_BUILD_PROGRAM_FAILURE);
             failed++;
@@ -406,8 +409,8 @@ TEST(refused_programs_are_passed_over)
     assert_true(served > 1 && failed <= 1);
 }
 
-/* What the validation context has built is taken over as a binary; where that fails, nobody hears
- * of it either. */
+/* A program built in the validation context is loaded as a binary; if that fails, it is compiled
+ * without an error. */
 TEST(binaries_that_are_refused_are_built_anew)
 {
     static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",

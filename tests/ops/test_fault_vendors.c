@@ -1,5 +1,5 @@
-/* GPUs of all vendors, as their drivers describe them: what is read of a device that is not there.
- */
+/* Tests how devices of all vendors are recognized from the information of their drivers, which are
+ * simulated. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -19,7 +19,7 @@ typedef struct card {
     cl_uint major, minor; /* NVIDIA's compute capability */
     cl_uint ip_version;   /* Intel's */
     size_t sub_groups[LEAST_SIZES];
-    /* What must be found. */
+    /* Expected values. */
     const char *kind;
     uint32_t least_sub_group;
     bool nvidia, amd, intel;
@@ -95,7 +95,7 @@ static const card cards[] = {
      false,
      false},
     {"Adreno 730", "cl_qcom_perf_hint cl_khr_fp16", 0, 0, 0, {0}, "adreno", 0, false, false, false},
-    /* An extension's name is a whole word. */
+    /* Extension names are compared as whole words. */
     {"another",
      "cl_nv_device_attribute_query_2 xcl_intel_device_attribute_query",
      9,
@@ -157,7 +157,7 @@ TEST(kinds_follow_from_what_drivers_say)
     }
 }
 
-/* An attribute that the driver does not know is as if it were 0; memory that is short fails. */
+/* An attribute unknown to the driver counts as 0; lack of memory is an error. */
 TEST(attributes_may_be_unknown)
 {
     static const struct {

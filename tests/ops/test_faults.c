@@ -1,5 +1,5 @@
-/* OpenCL calls and allocations that fail, once or always: what is remembered of them, what is left
- * behind, and what the caller is told. */
+/* Tests OpenCL calls and allocations that fail once or always: what is remembered, what is left
+ * behind, and what is reported. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -28,8 +28,8 @@ static uint32_t ask(tenon_context *context, tenon_capability capability)
     return available;
 }
 
-/* Trials that cannot be made: an application that asks is told, a choice goes on without, and the
- * next one to ask gets the truth. */
+/* Makes a trial fail: an application's query fails, a choice of a solver treats the capability as
+ * absent, and the next query repeats the trial. */
 static void try_and_fail(tenon_capability capability, const fault *f)
 {
     tenon_context *context = make_context();
@@ -74,13 +74,13 @@ TEST(trials_that_cannot_be_made_are_made_again)
         {"malloc", CL_OUT_OF_HOST_MEMORY, 1},
         {"calloc", CL_OUT_OF_HOST_MEMORY, 1},
         {"realloc", CL_OUT_OF_HOST_MEMORY, 1},
-        {"malloc", CL_OUT_OF_HOST_MEMORY, 2}, /* of the message */
+        {"malloc", CL_OUT_OF_HOST_MEMORY, 2}, /* the allocation of the message */
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         try_and_fail(TENON_CAPABILITY_NONTEMPORAL_STORE, &faults[i]);
 }
 
-/* What the compiler says need not be timed: one launch finds whether fma is right. */
+/* If the compiler reports fast fma, it is not timed: a single launch checks that it is correct. */
 TEST(fma_is_timed_only_where_the_compiler_says_nothing)
 {
     tenon_context *context = make_context();
@@ -96,7 +96,8 @@ TEST(fma_is_timed_only_where_the_compiler_says_nothing)
     tenon_context_release(context);
 }
 
-/* Times fma on a new context, whatever its compiler says of it, while a fault or a delay waits. */
+/* Times fma in a new context, regardless of the compiler's report, with the current fault or delay.
+ */
 static tenon_status time_fma(tn_capability_result *result)
 {
     tenon_context *context = make_context();
@@ -140,7 +141,7 @@ TEST(what_a_driver_refuses_is_remembered)
     }
 }
 
-/* Other work on the machine delays launches: the first ones, or every second for a while. */
+/* Other processes delay launches: the first ones, or every second one for a while. */
 TEST(a_busy_machine_does_not_make_fma_slow)
 {
     static const unsigned delayed[] = {0x1f, 0xff, 0x5555, 0xaaaa};
@@ -155,7 +156,7 @@ TEST(a_busy_machine_does_not_make_fma_slow)
     }
 }
 
-/* A device is not said to lack a type because memory was short. */
+/* Lack of memory is not reported as a missing type. */
 TEST(types_are_not_refused_for_want_of_memory)
 {
     tenon_context *context = make_context();
@@ -196,7 +197,7 @@ TEST(nothing_stays_mapped_after_a_failure)
     assert_int_equal(map_count(&x), 0);
     faults_fail_next("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, 1);
     tenon_status status = tenon_tensor_upload(test_stream, data, sizeof data, &x, &sync);
-    /* Where memory is not shared, nothing is mapped. */
+    /* If memory is not shared, nothing is mapped. */
     assert_int_equal(status, faults_end() == 1 ? TENON_ERROR_OUT_OF_MEMORY : TENON_OK);
     assert_int_equal(map_count(&x), 0);
     if (event != NULL)
@@ -204,7 +205,7 @@ TEST(nothing_stays_mapped_after_a_failure)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Halves of a buffer that share bytes. */
+/* Two sub-buffers that share bytes. */
 TEST(overlaps_are_not_overlooked)
 {
     static const cl_mem_info asked[] = {CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_OFFSET};
@@ -225,7 +226,7 @@ TEST(overlaps_are_not_overlooked)
         assert_true(faults_end() > 0);
         assert_int_equal(tenon_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
     }
-    /* Nothing is asked of the memory of an empty view. */
+    /* The memory of an empty view is not queried. */
     tenon_tensor nothing = part[0], none = part[1];
     nothing.shape[0] = none.shape[0] = 0;
     nothing.memory.u.buffer = NULL;
@@ -235,7 +236,7 @@ TEST(overlaps_are_not_overlooked)
     tenon_memory_destroy(&whole.memory);
 }
 
-/* A call that is made of several: when a launch after the first fails, its error is kept. */
+/* A call with several launches. If one after the first fails, its error is kept. */
 typedef tenon_status (*several)(void);
 
 static void fail_each_launch(several call)

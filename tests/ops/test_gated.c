@@ -1,6 +1,6 @@
-/* tenon_gated_forward and _backward against their references: every kind of activation, special
- * values, halves of one tensor; gradients against finite differences; refusals. Their shapes are in
- * test_pointwise.c. */
+/* Tests tenon_gated_forward and _backward against their references: every activation, special
+ * values, halves of one tensor, gradients by finite differences, refusals. test_pointwise.c tests
+ * their shapes. */
 #include "fixture.h"
 
 #include "ops/gated/internal.h"
@@ -30,7 +30,7 @@ TEST(every_activation)
         }
 }
 
-/* Every pair of them. Cells where a function overflows are left to activation's own tests. */
+/* Every pair of values, with activations that do not overflow. */
 TEST(special_values)
 {
     static const double values[] = {0,       -0.0,    1,        -1,      NAN,  INFINITY, -INFINITY,
@@ -53,8 +53,8 @@ TEST(special_values)
         }
 }
 
-/* GLU of the two halves of one tensor, as PyTorch has it, and the gradient into the two halves of
- * another; by plans, too. */
+/* GLU of the two halves of one tensor, as in PyTorch, and its gradient into the halves of another
+ * tensor, immediately and by plans. */
 TEST(halves)
 {
     static const float x[2][4] = {{1, -2, 0, 30}, {3, 0.5F, -200, 0}};
@@ -107,7 +107,7 @@ static tenon_tensor on_host(int64_t count, double *values)
     return view;
 }
 
-/* Of the sum of y·w, with respect to a and to b, away from the kinks. */
+/* The gradient of the sum of y·w with respect to a and b, away from kinks. */
 TEST(gradients)
 {
     enum { COUNT = 12 };
@@ -143,7 +143,7 @@ TEST(gradients)
     }
 }
 
-/* What the tests of every operation do not try. */
+/* Invalid input that the tests of every operation do not cover. */
 TEST(bad_input)
 {
     const int64_t shape[] = {4, 6};

@@ -1,4 +1,4 @@
-/* tenon_gather_forward and _backward: known values, indices out of range, the gradient against
+/* Tests tenon_gather_forward and _backward: known values, out-of-range indices, the gradient by
  * finite differences, empty tensors, shapes and types that do not match, plans. */
 #include "support.h"
 
@@ -40,7 +40,7 @@ TEST(known_values)
     tenon_memory_destroy(&ty.memory);
 }
 
-/* NaN where the type has one, else 0; nothing outside the table is read or written. */
+/* Results are NaN, or 0 if the type has no NaN; nothing outside the table is read or written. */
 TEST(out_of_range)
 {
     static const int32_t indices[] = {-1, INT32_MIN, 2, INT32_MAX, 1 << 30, -3, 1};
@@ -68,7 +68,7 @@ TEST(out_of_range)
     }
 }
 
-/* L = sum of w · gather(x), whose gradient with respect to y is w. */
+/* The gradient of L = sum of w · gather(x) with respect to y is w. */
 TEST(gradients)
 {
     enum { OUTER = 2, ROWS = 5, COUNT = 9, INNER = 3, TABLE = OUTER * ROWS * INNER };
@@ -109,7 +109,7 @@ TEST(gradients)
     }
 }
 
-/* Without indices y is empty, and dx is all zeros; without rows there is nothing to write. */
+/* Without indices y is empty and dx is zero; without rows dx is empty. */
 TEST(empty_tensors)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
@@ -178,7 +178,8 @@ TEST(bad_input)
                    TENON_ERROR_UNSUPPORTED, "tenon_gather_backward", "2147483648");
 }
 
-/* A plan runs on other memory, and without a workspace the gradient goes through all indices. */
+/* A plan runs on other memory than it was created with; the solver without workspace scans all
+ * indices. */
 TEST(plans)
 {
     static const int32_t indices[] = {1, 1, 0};

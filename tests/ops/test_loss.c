@@ -1,5 +1,5 @@
-/* tenon_cross_entropy_forward and _backward against their references: any axis and strides, labels
- * out of range and ignored, in place; gradients against finite differences; refusals. */
+/* Tests tenon_cross_entropy_forward and _backward against their references: any axis and strides,
+ * out-of-range and ignored labels, in place; gradients by finite differences; refusals. */
 #include "fixture.h"
 
 #include "ops/loss/internal.h"
@@ -46,7 +46,7 @@ static void begin(test_fixture *f, const loss_case *p, tenon_dtype dtype)
         f->c.same[CROSS_ENTROPY_LOGITS] = 1 + CROSS_ENTROPY_DLOGITS;
 }
 
-/* Some labels are no class, or ignored. */
+/* Runs a case. Some labels are out of range or ignored. */
 static void run(const loss_case *p, tenon_dtype dtype, test_extent extent, test_random *random)
 {
     static const double wrong[] = {-1, -7, INT32_MAX, INT32_MIN};
@@ -131,7 +131,7 @@ TEST(large)
     check(p, &random);
 }
 
-/* By the header's words: uniform logits give log 3; no class gives NaN, an ignored one 0. */
+/* Values by the header: uniform logits give log 3, a label out of range NaN, an ignored one 0. */
 TEST(known_values)
 {
     static const float x[4][3] = {{5, 5, 5}, {5, 5, 5}, {NAN, 5, 5}, {0, -INFINITY, 0}};
@@ -178,7 +178,7 @@ TEST(wrong_calls)
     TEST_REFUSE(refusals);
 }
 
-/* A plan without dloss, run in place, gives the bits of the immediate call. */
+/* A plan without dloss, run in place, gives the same bits as the immediate call. */
 TEST(plans)
 {
     static const float x[2][3] = {{1, 2, 3}, {-1, 0, 4}};

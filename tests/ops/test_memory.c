@@ -1,4 +1,4 @@
-/* Memory, transfers and workspace. */
+/* Tests memory, transfers and workspace. */
 #include "runtime.h"
 
 #include "runtime/queue/launch.h"
@@ -53,7 +53,7 @@ TEST(transfers_of_wrong_sizes)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Up and down through every layout and type: what comes back is what went, and gaps stay. */
+/* Uploads and downloads in every layout and type: the data is unchanged, and so are gaps. */
 TEST(strided_transfers)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_BF16, TENON_DTYPE_F32,
@@ -80,7 +80,8 @@ TEST(strided_transfers)
     }
 }
 
-/* Filled with each value of each type, dense and strided; gaps and guards stay. */
+/* Fills tensors of every type and layout with several values; gaps and guard zones are unchanged.
+ */
 TEST(fills)
 {
     static const double values[] = {0, 1, -2.5, 300, 1e300, -0.0};
@@ -156,7 +157,7 @@ TEST(wrapped_host_memory)
     assert_invalid(tenon_memory_wrap(test_context, host, 0, &memory), "bytes");
 }
 
-/* A plan that needs workspace, as long as the device has a solver that does. */
+/* Returns a plan that requires workspace. */
 static tenon_plan *plan_with_workspace(tenon_memory memories[5])
 {
     const int64_t x[] = {1, 4, 12, 12}, w[] = {8, 4, 3, 3}, y[] = {1, 8, 10, 10};
@@ -228,7 +229,7 @@ TEST(workspace_within_its_limit)
     assert_refused(tenon_stream_reserve_workspace(stream, 1001), TENON_ERROR_WORKSPACE_TOO_SMALL,
                    "tenon_stream_reserve_workspace", "1001");
     assert_invalid(tenon_stream_reserve_workspace(NULL, 1), "stream");
-    /* A forced solver that needs more says so; the automatic choice finds another. */
+    /* A forced solver that requires more is refused; the automatic choice selects another. */
     const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10};
     tenon_tensor x, w, y;
     tenon_conv_params conv = TENON_CONV_PARAMS_INIT;
@@ -239,7 +240,7 @@ TEST(workspace_within_its_limit)
     conv.solver = "conv/im2col_gemm";
     assert_ok(tenon_stream_set_workspace(stream, NULL, 0, 0));
     tenon_status status = tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL);
-    if (status != TENON_OK) /* it may work in blocks that are small enough */
+    if (status != TENON_OK) /* it may use blocks that are small enough */
         assert_refused(status, TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_conv_forward", "1000");
     assert_ok(tenon_stream_finish(stream));
     tenon_tensor_destroy(&x);

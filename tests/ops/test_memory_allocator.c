@@ -1,5 +1,5 @@
-/* The caller's allocator in the place of clCreateBuffer: asked for all that the library allocates,
- * given each buffer back once, and told what may still use it. */
+/* Tests the caller's allocator in place of clCreateBuffer: it provides all memory, gets each buffer
+ * back once, and is told which commands may still use it. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 typedef enum fault {
     NONE,
     NOTHING, /* no buffer */
-    SMALL,   /* one byte less */
+    SMALL,   /* one byte too small */
     FOREIGN, /* of another context */
     READ_ONLY,
     NO_BUFFER, /* an image */
@@ -19,12 +19,12 @@ enum { MOST = 256 };
 typedef struct allocator {
     pthread_mutex_t lock;
     cl_context foreign;
-    cl_mem out[MOST]; /* that have not come back */
+    cl_mem out[MOST]; /* not given back yet */
     int made, given_back, unknown;
     fault fault;
-    int faulty; /* which call of create it strikes, from 1 */
+    int faulty; /* number of the call of create that has the fault, from 1 */
     uint32_t events;
-    cl_event first_event; /* of the last that came back */
+    cl_event first_event; /* of the last buffer given back */
 } allocator;
 
 static cl_mem make_image(cl_context cl)
@@ -108,7 +108,7 @@ static tenon_context *make_context(allocator *a)
     functions.destroy = take_back;
     params.allocator = &functions;
     assert_ok(tenon_context_create(&params, &context));
-    memset(&functions, 0xee, sizeof functions); /* it was read, and is not needed any more */
+    memset(&functions, 0xee, sizeof functions); /* the context must have copied it */
     return context;
 }
 
@@ -132,7 +132,7 @@ TEST(parameters_are_checked)
     params.pool_limit = 0;
     functions.struct_size = 0;
     assert_invalid(tenon_context_create(&params, &context), "struct_size");
-    /* From newer headers, with something that is not known here. */
+    /* A newer caller's struct, with an unknown member that is set. */
     struct {
         tenon_allocator known;
         uint64_t more;
@@ -143,7 +143,8 @@ TEST(parameters_are_checked)
                    "struct_size");
 }
 
-/* All that allocates: tensors, packed weights, workspace, what a transfer takes on the way. */
+/* Makes every kind of allocation: tensors, packed weights, workspace, and a transfer's staging
+ * buffer. */
 static tenon_status use(tenon_context *context, tenon_stream *stream)
 {
     const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10},
@@ -185,7 +186,7 @@ TEST(all_memory_comes_from_it)
     tenon_context *context = make_context(&a);
     assert_ok(tenon_stream_create(context, NULL, &stream));
     assert_ok(use(context, stream));
-    assert_int_equal(a.made, 7); /* four tensors, workspace, packed, staged */
+    assert_int_equal(a.made, 7); /* four tensors, workspace, packed weights, staging buffer */
     assert_int_equal(a.given_back, 6);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
@@ -259,7 +260,7 @@ TEST(it_is_told_when_memory_is_free)
     tenon_context *context = make_context(&a);
     tenon_tensor x = make_tensor(context, 100), y = make_tensor(context, 100);
     tenon_tensor_destroy(&y);
-    assert_int_equal(a.events, 0); /* there was no stream */
+    assert_int_equal(a.events, 0); /* no stream existed */
     y = make_tensor(context, 100);
     assert_ok(tenon_stream_create(context, NULL, &stream));
     assert_ok(tenon_tensor_fill(stream, &x, 1, NULL));
@@ -272,7 +273,7 @@ TEST(it_is_told_when_memory_is_free)
     assert_int_equal(a.events, 1);
     assert_non_null(a.first_event);
     assert_false(is_over(a.first_event));
-    /* Of a stream that is gone, too. */
+    /* Commands of a destroyed stream count too. */
     tenon_stream_destroy(stream);
     tenon_tensor_destroy(&x);
     assert_int_equal(a.events, 1);

@@ -1,5 +1,5 @@
-/* The pool behind tenon_memory_create: what was given back is handed out again, and never while
- * work still uses it. */
+/* Tests the pool of tenon_memory_create: released memory is reused, but never while commands use
+ * it. */
 #include "runtime.h"
 
 #include "runtime/memory/pool.h"
@@ -27,7 +27,7 @@ static tenon_statistics statistics_of(tenon_context *context)
     return s;
 }
 
-/* Work that waits until the test lets it go. */
+/* An event that commands wait for. */
 typedef struct gate {
     cl_event event;
     tenon_sync sync;
@@ -62,7 +62,7 @@ TEST(sizes_have_classes)
     }
 }
 
-/* Where the work that waits is enqueued, and what becomes of that stream. */
+/* The stream with the waiting command, and whether it is destroyed. */
 typedef enum place { ON_THE_STREAM, ON_ANOTHER, ON_A_DESTROYED_ONE, PLACES } place;
 
 TEST(memory_in_use_is_not_handed_out)
@@ -94,7 +94,7 @@ TEST(memory_in_use_is_not_handed_out)
         assert_ok(tenon_stream_finish(stream));
         if (p != ON_A_DESTROYED_ONE)
             assert_ok(tenon_stream_finish(other));
-        /* A destroyed stream's work ends when it ends. */
+        /* The command of a destroyed stream completes at some later time. */
         bool is_back = false;
         for (int tries = 0; tries < TEST_LOOKS && !is_back; tries++) {
             tenon_tensor z[5];
@@ -130,7 +130,7 @@ TEST(no_more_is_kept_than_the_limit)
         assert_int_equal(memory[i].kind, TENON_MEMORY_NONE);
         assert_int_equal(statistics_of(context).pool_bytes, (i < 4 ? i + 1 : 4) * (MIB / 4));
     }
-    /* Another size drives out what is kept. */
+    /* A new size class displaces kept memory. */
     assert_ok(tenon_memory_create(context, MIB, &large));
     tenon_memory_destroy(&large);
     assert_int_equal(statistics_of(context).pool_bytes, MIB);
@@ -140,14 +140,14 @@ TEST(no_more_is_kept_than_the_limit)
     assert_int_equal(statistics_of(context).pool_bytes, 0);
     assert_invalid(tenon_context_trim(NULL, 0), "context");
     tenon_context_release(context);
-    /* None is the default. */
+    /* By default there is no pool. */
     assert_ok(tenon_memory_create(test_context, MIB, &large));
     tenon_memory_destroy(&large);
     assert_int_equal(statistics_of(test_context).pool_bytes, 0);
     assert_ok(tenon_context_trim(test_context, 0));
 }
 
-/* Of the many kinds of sizes, each comes back to the size that it is for. */
+/* Memory of many size classes is reused only for sizes of its own class. */
 TEST(buffers_are_large_enough)
 {
     tenon_context *context = make_context(TENON_POOL_DEFAULT);
@@ -183,8 +183,8 @@ TEST(memory_outlives_its_context)
     tenon_tensor_destroy(&y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
-    tenon_tensor_destroy(&copy); /* any copy of the value gives it back */
-    /* Released by OpenCL itself, which nothing forbids. */
+    tenon_tensor_destroy(&copy); /* any copy of the tensor releases the memory */
+    /* A buffer may also be retained and released by OpenCL calls. */
     context = make_context(TENON_POOL_DEFAULT);
     x = make_tensor(context, 1000);
     clRetainMemObject(x.memory.u.buffer);
@@ -209,8 +209,8 @@ static bool fails(worker *w, tenon_status status)
     return status != TENON_OK;
 }
 
-/* y = relu(x) on memory that others have just given back, x given back before the device has read
- * it. */
+/* Computes y = relu(x) on recently released memory, and releases x before the device has read it.
+ */
 static bool begin(worker *w, tenon_stream *stream, int64_t size, int step, tenon_tensor *y)
 {
     tenon_tensor x = {0};
@@ -262,9 +262,9 @@ static void *work(void *data)
         size[slot] = sizes[test_between(&random, 0, SIZES - 1)];
         if (well && step < STEPS)
             well = begin(w, stream, size[slot], step, &y[slot]);
-        /* Streams come and go. */
+        /* Destroys and creates streams. */
         if (well && step % 16 == 15) {
-            well = !fails(w, tenon_stream_finish(stream)); /* the next one reads its results */
+            well = !fails(w, tenon_stream_finish(stream)); /* the next stream reads its results */
             tenon_stream_destroy(stream);
             stream = NULL;
             well = well && !fails(w, tenon_stream_create(w->context, NULL, &stream));
@@ -308,7 +308,7 @@ static size_t size_of(tenon_context *context, uint64_t bytes)
     return size;
 }
 
-/* Beyond the limit nothing will be kept, and so nothing is rounded up for it. */
+/* Sizes above the limit are not rounded up, since the pool would not keep them. */
 TEST(what_is_not_kept_has_its_own_size)
 {
     tenon_context *context = make_context(MIB);

@@ -1,5 +1,5 @@
-/* tenon_mse_forward and _backward: the gradient against finite differences, values known from the
- * formula, empty tensors, refusals, a plan. */
+/* Tests tenon_mse_forward and _backward: the gradient by finite differences, known values, empty
+ * tensors, refusals, a plan. */
 #include "fixture.h"
 
 #include "ops/loss/internal.h"
@@ -56,7 +56,7 @@ TEST(empty)
     tenon_memory_destroy(&loss.memory);
 }
 
-/* By the header's formula; plans as well. */
+/* Values by the header's formula, immediately and by a plan. */
 TEST(known_values)
 {
     static const float x[] = {1, 2, 3, 6}, t[] = {1, 0, 6, 5};

@@ -1,12 +1,12 @@
 /*
- * A whole network, in f64: its gradients by the backward primitives, for every parameter and for
- * the image, against central differences of its loss.
+ * Tests a whole network in f64: the gradients of every parameter and of the image, computed by the
+ * backward operations, against central differences of the loss.
  *
- *     convolution with bias → normalization → gelu → maximum or average pooling → dropout
+ * convolution with bias → normalization → gelu → maximum or average pooling → dropout
  *     → residual convolution 1×1 → dense → cross-entropy, averaged over the batch
  *
- * The primitives share their conventions here: a sign, a factor or a transpose that each has right
- * by its own reference, but otherwise than its neighbour takes it, shows in this test alone.
+ * Only this test detects conventions that differ between operations: a sign, factor or transpose
+ * that agrees with each operation's own reference, but not with the next operation.
  */
 #include "support.h"
 
@@ -18,11 +18,11 @@
 #define POOLED   (SIDE / 2)
 #define FEATURES (CHANNELS * POOLED * POOLED)
 #define CLASSES  5
-#define STEP     1e-5 /* of the differences */
+#define STEP     1e-5 /* step of the differences */
 
 enum { IMAGE, FILTERS, FILTER_BIAS, GAMMA, BETA, MIXING, WEIGHTS, BIAS, PARAMETERS };
 
-/* A tensor that has a gradient. */
+/* A tensor and its gradient. */
 typedef struct variable {
     tenon_tensor value, gradient;
 } variable;
@@ -129,7 +129,7 @@ static void forward(network *net)
                                           &net->loss, NULL));
 }
 
-/* From the logits to what comes out of the pooling. */
+/* Computes gradients from the logits back to the output of pooling. */
 static void backward_dense(network *net)
 {
     const variable *p = net->parameters;
@@ -141,7 +141,7 @@ static void backward_dense(network *net)
     tenon_conv_backward_params mixing = TENON_CONV_BACKWARD_PARAMS_INIT;
     loss.scale = 1.0 / BATCH;
     sum.axis_count = 1;
-    mixing.beta = 1; /* the residual's gradient is there already */
+    mixing.beta = 1; /* added to the residual's gradient */
     assert_ok(tenon_cross_entropy_backward(test_stream, &loss, &net->logits.value, &net->labels,
                                            NULL, &net->logits.gradient, NULL));
     assert_ok(tenon_gemm(test_stream, NULL, &columns, &net->logits.gradient, NULL, NULL,
@@ -253,7 +253,7 @@ static void destroy(network *net)
         tenon_memory_destroy(&tensors[i]->memory);
 }
 
-/* The loss where one element is `value`. */
+/* Returns the loss with element i set to `value`. */
 static double loss_at(network *net, const tenon_tensor *whole, int64_t i, double value)
 {
     tenon_tensor element = tenon_tensor_view(TENON_DTYPE_F64, 0, NULL);
@@ -263,8 +263,9 @@ static double loss_at(network *net, const tenon_tensor *whole, int64_t i, double
     return loss_of(net);
 }
 
-/* Some elements of a gradient; the loss is smooth, with derivatives of a moderate size, so the
- * differences are right to about STEP² and what rounding leaves, 1e-16 / STEP. */
+/* Compares some elements of a gradient with differences. The loss is smooth, with derivatives of
+ * moderate size, so the error of differences is about STEP² plus the rounding error 1e-16 / STEP.
+ */
 static void compare(network *net, int number, test_random *random)
 {
     const variable *v = &net->parameters[number];

@@ -1,5 +1,5 @@
-/* tenon_norm_backward and tenon_norm_inference_backward against their reference, and that against
- * finite differences of the forward one. */
+/* Tests tenon_norm_backward and tenon_norm_inference_backward against their reference, and that
+ * reference against finite differences of the forward one. */
 #include "norm_case.h"
 
 #include "ops/registry.h"
@@ -48,7 +48,7 @@ TEST(optional_operands)
             norm_case p = backward_case((tenon_norm_kind)kind, shape);
             p.params.groups = 2;
             p.absent = (mask & 1) << NORM_BACKWARD_GAMMA | (mask >> 1) << NORM_BACKWARD_DX;
-            /* Something must be asked for. */
+            /* At least one gradient is required. */
             if (kind == TENON_NORM_RMS && mask >> 1 == 3)
                 continue;
             norm_check(&p, TENON_DTYPE_F32, &random);
@@ -96,7 +96,7 @@ TEST(special_values)
         }
 }
 
-/* Sums of integers are exact, and their quotients by powers of two. */
+/* Sums of integers are exact, and so are their quotients by powers of two. */
 TEST(integers)
 {
     static const int64_t shape[] = {4, 16, 64, 0};
@@ -114,7 +114,7 @@ TEST(integers)
             }
 }
 
-/* Gradients of parameters alone, over many elements: bit for bit. */
+/* Large sets; the gradients of parameters alone are also compared exactly. */
 TEST(large)
 {
     static const struct {
@@ -149,7 +149,7 @@ TEST(random_problems)
         }
 }
 
-/* Statistics that are not given are those of x. */
+/* Copies the operands of a forward call; statistics that are not given are those of x. */
 static void take_operands(test_fixture *dx, const test_fixture *y, bool given)
 {
     const uint32_t from[] = {NORM_FORWARD_X, NORM_FORWARD_GAMMA, 3, 4};
@@ -166,7 +166,7 @@ static void take_operands(test_fixture *dx, const test_fixture *y, bool given)
     }
 }
 
-/* The slopes by x, gamma and beta, in the order of dx, dgamma and dbeta. */
+/* Checks the gradients by x, gamma and beta against finite differences. */
 static void check_gradients(const char *forward, const char *backward, bool given,
                             test_random *random)
 {

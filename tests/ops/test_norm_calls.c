@@ -1,12 +1,12 @@
-/* Normalization: values known from the formula, running statistics, parameters, empty tensors,
- * operands that must be apart, plans, a stream without workspace. */
+/* Tests normalization: known values, running statistics, parameters, empty tensors, overlapping
+ * operands, plans, a stream without workspace. */
 #include "fixture.h"
 
 #include "ops/norm/internal.h"
 
 #include <math.h>
 
-/* A dense f32 tensor with values. */
+/* Creates a dense f32 tensor with values. */
 static tenon_tensor make(uint32_t rank, const int64_t *shape, const float *values)
 {
     tenon_tensor tensor;
@@ -37,7 +37,8 @@ static tenon_norm_params params_of(tenon_norm_kind kind, double epsilon)
     return params;
 }
 
-/* 1, 3, 5, 7 have mean 4 and variance 5; with epsilon 4, r is 1/3. 3, 4 have mean square 12.5. */
+/* 1, 3, 5, 7 have mean 4 and variance 5; with epsilon 4, rstd is 1/3. 3, 4 have mean square 12.5.
+ */
 TEST(known_values)
 {
     static const int64_t row[] = {1, 4}, four[] = {4}, one[] = {1}, pair[] = {2};
@@ -63,8 +64,8 @@ TEST(known_values)
         tenon_memory_destroy(&all[i]->memory);
 }
 
-/* Two calls; the variance is that with divisor n - 1. Inference uses what is there, and the
- * gradients by its formula. */
+/* Two forward calls, whose variance has divisor n - 1; then inference with given statistics, and
+ * its gradients. */
 TEST(running_statistics)
 {
     static const int64_t image[] = {2, 2, 2}, channels[] = {2};
@@ -130,7 +131,7 @@ TEST(wrong_parameters)
     TEST_REFUSE(refusals);
 }
 
-/* 16-bit data goes with parameters of its own type or f32, and with f32 statistics. */
+/* Parameters of 16-bit data have its type or f32; its statistics are f32. */
 TEST(wrong_types)
 {
     static const test_refusal refusals[] = {
@@ -172,7 +173,7 @@ TEST(empty)
     tenon_memory_destroy(&d.memory);
 }
 
-/* y may be x, and dx may be x or dy; no other output may be an input, however like it. */
+/* y may be x, and dx may be x or dy; no other output may share memory with an input. */
 TEST(operands_apart)
 {
     static const test_refusal refusals[] = {
@@ -183,7 +184,7 @@ TEST(operands_apart)
     TEST_REFUSE(refusals);
 }
 
-/* Plans with and without operands, and scalars that are their own. */
+/* Plans with some operands absent, whose scalars are not shared with other calls. */
 TEST(plans)
 {
     static const int64_t image[] = {2, 2, 2}, channels[] = {2};
@@ -208,7 +209,7 @@ TEST(plans)
     assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
     assert_memory_equal(y, planned, sizeof y);
     tenon_plan_release(plan);
-    /* Another epsilon alone: the immediate calls share a plan, and must not share the value. */
+    /* Immediate calls that differ only in epsilon share a plan, but not the value. */
     params.epsilon = 11;
     assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, NULL, NULL,
                                  NULL));
@@ -220,7 +221,7 @@ TEST(plans)
         tenon_memory_destroy(&all[i]->memory);
 }
 
-/* What would be summed in pieces is done without them. */
+/* Sums in pieces require workspace; without it another solver is chosen. */
 TEST(without_workspace)
 {
     static const int64_t image[] = {4, 1, 30011};

@@ -1,10 +1,10 @@
-/* tenon_sgd and tenon_adam: a step against the reference, for any types, layouts and flags; plans;
- * refusals. */
+/* Tests tenon_sgd and tenon_adam: a step against the reference in any types, layouts and flags;
+ * plans; refusals. */
 #include "optimizer_case.h"
 
 #include <math.h>
 
-/* A problem of either optimizer with drawn parameters and the layout that `lay` gives it. */
+/* Runs a step of each optimizer with random parameters and the layout that `lay` chooses. */
 static void check_drawn(tenon_dtype dtype, int way, test_random *random, test_extent extent,
                         void (*lay)(test_fixture *f, test_random *random, int number), int number)
 {
@@ -59,7 +59,7 @@ TEST(random_problems)
                         lay_drawn, n);
 }
 
-/* Sums and products of small integers, for which nothing is rounded. */
+/* Sums and products of small integers, which are exact. */
 TEST(exact)
 {
     test_random random = test_random_for(924);
@@ -106,7 +106,7 @@ static void check_special(const tn_operation *operation, const void *params, ten
     test_finish(&f, TEST_ALL);
 }
 
-/* Each meets each, by the header: NaN goes into state and parameter, and no further. */
+/* Every pair of values. NaN propagates to the state and parameter of its own element only. */
 TEST(special_values)
 {
     test_random random = test_random_for(926);
@@ -220,7 +220,8 @@ TEST(bad_parameters)
     }
 }
 
-/* Types and shapes of the operands of a 16-bit parameter; both operations have the same checks. */
+/* Types and shapes of the operands of a 16-bit parameter. Both operations use the same validation.
+ */
 TEST(bad_masters)
 {
     const int64_t shape[] = {7}, stride[] = {1};

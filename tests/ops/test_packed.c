@@ -1,14 +1,14 @@
 /*
- * tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts, batches,
- * epilogues, special values; the same bits for any number of rows; and the layout that GEMM's own
- * solvers multiply.
+ * Tests tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts,
+ * batches, epilogues, special values; the same bits for any number of rows; and the layout "rows",
+ * which GEMM's own solvers multiply.
  */
 #include "gemm_case.h"
 
 #include <math.h>
 
-/* One below, at and one above each edge: rows 4, 8, 12 and their sums; panels of 32 columns and
- * pairs of them, which leave one; blocks of 1024 steps, in equal parts. */
+/* Sizes around all edges: rows 4, 8, 12 and their sums; panels of 32 columns, an odd or even number
+ * of them; blocks of 1024 steps, which are divided evenly. */
 TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 23, 24, 25, 37};
@@ -50,8 +50,8 @@ TEST(every_layout)
         }
 }
 
-/* Weights for each entry of a batch, for all of it, or for some dimensions; with a repeated, too.
- */
+/* Weights for each entry of a batch, for the whole batch, or for some of its dimensions; a may
+ * repeat as well. */
 TEST(batches)
 {
     test_random random = test_random_for(834);
@@ -78,7 +78,7 @@ TEST(every_form_of_c_and_bias)
         for (int bias = 0; bias < FORM_SAME; bias++) {
             gemm_case p = gemm_of_forms(&simple_packed, (gemm_form)c, (gemm_form)bias);
             p.alpha = c == 2 && bias == 2 ? 0 : 2;
-            p.k = c == bias ? 1100 : p.k; /* sums wait between blocks of K */
+            p.k = c == bias ? 1100 : p.k; /* several blocks of K, between which sums are stored */
             check_gemm(&p, &random);
         }
 }
@@ -91,14 +91,14 @@ TEST(activations)
         p.activation = gemm_activations[i];
         p.bias_form = FORM_COLUMNS;
         p.k = i == 0 ? 1100 : p.k;
-        if (tn_activation_is_build(p.activation.kind)) /* for which each type is one more */
+        if (tn_activation_is_build(p.activation.kind)) /* requires a build in every type */
             check_gemm_typed(&p, TENON_DTYPE_F32, &random);
         else
             check_gemm(&p, &random);
     }
 }
 
-/* An element beyond the matrix's last column shares its panel, and must not reach the others. */
+/* An element in padding columns of a panel must not affect other columns. */
 TEST(nan_and_infinity_propagate)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY};
@@ -141,8 +141,8 @@ TEST(tiles_by_name)
     test_finish_by(&f, names);
 }
 
-/* Where the rows of a tile are forced, the block of K shrinks until they fit: with vectors of any
- * width these do not in so many bytes, and the usual ones do. */
+/* If the rows of a tile are forced, the block of K is reduced until they fit. With vectors of any
+ * width, the usual block does not fit this size and the smaller one does. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {
@@ -165,7 +165,7 @@ TEST(random_problems)
         }
 }
 
-/* Rows [0, m) of a by one packed matrix, whose bits must be those of all rows at once. */
+/* Checks that the product of rows [0, m) of a has the same bits as the product of all rows. */
 static void same_bits_for(const tenon_packed *packed, const test_tensor *a, const test_tensor *d,
                           const unsigned char *all, int64_t m)
 {

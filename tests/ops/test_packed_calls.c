@@ -1,13 +1,13 @@
 /*
- * Packed weights as objects: packing and unpacking bit for bit, filters, plans that keep
- * them, lifetimes, and calls that are refused.
+ * Tests packed weights as objects: packing and unpacking bit for bit, filters, plans that keep a
+ * reference, lifetimes, and refused calls.
  */
 #include "conv_case.h"
 #include "gemm_case.h"
 
 static const char *const layouts[] = {NULL, "panels", "rows"};
 
-/* A tensor whose every byte is random: NaNs of any payload, denormals, infinities. */
+/* Creates a tensor of random bytes, including NaNs with any payload, subnormals and infinities. */
 static void make_bits(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                       test_layout layout, test_random *random)
 {
@@ -110,7 +110,8 @@ TEST(convolutions_take_packed_filters)
     }
 }
 
-/* Bytes: back to the bit, and multiplied by each solver, with every scale and zero point. */
+/* Weights of i8 and u8: unpacked bit for bit, and multiplied by each solver with every scale and
+ * zero point. */
 TEST(bytes_are_packed_in_rows)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
@@ -138,7 +139,7 @@ TEST(bytes_are_packed_in_rows)
     }
 }
 
-/* The plan of a product of bytes takes its scales and zero points behind d. */
+/* The plan of an i8 or u8 product takes its scales and zero points after d. */
 TEST(plans_of_bytes_take_scales)
 {
     const int64_t rows[] = {3, 20}, weights[] = {20, 40}, columns[] = {40}, results[] = {3, 40};
@@ -174,7 +175,7 @@ TEST(plans_of_bytes_take_scales)
     tenon_tensor_destroy(&d);
 }
 
-/* A plan keeps what it was made from, and takes the other operands alone. */
+/* A plan keeps a reference to the packed matrix, and takes only the other operands. */
 TEST(plans_keep_the_packed_matrix)
 {
     test_random random = test_random_for(855);
@@ -191,7 +192,7 @@ TEST(plans_keep_the_packed_matrix)
         assert_ok(tenon_gemm_packed_plan(test_context, NULL, &a, packed, NULL, NULL, &d, &plan));
         tenon_packed_retain(packed);
         tenon_packed_release(packed);
-        tenon_packed_release(packed); /* the plan's is left */
+        tenon_packed_release(packed); /* the plan's reference is left */
         assert_int_equal(tenon_plan_operands(plan), 4);
         assert_invalid(tenon_plan_run(test_stream, plan, memories, 5, NULL), "count");
         for (int run = 0; run < 2; run++)
@@ -201,7 +202,8 @@ TEST(plans_keep_the_packed_matrix)
     }
 }
 
-/* The object keeps its context, whichever of the two, the stream and a plan goes first. */
+/* A packed matrix keeps its context, in whatever order they and the stream and plan are released.
+ */
 TEST(objects_keep_their_context)
 {
     const int64_t shape[] = {20, 40}, a_shape[] = {3, 20}, d_shape[] = {3, 40};
@@ -306,7 +308,7 @@ TEST(bad_packing_is_refused)
     bad = b;
     bad.dtype = TENON_DTYPE_I32;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_UNSUPPORTED, "");
-    bad = b; /* one element, repeated beyond what any device holds */
+    bad = b; /* one element, repeated beyond the memory of any device */
     bad.stride[0] = bad.stride[1] = 0;
     bad.shape[0] = bad.shape[1] = INT64_C(1) << 30;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_OUT_OF_MEMORY, "");
@@ -376,7 +378,7 @@ TEST(bad_unpacking_is_refused)
     test_tensor_destroy(&b);
 }
 
-/* What the object itself can have wrong; the rest is test_bad_input's and test_bad_views'. */
+/* Errors of the object itself; test_bad_input.c and test_bad_views.c cover the other arguments. */
 TEST(bad_objects_are_refused)
 {
     const int64_t shape[] = {5, 6}, a_shape[] = {4, 5}, d_shape[] = {4, 6}, w_shape[] = {5, 6, 1};
@@ -403,7 +405,7 @@ TEST(bad_objects_are_refused)
             tenon_gemm_packed_plan(test_context, NULL, &a, objects[i], NULL, NULL, &d, &plan),
             status, "tenon_gemm_packed_plan", i == 3 ? "" : "packed");
         assert_null(plan);
-        if (i == 2) /* a filter is what a convolution takes */
+        if (i == 2) /* convolutions accept packed filters */
             continue;
         assert_invalid(
             tenon_conv_forward_packed(test_stream, NULL, &w, objects[i], NULL, NULL, &w, NULL),

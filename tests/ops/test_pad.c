@@ -1,5 +1,5 @@
-/* tenon_pad_forward against its reference bit for bit: every mode and type, any strides; known
- * values, the gradient as a view, empty tensors, bad input. */
+/* Tests tenon_pad_forward against its reference bit for bit: every mode and type, any strides;
+ * known values, the gradient as a view, empty tensors, invalid input. */
 #include "fixture.h"
 
 #include "ops/pad/internal.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A call with a padding, of dense operands. */
+/* Begins a call on dense operands. */
 static void begin(test_fixture *f, const tenon_pad_params *params, tenon_dtype dtype, uint32_t rank,
                   const int64_t *shape)
 {
@@ -28,7 +28,7 @@ static void run(test_fixture *f, test_random *random)
     test_finish(f, TEST_ALL);
 }
 
-/* Padding that the mode allows. */
+/* Draws a padding that the mode allows. */
 static void draw_padding(tenon_pad_params *params, uint32_t d, int64_t size, test_random *random)
 {
     int64_t most = test_one_in(random, 3) ? 0 : test_one_in(random, 3) ? 20 : 3;
@@ -67,7 +67,7 @@ TEST(random_problems)
             random_problem(&random, (tenon_dtype)type);
 }
 
-/* Images in rows and with the channels last, as networks pad them; and lines around vectors. */
+/* Images padded as in networks, NCHW and NHWC, with widths around vectors. */
 TEST(images)
 {
     static const int64_t shape[] = {3, 17, 61, 63};
@@ -82,7 +82,7 @@ TEST(images)
             params.begin[3] = width;
             params.end[3] = width % 5;
             begin(&f, &params, width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, 4, shape);
-            for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* the channels last */
+            for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* NHWC */
                 tenon_tensor *view = &f.c.views[i];
                 view->stride[1] = 1;
                 view->stride[3] = view->shape[1];
@@ -124,15 +124,15 @@ TEST(known_values)
     assert_memory_equal(y, edge, sizeof y);
     pad_line(TENON_PAD_REFLECT, 0, x, 4, y, 9);
     assert_memory_equal(y, reflect, sizeof y);
-    pad_line(TENON_PAD_CONSTANT, (double)NAN, x, 0, y, 9); /* nothing but padding */
+    pad_line(TENON_PAD_CONSTANT, (double)NAN, x, 0, y, 9); /* only padding */
     for (int i = 0; i < 9; i++)
         assert_true(isnan(y[i]));
     pad_line(TENON_PAD_CONSTANT, -1e300, x, 0, y, 9);
     assert_true(isinf(y[8]) && y[8] < 0);
 }
 
-/* As the header says, the gradient of the constant mode is a slice of dy: the sum of w · pad(x)
- * changes by that much. Padding copies, so single steps are as good as small ones. */
+/* The gradient of the constant mode is a slice of dy, by the header: the sum of w · pad(x) changes
+ * accordingly. Since padding is linear, steps need not be small. */
 TEST(gradient)
 {
     const int64_t shape[] = {3, 4}, padded[] = {5, 7};

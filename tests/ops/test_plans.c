@@ -1,4 +1,4 @@
-/* Plans: their operands, their table, several threads. */
+/* Tests the operands of plans, the table of plans, and plans in several threads. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -36,7 +36,7 @@ TEST(plans_check_their_operands)
     memories[1].reserved = 6;
     assert_invalid(tenon_plan_run(test_stream, plan, memories, 2, NULL),
                    "memories[1]: memory: reserved is 6, must be 0");
-    memories[1] = x.memory; /* the same view: in place, which is allowed */
+    memories[1] = x.memory; /* in place is allowed, since the views are the same */
     assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
     tenon_plan_retain(plan);
     tenon_plan_release(plan);
@@ -97,12 +97,13 @@ TEST(many_shapes_are_planned)
 typedef struct worker {
     pthread_t thread;
     tenon_context *context;
-    const tenon_plan *plan; /* or NULL: immediate calls */
+    const tenon_plan *plan; /* NULL for immediate calls */
     int number;
     char wrong[512];
 } worker;
 
-/* One thread's own stream and memory; no assertion, which would leave by another thread's jump. */
+/* Uses a stream and memory of its own. Contains no assertion, since a failing one would jump to
+ * another thread's stack. */
 static void *work(void *user)
 {
     worker *w = user;
@@ -163,7 +164,7 @@ TEST(one_plan_serves_several_threads)
     tenon_memory_destroy(&x.memory);
 }
 
-/* In a new context, four threads ask for the same kernel, trial and self-check at once. */
+/* In a new context, four threads request the same kernel, trial and self-check at the same time. */
 TEST(threads_build_at_once)
 {
     tenon_context *context;

@@ -1,6 +1,6 @@
-/* tenon_prelu_forward and _backward against their references: slopes of every shape that
- * broadcasts, strides, long sums, in place, without workspace; gradients against finite
- * differences; refusals. */
+/* Tests tenon_prelu_forward and _backward against their references: slopes of every broadcast
+ * shape, strides, long sums, in place, without workspace; gradients by finite differences;
+ * refusals. */
 #include "fixture.h"
 
 #include "ops/prelu/internal.h"
@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* Bit d of `kept`: slope has dimension d of x; `lead` drops the dimensions before the first. The
- * number of the input that is dx (or y), or -1. */
+/* Bit d of `kept`: slope has dimension d of x, from dimension `lead` on. `same` is the input that
+ * is also dx (or y), or -1. */
 typedef struct prelu_case {
     bool backward, gap, lead;
     int same;
@@ -18,7 +18,7 @@ typedef struct prelu_case {
     test_layout layout[PRELU_BACKWARD_OPERANDS];
 } prelu_case;
 
-/* The shape of slope; returns its rank. */
+/* Derives the shape of slope; returns its rank. */
 static uint32_t slope_shape(const prelu_case *p, int64_t *shape)
 {
     uint32_t rank = 0;
@@ -44,7 +44,7 @@ static void begin(test_fixture *f, const prelu_case *p, tenon_dtype dtype)
         f->c.same[p->same] = 1 + (p->backward ? PRELU_DX : PRELU_Y);
 }
 
-/* Forward and backward, of reals and of integers. */
+/* Checks forward and backward, on reals and on integers. */
 static void check(prelu_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
@@ -58,8 +58,8 @@ static void check(prelu_case p, test_random *random)
         }
 }
 
-/* Which dimensions slope has of N C H W, as networks have it and otherwise; sizes about those of
- * vectors, of a group of them, and of a segment. */
+/* Slopes with each subset of the dimensions N C H W; sizes around vectors, groups of vectors and
+ * segments. */
 TEST(slopes_of_every_shape)
 {
     static const prelu_case cases[] = {
@@ -93,7 +93,7 @@ TEST(slopes_of_every_shape)
     }
 }
 
-/* More than one segment along and across, their edges, and tails. */
+/* Several segments along and across the sum, their edges, and partial vectors. */
 TEST(long_sums)
 {
     static const prelu_case cases[] = {
@@ -114,7 +114,7 @@ TEST(long_sums)
     }
 }
 
-/* slope itself may be an output where it is as large as x, and dslope an input. */
+/* slope may be an output if it has the size of x, and dslope an input. */
 TEST(slope_in_place)
 {
     test_random random = test_random_for(713);
@@ -148,7 +148,7 @@ TEST(random_problems)
         }
 }
 
-/* Every pair of x and slope; sums of a column see each x with every dy. */
+/* Every pair of x and slope; for the sums of columns each x meets every dy. */
 TEST(special_values)
 {
     static const double values[] = {0,       -0.0,  1,       -1,       NAN,   INFINITY, -INFINITY,
@@ -173,7 +173,7 @@ TEST(special_values)
         }
 }
 
-/* A stream that may use no workspace still gives the sum. */
+/* Without workspace the sums are still computed. */
 TEST(without_workspace)
 {
     test_random random = test_random_for(715);
@@ -191,7 +191,7 @@ TEST(without_workspace)
     tenon_memory_destroy(&little);
 }
 
-/* By the header's formulas; an empty x leaves sums of nothing. */
+/* Values by the header's formulas; sums over an empty x are 0. */
 TEST(known_values)
 {
     static const float x[2][3] = {{1, -2, 0}, {-3, 4, -5}}, slope[3] = {0.5F, 2, -1};
@@ -241,7 +241,7 @@ TEST(known_values)
     tenon_memory_destroy(&td.memory);
 }
 
-/* Of the sum of y·dy, with respect to x and to the slopes, away from the kink. */
+/* The gradient of the sum of y·dy with respect to x and the slopes, away from the kink. */
 TEST(gradients)
 {
     test_random random = test_random_for(716);

@@ -1,5 +1,5 @@
-/* Queues of either order: what waits for what, across queues too; and work that fails after its
- * call has returned. */
+/* Tests in-order and out-of-order queues: dependencies, also across queues, and commands that fail
+ * after their call has returned. */
 #include "runtime.h"
 
 #include <stdatomic.h>
@@ -33,7 +33,7 @@ static void wait_and_release(cl_event event)
     clReleaseEvent(event);
 }
 
-/* A stream of the context on a queue of its own; NULL where the device has no such queue. */
+/* Creates a stream with a queue of its own; returns NULL if the device has no such queue. */
 static tenon_stream *make_stream(tenon_context *context, bool unordered)
 {
     tenon_stream *stream = NULL;
@@ -63,7 +63,7 @@ static tenon_status add(tenon_stream *stream, const tenon_tensor *a, const tenon
     return tenon_elementwise(stream, NULL, a, b, y, sync);
 }
 
-/* x is filled behind a gate, and doubled by calls that do not name it. */
+/* x is filled after an event, and doubled by calls whose wait list does not contain the event. */
 TEST(calls_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
@@ -94,7 +94,7 @@ TEST(calls_keep_their_order)
     tenon_memory_destroy(&y.memory);
 }
 
-/* A stream whose work waits holds up neither another stream nor the application in its queue. */
+/* A waiting stream delays neither other streams nor the application's commands in its queue. */
 TEST(others_in_the_queue_are_not_held_up)
 {
     cl_command_queue queue = test_queue(test_context, true);
@@ -127,7 +127,7 @@ TEST(others_in_the_queue_are_not_held_up)
     tenon_memory_destroy(&y.memory);
 }
 
-/* Back and forth between two queues, without a flush, a finish or a wait of the application's. */
+/* Events are used in both directions between two queues, without flushing, finishing or waiting. */
 static void events_cross(bool first_unordered, bool second_unordered)
 {
     tenon_stream *streams[] = {make_stream(test_context, first_unordered),
@@ -157,7 +157,7 @@ TEST(events_cross_queues)
         events_cross((i & 1) != 0, (i & 2) != 0);
 }
 
-/* A stream's transfers take their turn, and waits of the caller's are added to it. */
+/* A stream's transfers run in order, and wait for the caller's wait list too. */
 TEST(transfers_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
@@ -188,7 +188,7 @@ TEST(transfers_keep_their_order)
     tenon_memory_destroy(&x.memory);
 }
 
-/* What a context's callback was told. */
+/* Failures that a context's callback received. */
 typedef struct told {
     atomic_int count;
     uint32_t status;
@@ -220,7 +220,7 @@ static tenon_context *make_context(told *t)
     return context;
 }
 
-/* Enqueues a relu that fails as soon as it would begin. */
+/* Enqueues a relu that fails when it would start. */
 static void enqueue_failure(tenon_stream *stream, const tenon_tensor *x, cl_event *event)
 {
     cl_event gate = make_gate(tenon_context_cl(tenon_stream_context(stream)));
@@ -238,7 +238,8 @@ static void assert_told(tenon_status status, const char *by)
     assert_true(tenon_last_cl_error() < 0);
 }
 
-/* The next call is refused for it, names it, and does nothing; those after it go on. */
+/* Checks that the next call fails with a message that names the failed call and does nothing, and
+ * that later calls succeed. */
 static void fail_once(tenon_context *context, bool unordered, bool by_event)
 {
     tenon_stream *stream = make_stream(context, unordered);
@@ -252,7 +253,7 @@ static void fail_once(tenon_context *context, bool unordered, bool by_event)
     if (by_event) {
         clWaitForEvents(1, &event);
         assert_true(state_of(event) < 0);
-        /* The driver's thread may still be on its way. */
+        /* The driver's thread may not have called the callback yet. */
         const struct timespec moment = {.tv_nsec = 1000000};
         tenon_status status = TENON_OK;
         for (int i = 0; i < TEST_LOOKS && status == TENON_OK; i++) {
@@ -299,7 +300,7 @@ TEST(failures_are_told_by_the_callback)
     }
 }
 
-/* When it comes the stream and the context are gone, and nobody is told. */
+/* If a command fails after its stream and context were destroyed, the callback is not called. */
 TEST(failures_may_come_after_their_stream)
 {
     told t = {.count = 0};
@@ -321,7 +322,7 @@ TEST(failures_may_come_after_their_stream)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Work that goes well is told to nobody, whatever there is to follow. */
+/* The callback is not called for commands that succeed. */
 TEST(successes_are_not_told)
 {
     told t = {.count = 0};

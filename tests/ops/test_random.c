@@ -1,4 +1,5 @@
-/* tenon_random: numbers against the reference for any strides, intervals, plans, refusals. */
+/* Tests tenon_random: numbers against the reference with any strides, intervals, plans, refusals.
+ */
 #include "lines_case.h"
 
 #include "base/dtype.h"
@@ -27,15 +28,15 @@ static tenon_random_params draw_params(test_random *random)
     return params;
 }
 
-/* There are no inputs to fill. */
+/* Runs a fixture, which has no inputs. */
 static void check(test_fixture *f, test_extent extent)
 {
     test_make(f);
     test_finish(f, extent);
 }
 
-/* The first block of the first vector, through the device: elements 0, 16, 32 and 48 take its
- * words. */
+/* The first block of the published test vectors on the device, whose words determine elements 0,
+ * 16, 32 and 48. */
 TEST(words_on_the_device)
 {
     static const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
@@ -78,7 +79,7 @@ TEST(sizes_around_groups)
             }
 }
 
-/* Lines that begin anywhere within a group, of any length. */
+/* Lines of any length that begin anywhere within a group. */
 TEST(layouts)
 {
     test_random random = test_random_for(903);
@@ -135,7 +136,7 @@ TEST(large)
     }
 }
 
-/* Dense numbers of a kind as doubles; the caller frees them. */
+/* Returns dense random numbers as doubles; the caller frees them. */
 static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
 {
     test_fixture f;
@@ -148,7 +149,7 @@ static double *generate(const tenon_random_params *params, tenon_dtype dtype, in
     return values;
 }
 
-/* Narrow intervals, where rounding would leave them. */
+/* Narrow intervals, whose results plain rounding would move outside. */
 TEST(intervals)
 {
     static const double limits[][2] = {{1, 2},        {-2, -1},    {0, 0x1p-20}, {1, 1.02},
@@ -209,7 +210,7 @@ TEST(plans)
     tenon_tensor y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_plan *plan;
     float planned[100], direct[100];
-    params.seed = UINT64_C(0xfff8dead0000beef); /* a NaN, were it taken for a number */
+    params.seed = UINT64_C(0xfff8dead0000beef); /* would be NaNs if converted to doubles */
     params.sequence = UINT64_C(0x7ff0000000000001);
     assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_random(test_stream, &params, &y, NULL));

@@ -1,11 +1,12 @@
-/* An application whose shapes change with every call comes to where nothing more is compiled. */
+/* Tests that an application whose shapes change with every call eventually compiles nothing more.
+ */
 #include "quick.h"
 #include "random_calls.h"
 
 #include <inttypes.h>
 
 enum { IN_A_ROW = 1000, MOST = 20 * IN_A_ROW, MOST_PROGRAMS = 100 };
-enum { QUICK_KINDS = 2 }; /* whose kernels compile fast */
+enum { QUICK_KINDS = 2 }; /* kinds of calls whose kernels compile fast */
 
 static tenon_statistics statistics(void)
 {

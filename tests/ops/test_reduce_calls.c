@@ -1,5 +1,5 @@
-/* tenon_reduce and tenon_moments: values known from their definitions, empty tensors, parameters,
- * result types, plans, a workspace limit of zero. */
+/* Tests tenon_reduce and tenon_moments: known values, empty tensors, parameters, result types,
+ * plans, a workspace limit of zero. */
 #include "fixture.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void download(const tenon_tensor *tensor, void *data)
         (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype), NULL));
 }
 
-/* By the header's definitions and not by the reference. */
+/* Values by the header's definitions, not by the reference. */
 TEST(known_values)
 {
     static const float x[2][3] = {{3, -4, 0}, {1, 1, 4}};
@@ -58,7 +58,7 @@ TEST(known_values)
     tenon_memory_destroy(&tx.memory);
 }
 
-/* Guesses and labels, as the header shows it. */
+/* The accuracy of predictions, as in the header's example. */
 TEST(accuracy)
 {
     static const float logits[4][3] = {{1, 5, 2}, {9, 1, 9}, {-3, -2, -1}, {0, NAN, 7}};
@@ -76,7 +76,7 @@ TEST(accuracy)
     download(&guesses, found);
     for (int i = 0; i < 4; i++)
         right += found[i] == labels[i];
-    assert_int_equal(right, 3); /* the second row's first of equals is class 0 */
+    assert_int_equal(right, 3); /* in the second row, the first of equal values is class 0 */
     tenon_memory_destroy(&x.memory);
     tenon_memory_destroy(&guesses.memory);
 }
@@ -105,12 +105,12 @@ TEST(empty)
                            "no element");
         }
     }
-    /* No row: nothing to do. */
+    /* Without rows y is empty. */
     params.kind = TENON_REDUCE_MAX;
     params.axes[0] = 0;
     tenon_tensor none = tenon_tensor_view(TENON_DTYPE_F32, 2, shape + 1);
     assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
-    /* So many sizes beside a 0 that their product would overflow. */
+    /* A size of 0 with others whose product would overflow. */
     const int64_t vast[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
     x = (tenon_tensor){.dtype = TENON_DTYPE_F32, .rank = 3};
     memcpy(x.shape, vast, sizeof vast);
@@ -154,7 +154,7 @@ TEST(wrong_calls)
     test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
-/* Views are enough to plan with; so large a tensor needs no memory to be refused. */
+/* Planning needs only views, so the refused tensor needs no memory. */
 TEST(more_than_an_index_holds)
 {
     const int64_t shape[] = {1 << 16, 1 << 15}, more[] = {1 << 16, (1 << 15) + 1};
@@ -189,7 +189,8 @@ TEST(plans)
     download(&tm, mean);
     download(&tv, variance);
     assert_ok(tenon_moments_plan(test_context, &params, &tx, &tm, &tv, &plan));
-    const tenon_memory memories[] = {tx.memory, tv.memory, tm.memory}; /* exchanged */
+    const tenon_memory memories[] = {tx.memory, tv.memory,
+                                     tm.memory}; /* mean and variance exchanged */
     assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
     download(&tv, again[0]);
     download(&tm, again[1]);
@@ -201,7 +202,7 @@ TEST(plans)
     tenon_memory_destroy(&tv.memory);
 }
 
-/* Large or not, a reduction is possible without workspace. */
+/* Reductions of any size are possible without workspace. */
 TEST(without_workspace)
 {
     const int64_t shape[] = {1 << 20};

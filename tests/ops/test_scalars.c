@@ -1,4 +1,5 @@
-/* Scalars of a plan's run: each has the effect of the parameter of its name, on every operation. */
+/* Tests scalars of a plan's run: each has the effect of the parameter of that name, in every
+ * operation. */
 #include "fixture.h"
 #include "runtime.h"
 
@@ -11,8 +12,8 @@
 
 static const char operation[] = "tenon_plan_run_operands";
 
-/* Runs a plan on the fixture's operands as they were filled; returns the bytes of all of them,
- * one after the other, which the caller frees, or NULL where the run fails with *status. */
+/* Runs a plan on the fixture's operands. Returns the concatenated bytes of all operands, which the
+ * caller frees, or NULL if the run fails with *status. */
 static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_scalar *scalars,
                           uint32_t count, tenon_status *status, size_t *bytes)
 {
@@ -47,7 +48,7 @@ static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_s
     return all;
 }
 
-/* Sets the parameter of a scalar's name in the fixture. */
+/* Sets the parameter that has the scalar's name in the fixture. */
 static void set_parameter(test_fixture *f, const tenon_scalar *scalar)
 {
     for (uint32_t i = 0; i < f->c.operation->field_count; i++) {
@@ -73,9 +74,8 @@ static bool is_same_problem(const tenon_plan *a, const tenon_plan *b)
            memcmp(a->problem + 1, b->problem + 1, a->problem->size - sizeof *a->problem) == 0;
 }
 
-/* A run with the scalar must give what another plan gives that is made with the parameter: the same
- * bits, or the same failure; or be refused, where that plan is of another problem. Returns whether
- * it ran. */
+/* Checks that a run with the scalar gives the same bits or the same failure as a plan created with
+ * the parameter, or is refused if that plan has another problem. Returns true if it ran. */
 static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_scalar scalar)
 {
     const tn_case_params params = f->c.params;
@@ -113,7 +113,7 @@ static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_sca
     return status == TENON_OK;
 }
 
-/* Each scalar of a call's plan with several values, allowed ones and others. */
+/* Tries each scalar of a call's plan with several values, valid and invalid. */
 static void try_scalars(const char *line)
 {
     static const double reals[] = {0, 1, 0.375, 2, -1.5, 0.999999, (double)NAN, (double)INFINITY};
@@ -135,7 +135,7 @@ static void try_scalars(const char *line)
             ran += compare_with_plan(&f, plan,
                                      is_real ? tenon_scalar_f64(planned.name, reals[v])
                                              : tenon_scalar_u64(planned.name, integers[v]));
-        /* The plan is as it was. */
+        /* The plan itself is unchanged. */
         ran += compare_with_plan(&f, plan, planned);
         if (ran < 2 && strcmp(planned.name, "momentum") != 0)
             fail_msg("%s: %s can hardly be set", line, planned.name);
@@ -144,7 +144,7 @@ static void try_scalars(const char *line)
     test_release(&f);
 }
 
-/* The first example of an operation has the default parameters; here are others. */
+/* Calls with other parameters than the defaults, which an operation's first example has. */
 static const char *const lines[] = {
     "activation x=T:40 y=T:40 activation=hard_tanh activation.alpha=-0.5 activation.beta=0.5",
     "activation x=T:40 y=T:40 activation=leaky_relu activation.alpha=0.1",
@@ -174,7 +174,7 @@ TEST(scalars_have_the_effect_of_parameters)
         try_scalars(lines[i]);
 }
 
-/* The names of a plan's scalars, with blanks between. */
+/* Writes the names of a plan's scalars, separated by spaces. */
 static const char *names_of(const char *line, char text[512])
 {
     tenon_memory memories[TN_MAX_OPERANDS];
@@ -214,7 +214,7 @@ TEST(plans_list_the_scalars_they_use)
     assert_null(tenon_plan_scalar(NULL, 0).name);
 }
 
-/* The tensors that parameters point to may be gone by the time a plan is run. */
+/* Tensors that parameters point to need not exist when a plan runs. */
 TEST(parameters_are_the_plans_own)
 {
     static const int64_t shape[] = {2, 2};
@@ -288,7 +288,7 @@ TEST(wrong_scalars_are_refused)
     REFUSED(s, 2, "reserved is 4");
     s[1] = tenon_scalar_u64("mean", (UINT64_C(1) << 53) + 1);
     REFUSED(s, 2, "\"mean\" is the integer 9007199254740993, must be a double");
-    s[1] = tenon_scalar_u64("mean", 3); /* an integer that a double holds exactly */
+    s[1] = tenon_scalar_u64("mean", 3); /* an integer that a double represents exactly */
     assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, s, 2, NULL));
     s[1] = tenon_scalar_f64("deviation", -1);
     assert_refused(tenon_plan_run_operands(test_stream, plan, &o, 1, s, 2, NULL),
@@ -298,7 +298,8 @@ TEST(wrong_scalars_are_refused)
     tenon_memory_destroy(&y.memory);
 }
 
-/* What a scalar cannot do: make another product of it. The message names the one of several. */
+/* A scalar cannot select another problem. Of several scalars, the message names the one that would.
+ */
 TEST(scalars_keep_the_problem)
 {
     static const int64_t shape[] = {3, 3};
@@ -326,7 +327,7 @@ TEST(scalars_keep_the_problem)
                              "0, and other kernels serve this value; make another plan");
         s[1].real = has_c ? 2 : 0;
         assert_ok(tenon_plan_run_operands(test_stream, plan, o, count, s, 2, NULL));
-        s[1].real = 0; /* for the next plan, which is made with another value */
+        s[1].real = 0; /* for the next plan, which has another beta */
         params.epilogue.beta = 0.5;
         tenon_plan_release(plan);
         tenon_tensor_destroy(&other);
@@ -334,7 +335,7 @@ TEST(scalars_keep_the_problem)
     tenon_tensor_destroy(&x);
 }
 
-/* What is printed of a run shows the values that it was given. */
+/* The verbose output of a run shows the values of its scalars. */
 TEST(runs_print_their_scalars)
 {
     tenon_tensor y = make_tensor(test_context, 100);

@@ -1,5 +1,5 @@
-/* The application's memory: sub-buffers, shared virtual memory, and Intel's unified shared memory,
- * by the driver's own extension where it has it, else by one made of shared virtual memory. */
+/* Tests the application's memory: sub-buffers, shared virtual memory, and Intel's unified shared
+ * memory, by the driver's extension or else by a simulation with shared virtual memory. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -14,7 +14,7 @@ static bool has_svm(void)
     return test_context->device.svm;
 }
 
-/* Unified shared memory: how it is made. ----------------------------------------------------- */
+/* Allocation of unified shared memory, real or simulated. */
 
 enum { ALLOC_TYPE = 0x419A, ALLOC_BASE = 0x419B, ALLOC_SIZE = 0x419C, ALLOC_DEVICE = 0x419D };
 enum { UNKNOWN = 0x4196, OF_HOST = 0x4197, OF_DEVICE = 0x4198, SHARED = 0x4199 };
@@ -98,7 +98,7 @@ typedef struct shared {
     tenon_stream *stream;
 } shared;
 
-/* False where there is neither the extension nor what it can be made of. */
+/* Returns false if there is neither the extension nor shared virtual memory to simulate it. */
 static bool begin(shared *s)
 {
     s->is_fake = test_context->device.usm.info == NULL;
@@ -176,9 +176,9 @@ static void give_back(const shared *s, void *memory)
     clSVMFree(tenon_context_cl(s->context), memory);
 }
 
-/* What every kind of memory must do. ---------------------------------------------------------- */
+/* Checks for every kind of memory. */
 
-/* A view of every second column of rows of `pitch`, and the whole of its memory. */
+/* A view of every second column of rows with a pitch, and the whole memory as one row. */
 enum { ROWS = 5, COLUMNS = 6, PITCH = 16, ALL = ROWS * PITCH };
 
 static tenon_tensor strided_of(tenon_tensor all)
@@ -227,7 +227,7 @@ static void move(tenon_stream *stream, tenon_tensor all, upload up, download dow
         assert_true(got[i] == (is_of_view(i) ? (float)-n++ : sent[i]));
 }
 
-/* Moved, filled, computed with, by calls and by a plan; overlaps are found. */
+/* Tests transfers, fills, calls and a plan, and that overlaps are detected. */
 static void use(tenon_context *context, tenon_stream *stream, tenon_tensor all)
 {
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
@@ -279,13 +279,13 @@ TEST(sub_buffers)
         assert_ok(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_F32, 1, shape, &part[i]));
     }
     use(test_context, test_stream, part[0]);
-    /* Beside each other, and within the buffer that they are of. */
+    /* Disjoint parts of a buffer, and a part with its whole buffer. */
     assert_ok(relu(test_stream, &part[0], &part[1], NULL));
     assert_ok(tenon_tensor_from_buffer(memory.u.buffer, step, TENON_DTYPE_F32, 1, shape, &parent));
     assert_refused(relu(test_stream, &parent, &part[0], NULL), invalid, "tenon_activation_forward",
                    "x overlaps the output y");
     assert_ok(relu(test_stream, &parent, &part[1], NULL));
-    /* Past the end of the part, though not of the whole. */
+    /* A view beyond the end of the sub-buffer, but within its buffer. */
     tenon_tensor longer = part[0];
     longer.shape[0] = ALL + 1;
     assert_refused(relu(test_stream, &longer, &longer, NULL), invalid, "tenon_activation_forward",
@@ -306,7 +306,7 @@ TEST(shared_virtual_memory)
     assert_non_null(svm);
     assert_ok(tenon_tensor_from_svm(svm, 64, TENON_DTYPE_F32, 1, shape, &all));
     use(test_context, test_stream, all);
-    tenon_memory_destroy(&all.memory); /* owns nothing */
+    tenon_memory_destroy(&all.memory); /* does not own its memory */
     clSVMFree(tenon_context_cl(test_context), svm);
 }
 
@@ -368,7 +368,7 @@ TEST(unified_shared_memory_is_checked)
     assert_invalid(tenon_tensor_from_usm(s.context, stack, 0, f32, 1, (const int64_t[]){4}, &t),
                    "is no unified shared memory");
     assert_int_equal(t.rank, 77);
-    /* A view that was made by hand, in the calls. */
+    /* Calls with a view that the application made itself. */
     assert_ok(tenon_tensor_from_usm(s.context, usm, 0, f32, 1, shape, &t));
     t.shape[0] = ALL + 1;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward",
@@ -382,7 +382,7 @@ TEST(unified_shared_memory_is_checked)
     end(&s);
 }
 
-/* One that the driver lacks, or has in part. */
+/* A driver that lacks the extension or a part of it. */
 TEST(a_driver_without_it)
 {
     tenon_tensor t = {.rank = 77};

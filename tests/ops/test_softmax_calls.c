@@ -1,13 +1,12 @@
-/* tenon_softmax_forward and _backward: values known from the formula, gradients against finite
- * differences, parameters, empty tensors, plans. */
+/* Tests tenon_softmax_forward and _backward: known values, gradients by finite differences,
+ * parameters, empty tensors, plans. */
 #include "fixture.h"
 
 #include "ops/softmax/internal.h"
 
 #include <math.h>
 
-/* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow.
- */
+/* ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, even if exp(x) alone would overflow. */
 TEST(known_values)
 {
     static const double shifts[] = {0, 1000, -1000, 60000};
@@ -36,8 +35,8 @@ TEST(known_values)
         }
 }
 
-/* A row that has a NaN or +inf, or is masked whole by -inf, is NaN throughout, and so is its
- * gradient: by the header and not by the reference. */
+/* A row with a NaN or +inf, or with only -inf, gives only NaNs, and so does its gradient. Values
+ * are those of the header, not of the reference. */
 TEST(poisoned_rows)
 {
     static const float x[4][3] = {

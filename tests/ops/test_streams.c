@@ -1,4 +1,4 @@
-/* Contexts, streams, events and the trace. */
+/* Tests contexts, streams, events and the trace. */
 #include "runtime.h"
 
 #include <time.h>
@@ -45,7 +45,8 @@ static cl_uint references_of(cl_context cl)
     return count;
 }
 
-/* In whatever order they are given back, the application's context is left as it was. */
+/* In whatever order objects are released, the reference count of the application's context is
+ * restored. */
 TEST(release_in_any_order)
 {
     cl_context cl = tenon_context_cl(test_context);
@@ -79,7 +80,7 @@ TEST(release_in_any_order)
             }
         tenon_memory_destroy(&x.memory);
     }
-    /* PoCL's worker lets go of a finished command a moment after clFinish has returned. */
+    /* PoCL releases a finished command some time after clFinish has returned. */
     const struct timespec moment = {.tv_nsec = 1000000};
     for (int i = 0; i < TEST_LOOKS && references_of(cl) != before; i++)
         nanosleep(&moment, NULL);
@@ -129,7 +130,7 @@ static cl_int status_of(cl_event event)
     return status;
 }
 
-/* Waits for a user event: what follows must not have run before it is set. */
+/* Checks that a call with a user event in its wait list does not complete before the event. */
 static void check_wait(int64_t size, tenon_status (*call)(const tenon_tensor *, const tenon_sync *))
 {
     cl_int error;

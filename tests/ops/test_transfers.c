@@ -1,4 +1,4 @@
-/* Transfers that do not wait, and pinned memory. */
+/* Tests asynchronous transfers and pinned memory. */
 #include "runtime.h"
 
 #include <stdint.h>
@@ -31,8 +31,8 @@ static bool is_over(cl_event event)
     return status <= CL_COMPLETE;
 }
 
-/* Up: it waits for what it is to wait for, its event says when the data is free, and all of the
- * tensor's memory is then as it must be, gaps and guards among it. */
+/* Checks that an upload waits for its wait list, that its event reports when the data may change,
+ * and that the tensor's whole memory, including gaps and guard zones, is then correct. */
 static void up(test_tensor *t, unsigned char *data, size_t bytes)
 {
     unsigned char *image = malloc((size_t)t->bytes);
@@ -52,7 +52,7 @@ static void up(test_tensor *t, unsigned char *data, size_t bytes)
     free(image);
 }
 
-/* Down: nothing arrives before it may. */
+/* Checks that a download writes nothing before its wait list completes. */
 static void down(const test_tensor *t, unsigned char *data, size_t bytes,
                  const unsigned char *expected)
 {
@@ -78,7 +78,7 @@ TEST(every_layout_and_type)
         const int64_t shape[] = {3, 4, 5};
         int64_t stride[3];
         test_tensor t;
-        /* From pinned memory and from any other. */
+        /* Pinned memory and ordinary memory. */
         unsigned char other[60 * 8];
         unsigned char *data = i % 2 == 0 ? tenon_pinned_pointer(pinned) : other;
         test_strides((test_layout)(i / TYPES), i % 3 == 1, 3, shape, stride);
@@ -96,7 +96,7 @@ TEST(every_layout_and_type)
     tenon_pinned_destroy(pinned);
 }
 
-/* A pipeline: the next batch goes up, the last comes down, no call waits. */
+/* Uploads the next batch while the previous one is downloaded; no call waits. */
 TEST(a_pipeline)
 {
     enum { STEPS = 12, SIZE = 3000, RING = 3 };
@@ -116,7 +116,7 @@ TEST(a_pipeline)
     for (int s = 0; s < STEPS; s++) {
         const int r = s % RING;
         float *batch = from + r * SIZE;
-        if (there[r] != NULL) { /* the upload that read this part of the ring */
+        if (there[r] != NULL) { /* the upload that read this slot */
             assert_int_equal(clWaitForEvents(1, &there[r]), CL_SUCCESS);
             clReleaseEvent(there[r]);
         }
@@ -182,7 +182,7 @@ TEST(what_is_refused)
                    "20");
     assert_refused(tenon_tensor_download_async(test_stream, &x, NULL, 16, NULL), invalid, down_name,
                    "data");
-    /* Nothing to move is an event all the same. */
+    /* An empty transfer returns an event too. */
     assert_ok(
         tenon_tensor_upload_async(test_stream, NULL, 0, &none, &(tenon_sync){.event = &event}));
     assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
@@ -190,7 +190,7 @@ TEST(what_is_refused)
     tenon_tensor_destroy(&x);
 }
 
-/* What repeats is read as it reads. */
+/* A tensor with stride 0 is downloaded with repeated elements. */
 TEST(a_broadcast_comes_down_whole)
 {
     const float sent[3] = {1, 2, 3};
@@ -223,7 +223,7 @@ TEST(pinned_memory)
     tenon_pinned_destroy(NULL);
     assert_ok(tenon_context_create(NULL, &context));
     assert_ok(tenon_pinned_create(context, 4099, &pinned));
-    tenon_context_release(context); /* it holds on to it */
+    tenon_context_release(context); /* the pinned memory keeps a reference */
     unsigned char *bytes = tenon_pinned_pointer(pinned);
     assert_int_equal((uintptr_t)bytes % 8, 0);
     for (int i = 0; i < 4099; i++)
