@@ -107,7 +107,7 @@ TEST(borders)
 
 /* Rows of about half a vector, where two channels share one vector: with an odd number of channels,
  * filters that share an image channel, and every remainder of rows. Some are inside an image, whose
- * neighbouring rows are loaded but must not affect results, and some at its ends. */
+ * neighboring rows are loaded but must not affect results, and some at its ends. */
 TEST(rows_beside_each_other)
 {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 18};

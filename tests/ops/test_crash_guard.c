@@ -359,13 +359,13 @@ TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
     const tenon_store other = kept_folder(folder);
     kill_once(folder);
     kept_open(&s, &other);
-    fake_behaviour = FAKE_WRONG;
+    fake_behavior = FAKE_WRONG;
     assert_refused(
         tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
                   &choice),
         TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
     fake_good_is_wrong = false;
-    fake_behaviour = FAKE_RIGHT;
+    fake_behavior = FAKE_RIGHT;
     kept_close(&s);
     temporary_remove(folder);
 }

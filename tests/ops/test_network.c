@@ -30,7 +30,7 @@ typedef struct variable {
 typedef struct network {
     uint32_t norm, pool;
     variable parameters[PARAMETERS];
-    variable convolved, normalised, active, pooled, mixed, logits;
+    variable convolved, normalized, active, pooled, mixed, logits;
     tenon_tensor mean, rstd, places, labels, loss;
 } network;
 
@@ -114,9 +114,9 @@ static void forward(network *net)
     assert_ok(tenon_conv_forward(test_stream, &conv, &p[IMAGE].value, &p[FILTERS].value, NULL,
                                  &p[FILTER_BIAS].value, &net->convolved.value, NULL));
     assert_ok(tenon_norm_forward(test_stream, &norm, &net->convolved.value, &p[GAMMA].value,
-                                 &p[BETA].value, &net->normalised.value, &net->mean, &net->rstd,
+                                 &p[BETA].value, &net->normalized.value, &net->mean, &net->rstd,
                                  NULL, NULL, NULL));
-    assert_ok(tenon_activation_forward(test_stream, &activation, &net->normalised.value,
+    assert_ok(tenon_activation_forward(test_stream, &activation, &net->normalized.value,
                                        &net->active.value, NULL));
     assert_ok(tenon_pool_forward(test_stream, &pool, &net->active.value, &net->pooled.value,
                                  maximum ? &net->places : NULL, NULL));
@@ -171,10 +171,10 @@ static void backward(network *net)
         tenon_dropout(test_stream, &dropout, &net->pooled.gradient, &net->pooled.gradient, NULL));
     assert_ok(tenon_pool_backward(test_stream, &pool, NULL, &net->pooled.gradient,
                                   maximum ? &net->places : NULL, &net->active.gradient, NULL));
-    assert_ok(tenon_activation_backward(test_stream, &activation, &net->normalised.value,
-                                        &net->active.gradient, &net->normalised.gradient, NULL));
+    assert_ok(tenon_activation_backward(test_stream, &activation, &net->normalized.value,
+                                        &net->active.gradient, &net->normalized.gradient, NULL));
     assert_ok(tenon_norm_backward(test_stream, &norm, &net->convolved.value,
-                                  &net->normalised.gradient, &p[GAMMA].value, &net->mean,
+                                  &net->normalized.gradient, &p[GAMMA].value, &net->mean,
                                   &net->rstd, &net->convolved.gradient, &p[GAMMA].gradient,
                                   &p[BETA].gradient, NULL));
     assert_ok(tenon_conv_backward_filter(test_stream, &conv, &p[IMAGE].value,
@@ -223,7 +223,7 @@ static void make(network *net, test_random *random)
         fill(&net->parameters[i].value, 1, random);
     }
     net->convolved = new_variable(4, maps);
-    net->normalised = new_variable(4, maps);
+    net->normalized = new_variable(4, maps);
     net->active = new_variable(4, maps);
     net->pooled = new_variable(4, pooled);
     net->mixed = new_variable(4, pooled);
@@ -240,7 +240,7 @@ static void make(network *net, test_random *random)
 
 static void destroy(network *net)
 {
-    variable *const variables[] = {&net->convolved, &net->normalised, &net->active,
+    variable *const variables[] = {&net->convolved, &net->normalized, &net->active,
                                    &net->pooled,    &net->mixed,      &net->logits};
     tenon_tensor *const tensors[] = {&net->mean, &net->rstd, &net->places, &net->labels,
                                      &net->loss};

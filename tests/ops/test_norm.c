@@ -90,7 +90,7 @@ TEST(in_place_and_repeated)
 
 /* Contiguous sets, which are read four whole vectors at a time: sizes around these four, around the
  * block that is summed at once, and enough lines for a sum of several blocks. */
-TEST(lines_of_neighbours)
+TEST(lines_of_neighbors)
 {
     static const int64_t sizes[] = {63, 64, 65, 79, 80, 81, 127, 129, 4095, 4096, 4113, 4163};
     static const int64_t image[] = {2, 260, 3, 27, 0};

@@ -72,7 +72,7 @@ TEST(wrong_solvers_are_barred_at_once_in_the_next_context)
 {
     char *folder = temporary_make();
     kept_session s;
-    fake_behaviour = FAKE_WRONG;
+    fake_behavior = FAKE_WRONG;
     fake_assert_chosen(&s, folder, "good", 2);
     assert_int_equal(s.seen.checks, 2);
     assert_int_equal(s.seen.checks_wrong, 1);
