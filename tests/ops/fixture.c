@@ -234,30 +234,6 @@ double test_dot(const tn_bounded *a, const test_tensor *b)
     return sum;
 }
 
-static double weighted_sum(test_fixture *f, const test_tensor *weights)
-{
-    test_expect(f);
-    return test_dot(f->expected, weights);
-}
-
-void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
-                 const tn_bounded *gradient, double absolute, double relative)
-{
-    const double step = 1e-5;
-    test_tensor *x = test_operand(f, input);
-    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
-        const double at = test_get(x, i);
-        test_set(x, i, at + step);
-        const double above = weighted_sum(f, weights);
-        test_set(x, i, at - step);
-        const double slope = (above - weighted_sum(f, weights)) / (2 * step);
-        test_set(x, i, at);
-        if (!(fabs(slope - gradient[i].value) <= absolute + relative * fabs(slope)))
-            fail_msg("%s: %s[%lld]: the gradient is %.9g, by finite differences %.9g", describe(f),
-                     f->c.operation->operands[input].name, (long long)i, gradient[i].value, slope);
-    }
-}
-
 test_subject test_subject_of(const test_fixture *f)
 {
     const tn_operation *operation = f->c.operation;

@@ -4,11 +4,9 @@
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 
-const gemm_case simple_gemm = {.m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1};
+const gemm_case simple_gemm = {SIMPLE_GEMM};
 
-const gemm_case simple_packed = {
-    .m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1, .pack = IN_PANELS};
-
+const gemm_case simple_packed = {SIMPLE_GEMM, .pack = IN_PANELS};
 const gemm_case simple_int8 = {.m = 13,
                                .n = 37,
                                .k = 41,

@@ -50,6 +50,9 @@ typedef struct gemm_case {
 /* 13 x 37 x 41: plain; packed in panels; and u8 by i8 to f32 with all scales and zero points that
  * it supports. Their batch has rank 0; the sizes are 2, 3, 2 if a test gives it one. */
 extern const gemm_case simple_gemm, simple_packed, simple_int8;
+#define SIMPLE_GEMM .m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1
+/* simple_gemm with other members. */
+#define gemm_like(...) TENON_LITERAL(gemm_case, SIMPLE_GEMM, __VA_ARGS__)
 
 /* Returns a case with other sizes. */
 gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k);

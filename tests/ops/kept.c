@@ -79,14 +79,10 @@ tenon_store kept_folder(const char *folder)
 
 void kept_open(kept_session *s, const tenon_store *store)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     memset(s, 0, sizeof *s);
-    params.log = hear;
-    params.log_user = &s->log;
-    params.log_level = TENON_LOG_INFO;
-    params.progress = follow;
-    params.progress_user = &s->log;
-    params.store = *store;
+    tenon_context_params params =
+        tenon_context_params(.log = hear, .log_user = &s->log, .log_level = TENON_LOG_INFO,
+                             .progress = follow, .progress_user = &s->log, .store = *store);
     assert_ok(tenon_context_create(&params, &s->context));
     s->log.context = s->context;
     /* Constants of a simulated processor: those of the real one vary, as does the time to measure

@@ -17,6 +17,7 @@
 
 #include "base/shape.h"
 #include "check/case.h"
+#include "objects.h"
 
 /* Context and stream of the device under test. */
 extern tenon_context *test_context;

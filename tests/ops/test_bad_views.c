@@ -221,9 +221,8 @@ TEST(sizes_that_do_not_match)
 
 TEST(buffers_of_another_context)
 {
-    tenon_context *other;
     tenon_memory memory;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     assert_ok(tenon_memory_create(other, 16384, &memory));
     for (size_t i = 0; i < tn_operation_count; i++)
         for (uint32_t a = 0; a < tn_operations[i]->operand_count; a++) {

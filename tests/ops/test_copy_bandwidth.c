@@ -39,12 +39,8 @@ static void look_like_gpu(tn_device *device)
 static double bandwidth_with(const tenon_store *store, const tn_copy_probe *probe,
                              tenon_measurements measurements)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
     tenon_stream *stream;
-    params.store = *store;
-    params.measurements = measurements;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = *store, .measurements = measurements);
     assert_ok(tn_validation_enter(context, &stream));
     look_like_gpu(&stream->context->device);
     tn_validation_leave(context);

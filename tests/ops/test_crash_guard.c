@@ -93,12 +93,17 @@ static void end_orderly_in_a_trial(tenon_context *context)
     exit(0);
 }
 
+static tenon_status select_in(kept_session *s, const tn_family *family, const tn_problem *problem,
+                              tn_choice *choice)
+{
+    return tn_select(&(tn_request){"tenon_fake", s->context, family, problem, NULL}, choice);
+}
+
 static void *choose(void *data)
 {
     kept_session *s = data;
     tn_choice choice;
-    (void)tn_select(&(tn_request){"tenon_fake", s->context, &fake_family, &fake_problem, NULL},
-                    &choice);
+    (void)select_in(s, &fake_family, &fake_problem, &choice);
     tell(); /* if there was no check, nothing has signaled yet */
     return NULL;
 }
@@ -268,10 +273,8 @@ TEST(what_ended_a_process_cannot_be_forced)
     tn_choice choice;
     kill_once(folder);
     kept_open(&s, &store);
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
+    assert_refused(select_in(&s, &fake_family, &fake_forced, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "fake/bad");
     assert_contains(tenon_last_error(), "a process ended while it was tried");
     assert_null(strstr(tenon_last_error(), "wrong results"));
     kept_close(&s);
@@ -318,24 +321,19 @@ TEST(the_last_resort_is_never_barred)
     for (unsigned times = 1; times < 5; times++) {
         kill_once(folder);
         kept_open(&s, &store);
-        assert_ok(tn_select(
-            &(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL}, &choice));
+        assert_ok(select_in(&s, &fake_family, &fake_problem, &choice));
         assert_string_equal(choice.solver->name, "good");
         kept_close(&s);
         assert_int_equal(age_mark(folder, 31 * 24 * HOUR), times);
     }
     age_mark(folder, -31 * 24 * HOUR);
     kept_open(&s, &store);
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "(4 so far)");
-    assert_ok(tn_select(
-        &(tn_request){"tenon_fake", s.context, &fake_family_alone, &fake_problem, NULL}, &choice));
+    assert_refused(select_in(&s, &fake_family, &fake_forced, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "(4 so far)");
+    assert_ok(select_in(&s, &fake_family_alone, &fake_problem, &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
-    assert_int_equal(kept_count(folder, TN_STORE_RUNNING),
-                     0); /* cleared, since the solver passed */
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0); /* the solver passed */
     temporary_remove(folder);
 }
 
@@ -349,8 +347,7 @@ TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
     kill_once(folder);
     kept_open(&s, &store);
     fake_good_is_wrong = true;
-    assert_ok(tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
-                        &choice));
+    assert_ok(select_in(&s, &fake_family, &fake_problem, &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
     temporary_remove(folder);
@@ -360,10 +357,8 @@ TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
     kill_once(folder);
     kept_open(&s, &other);
     fake_behavior = FAKE_WRONG;
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
+    assert_refused(select_in(&s, &fake_family, &fake_problem, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "every solver gives wrong results");
     fake_good_is_wrong = false;
     fake_behavior = FAKE_RIGHT;
     kept_close(&s);

@@ -65,9 +65,8 @@ TEST(no_match_lists_what_there_is)
         assert_contains(tenon_last_error(), mine.name);
         assert_contains(tenon_last_error(), mine.selector);
     }
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = test_context;
-    params.device = "no such device";
+    tenon_context_params params = tenon_context_params(.device = "no such device");
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_DEVICE_NOT_FOUND,
                    "tenon_context_create", "no such device");
     assert_null(context);

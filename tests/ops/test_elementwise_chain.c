@@ -118,16 +118,12 @@ TEST(known_values)
     static const float normal[2][3] = {{0, 0, 0}, {2, 0, 3}};
     const int64_t shape[] = {2, 3}, columns[] = {2, 1};
     tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tenon_tensor tx, tr, tc, ty;
     tenon_plan *plan;
     float got[6];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &tr));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, columns, &tc));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, row, sizeof row, &tr, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, column, sizeof column, &tc, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tr = test_dense(TENON_DTYPE_F32, 1, shape + 1, row);
+    tenon_tensor tc = test_dense(TENON_DTYPE_F32, 2, columns, column);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     params.step_count = 1;
     params.steps[0] = (tenon_chain_step){TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2, 0, 0, 0};
     assert_ok(tenon_elementwise_chain(test_stream, &params, &tx, &tr, &tc, NULL, &ty, NULL));
@@ -158,10 +154,7 @@ TEST(known_values)
     assert_ok(tenon_elementwise_chain(test_stream, NULL, &tr, NULL, NULL, NULL, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
     assert_memory_equal(got, row, sizeof row);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tr.memory);
-    tenon_memory_destroy(&tc.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &tr, &tc, &ty);
 }
 
 TEST(bad_input)
@@ -187,9 +180,8 @@ TEST(bad_input)
     };
     const int64_t shape[] = {4};
     tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tenon_tensor x, y;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
 #define REFUSED(status, word)                                                                      \
     assert_refused(tenon_elementwise_chain(test_stream, &params, &x, &x, NULL, NULL, &y, NULL),    \
                    status, op, word)
@@ -207,6 +199,5 @@ TEST(bad_input)
     params.reserved = 1;
     REFUSED(TENON_ERROR_INVALID_ARGUMENT, "reserved");
 #undef REFUSED
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }

@@ -195,11 +195,8 @@ TEST(more_dimensions_than_three_are_read)
 /* Creates a context of the test's device with a driver that reports this cache size. */
 static tenon_context *make_with_cache(cl_ulong cache, const tenon_store *store)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = *store;
     faults_answer_query("clGetDeviceInfo", CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = *store);
     assert_true(faults_end() > 0);
     assert_int_equal(context->device.driver_cache, cache);
     return context;

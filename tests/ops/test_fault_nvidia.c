@@ -33,8 +33,7 @@ static void look_like_nvidia(tenon_context *context)
 
 static tenon_context *nvidia(void)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     look_like_nvidia(context);
     return context;
 }
@@ -180,10 +179,9 @@ TEST(what_is_found_is_kept)
 
 static void run_line(tenon_context *context, const char *line)
 {
-    tenon_stream *stream;
     tn_case c;
     tn_case_result result;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     memset(&c, 0, sizeof c);
     assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
     assert_ok(tn_case_run(stream, &c, &result));
@@ -213,8 +211,7 @@ TEST(products_take_an_argument)
  */
 TEST(products_run_from_edited_ptx)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 1);
     faults_give_ptx(PTX_OF("sm_90"));
     run_line(context, "gemm/wgmma:em1 a=f16:65x72 b=f16:72x130 d=f16:65x130");

@@ -42,12 +42,8 @@ static tenon_stream *make_stream(tenon_context *context, bool unordered)
 
 static void begin_with(setting *s, bool unordered, tenon_failure_callback failure)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     memset(s, 0, sizeof *s);
-    params.failure = failure;
-    params.failure_user = &s->told;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &s->context));
+    s->context = test_context_with(.failure = failure, .failure_user = &s->told, .unchecked = 1);
     s->stream = make_stream(s->context, unordered);
     s->x = make_tensor(s->context, 100);
     assert_ok(tenon_tensor_fill(s->stream, &s->x, -3, NULL));
@@ -80,10 +76,8 @@ static void assert_works(setting *s)
 /* Enqueues a relu that waits for the event `gate`; returns its event. */
 static cl_event enqueue_behind_gate(setting *s, cl_event *gate)
 {
-    cl_int error;
     cl_event event = NULL;
-    *gate = clCreateUserEvent(tenon_context_cl(s->context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    *gate = test_gate(s->context);
     const tenon_sync sync = {.wait_list = gate, .wait_count = 1, .event = &event};
     assert_ok(relu(s->stream, &s->x, &s->x, &sync));
     return event;
@@ -366,11 +360,9 @@ TEST(the_chain_outlives_a_call_that_fails)
 {
     setting s;
     cl_event gate, other;
-    cl_int error;
     begin(&s, true);
     cl_event event = enqueue_behind_gate(&s, &gate);
-    other = clCreateUserEvent(tenon_context_cl(s.context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    other = test_gate(s.context);
     const tenon_sync sync = {.wait_list = &other, .wait_count = 1};
     faults_fail_next("clEnqueueMarkerWithWaitList", CL_OUT_OF_HOST_MEMORY, 1);
     assert_int_equal(relu(s.stream, &s.x, &s.x, &sync), TENON_ERROR_OUT_OF_MEMORY);

@@ -63,12 +63,10 @@ static bool is_followed;
 
 static tenon_status open_session(session *s, const char *folder)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    params.failure = is_followed ? hear_failure : NULL;
-    params.log = hear;
-    params.log_user = s;
-    params.pool_limit = TENON_POOL_DEFAULT;
-    params.store = kept_folder(folder);
+    tenon_context_params params =
+        tenon_context_params(.failure = is_followed ? hear_failure : NULL, .log = hear,
+                             .log_user = s, .pool_limit = TENON_POOL_DEFAULT,
+                             .store = kept_folder(folder));
     s->step = "context";
     TN_TRY(tenon_context_create(&params, &s->context));
     /* Measuring the real processor takes long. */
@@ -105,8 +103,7 @@ static tenon_status run_session(session *s, float results[SIZE])
 static void close_session(session *s)
 {
     s->step = "end";
-    tenon_tensor_destroy(&s->x);
-    tenon_tensor_destroy(&s->y);
+    test_destroy(&s->x, &s->y);
     tenon_stream_destroy(s->stream);
     tenon_context_release(s->context);
 }

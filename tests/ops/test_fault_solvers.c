@@ -115,8 +115,7 @@ TEST(checks_that_this_device_cannot_make_pass_on)
         {TENON_ERROR_INCOMPLETE, CL_INVALID_WORK_GROUP_SIZE},
     };
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
-        tenon_context *context;
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         reason = lasting[i].status;
         reason_error = lasting[i].error;
         assert_plan(context, "fake/slow");
@@ -136,8 +135,7 @@ TEST(checks_that_fail_once_fail_the_call)
         {TENON_ERROR_DEVICE_LOST, CL_DEVICE_NOT_AVAILABLE},
     };
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
-        tenon_context *context;
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         reason = passing[i].status;
         reason_error = passing[i].error;
         assert_no_plan(context, &open);
@@ -157,10 +155,7 @@ static void hear(void *user, tenon_log_level level, const char *text)
 /* Applications may skip checks to have a faster first call. */
 TEST(checks_can_be_left_out)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.unchecked = 1);
     checks = 0;
     reason = TENON_ERROR_UNSUPPORTED;
     assert_plan(context, "fake/fast");
@@ -180,12 +175,7 @@ TEST(a_spoilt_context_costs_nothing_else)
 {
     char heard[512] = "";
     spoilt_stream broken = {.stream = NULL};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_statistics counts = TENON_STATISTICS_INIT;
-    tenon_context *context;
-    params.log = hear;
-    params.log_user = heard;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.log = hear, .log_user = heard);
     reason = TENON_ERROR_OPENCL;
     reason_error = CL_INVALID_COMMAND_QUEUE;
     spoilt = &broken;
@@ -198,7 +188,7 @@ TEST(a_spoilt_context_costs_nothing_else)
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA),
                      tn_context_has(test_context, TENON_CAPABILITY_HARDWARE_FMA));
     assert_int_equal(tn_capabilities_unmade(context), 0);
-    assert_ok(tenon_context_statistics(context, &counts));
+    const tenon_statistics counts = test_statistics(context);
     assert_int_equal(counts.checks, 2);
     assert_int_equal(counts.checks_wrong, 1);
     assert_ok(tenon_context_barred(context, list_barred, heard));
@@ -215,9 +205,8 @@ TEST(a_spoilt_trial_costs_nothing_else)
 {
     char why[256];
     uint32_t available = 1;
-    tenon_context *context;
     tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     assert_ok(tn_validation_enter(context, &stream));
     const spoilt_stream broken = spoil(stream);
     tn_validation_leave(context);
@@ -246,8 +235,7 @@ static uint32_t use_table(tenon_context *context, const char *name)
 /* A choice made without the result of a trial is made again. */
 TEST(nothing_is_kept_that_came_of_a_trial_not_made)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     no_trial_when_asked = true;
     assert_int_equal(use_table(context, "fake/slow"), 0);
     no_trial_when_asked = false;
@@ -277,9 +265,9 @@ static place make_place(void)
 {
     place p;
     fail_before();
-    assert_ok(tenon_context_create(NULL, &p.context));
+    p.context = test_new_context(NULL);
     p.context->device.keeps_builds |= from_source;
-    assert_ok(tenon_stream_create(p.context, NULL, &p.stream));
+    p.stream = test_new_stream(p.context);
     p.x = make_tensor(p.context, 1000);
     assert_as_before();
     return p;

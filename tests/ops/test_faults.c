@@ -8,13 +8,6 @@
 #include "runtime/opencl/cl_error.h"
 #include "runtime/context/validation.h"
 
-static tenon_context *make_context(void)
-{
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
-    return context;
-}
-
 typedef struct fault {
     const char *function;
     cl_int error;
@@ -32,7 +25,7 @@ static uint32_t ask(tenon_context *context, tenon_capability capability)
  * absent, and the next query repeats the trial. */
 static void try_and_fail(tenon_capability capability, const fault *f)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     uint32_t available = 7;
     fail_before();
     faults_fail_next(f->function, f->error, f->nth);
@@ -42,7 +35,7 @@ static void try_and_fail(tenon_capability capability, const fault *f)
     assert_int_equal(ask(context, capability), test_has(capability));
     tenon_context_release(context);
 
-    context = make_context();
+    context = test_new_context(NULL);
     faults_fail_next(f->function, f->error, f->nth);
     tenon_status status = tenon_context_capability(context, capability, &available, NULL, 0);
     assert_int_equal(faults_end(), 1);
@@ -83,7 +76,7 @@ TEST(trials_that_cannot_be_made_are_made_again)
 /* If the compiler reports fast fma, it is not timed: a single launch checks that it is correct. */
 TEST(fma_is_timed_only_where_the_compiler_says_nothing)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
         skip();
     faults_delay("clEnqueueNDRangeKernel", ~0u);
@@ -100,7 +93,7 @@ TEST(fma_is_timed_only_where_the_compiler_says_nothing)
  */
 static tenon_status time_fma(tn_capability_result *result)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     tenon_stream *validation;
     assert_ok(tn_validation_enter(context, &validation));
     const tenon_status status = tn_capability_time_fma(validation, result);
@@ -130,7 +123,7 @@ TEST(what_a_driver_refuses_is_remembered)
         {"clEnqueueNDRangeKernel", CL_INVALID_WORK_GROUP_SIZE, 1},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        tenon_context *context = make_context();
+        tenon_context *context = test_new_context(NULL);
         fail_before();
         faults_fail_next(faults[i].function, faults[i].error, 1);
         assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 0);
@@ -159,7 +152,7 @@ TEST(a_busy_machine_does_not_make_fma_slow)
 /* Lack of memory is not reported as a missing type. */
 TEST(types_are_not_refused_for_want_of_memory)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
     const int64_t shape[] = {3};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
@@ -276,11 +269,10 @@ static tenon_status call_concat(void)
 
 static tenon_status call_pack(void)
 {
-    tenon_pack_params params = TENON_PACK_PARAMS_INIT;
     const int64_t shape[] = {2, 100};
     tenon_packed *packed = NULL;
     tenon_tensor b;
-    params.layout = "panels";
+    tenon_pack_params params = tenon_pack_params(.layout = "panels");
     TN_TRY(tenon_tensor_reshape(&vectors[2], 2, shape, &b));
     tenon_status status = tenon_gemm_pack(test_stream, &params, &b, &packed, NULL);
     tenon_packed_release(packed);
@@ -304,8 +296,7 @@ TEST(packed_memory_that_fails_tells_why)
 {
     const int64_t shape[] = {10, 10};
     tenon_packed *packed;
-    tenon_tensor b;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     faults_fail_next("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
     assert_refused(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL), TENON_ERROR_OUT_OF_MEMORY,
                    "tenon_gemm_pack", "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE");

@@ -23,8 +23,7 @@ typedef enum division {
  * shape groups x columns. */
 static gemm_case ragged_of(int64_t rows, int64_t n, int64_t k, int64_t groups)
 {
-    gemm_case p = gemm_of(&simple_gemm, rows, n, k);
-    p.batch[0] = groups;
+    gemm_case p = gemm_like(.m = rows, .n = n, .k = k, .batch[0] = groups);
     return p;
 }
 

@@ -11,22 +11,6 @@
 
 enum { MIB = 1 << 20 };
 
-static tenon_context *make_context(uint64_t pool_limit)
-{
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.pool_limit = pool_limit;
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
-}
-
-static tenon_statistics statistics_of(tenon_context *context)
-{
-    tenon_statistics s = TENON_STATISTICS_INIT;
-    assert_ok(tenon_context_statistics(context, &s));
-    return s;
-}
-
 /* An event that commands wait for. */
 typedef struct gate {
     cl_event event;
@@ -35,9 +19,7 @@ typedef struct gate {
 
 static void gate_close(gate *g, tenon_context *context)
 {
-    cl_int error;
-    g->event = clCreateUserEvent(tenon_context_cl(context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    g->event = test_gate(context);
     g->sync = (tenon_sync){.wait_list = &g->event, .wait_count = 1};
 }
 
@@ -68,11 +50,10 @@ typedef enum place { ON_THE_STREAM, ON_ANOTHER, ON_A_DESTROYED_ONE, PLACES } pla
 TEST(memory_in_use_is_not_handed_out)
 {
     for (place p = 0; p < PLACES; p++) {
-        tenon_context *context = make_context(64 * MIB);
-        tenon_stream *stream, *other;
+        tenon_context *context = test_context_with(.pool_limit = 64 * MIB);
         gate g;
-        assert_ok(tenon_stream_create(context, NULL, &stream));
-        assert_ok(tenon_stream_create(context, NULL, &other));
+        tenon_stream *stream = test_new_stream(context);
+        tenon_stream *other = test_new_stream(context);
         tenon_tensor x = make_tensor(context, 5000), y = make_tensor(context, 5000);
         assert_ok(tenon_tensor_fill(stream, &x, 1, NULL));
         assert_ok(relu(stream, &x, &y, NULL)); /* built before it has to wait */
@@ -83,13 +64,13 @@ TEST(memory_in_use_is_not_handed_out)
         if (p == ON_A_DESTROYED_ONE)
             tenon_stream_destroy(other);
         tenon_tensor_destroy(&y);
-        assert_true(statistics_of(context).pool_bytes >= 20000);
+        assert_true(test_statistics(context).pool_bytes >= 20000);
         for (int i = 0; i < 3; i++) {
             tenon_tensor z = make_tensor(context, 5000);
             assert_ptr_not_equal(z.memory.u.buffer, used);
             tenon_tensor_destroy(&z);
         }
-        assert_int_equal(statistics_of(context).pool_served, 0);
+        assert_int_equal(test_statistics(context).pool_served, 0);
         gate_open(&g);
         assert_ok(tenon_stream_finish(stream));
         if (p != ON_A_DESTROYED_ONE)
@@ -107,7 +88,7 @@ TEST(memory_in_use_is_not_handed_out)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
         assert_true(is_back);
-        assert_true(statistics_of(context).pool_served > 0);
+        assert_true(test_statistics(context).pool_served > 0);
         tenon_tensor_destroy(&x);
         tenon_stream_destroy(stream);
         if (p != ON_A_DESTROYED_ONE)
@@ -118,39 +99,39 @@ TEST(memory_in_use_is_not_handed_out)
 
 TEST(no_more_is_kept_than_the_limit)
 {
-    tenon_context *context = make_context(1 * MIB);
+    tenon_context *context = test_context_with(.pool_limit = 1 * MIB);
     tenon_memory memory[8], large;
     for (int i = 0; i < 8; i++)
         assert_ok(tenon_memory_create(context, MIB / 4, &memory[i]));
     assert_ok(tenon_memory_create(context, 2 * MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(context).pool_bytes, 0);
+    assert_int_equal(test_statistics(context).pool_bytes, 0);
     for (int i = 0; i < 8; i++) {
         tenon_memory_destroy(&memory[i]);
         assert_int_equal(memory[i].kind, TENON_MEMORY_NONE);
-        assert_int_equal(statistics_of(context).pool_bytes, (i < 4 ? i + 1 : 4) * (MIB / 4));
+        assert_int_equal(test_statistics(context).pool_bytes, (i < 4 ? i + 1 : 4) * (MIB / 4));
     }
     /* A new size class displaces kept memory. */
     assert_ok(tenon_memory_create(context, MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(context).pool_bytes, MIB);
+    assert_int_equal(test_statistics(context).pool_bytes, MIB);
     assert_ok(tenon_context_trim(context, MIB));
-    assert_int_equal(statistics_of(context).pool_bytes, MIB);
+    assert_int_equal(test_statistics(context).pool_bytes, MIB);
     assert_ok(tenon_context_trim(context, MIB - 1));
-    assert_int_equal(statistics_of(context).pool_bytes, 0);
+    assert_int_equal(test_statistics(context).pool_bytes, 0);
     assert_invalid(tenon_context_trim(NULL, 0), "context");
     tenon_context_release(context);
     /* By default there is no pool. */
     assert_ok(tenon_memory_create(test_context, MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(test_context).pool_bytes, 0);
+    assert_int_equal(test_statistics(test_context).pool_bytes, 0);
     assert_ok(tenon_context_trim(test_context, 0));
 }
 
 /* Memory of many size classes is reused only for sizes of its own class. */
 TEST(buffers_are_large_enough)
 {
-    tenon_context *context = make_context(TENON_POOL_DEFAULT);
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     test_random random = test_random_for(812);
     for (int round = 0; round < 40; round++) {
         tenon_memory memory[16];
@@ -168,15 +149,14 @@ TEST(buffers_are_large_enough)
         for (int i = 0; i < 16; i++)
             tenon_memory_destroy(&memory[i]);
     }
-    assert_true(statistics_of(context).pool_served > 200);
+    assert_true(test_statistics(context).pool_served > 200);
     tenon_context_release(context);
 }
 
 TEST(memory_outlives_its_context)
 {
-    tenon_context *context = make_context(TENON_POOL_DEFAULT);
-    tenon_stream *stream;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
+    tenon_stream *stream = test_new_stream(context);
     assert_ok(tenon_stream_reserve_workspace(stream, 4096));
     assert_ok(tenon_stream_reserve_workspace(stream, 40960));
     tenon_tensor x = make_tensor(context, 1000), copy = x, y = make_tensor(context, 1000);
@@ -185,7 +165,7 @@ TEST(memory_outlives_its_context)
     tenon_context_release(context);
     tenon_tensor_destroy(&copy); /* any copy of the tensor releases the memory */
     /* A buffer may also be retained and released by OpenCL calls. */
-    context = make_context(TENON_POOL_DEFAULT);
+    context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     x = make_tensor(context, 1000);
     clRetainMemObject(x.memory.u.buffer);
     clReleaseMemObject(x.memory.u.buffer);
@@ -280,7 +260,7 @@ static void *work(void *data)
 
 TEST(many_streams_share_a_pool)
 {
-    tenon_context *context = make_context(4 * MIB);
+    tenon_context *context = test_context_with(.pool_limit = 4 * MIB);
     worker workers[THREADS];
     for (uint64_t t = 0; t < THREADS; t++) {
         workers[t] = (worker){.context = context, .number = t + 1};
@@ -291,7 +271,7 @@ TEST(many_streams_share_a_pool)
     for (int t = 0; t < THREADS; t++)
         if (workers[t].why[0] != '\0')
             fail_msg("thread %d: %s", t, workers[t].why);
-    const tenon_statistics s = statistics_of(context);
+    const tenon_statistics s = test_statistics(context);
     assert_true(s.pool_served > 0);
     assert_true(s.pool_bytes <= 4 * MIB);
     tenon_context_release(context);
@@ -311,7 +291,7 @@ static size_t size_of(tenon_context *context, uint64_t bytes)
 /* Sizes above the limit are not rounded up, since the pool would not keep them. */
 TEST(what_is_not_kept_has_its_own_size)
 {
-    tenon_context *context = make_context(MIB);
+    tenon_context *context = test_context_with(.pool_limit = MIB);
     assert_true(size_of(context, MIB / 2 + 1) > MIB / 2 + 1);
     assert_int_equal(size_of(context, 2 * MIB + 1), 2 * MIB + 1);
     tenon_context_release(context);

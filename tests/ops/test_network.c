@@ -37,17 +37,10 @@ typedef struct network {
 static const char *const names[PARAMETERS] = {"image", "filters", "filter bias", "gamma",
                                               "beta",  "mixing",  "weights",     "bias"};
 
-static tenon_tensor new_tensor(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
-{
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
-    return tensor;
-}
-
 static variable new_variable(uint32_t rank, const int64_t *shape)
 {
-    return (variable){new_tensor(TENON_DTYPE_F64, rank, shape),
-                      new_tensor(TENON_DTYPE_F64, rank, shape)};
+    return (variable){test_dense(TENON_DTYPE_F64, rank, shape, NULL),
+                      test_dense(TENON_DTYPE_F64, rank, shape, NULL)};
 }
 
 static variable flat(const variable *pooled)
@@ -68,9 +61,7 @@ static tenon_conv_geometry same_size(void)
 
 static tenon_norm_params norm_params(const network *net)
 {
-    tenon_norm_params params = TENON_NORM_PARAMS_INIT;
-    params.kind = (int32_t)net->norm;
-    params.groups = 2;
+    tenon_norm_params params = tenon_norm_params(.kind = (int32_t)net->norm, .groups = 2);
     return params;
 }
 
@@ -83,8 +74,7 @@ static tenon_activation_params gelu(void)
 
 static tenon_pool_params pool_params(const network *net)
 {
-    tenon_pool_params params = TENON_POOL_PARAMS_INIT;
-    params.kind = net->pool;
+    tenon_pool_params params = tenon_pool_params(.kind = net->pool);
     for (int d = 0; d < 2; d++)
         params.window[d] = params.geometry.stride[d] = 2;
     return params;
@@ -92,9 +82,7 @@ static tenon_pool_params pool_params(const network *net)
 
 static tenon_dropout_params dropout_params(void)
 {
-    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-    params.seed = 5;
-    params.probability = 0.2;
+    tenon_dropout_params params = tenon_dropout_params(.seed = 5, .probability = 0.2);
     return params;
 }
 
@@ -136,11 +124,9 @@ static void backward_dense(network *net)
     const variable rows = flat(&net->mixed);
     const tenon_tensor columns = tenon_tensor_transpose(rows.value, 0, 1),
                        transposed = tenon_tensor_transpose(p[WEIGHTS].value, 0, 1);
-    tenon_cross_entropy_params loss = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tenon_reduce_params sum = TENON_REDUCE_PARAMS_INIT;
     tenon_conv_backward_params mixing = TENON_CONV_BACKWARD_PARAMS_INIT;
-    loss.scale = 1.0 / BATCH;
-    sum.axis_count = 1;
+    tenon_cross_entropy_params loss = tenon_cross_entropy_params(.scale = 1.0 / BATCH);
+    tenon_reduce_params sum = tenon_reduce_params(.axis_count = 1);
     mixing.beta = 1; /* added to the residual's gradient */
     assert_ok(tenon_cross_entropy_backward(test_stream, &loss, &net->logits.value, &net->labels,
                                            NULL, &net->logits.gradient, NULL));
@@ -228,11 +214,11 @@ static void make(network *net, test_random *random)
     net->pooled = new_variable(4, pooled);
     net->mixed = new_variable(4, pooled);
     net->logits = new_variable(2, logits);
-    net->mean = new_tensor(TENON_DTYPE_F64, grouped ? 2 : 1, statistics);
-    net->rstd = new_tensor(TENON_DTYPE_F64, grouped ? 2 : 1, statistics);
-    net->places = new_tensor(TENON_DTYPE_I32, 4, pooled);
-    net->labels = new_tensor(TENON_DTYPE_I32, 1, logits);
-    net->loss = new_tensor(TENON_DTYPE_F64, 1, logits);
+    net->mean = test_dense(TENON_DTYPE_F64, grouped ? 2 : 1, statistics, NULL);
+    net->rstd = test_dense(TENON_DTYPE_F64, grouped ? 2 : 1, statistics, NULL);
+    net->places = test_dense(TENON_DTYPE_I32, 4, pooled, NULL);
+    net->labels = test_dense(TENON_DTYPE_I32, 1, logits, NULL);
+    net->loss = test_dense(TENON_DTYPE_F64, 1, logits, NULL);
     for (int i = 0; i < BATCH; i++)
         labels[i] = (int32_t)test_between(random, 0, CLASSES - 1);
     assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &net->labels, NULL));
@@ -246,8 +232,7 @@ static void destroy(network *net)
                                      &net->loss};
     for (int i = 0; i < PARAMETERS + 6; i++) {
         variable *v = i < PARAMETERS ? &net->parameters[i] : variables[i - PARAMETERS];
-        tenon_memory_destroy(&v->value.memory);
-        tenon_memory_destroy(&v->gradient.memory);
+        test_destroy(&v->value, &v->gradient);
     }
     for (int i = 0; i < 5; i++)
         tenon_memory_destroy(&tensors[i]->memory);

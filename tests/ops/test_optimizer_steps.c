@@ -129,7 +129,7 @@ static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double
     moments.beta2 = 0.99;
     moments.flags = decoupled ? TENON_ADAM_DECOUPLED : 0;
     for (int i = 0; i < 4; i++) {
-        assert_ok(tenon_tensor_create(test_context, dtype, 0, NULL, &t[i]));
+        t[i] = test_dense(dtype, 0, NULL, NULL);
         assert_ok(tenon_tensor_fill(test_stream, &t[i], i == 1 ? 1 : 0, NULL));
     }
     for (int n = 1; n <= steps; n++) {
@@ -170,11 +170,10 @@ TEST(parameter_is_the_rounded_master)
 {
     test_random random = test_random_for(928);
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-        tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
         test_fixture f;
         if (tn_state_dtype(*type) == *type)
             continue;
-        params.learning_rate = 1e-6;
+        tenon_sgd_params params = tenon_sgd_params(.learning_rate = 1e-6);
         make(&f, &tn_operation_sgd, &params, *type, WITH_MASTER, &random);
         upload(&f);
         for (int step = 0; step < 3; step++)

@@ -27,8 +27,7 @@ TEST(empty_products)
 {
     test_random random = test_random_for(832);
     for (int i = 0; i < 4; i++) {
-        gemm_case p = simple_packed;
-        p.batch_rank = 1;
+        gemm_case p = gemm_like(.pack = IN_PANELS, .batch_rank = 1);
         *(i == 0 ? &p.m : i == 1 ? &p.n : i == 2 ? &p.k : &p.batch[0]) = 0;
         p.bias_form = FORM_COLUMNS;
         check_gemm(&p, &random);
@@ -40,10 +39,8 @@ TEST(every_layout)
     test_random random = test_random_for(833);
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++) {
-            gemm_case p = simple_packed;
-            p.a = (test_layout)a;
-            p.b = (test_layout)b;
-            p.d = (test_layout)((a + b) % TEST_LAYOUTS);
+            gemm_case p = gemm_like(.pack = IN_PANELS, .a = (test_layout)a, .b = (test_layout)b,
+                                    .d = (test_layout)((a + b) % TEST_LAYOUTS));
             p.m = b == 1 ? 1 : p.m;
             p.offset = a + b;
             check_gemm(&p, &random);
@@ -57,16 +54,11 @@ TEST(batches)
     test_random random = test_random_for(834);
     for (uint32_t once = 0; once < 8; once++)
         for (uint32_t a_once = 0; a_once < 8; a_once += 3) {
-            gemm_case p = gemm_of(&simple_packed, 5, once == 5 ? 1 : 33, 19);
-            p.alpha = 2;
-            p.batch_rank = 3;
-            p.b_once = once;
-            p.a_once = a_once;
-            p.b_flat = once == 7;
-            p.gap = a_once != 0;
-            p.b = (test_layout)(once % TEST_LAYOUTS);
-            p.c_form = once % 2 == 0 ? FORM_FULL : FORM_SAME;
-            p.beta = -1;
+            gemm_case p =
+                gemm_like(.m = 5, .n = once == 5 ? 1 : 33, .k = 19, .pack = IN_PANELS, .alpha = 2,
+                          .batch_rank = 3, .b_once = once, .a_once = a_once, .b_flat = once == 7,
+                          .gap = a_once != 0, .b = (test_layout)(once % TEST_LAYOUTS),
+                          .c_form = once % 2 == 0 ? FORM_FULL : FORM_SAME, .beta = -1);
             check_gemm_typed(&p, once % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
         }
 }
@@ -87,9 +79,8 @@ TEST(activations)
 {
     test_random random = test_random_for(836);
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
-        gemm_case p = simple_packed;
-        p.activation = gemm_activations[i];
-        p.bias_form = FORM_COLUMNS;
+        gemm_case p = gemm_like(.pack = IN_PANELS, .activation = gemm_activations[i],
+                                .bias_form = FORM_COLUMNS);
         p.k = i == 0 ? 1100 : p.k;
         if (tn_activation_is_build(p.activation.kind)) /* requires a build in every type */
             check_gemm_typed(&p, TENON_DTYPE_F32, &random);
@@ -105,10 +96,9 @@ TEST(nan_and_infinity_propagate)
     test_random random = test_random_for(837);
     for (int i = 0; i < 3; i++)
         for (int operand = GEMM_A; operand < GEMM_D; operand++) {
-            gemm_case p = simple_packed;
             test_fixture f;
-            p.c_form = p.bias_form = FORM_FULL;
-            p.beta = 1;
+            gemm_case p = gemm_like(.pack = IN_PANELS, .c_form = FORM_FULL, .bias_form = FORM_FULL,
+                                    .beta = 1);
             make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
             int64_t count = tenon_tensor_elements(&f.operands[operand].view);
             test_set(&f.operands[operand], test_between(&random, 0, count - 1), specials[i]);
@@ -169,8 +159,7 @@ TEST(random_problems)
 static void same_bits_for(const tenon_packed *packed, const test_tensor *a, const test_tensor *d,
                           const unsigned char *all, int64_t m)
 {
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    params.flags = TENON_GEMM_BATCH_INVARIANT;
+    tenon_gemm_params params = tenon_gemm_params(.flags = TENON_GEMM_BATCH_INVARIANT);
     const tenon_tensor rows = tenon_tensor_slice(a->view, 0, 0, m),
                        out = tenon_tensor_slice(d->view, 0, 0, m);
     test_upload(d);
@@ -212,11 +201,10 @@ TEST(rows_are_multiplied_by_every_solver)
 {
     test_random random = test_random_for(853);
     for (int i = 0; i < 3; i++) {
-        gemm_case p = gemm_of(&simple_gemm, i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
         test_fixture f;
-        p.b = (test_layout)(i + 1);
-        p.batch_rank = i == 2 ? 1 : 0;
-        p.pack = IN_ROWS;
+        gemm_case p =
+            gemm_like(.m = i == 0 ? 1 : 13, .n = i == 1 ? 1 : 37, .k = 41,
+                      .b = (test_layout)(i + 1), .batch_rank = i == 2 ? 1 : 0, .pack = IN_ROWS);
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
         test_finish(&f, TEST_ALL);
     }

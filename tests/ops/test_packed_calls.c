@@ -144,13 +144,12 @@ TEST(plans_of_bytes_take_scales)
 {
     const int64_t rows[] = {3, 20}, weights[] = {20, 40}, columns[] = {40}, results[] = {3, 40};
     float scales[40], d_data[3 * 40];
-    tenon_tensor a, b, d, scale;
     tenon_packed *packed;
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_U8, 2, rows, &a));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, weights, &b));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, columns, &scale));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, results, &d));
+    tenon_tensor a = test_dense(TENON_DTYPE_U8, 2, rows, NULL);
+    tenon_tensor b = test_dense(TENON_DTYPE_I8, 2, weights, NULL);
+    tenon_tensor scale = test_dense(TENON_DTYPE_F32, 1, columns, NULL);
+    tenon_tensor d = test_dense(TENON_DTYPE_F32, 2, results, NULL);
     for (int i = 0; i < 40; i++)
         scales[i] = (float)(i + 1);
     assert_ok(tenon_tensor_fill(test_stream, &a, 3, NULL));
@@ -170,9 +169,7 @@ TEST(plans_of_bytes_take_scales)
     for (int i = 0; i < 3 * 40; i++)
         assert_true(d_data[i] == -120.0f * scales[i % 40]);
     tenon_plan_release(plan);
-    tenon_tensor_destroy(&a);
-    tenon_tensor_destroy(&scale);
-    tenon_tensor_destroy(&d);
+    test_destroy(&a, &scale, &d);
 }
 
 /* A plan keeps a reference to the packed matrix, and takes only the other operands. */
@@ -210,13 +207,11 @@ TEST(objects_keep_their_context)
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
                        d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
     for (int order = 0; order < 2; order++) {
-        tenon_context *context;
-        tenon_stream *stream;
         tenon_tensor b;
         tenon_packed *packed;
         tenon_plan *plan;
-        assert_ok(tenon_context_create(NULL, &context));
-        assert_ok(tenon_stream_create(context, NULL, &stream));
+        tenon_context *context = test_new_context(NULL);
+        tenon_stream *stream = test_new_stream(context);
         assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &b));
         assert_ok(tenon_tensor_fill(stream, &b, 2, NULL));
         assert_ok(tenon_gemm_pack(stream, NULL, &b, &packed, NULL));
@@ -237,9 +232,8 @@ TEST(objects_keep_their_context)
 TEST(objects_describe_themselves)
 {
     const int64_t shape[] = {2, 20, 40};
-    tenon_tensor b;
     char text[200], cut[8];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 3, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &b, 2, NULL));
     tenon_packed *packed = pack_matrix(&b, "rows");
     size_t length = tenon_packed_describe(packed, text, sizeof text);
@@ -282,9 +276,9 @@ TEST(bad_packing_is_refused)
 {
     const int64_t shape[] = {20, 40};
     tenon_pack_params params = TENON_PACK_PARAMS_INIT;
-    tenon_tensor b, bad;
+    tenon_tensor bad;
     assert_int_equal(params.struct_size, sizeof params);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_invalid(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), "packed");
     refuse_pack(NULL, NULL, &b, TENON_ERROR_INVALID_ARGUMENT, "stream");
     refuse_pack(test_stream, NULL, NULL, TENON_ERROR_INVALID_ARGUMENT, "b");
@@ -315,7 +309,7 @@ TEST(bad_packing_is_refused)
     tenon_packed *packed;
     assert_invalid(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL), "w");
     tenon_memory_destroy(&b.memory);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, &b));
+    b = test_dense(TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, NULL);
     params.layout = "panels";
     refuse_pack(test_stream, &params, &b, TENON_ERROR_UNSUPPORTED, "layout");
     assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
@@ -332,8 +326,8 @@ typedef struct strangers {
 static void make_strangers(strangers *s, const int64_t *shape)
 {
     tenon_tensor b;
-    assert_ok(tenon_context_create(NULL, &s->context));
-    assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
+    s->context = test_new_context(NULL);
+    s->stream = test_new_stream(s->context);
     assert_ok(tenon_tensor_create(s->context, TENON_DTYPE_F32, 2, shape, &b));
     assert_ok(tenon_tensor_fill(s->stream, &b, 0, NULL));
     assert_ok(tenon_gemm_pack(s->stream, NULL, &b, &s->packed, NULL));
@@ -384,15 +378,14 @@ TEST(bad_objects_are_refused)
     const int64_t shape[] = {5, 6}, a_shape[] = {4, 5}, d_shape[] = {4, 6}, w_shape[] = {5, 6, 1};
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
                        d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
-    tenon_tensor w, b;
     tenon_packed *filter, *doubles;
     tenon_plan *plan;
     strangers s;
     make_strangers(&s, shape);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, w_shape, &w));
+    tenon_tensor w = test_dense(TENON_DTYPE_F32, 3, w_shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &w, 0, NULL));
     assert_ok(tenon_conv_pack_filter(test_stream, NULL, &w, &filter, NULL));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F16, 2, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &b, 0, NULL));
     assert_ok(tenon_gemm_pack(test_stream, NULL, &b, &doubles, NULL));
     const tenon_packed *const objects[] = {NULL, s.packed, filter, doubles};
@@ -416,8 +409,7 @@ TEST(bad_objects_are_refused)
     }
     tenon_packed_release(filter);
     tenon_packed_release(doubles);
-    tenon_memory_destroy(&w.memory);
-    tenon_memory_destroy(&b.memory);
+    test_destroy(&w, &b);
     tenon_packed_release(s.packed);
     tenon_stream_destroy(s.stream);
     tenon_context_release(s.context);

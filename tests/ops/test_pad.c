@@ -75,12 +75,9 @@ TEST(images)
     for (uint32_t mode = 0; mode <= TENON_PAD_REFLECT; mode++)
         for (int64_t width = 0; width < 19; width++) {
             test_fixture f;
-            tenon_pad_params params = TENON_PAD_PARAMS_INIT;
-            params.mode = mode;
-            params.value = 7;
-            params.begin[2] = params.end[2] = 1;
-            params.begin[3] = width;
-            params.end[3] = width % 5;
+            tenon_pad_params params =
+                tenon_pad_params(.mode = mode, .value = 7, .begin[2] = 1, .end[2] = 1,
+                                 .begin[3] = width, .end[3] = width % 5);
             begin(&f, &params, width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, 4, shape);
             for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* NHWC */
                 tenon_tensor *view = &f.c.views[i];
@@ -95,20 +92,15 @@ TEST(images)
 static void pad_line(uint32_t mode, double value, const float *x, int64_t size, float *y,
                      int64_t padded)
 {
-    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
-    tenon_tensor tx, ty;
-    params.mode = mode;
-    params.value = value;
-    params.begin[0] = 2;
-    params.end[0] = padded - size - 2;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &size, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &padded, &ty));
+    tenon_pad_params params =
+        tenon_pad_params(.mode = mode, .value = value, .begin[0] = 2, .end[0] = padded - size - 2);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 1, &size, NULL);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 1, &padded, NULL);
     if (size > 0)
         assert_ok(tenon_tensor_upload(test_stream, x, (size_t)size * sizeof *x, &tx, NULL));
     assert_ok(tenon_pad_forward(test_stream, &params, &tx, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, y, (size_t)padded * sizeof *y, NULL));
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &ty);
 }
 
 TEST(known_values)
@@ -138,13 +130,12 @@ TEST(gradient)
     const int64_t shape[] = {3, 4}, padded[] = {5, 7};
     double x[12] = {0}, w[35];
     tn_bounded y[35];
-    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
     test_random random = test_random_for(553);
     tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape),
                  vy = tenon_tensor_view(TENON_DTYPE_F64, 2, padded), dx = vy;
     vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    params.begin[0] = params.end[0] = params.end[1] = 1;
-    params.begin[1] = 2;
+    tenon_pad_params params =
+        tenon_pad_params(.begin[0] = 1, .end[0] = 1, .end[1] = 1, .begin[1] = 2);
     for (uint32_t d = 0; d < 2; d++)
         dx = tenon_tensor_slice(dx, d, params.begin[d], shape[d]);
     for (int i = 0; i < 35; i++)

@@ -17,9 +17,7 @@ typedef struct network {
 static tenon_tensor matrix(int64_t rows, int64_t columns)
 {
     const int64_t shape[] = {rows, columns};
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
-    return tensor;
+    return test_dense(TENON_DTYPE_F32, 2, shape, NULL);
 }
 
 static network make_network(void)
@@ -38,8 +36,7 @@ static network make_network(void)
         }
     for (int i = 0; i < BATCH; i++)
         labels[i] = i % CLASSES;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, batch, &net.labels));
-    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &net.labels, NULL));
+    net.labels = test_dense(TENON_DTYPE_I32, 1, batch, labels);
     return net;
 }
 
@@ -259,7 +256,6 @@ TEST(background_plans_take_scalars)
     tenon_tensor y = make_tensor(test_context, SIZE);
     const tenon_operand o = {"y", y.memory, 0};
     const tenon_scalar seed = tenon_scalar_u64("seed", 77);
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     float expected[SIZE], got[SIZE];
     tenon_plan *plan;
     assert_ok(tenon_prepare_begin(test_context));
@@ -268,7 +264,7 @@ TEST(background_plans_take_scalars)
     assert_string_equal(tenon_plan_scalar(plan, 0).name, "seed");
     assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, &seed, 1, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
-    params.seed = 77;
+    tenon_random_params params = tenon_random_params(.seed = 77);
     assert_ok(tenon_random(test_stream, &params, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, expected, sizeof expected, NULL));
     assert_memory_equal(got, expected, sizeof got);

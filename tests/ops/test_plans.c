@@ -9,16 +9,14 @@ TEST(plans_check_their_operands)
     tenon_tensor x = make_tensor(test_context, 100), y = make_tensor(test_context, 100);
     tenon_tensor small = make_tensor(test_context, 50);
     tenon_plan *plan;
-    tenon_context *other;
-    tenon_stream *stranger;
     assert_ok(tenon_activation_forward_plan(test_context, &params, &x, &y, &plan));
     tenon_memory memories[] = {x.memory, y.memory};
     assert_invalid(tenon_plan_run(NULL, plan, memories, 2, NULL), "stream");
     assert_invalid(tenon_plan_run(test_stream, NULL, memories, 2, NULL), "plan");
     assert_invalid(tenon_plan_run(test_stream, plan, NULL, 2, NULL), "memories");
     assert_invalid(tenon_plan_run(test_stream, plan, memories, 3, NULL), "count");
-    assert_ok(tenon_context_create(NULL, &other));
-    assert_ok(tenon_stream_create(other, NULL, &stranger));
+    tenon_context *other = test_new_context(NULL);
+    tenon_stream *stranger = test_new_stream(other);
     assert_invalid(tenon_plan_run(stranger, plan, memories, 2, NULL), "stream");
     tenon_stream_destroy(stranger);
     tenon_context_release(other);
@@ -46,9 +44,7 @@ TEST(plans_check_their_operands)
     assert_int_equal(tenon_plan_operands(NULL), 0);
     assert_int_equal(tenon_plan_workspace(NULL), 0);
     assert_int_equal(tenon_plan_describe(NULL, NULL, 0), 0);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&small.memory);
+    test_destroy(&x, &y, &small);
 }
 
 TEST(operands_are_named)
@@ -167,8 +163,7 @@ TEST(one_plan_serves_several_threads)
 /* In a new context, four threads request the same kernel, trial and self-check at the same time. */
 TEST(threads_build_at_once)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     run_workers(context, NULL);
     tenon_context_release(context);
 }

@@ -12,16 +12,13 @@ TEST(known_values)
         {1, 5, 2, 9, 9, 0}, {0.25F, 2.5F, 0.5F, 2, 3.5F, -1}, {1, 5, 2, 4, 3.5F, -2}};
     static const int32_t places[] = {0, 1, 3, 8, 9, 7};
     const int64_t x_shape[] = {1, 1, 3, 4}, y_shape[] = {1, 1, 2, 3};
-    tenon_tensor image, pooled, indices;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x_shape, &image));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y_shape, &pooled));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 4, y_shape, &indices));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &image, NULL));
+    tenon_tensor image = test_dense(TENON_DTYPE_F32, 4, x_shape, x);
+    tenon_tensor pooled = test_dense(TENON_DTYPE_F32, 4, y_shape, NULL);
+    tenon_tensor indices = test_dense(TENON_DTYPE_I32, 4, y_shape, NULL);
     for (uint32_t kind = 0; kind < 3; kind++) {
-        tenon_pool_params params = TENON_POOL_PARAMS_INIT;
         float got[6];
         int32_t where[6];
-        params.kind = kind;
+        tenon_pool_params params = tenon_pool_params(.kind = kind);
         for (int d = 0; d < 2; d++) {
             params.window[d] = params.geometry.stride[d] = 2;
             params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
@@ -35,9 +32,7 @@ TEST(known_values)
             assert_memory_equal(where, places, sizeof where);
         }
     }
-    tenon_memory_destroy(&image.memory);
-    tenon_memory_destroy(&pooled.memory);
-    tenon_memory_destroy(&indices.memory);
+    test_destroy(&image, &pooled, &indices);
 }
 
 /* Draws windows, strides, dilations and padding that the operation accepts. */

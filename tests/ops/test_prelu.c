@@ -156,8 +156,8 @@ TEST(special_values)
     const int64_t count = sizeof values / sizeof *values;
     for (int n = 0; n < 4; n++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-            prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
             test_fixture f;
+            prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
             p.kept = n / 2 == 0 ? 1 : 3;
             p.backward = n % 2 != 0;
             begin(&f, &p, *type);
@@ -182,7 +182,7 @@ TEST(without_workspace)
     tenon_memory little;
     test_fixture f;
     assert_ok(tenon_memory_create(test_context, 16, &little));
-    assert_ok(tenon_stream_create(test_context, NULL, &test_stream));
+    test_stream = test_new_stream(test_context);
     assert_ok(tenon_stream_set_workspace(test_stream, &little, 0, 16));
     begin(&f, &p, TENON_DTYPE_F32);
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
@@ -199,17 +199,13 @@ TEST(known_values)
     static const float dx[2][3] = {{1, 2, -1}, {0.5F, 1, -1}};
     const float ones[6] = {1, 1, 1, 1, 1, 1};
     const int64_t shape[] = {2, 3};
-    tenon_tensor tx, ts, tg, ty, td;
     float got[6], sums[3];
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tg));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &ts));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &td));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, slope, sizeof slope, &ts, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, ones, sizeof ones, &tg, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    tenon_tensor tg = test_dense(TENON_DTYPE_F32, 2, shape, ones);
+    tenon_tensor ts = test_dense(TENON_DTYPE_F32, 1, shape + 1, slope);
+    tenon_tensor td = test_dense(TENON_DTYPE_F32, 1, shape + 1, NULL);
     assert_ok(tenon_prelu_forward(test_stream, NULL, &tx, &ts, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
     for (int i = 0; i < 6; i++)
@@ -234,11 +230,7 @@ TEST(known_values)
     tg.shape[0] = 2;
     assert_invalid(tenon_prelu_backward(test_stream, NULL, &tx, &ts, &tg, &ty, &ty, NULL),
                    "dslope");
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ts.memory);
-    tenon_memory_destroy(&tg.memory);
-    tenon_memory_destroy(&ty.memory);
-    tenon_memory_destroy(&td.memory);
+    test_destroy(&tx, &ts, &tg, &ty, &td);
 }
 
 /* The gradient of the sum of y·dy with respect to x and the slopes, away from the kink. */
@@ -249,19 +241,8 @@ TEST(gradients)
     test_begin_line(&y, "prelu x=T:5x3 slope=T:3 y=T:5x3", TENON_DTYPE_F64);
     test_begin_line(&dx, "prelu_backward x=T:5x3 slope=T:3 dy=T:5x3 dx=T:5x3 dslope=T:3",
                     TENON_DTYPE_F64);
-    test_make(&y);
-    test_make(&dx);
-    test_fill_inputs(&dx, TEST_BOUND, &random);
-    for (int i = 0; i < 15; i++) {
-        const double x = test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1);
-        test_set(&y.operands[PRELU_X], i, x);
-        test_set(&dx.operands[PRELU_X], i, x);
-    }
-    for (int i = 0; i < 3; i++)
-        test_set(&y.operands[PRELU_SLOPE], i, test_get(&dx.operands[PRELU_SLOPE], i));
-    test_expect(&dx);
-    test_slopes(&y, PRELU_X, &dx.operands[PRELU_DY], dx.expected, 1e-8, 0);
-    test_slopes(&y, PRELU_SLOPE, &dx.operands[PRELU_DY], dx.expected + 15, 1e-8, 0);
-    test_release(&y);
-    test_release(&dx);
+    test_fill_gradients(&y, &dx, &random);
+    for (int i = 0; i < 15; i++)
+        test_set(&y.operands[PRELU_X], i, test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1));
+    test_check_gradients(&y, &dx, 1e-8, 0);
 }

@@ -10,9 +10,8 @@ enum { SIZE = 1000 };
 static tenon_status plan_relu(tenon_context *context, const tenon_tensor *x, const char *solver,
                               tenon_plan **plan)
 {
-    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    params.activation.kind = TENON_ACTIVATION_RELU;
-    params.solver = solver;
+    tenon_activation_params params =
+        tenon_activation_params(.activation.kind = TENON_ACTIVATION_RELU, .solver = solver);
     return tenon_activation_forward_plan(context, &params, x, x, plan);
 }
 
@@ -101,9 +100,8 @@ TEST(failures_are_told)
 
 TEST(calls_come_in_pairs)
 {
-    tenon_context *other;
     uint64_t count;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     assert_invalid(tenon_prepare_begin(NULL), "context is NULL");
     assert_invalid(tenon_prepare_end(other), "this thread has begun for");
     assert_ok(tenon_prepare_begin(other));
@@ -129,12 +127,11 @@ static void *plan_elsewhere(void *data)
 TEST(others_are_not_touched)
 {
     tenon_tensor x = make_tensor(test_context, SIZE);
-    tenon_context *other;
     tenon_plan *plan;
     pthread_t thread;
     uint64_t made, asked;
     void *well;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     tenon_tensor y = make_tensor(other, SIZE);
     assert_ok(tenon_prepare_progress(test_context, &made, &asked));
     assert_ok(tenon_prepare_begin(test_context));
@@ -147,8 +144,7 @@ TEST(others_are_not_touched)
     assert_progress(test_context, made, asked);
     assert_progress(other, 0, 0);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     tenon_context_release(other);
 }
 
@@ -157,9 +153,8 @@ TEST(others_are_not_touched)
 TEST(plans_outlive_their_callers)
 {
     for (int i = 0; i < 8; i++) {
-        tenon_context *context;
         tenon_plan *plans[4];
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         tenon_tensor x = make_tensor(context, SIZE + i);
         assert_ok(tenon_prepare_begin(context));
         for (int p = 0; p < 4; p++)
@@ -236,13 +231,8 @@ static tenon_context *ask_for_plans(gate *g, tenon_plan *plans[PLANS])
 {
     const int64_t size = SIZE;
     const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, &size);
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.progress = hold;
-    params.progress_user = params.log_user = g;
-    params.log = count_plans;
-    params.log_level = TENON_LOG_DEBUG;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.progress = hold, .progress_user = g, .log_user = g,
+                                               .log = count_plans, .log_level = TENON_LOG_DEBUG);
     assert_ok(tenon_prepare_begin(context));
     for (int i = 0; i < PLANS; i++)
         assert_ok(plan_relu(context, &x, NULL, &plans[i]));

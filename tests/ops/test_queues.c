@@ -4,14 +4,6 @@
 
 #include <stdatomic.h>
 
-static cl_event make_gate(cl_context cl)
-{
-    cl_int error;
-    cl_event gate = clCreateUserEvent(cl, &error);
-    assert_int_equal(error, CL_SUCCESS);
-    return gate;
-}
-
 static void open_gate(cl_event gate, cl_int status)
 {
     assert_int_equal(clSetUserEventStatus(gate, status), CL_SUCCESS);
@@ -75,7 +67,7 @@ TEST(calls_keep_their_order)
     every_other.stride[0] = 2;
     assert_ok(tenon_tensor_fill(stream, &x, -7, NULL));
     assert_ok(add(stream, &x, &x, &y, NULL));
-    cl_event gate = make_gate(tenon_context_cl(test_context)), done[3] = {NULL};
+    cl_event gate = test_gate(test_context), done[3] = {NULL};
     const tenon_sync first = {.wait_list = &gate, .wait_count = 1, .event = &done[0]};
     assert_ok(tenon_tensor_fill(stream, &x, 1, &first));
     assert_ok(add(stream, &x, &x, &y, &(tenon_sync){.event = &done[1]}));
@@ -90,8 +82,7 @@ TEST(calls_keep_their_order)
     assert_values(stream, &y, 4);
     assert_values(stream, &every_other, 3);
     tenon_stream_destroy(stream);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }
 
 /* A waiting stream delays neither other streams nor the application's commands in its queue. */
@@ -105,7 +96,7 @@ TEST(others_in_the_queue_are_not_held_up)
     assert_ok(tenon_stream_create(test_context, queue, &waiting));
     assert_ok(tenon_stream_create(test_context, queue, &going));
     tenon_tensor x = make_tensor(test_context, 1000), y = make_tensor(test_context, 1000);
-    cl_event gate = make_gate(tenon_context_cl(test_context)), held, own;
+    cl_event gate = test_gate(test_context), held, own;
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &held};
     assert_ok(tenon_tensor_fill(waiting, &x, -1, NULL));
     assert_ok(relu(waiting, &x, &x, &sync));
@@ -123,8 +114,7 @@ TEST(others_in_the_queue_are_not_held_up)
     tenon_stream_destroy(waiting);
     tenon_stream_destroy(going);
     clReleaseCommandQueue(queue);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }
 
 /* Events are used in both directions between two queues, without flushing, finishing or waiting. */
@@ -211,19 +201,13 @@ static void tell(void *user, const tenon_failure *failure)
 
 static tenon_context *make_context(told *t)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.failure = t != NULL ? tell : NULL;
-    params.failure_user = t;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
+    return test_context_with(.failure = t != NULL ? tell : NULL, .failure_user = t, .unchecked = 1);
 }
 
 /* Enqueues a relu that fails when it would start. */
 static void enqueue_failure(tenon_stream *stream, const tenon_tensor *x, cl_event *event)
 {
-    cl_event gate = make_gate(tenon_context_cl(tenon_stream_context(stream)));
+    cl_event gate = test_gate(tenon_stream_context(stream));
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = event};
     assert_ok(relu(stream, x, x, &sync));
     assert_ok(tenon_stream_flush(stream));
@@ -307,7 +291,7 @@ TEST(failures_may_come_after_their_stream)
     tenon_context *context = make_context(&t);
     tenon_stream *stream = make_stream(context, false);
     tenon_tensor x = make_tensor(context, 100);
-    cl_event gate = make_gate(tenon_context_cl(context)), event;
+    cl_event gate = test_gate(context), event;
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &event};
     assert_ok(relu(stream, &x, &x, &sync));
     tenon_stream_destroy(stream);

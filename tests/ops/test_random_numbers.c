@@ -62,9 +62,8 @@ static double *generate(const tenon_random_params *params, tenon_dtype dtype, in
     const size_t bytes = (size_t)size * tenon_dtype_size(dtype);
     double *values = calloc((size_t)size, sizeof *values);
     unsigned char *elements = malloc(bytes);
-    tenon_tensor y;
     assert_true(values != NULL && elements != NULL);
-    assert_ok(tenon_tensor_create(test_context, dtype, 1, &size, &y));
+    tenon_tensor y = test_dense(dtype, 1, &size, NULL);
     assert_ok(tenon_random(test_stream, params, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, elements, bytes, NULL));
     for (int64_t i = 0; i < size; i++)
@@ -106,12 +105,10 @@ TEST(distributions)
     static const double fourth[] = {1.0 / 80, 3, 0.21 * (1 - 3 * 0.21)}; /* central moment */
     for (uint32_t kind = 0; kind <= TENON_RANDOM_BERNOULLI; kind++)
         for (uint64_t seed = 0; seed < 4; seed++) {
-            tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
             const bool wide = seed % 2 == 1 && test_has(TENON_CAPABILITY_F64);
-            params.kind = kind;
-            params.seed = seed;
-            params.sequence = 7 * seed;
-            params.probability = 0.3;
+            tenon_random_params params =
+                tenon_random_params(.kind = kind, .seed = seed, .sequence = 7 * seed,
+                                    .probability = 0.3);
             double *x = generate(&params, wide ? TENON_DTYPE_F64 : TENON_DTYPE_F32, SIZE);
             double sum = 0, squares = 0, lag[3] = {0};
             static const int lags[] = {1, 16, 64};

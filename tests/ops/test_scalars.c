@@ -218,19 +218,15 @@ TEST(plans_list_the_scalars_they_use)
 TEST(parameters_are_the_plans_own)
 {
     static const int64_t shape[] = {2, 2};
-    tenon_tensor scale, x, d;
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     tenon_plan *plan;
     const float factor = 0.5F, expected[4] = {14, 20, 30, 44};
     float got[4];
     const int8_t values[4] = {1, 2, 3, 4};
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &scale));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &d));
-    assert_ok(tenon_tensor_upload(test_stream, &factor, sizeof factor, &scale, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &x, NULL));
+    tenon_tensor scale = test_dense(TENON_DTYPE_F32, 0, NULL, &factor);
+    tenon_tensor x = test_dense(TENON_DTYPE_I8, 2, shape, values);
+    tenon_tensor d = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     tenon_tensor passing = scale;
-    params.epilogue.scale[0] = &passing;
+    tenon_gemm_params params = tenon_gemm_params(.epilogue.scale[0] = &passing);
     assert_ok(tenon_gemm_plan(test_context, &params, &x, &x, NULL, NULL, &d, &plan));
     memset(&passing, 0xff, sizeof passing);
     memset(&params, 0xff, sizeof params);
@@ -243,16 +239,13 @@ TEST(parameters_are_the_plans_own)
     assert_ok(tenon_tensor_download(test_stream, &d, got, sizeof got, NULL));
     assert_memory_equal(got, expected, sizeof got);
     tenon_plan_release(plan);
-    tenon_tensor_destroy(&scale);
-    tenon_tensor_destroy(&x);
-    tenon_tensor_destroy(&d);
+    test_destroy(&scale, &x, &d);
 }
 
 static tenon_plan *plan_random(const tenon_tensor *y, tenon_random_kind kind)
 {
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     tenon_plan *plan;
-    params.kind = kind;
+    tenon_random_params params = tenon_random_params(.kind = kind);
     assert_ok(tenon_random_plan(test_context, &params, y, &plan));
     return plan;
 }
@@ -303,17 +296,15 @@ TEST(wrong_scalars_are_refused)
 TEST(scalars_keep_the_problem)
 {
     static const int64_t shape[] = {3, 3};
-    tenon_tensor x;
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     tenon_scalar s[] = {tenon_scalar_f64("alpha", 2), tenon_scalar_f64("beta", 1)};
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &x));
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &x, 1, NULL));
     const tenon_tensor d = x, *const views[] = {&x, &x, &d, NULL, &d};
-    params.epilogue.beta = 0;
+    tenon_gemm_params params = tenon_gemm_params(.epilogue.beta = 0);
     for (int has_c = 0; has_c < 2; has_c++) {
         tenon_tensor other = x;
-        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &other));
+        other = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
         assert_ok(tenon_gemm_plan(test_context, &params, views[0], views[1], &other, NULL, &other,
                                   &plan));
         tenon_operand o[] = {

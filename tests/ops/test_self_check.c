@@ -77,9 +77,8 @@ static tenon_status select_mutant(tenon_context *context, const tenon_plan *plan
 /* Checks that a new context bars a solver that does nothing on one path of the plan's problem. */
 static void try_path(const char *example, const tenon_plan *plan, uint64_t path)
 {
-    tenon_context *fresh;
     make_mutant(plan->family, plan->name, path);
-    assert_ok(tenon_context_create(NULL, &fresh));
+    tenon_context *fresh = test_new_context(NULL);
     tenon_status status = select_mutant(fresh, plan);
     if (status != TENON_ERROR_SOLVER_BARRED)
         fail_msg("%s: %s that does nothing on path %#llx: %s, %s", example, plan->name,
@@ -90,10 +89,8 @@ static void try_path(const char *example, const tenon_plan *plan, uint64_t path)
 
 static void try_example(const char *example, tenon_dtype type)
 {
-    tenon_context *context;
-    tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_new_context(NULL);
+    tenon_stream *stream = test_new_stream(context);
     const tenon_plan *plan = plan_of_example(stream, example, type);
     const uint64_t paths =
         plan != NULL && plan->family->paths != NULL ? plan->family->paths(plan->problem) : 0;
@@ -127,18 +124,15 @@ TEST(later_paths_are_checked)
         "pool_backward dx=f32:1x2x5x5 dy=f32:1x2x5x5 kind=average_inside window=3,3 "
         "pad_begin=1,1 pad_end=1,1"};
     const tenon_plan *plans[2];
-    tenon_context *context;
-    tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_new_context(NULL);
+    tenon_stream *stream = test_new_stream(context);
     for (int i = 0; i < 2; i++)
         plans[i] = plan_of_example(stream, lines[i], TENON_DTYPE_F32);
     const uint64_t all = plans[0]->family->paths(plans[0]->problem),
                    inside = plans[1]->family->paths(plans[1]->problem);
     assert_true((inside & ~all) != 0);
     make_mutant(plans[0]->family, plans[0]->name, inside & ~all);
-    tenon_context *fresh;
-    assert_ok(tenon_context_create(NULL, &fresh));
+    tenon_context *fresh = test_new_context(NULL);
     assert_ok(select_mutant(fresh, plans[0]));
     assert_int_equal(select_mutant(fresh, plans[1]), TENON_ERROR_SOLVER_BARRED);
     tenon_context_release(fresh);

@@ -83,10 +83,9 @@ static void *half_an_extension(const char *name)
 static tenon_context *context_with(void *(*find)(const char *name))
 {
     static const char extensions[] = "cl_khr_fp64 cl_intel_unified_shared_memory";
-    tenon_context *context;
     faults_give_extension(find);
     faults_answer_query("clGetDeviceInfo", CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     assert_true(faults_end() > 0);
     faults_give_extension(NULL);
     return context;
@@ -107,9 +106,9 @@ static bool begin(shared *s)
     if (s->is_fake)
         s->context = context_with(fake_extension);
     else
-        assert_ok(tenon_context_create(NULL, &s->context));
+        s->context = test_new_context(NULL);
     assert_non_null((void *)(uintptr_t)s->context->device.usm.info);
-    assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
+    s->stream = test_new_stream(s->context);
     return true;
 }
 
@@ -393,8 +392,7 @@ TEST(a_driver_without_it)
         TENON_ERROR_UNSUPPORTED_DEVICE, "tenon_tensor_from_usm", "cl_intel_unified_shared_memory");
     t = tenon_tensor_view(TENON_DTYPE_F32, 1, (const int64_t[]){4});
     t.memory = (tenon_memory){.kind = TENON_MEMORY_USM, .u.usm = host};
-    tenon_stream *stream;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     assert_refused(relu(stream, &t, &t, NULL), TENON_ERROR_UNSUPPORTED_DEVICE,
                    "tenon_activation_forward", "cl_intel_unified_shared_memory");
     tenon_stream_destroy(stream);

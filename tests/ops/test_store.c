@@ -291,12 +291,10 @@ TEST(the_processors_numbers_are_kept)
 TEST(without_measurements_there_is_the_table_alone)
 {
     char *folder = temporary_make();
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     kept_session s = {0};
-    params.store = kept_folder(folder);
-    params.measurements = TENON_MEASUREMENTS_NONE;
-    assert_ok(tenon_context_create(&params, &s.context));
-    assert_ok(tenon_stream_create(s.context, NULL, &s.stream));
+    s.context =
+        test_context_with(.store = kept_folder(folder), .measurements = TENON_MEASUREMENTS_NONE);
+    s.stream = test_new_stream(s.context);
     kept_product(&s);
     assert_ptr_not_equal(s.context->device.model.kind, &s.context->constants.kind);
     assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
@@ -321,9 +319,8 @@ TEST(statistics_are_refused_what_is_wrong)
 
 TEST(what_is_no_store_makes_no_context)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    params.store.kind = 9;
+    tenon_context_params params = tenon_context_params(.store.kind = 9);
     assert_invalid(tenon_context_create(&params, &context), "params: store.kind is 9");
     assert_null(context);
     params.store = kept_folder("");

@@ -118,8 +118,7 @@ static void assert_relu(kept_session *s, const tenon_plan *plan)
     assert_ok(tenon_tensor_download(s->stream, &to, y, sizeof y, NULL));
     for (int i = 0; i < ELEMENTS; i++)
         assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
-    tenon_memory_destroy(&from.memory);
-    tenon_memory_destroy(&to.memory);
+    test_destroy(&from, &to);
 }
 
 /* Runs an immediate relu; returns the plan that it created. */
@@ -133,8 +132,7 @@ static const tenon_plan *plan_relu(kept_session *s)
     assert_ok(tenon_tensor_create(s->context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_activation_forward(s->stream, &params, &x, &y, NULL));
     assert_ok(tenon_stream_finish(s->stream));
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     return tn_dispatch_of(s->context)->plans.newest;
 }
 

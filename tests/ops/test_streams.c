@@ -5,10 +5,9 @@
 
 TEST(contexts_refuse_wrong_parameters)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
     assert_invalid(tenon_context_create(NULL, NULL), "out");
-    params.struct_size = 3;
+    tenon_context_params params = tenon_context_params(.struct_size = 3);
     assert_invalid(tenon_context_create(&params, &context), "struct_size");
     params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.log_level = 9;
@@ -55,13 +54,12 @@ TEST(release_in_any_order)
     assert_ok(tenon_context_device(test_context, &info));
     for (int order = 0; order < 6; order++) {
         tenon_context *context;
-        tenon_stream *stream;
         tenon_plan *plan;
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
         assert_ok(tenon_context_import(cl, info.device, NULL, &context));
         assert_ptr_equal(tenon_context_cl(context), cl);
         tenon_tensor x = make_tensor(context, 100);
-        assert_ok(tenon_stream_create(context, NULL, &stream));
+        tenon_stream *stream = test_new_stream(context);
         assert_ptr_equal(tenon_stream_context(stream), context);
         assert_ok(tenon_activation_forward_plan(context, &params, &x, &x, &plan));
         const tenon_memory memories[] = {x.memory, x.memory};
@@ -106,9 +104,8 @@ TEST(queues_are_imported)
 
 TEST(wrong_queues_are_refused)
 {
-    tenon_context *other;
     tenon_stream *stream = test_stream;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     cl_command_queue queue = test_queue(other, false);
     if (queue != NULL) {
         assert_invalid(tenon_stream_create(test_context, queue, &stream), "queue");
@@ -133,9 +130,7 @@ static cl_int status_of(cl_event event)
 /* Checks that a call with a user event in its wait list does not complete before the event. */
 static void check_wait(int64_t size, tenon_status (*call)(const tenon_tensor *, const tenon_sync *))
 {
-    cl_int error;
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error), done = NULL;
-    assert_int_equal(error, CL_SUCCESS);
+    cl_event gate = test_gate(test_context), done = NULL;
     tenon_tensor x = make_tensor(test_context, size);
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &done};
     assert_ok(call(&x, &sync));

@@ -48,9 +48,8 @@ static void run_cases(worker *w, tenon_context *context)
 static void *work(void *data)
 {
     worker *w = data;
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = w->context;
-    params.store = w->store;
+    tenon_context_params params = tenon_context_params(.store = w->store);
     if (context == NULL && fails(w, tenon_context_create(&params, &context)))
         return NULL;
     run_cases(w, context);
@@ -87,10 +86,7 @@ TEST(threads_share_a_context)
 {
     char *folder = temporary_make();
     const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = store;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = store);
     run_all(context, &store, 72);
     assert_ok(tenon_context_keep(context));
     tenon_context_release(context);

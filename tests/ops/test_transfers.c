@@ -8,14 +8,6 @@ static const tenon_dtype types[] = {TENON_DTYPE_U8,  TENON_DTYPE_I8,  TENON_DTYP
                                     TENON_DTYPE_F64};
 enum { TYPES = sizeof types / sizeof *types, POISON = 0xa5 };
 
-static cl_event close_gate(void)
-{
-    cl_int error;
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
-    assert_int_equal(error, CL_SUCCESS);
-    return gate;
-}
-
 static void open_gate(cl_event gate, cl_event done)
 {
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -24,19 +16,12 @@ static void open_gate(cl_event gate, cl_event done)
     clReleaseEvent(done);
 }
 
-static bool is_over(cl_event event)
-{
-    cl_int status = CL_QUEUED;
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    return status <= CL_COMPLETE;
-}
-
 /* Checks that an upload waits for its wait list, that its event reports when the data may change,
  * and that the tensor's whole memory, including gaps and guard zones, is then correct. */
 static void up(test_tensor *t, unsigned char *data, size_t bytes)
 {
     unsigned char *image = malloc((size_t)t->bytes);
-    cl_event gate = close_gate(), done = NULL;
+    cl_event gate = test_gate(test_context), done = NULL;
     assert_non_null(image);
     memcpy(image, t->image, (size_t)t->bytes);
     test_fill_poison(t);
@@ -44,7 +29,7 @@ static void up(test_tensor *t, unsigned char *data, size_t bytes)
     assert_ok(tenon_tensor_upload_async(
         test_stream, data, bytes, &t->view,
         &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
-    assert_false(is_over(done));
+    assert_false(test_is_over(done));
     open_gate(gate, done);
     memset(data, POISON, bytes);
     memcpy(t->image, image, (size_t)t->bytes);
@@ -56,12 +41,12 @@ static void up(test_tensor *t, unsigned char *data, size_t bytes)
 static void down(const test_tensor *t, unsigned char *data, size_t bytes,
                  const unsigned char *expected)
 {
-    cl_event gate = close_gate(), done = NULL;
+    cl_event gate = test_gate(test_context), done = NULL;
     memset(data, POISON, bytes);
     assert_ok(tenon_tensor_download_async(
         test_stream, &t->view, data, bytes,
         &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
-    assert_false(is_over(done));
+    assert_false(test_is_over(done));
     for (size_t i = 0; i < bytes; i++)
         assert_int_equal(data[i], POISON);
     open_gate(gate, done);
@@ -100,10 +85,9 @@ TEST(every_layout_and_type)
 TEST(a_pipeline)
 {
     enum { STEPS = 12, SIZE = 3000, RING = 3 };
-    tenon_stream *copying;
     tenon_pinned *in, *out;
     tenon_tensor x[RING], y[RING];
-    assert_ok(tenon_stream_create(test_context, NULL, &copying));
+    tenon_stream *copying = test_new_stream(test_context);
     assert_ok(tenon_pinned_create(test_context, RING * SIZE * sizeof(float), &in));
     assert_ok(tenon_pinned_create(test_context, STEPS * SIZE * sizeof(float), &out));
     float *from = tenon_pinned_pointer(in), *to = tenon_pinned_pointer(out);
@@ -143,8 +127,7 @@ TEST(a_pipeline)
     for (int r = 0; r < RING; r++) {
         clReleaseEvent(there[r]);
         clReleaseEvent(used[r]);
-        tenon_tensor_destroy(&x[r]);
-        tenon_tensor_destroy(&y[r]);
+        test_destroy(&x[r], &y[r]);
     }
     tenon_stream_destroy(copying);
     tenon_pinned_destroy(in);
@@ -221,7 +204,7 @@ TEST(pinned_memory)
                    TENON_ERROR_OUT_OF_MEMORY, name, "largest allocation");
     assert_null(tenon_pinned_pointer(NULL));
     tenon_pinned_destroy(NULL);
-    assert_ok(tenon_context_create(NULL, &context));
+    context = test_new_context(NULL);
     assert_ok(tenon_pinned_create(context, 4099, &pinned));
     tenon_context_release(context); /* the pinned memory keeps a reference */
     unsigned char *bytes = tenon_pinned_pointer(pinned);

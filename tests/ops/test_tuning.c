@@ -99,12 +99,9 @@ static void hear_choice(void *user, const tn_request *request, const tn_choice *
 
 static tenon_context *make_context(const char *folder, tenon_measurements measurements)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = kept_folder(folder);
-    params.measurements = measurements;
-    params.log_level = TENON_LOG_ERROR;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context =
+        test_context_with(.store = kept_folder(folder), .measurements = measurements,
+                          .log_level = TENON_LOG_ERROR);
     tn_dispatch_of(context)->listener = hear_choice;
     return context;
 }
@@ -384,13 +381,10 @@ static void probe_lock(void *user, tenon_log_level level, const char *message)
 TEST_WITH(no_lock_is_held_where_outcomes_are_listed, reset, NULL)
 {
     char *folder = temporary_make();
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     lock_probe probe = {NULL, 0, 0};
     assert_int_equal(chmod(folder, 0777), 0);
-    params.store = kept_folder(folder);
-    params.log = probe_lock;
-    params.log_user = &probe;
-    assert_ok(tenon_context_create(&params, &probe.context));
+    probe.context =
+        test_context_with(.store = kept_folder(folder), .log = probe_lock, .log_user = &probe);
     probe.context->device.is_cpu = false; /* a CPU's constants would use the store earlier */
     assert_plan(probe.context, "fake/first");
     assert_int_equal(probe.lines, 1);
@@ -414,14 +408,12 @@ TEST_WITH(calls_are_written_down_once, reset, NULL)
 {
     char *folder = temporary_make();
     const char *path = temporary_path(folder, "calls");
-    tenon_context *context;
-    tenon_stream *stream;
     size_t size;
     tn_case c;
     setenv("TENON_RECORD", path, 1);
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     unsetenv("TENON_RECORD");
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     tenon_tensor x = make_tensor(context, 1000), y = make_tensor(context, 999);
     for (int i = 0; i < 3; i++)
         assert_ok(relu(stream, &x, &x, NULL));
@@ -437,8 +429,7 @@ TEST_WITH(calls_are_written_down_once, reset, NULL)
     }
     assert_null(strtok_r(rest, "\n", &rest));
     free(text);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
     temporary_remove(folder);
