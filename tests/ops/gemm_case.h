@@ -7,7 +7,7 @@
 
 #include "ops/gemm/int8.h"
 
-/* How c and the bias are broadcast to d. */
+/* Shapes of c and the bias, which are broadcast to d. */
 typedef enum gemm_form {
     FORM_NONE,
     FORM_FULL,    /* d's shape */
@@ -18,7 +18,7 @@ typedef enum gemm_form {
     FORMS
 } gemm_form;
 
-/* How b is packed before each call. */
+/* Packing of b before each call. */
 typedef enum gemm_pack { NOT_PACKED, IN_PANELS, IN_ROWS } gemm_pack;
 
 #define MAX_BATCH_RANK 3

@@ -151,8 +151,8 @@ TEST(vectors)
             check_gemv(*type, &random);
 }
 
-/* Without columns y is unchanged, and if K is 0 c is multiplied by beta, as in the reference
- * BLAS. */
+/* If there are no columns y is unchanged, and if K is 0 c is multiplied by beta, as in the
+ * reference BLAS. */
 TEST(empty_sums)
 {
     float values[] = {3, NAN};

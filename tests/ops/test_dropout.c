@@ -106,7 +106,7 @@ TEST(special_values)
         }
 }
 
-/* Which elements are dropped, and how many. */
+/* Checks which elements are dropped, and how many. */
 TEST(mask_is_bernoulli)
 {
     enum { SIZE = 20000 };

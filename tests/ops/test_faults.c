@@ -1,5 +1,5 @@
-/* Tests OpenCL calls and allocations that fail once or always: what is remembered, what is left
- * behind, and what is reported. */
+/* Tests OpenCL calls and allocations that fail once or always: cached results, leaks and
+ * error messages. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-/* How the offsets divide the rows. */
+/* Division of the rows by the offsets. */
 typedef enum division {
     EVENLY,
     AT_RANDOM, /* all rows, some groups empty */
