@@ -1,3 +1,5 @@
+/* Writes built programs to the store when the driver, PoCL, cannot return them directly after the
+ * build. */
 #include "runtime/program/binary_writer.h"
 
 #include "runtime/context/context.h"
@@ -14,32 +16,36 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* Time limit for the end of a context. Programs that remain are written by the next process. */
+/* Time limit for the release of a context. The next process writes the programs that remain. */
 #define MOST_END (1000 * MILLISECOND)
 
-/* Polling interval of the thread, and bounds of the idle time before it writes. A call that
- * arrives while a program is written waits for it; after that, a longer idle time is required. */
+/* The thread polls every TICK. It writes a program when no call was made for `patience`, which
+ * begins at LEAST_PATIENCE. A call that arrives during the write must wait; `patience` is then
+ * doubled, up to MOST_PATIENCE. */
 #define TICK           (20 * MILLISECOND)
 #define LEAST_PATIENCE (100 * MILLISECOND)
 #define MOST_PATIENCE  (2000 * MILLISECOND)
 
 typedef enum outcome { WRITTEN, NOTHING_LEFT, BUSY } outcome;
 
-/* PoCL's restriction concerns the whole process, so this state is global. */
+/* These are global because PoCL's restriction (binary_writer.h) concerns the whole process. */
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_condition changed = TN_CONDITION_INIT;
-static tenon_context *all; /* contexts with a device, without validation contexts */
+static tenon_context *all; /* list of all contexts with a device, except validation contexts */
 static unsigned contexts;
 static bool is_writing;
-static unsigned waiters; /* threads that wait for the writer, which pauses after its program */
+static unsigned
+    waiters; /* threads that wait for the writer, which pauses after its current program */
 static _Thread_local bool writes; /* true if this thread is writing */
 
-/* The thread that writes while the process is idle. */
+/* The background thread. `has_news` is true if there may be a program to write. */
 static tn_thread thread;
 static bool has_thread, is_ending, has_news;
 static uint64_t last_entries, idle_since, patience = LEAST_PATIENCE;
 
-/* Programs built in a validation context are written by its owner. */
+/* Returns true if the context's programs are written later instead of directly after the build: the
+ * driver is PoCL and there is a store. Programs of a validation context, which runs the
+ * self-checks, are written by its owner. */
 static bool waits_to_write(const tenon_context *context)
 {
     return context->owner == NULL && context->kept.store != NULL && context->device.keeps_builds;
@@ -63,7 +69,8 @@ void tn_binary_writer_enter(tenon_context *context)
     tn_mutex_unlock(&lock);
 }
 
-/* Streams are tracked if the driver compiles and runs kernels on threads of this process. */
+/* Returns true if the context's queues must be tracked: the driver compiles and runs kernels on
+ * threads of this process. */
 static bool is_followed(const tenon_context *context)
 {
     return context->device.is_cpu || context->device.keeps_builds;
@@ -98,9 +105,10 @@ static void forget_marks(tn_binary_writer *keeping)
     keeping->mark_count = 0;
 }
 
-/* Returns true if all work in the context's streams is done; none may be added meanwhile. The same
- * markers are used until something is enqueued, so that a blocked queue is not filled with
- * markers. */
+/* Returns true if all work in the context's queues ends before the time `until`. The gate must be
+ * closed, so that no work is added. To detect the end, each queue receives a marker; the markers
+ * are used again until something else is enqueued, so that a blocked queue does not fill with them.
+ */
 static bool is_idle(tenon_context *context, uint64_t until)
 {
     tn_binary_writer *keeping = &context->binary_writer;
@@ -119,7 +127,8 @@ static bool is_idle(tenon_context *context, uint64_t until)
     return true;
 }
 
-/* Writes the application's own programs first, since the next process needs them first. */
+/* Writes one program of the context, or else of its validation context: the next process needs the
+ * application's own programs first. */
 static bool write_next(tenon_context *context, bool validations, tn_written *written)
 {
     tenon_context *validation = validations ? tn_validation_if_made(context) : NULL;
@@ -127,8 +136,8 @@ static bool write_next(tenon_context *context, bool validations, tn_written *wri
            (validation != NULL && tn_programs_keep_next(validation, written));
 }
 
-/* Writes one program while no kernel runs, and reports it without holding a lock, since the
- * application's callback may release the context. */
+/* Writes one program while the gate is closed and no kernel runs. Then logs it without holding a
+ * lock, since the application's log callback may release the context. */
 static outcome write_one(tenon_context *context, bool validations, uint64_t until)
 {
     tn_written written = {.name = NULL};
@@ -153,7 +162,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     return result;
 }
 
-/* The caller holds the lock, which is released during the write. */
+/* Writes one program. The caller holds the lock, which is released during the write. */
 static outcome begin_writing(tenon_context *context, bool validations, uint64_t until)
 {
     is_writing = writes = true;
@@ -177,8 +186,9 @@ static unsigned write_until(tenon_context *context, bool validations, uint64_t u
     return count;
 }
 
-/* Returns the process's only context if no unknown kernel can be running in it; otherwise NULL.
- * The caller holds the lock. */
+/* Returns the process's only context if the library knows of every kernel that may run in it;
+ * otherwise NULL: there is another context, or an imported one, or the application has received its
+ * OpenCL objects. The caller holds the lock. */
 static tenon_context *only_known(void)
 {
     return contexts == 1 && waits_to_write(all) && !all->binary_writer.is_imported &&
@@ -187,8 +197,8 @@ static tenon_context *only_known(void)
                : NULL;
 }
 
-/* Writes a program if the process has been idle long enough. Returns true to look again at once.
- * The caller holds the lock. */
+/* Writes a program if no call was made for `patience`. Returns true if the thread should call again
+ * immediately instead of after a TICK. The caller holds the lock. */
 static bool look(void)
 {
     const uint64_t now = tn_now(), entries = tn_gate_entries();
@@ -227,7 +237,7 @@ static void *work(void *nothing)
     return nothing;
 }
 
-/* The caller holds the lock. */
+/* Starts the background thread, or wakes it. The caller holds the lock. */
 static void begin_thread(void)
 {
     has_news = true;
@@ -308,7 +318,8 @@ static const char *why_not(void)
     return contexts > 1 ? "the process has other contexts, whose kernels may be running" : NULL;
 }
 
-/* The caller holds the lock, which is released at times. */
+/* Writes all programs of the context, and waits for other threads. Returns why not, or NULL. The
+ * caller holds the lock, which is released meanwhile. */
 static const char *write_all(tenon_context *context)
 {
     const char *why;
@@ -318,7 +329,7 @@ static const char *write_all(tenon_context *context)
         result = begin_writing(context, true, UINT64_MAX);
         if (tn_gate_is_shut())
             break;
-        if (result == BUSY) { /* another thread has closed the gate */
+        if (result == BUSY) { /* another thread keeps the gate closed */
             tn_mutex_unlock(&lock);
             tn_sleep(MILLISECOND);
             tn_mutex_lock(&lock);
