@@ -329,7 +329,7 @@ const command tune_command = {
     .summary = "measure the solvers for calls on this device, and store the fastest",
     .details =
         "For each call, checks and times the solvers that support it, with the parameters in the\n"
-        "tables of all devices, and then neighbours of the fastest. Candidates that the model\n"
+        "tables of all devices, and then neighbors of the fastest. Candidates that the model\n"
         "expects to take three times as long are skipped. The fastest is stored, and from then on\n"
         "chosen regardless of estimates. Calls that are already tuned are skipped, so an\n"
         "interrupted run continues where it stopped.\n\n"

@@ -11,7 +11,7 @@
 
 #define BATCH    8
 #define HOPELESS 3.0 /* times the estimate of the fastest so far */
-/* The largest number of searches for neighbours. */
+/* The largest number of searches for neighbors. */
 #define ROUNDS 6
 
 /* The search for the solver of one call. */
@@ -191,7 +191,7 @@ static bool hunt_all(hunt *h)
             break;
         snprintf(fastest, sizeof fastest, "%s", h->result->fastest);
         first = space->count;
-        tn_search_space_add_neighbours(space, h->c, fastest);
+        tn_search_space_add_neighbors(space, h->c, fastest);
         goes_on = enter_all(h, first);
     }
     return goes_on;

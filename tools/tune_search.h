@@ -39,7 +39,7 @@ typedef struct tune_search {
 } tune_search;
 
 /* Measures candidates in batches, each of which keeps the fastest: first those in the tables of all
- * devices, then neighbours of the fastest as long as a faster one is found. Each candidate is
+ * devices, then neighbors of the fastest as long as a faster one is found. Each candidate is
  * self-checked before it is measured. Stores the result. */
 void tune_call(const tune_search *search, const tn_case *c, tune_result *result);
 

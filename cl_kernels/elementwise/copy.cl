@@ -114,7 +114,7 @@ typedef int to_t;
 #define MOST  2147483647
 #endif
 
-/* Returns a float whose rounding to fewer bits equals a single rounding of x: rounds towards
+/* Returns a float whose rounding to fewer bits equals a single rounding of x: rounds toward
  * zero and sets the last bit if the result is inexact (rounding to odd; S. Boldo and G.
  * Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Transactions on Computers 57,
  * 2008). */

@@ -1,10 +1,10 @@
 /*
  * GEMM for GPUs with few rows, or one: a is thin, and the time is spent reading b once.
  *
- * gemm_skinny_axpy: the N stride of b is one. A work-item computes TENON_VL neighbouring columns of
+ * gemm_skinny_axpy: the N stride of b is one. A work-item computes TENON_VL neighboring columns of
  *   d; the TENON_SHARES work-items of a column split K among themselves. Local size {TENON_COLS,
  *   TENON_SHARES, 1}; a work-group computes COLS * VL columns.
- * gemm_skinny_dot: the K stride of b is one. Neighbouring work-items read along K, VL steps each; a
+ * gemm_skinny_dot: the K stride of b is one. Neighboring work-items read along K, VL steps each; a
  *   work-group of {TENON_COLS * TENON_SHARES, 1, 1} computes TENON_NR columns of d.
  *
  * A work-group computes all rows of its columns, TENON_MR at a time. Any strides except for b.
@@ -44,7 +44,7 @@
 #define SHARED (TENON_SHARES * WIDTH)  /* partial sums per row */
 #define KC     GEMM_SKINNY_DEPTH       /* steps of K whose part of a is in local memory */
 
-/* Adds up `many` neighbouring sums, a power of two, in each of `rows` rows, [row][pitch]. The
+/* Adds up `many` neighboring sums, a power of two, in each of `rows` rows, [row][pitch]. The
  * result replaces the first one. */
 TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int step, int item)
 {
@@ -73,7 +73,7 @@ TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long 
     }
 }
 
-/* Reads VL neighbouring elements from b[at] on, `left` of which exist; the others are zero. */
+/* Reads VL neighboring elements from b[at] on, `left` of which exist; the others are zero. */
 TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left, int vectors)
 {
     raw_t raw[TENON_VL];

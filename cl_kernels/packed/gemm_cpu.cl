@@ -10,7 +10,7 @@
  * TENON_MR, TENON_NV: rows of a tile, and vectors per row.
  * TENON_PV: vectors per row of a panel; TENON_NV is this or twice this number.
  * TENON_KC: the maximum length of a block of K; a multiple of VW.
- * TENON_NTP: if d has a 16-bit type: the maximum number of neighbouring tiles whose sums are in
+ * TENON_NTP: if d has a 16-bit type: the maximum number of neighboring tiles whose sums are in
  *   __local memory.
  * TENON_VW: lanes of a vector.
  *

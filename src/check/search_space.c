@@ -68,7 +68,7 @@ void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c)
         }
 }
 
-void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *of)
+void tn_search_space_add_neighbors(tn_search_space *space, const tn_case *c, const char *of)
 {
     const tn_family *family = c->operation->family;
     tn_problem problem = {.forced = -1};

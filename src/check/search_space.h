@@ -28,6 +28,6 @@ void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c);
 
 /* Adds the names that differ from `of` in one parameter: half, twice, and for small values one
  * less and one more. */
-void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *of);
+void tn_search_space_add_neighbors(tn_search_space *space, const tn_case *c, const char *of);
 
 #endif

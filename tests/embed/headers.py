@@ -4,7 +4,7 @@
     headers.py --language c --include include --include build/include [--flag=-I…] -- cc
 
 Searches each --include folder for tenon/*.h. Each header is included twice to test its guard; every
-TENON_…_INIT in it initialises an object of its type, and every tenon_…_params(…) is an object in C.
+TENON_…_INIT in it initializes an object of its type, and every tenon_…_params(…) is an object in C.
 Exit status 77 (skipped) without a compiler.
 """
 import argparse

@@ -3,11 +3,11 @@
  * product for each point, for GPUs. 3 x 3 filters, stride and dilation 1.
  *
  * conv_winograd_filter_points: u from w. A work-item transforms one filter of one channel;
- *   neighbouring work-items have neighbouring channels.
- * conv_winograd_tile_points: v from x. A work-item transforms one tile of one channel; neighbouring
+ *   neighboring work-items have neighboring channels.
+ * conv_winograd_tile_points: v from x. A work-item transforms one tile of one channel; neighboring
  *   work-items have tiles or channels, whichever are contiguous in v.
  * conv_winograd_outputs: y from m, with the epilogue. A work-item computes one tile of one filter;
- *   neighbouring work-items have tiles or filters, whichever are contiguous in m.
+ *   neighboring work-items have tiles or filters, whichever are contiguous in m.
  *
  * Global size: one dimension, one work-item per such pair, at most 2^31 - 1. Local size: any.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_TILE: see common/types.clh,

@@ -28,7 +28,7 @@ static const char *dropout_configure(tenon_context *context, const tn_problem *p
 /* Each work-item does pieces of lines. */
 static const tn_solver lines_solver = {
     .name = "lines",
-    .serves = "everything; vectors are neighbouring blocks of random words",
+    .serves = "everything; vectors are neighboring blocks of random words",
     .configure = dropout_configure,
     .launch = tn_lines_launch_choice};
 

@@ -34,6 +34,6 @@ static const char *random_lines_configure(tenon_context *context, const tn_probl
 
 const tn_solver tn_random_lines = {
     .name = "lines",
-    .serves = "everything; vectors are neighbouring blocks of random words",
+    .serves = "everything; vectors are neighboring blocks of random words",
     .configure = random_lines_configure,
     .launch = tn_lines_launch_choice};
