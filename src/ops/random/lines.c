@@ -32,8 +32,8 @@ static const char *random_lines_configure(tenon_context *context, const tn_probl
     return NULL;
 }
 
-const tn_solver tn_random_lines = {
-    .name = "lines",
-    .serves = "everything; vectors are neighboring blocks of random words",
-    .configure = random_lines_configure,
-    .launch = tn_lines_launch_choice};
+const tn_solver tn_random_lines = {.name = "lines",
+                                   .serves =
+                                       "everything; vectors are neighboring blocks of random words",
+                                   .configure = random_lines_configure,
+                                   .launch = tn_lines_launch_choice};
