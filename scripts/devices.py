@@ -142,7 +142,7 @@ def runs_table():
     lines = ["| Implementation | Processor | `tenon selftest` | Demo | Tests |\n", "|" + "---|" * 5 + "\n"]
     for run in runs().values():
         said = run.get("selftest")
-        selftest = f'{said["right"]} correct, {said["wrong"]} wrong, {said["absent"]} skipped' if said else "not kept"
+        selftest = f'{said["right"]} right, {said["wrong"]} wrong, {said["absent"]} not supported' if said else "not kept"
         tests = run.get("tests")
         if tests:
             last = f'{counted(tests)} ({tests["set"]} set of `{tests["tree"]}`, {tests["date"]})'
