@@ -12,7 +12,7 @@
 #include "common/args.h"
 
 /* Returns a / b for a ≥ 0 and b > 0, both below 2^62. */
-static inline tenon_i64 divide_by_turns(tenon_i64 a, tenon_i64 b)
+static inline tenon_i64 divide_iteratively(tenon_i64 a, tenon_i64 b)
 {
     const float inverse = 1.0f / (float)b;
     tenon_i64 quotient = 0, left = a;

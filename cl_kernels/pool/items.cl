@@ -14,7 +14,7 @@
  *
  * TENON_DTYPE: see common/types.clh. indices is not written without POOL_HAS_INDICES.
  */
-#define TENON_NARROW 1
+#define TENON_INDEX_32 1
 #ifndef TENON_VW
 #define TENON_VW 2
 #endif

@@ -43,7 +43,7 @@ class Nvidia(unittest.TestCase):
             ptx = Path(folder, "k.ptx")
             ptx.write_text(".version 8.4\n.target sm_90\n//tenon:wgmma.fence.sync.aligned;\n"
                            ".shared .align 16 .b8 k_tenon_grows[16];\n", encoding="utf-8")
-            options = "-DTENON_PTX_MARKS=1 -DTENON_LOCAL_ENLARGED=4096"
+            options = "-DTENON_PTX_EDIT=1 -DTENON_LOCAL_ENLARGED=4096"
             done = tenon("kernels", "--edit-ptx", str(ptx), "--options", options)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout, ".version 8.4\n.target sm_90a\nwgmma.fence.sync.aligned;\n"

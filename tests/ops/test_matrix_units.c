@@ -69,7 +69,7 @@ static void put(factor *to, const unit_case *c, int i, double value)
         memcpy(to->bytes + 4 * (size_t)i, &f32, 4);
         to->values[i] = c->type == MATRIX_F32
                             ? f32
-                            : to_tf32(f32, strstr(c->options, "-DTENON_UNIT_ROUND=1") != NULL);
+                            : to_tf32(f32, strstr(c->options, "-DTENON_ROUND_TF32=1") != NULL);
     }
 }
 
@@ -207,7 +207,7 @@ TEST(loads_may_round)
     for (int transposed = 0; transposed < 2; transposed++)
         expect_right(&(unit_case){.unit = MATRIX_NVIDIA,
                                   .type = MATRIX_TF32,
-                                  .options = "-DTENON_UNIT_ROUND=1",
+                                  .options = "-DTENON_ROUND_TF32=1",
                                   .emulated = true,
                                   .transposed = transposed,
                                   .reals = true},

@@ -25,7 +25,7 @@
 #include "common/activation.clh"
 #include "conv/reverse.clh"
 
-#if TENON_COL_ACC && !TENON_STORES_ACC
+#if TENON_COL_ACC && !TENON_DATA_IS_ACC
 typedef acc_t col_t;
 
 TENON_INLINE acc_t load_col(__global const col_t *p, long i)

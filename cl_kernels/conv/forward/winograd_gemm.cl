@@ -128,7 +128,7 @@ TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data
  * they are contiguous and aligned. */
 TENON_INLINE void store_row(__global data_t *y, long stride, int count, const acc_t *row)
 {
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     if (count == TENON_TILE && stride == 1 && ((size_t)y & (TENON_TILE * sizeof(acc_t) - 1)) == 0) {
 #if TENON_TILE == 2
         *(__global TENON_CAT(TENON_ACC, 2) *)y = (TENON_CAT(TENON_ACC, 2))(row[0], row[1]);

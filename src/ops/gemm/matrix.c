@@ -395,7 +395,7 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
         unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
         unit->emulated && unit->number == MATRIX_XMX_16 ? " -DTENON_BLOCK_2D=1" : "",
-        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", local);
+        unit->type == MATRIX_TF32 ? " -DTENON_ROUND_TF32=1" : "", local);
 }
 
 void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,

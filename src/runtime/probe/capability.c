@@ -280,7 +280,7 @@ static char *build_options(tenon_context *context, const char *first, char optio
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_REBUILD_SALT=%u ", salt);
     used += vsnprintf(options + used, (size_t)(512 - used), format, arguments);
     if (used < 512 && want_own_exp(context, options))
-        snprintf(options + used, (size_t)(512 - used), " -DTENON_OWN_EXP=1");
+        snprintf(options + used, (size_t)(512 - used), " -DTENON_CUSTOM_EXP=1");
     return options;
 }
 

@@ -78,7 +78,7 @@ static const char *without_intel_matrix(const tn_device *device)
 
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
     [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is right",
-                                   TN_LEAST_VERSION, TN_LEAST_VERSION " -DTENON_OWN_EXP=1"),
+                                   TN_LEAST_VERSION, TN_LEAST_VERSION " -DTENON_CUSTOM_EXP=1"),
     [TENON_CAPABILITY_F16] =
         TRIAL("f16", "capability/f16", without_f16, "arithmetic is right", TN_LEAST_VERSION),
     [TENON_CAPABILITY_HARDWARE_FMA] =

@@ -37,7 +37,7 @@ typedef struct tn_local_memory {
 #define TN_LOCAL_SLACK 1024
 
 /* Build option with the number of the method in common/local.clh. */
-#define TN_LOCAL_WAY_OPTION " -DTENON_LOCAL_WAY="
+#define TN_LOCAL_WAY_OPTION " -DTENON_LOCAL_METHOD="
 
 /* Returns true if a work-group can have `bytes` of local memory, and the method: an array if
  * possible, an argument before an enlarged array. Sizes that every OpenCL device has are not
@@ -69,8 +69,8 @@ void tn_local_memory_copy(tenon_context *to, tenon_context *from);
 /* Returns "array", "argument" or "enlarged". */
 const char *tn_local_way_name(tn_local_way way);
 
-/* Writes the build options for a kernel's local memory, " -DTENON_LOCAL_WAY=1" for example; empty
- * for a plain array. */
+/* Writes the build options for a kernel's local memory, " -DTENON_LOCAL_METHOD=1" for example;
+ * empty for a plain array. */
 void tn_local_options(tn_local_way way, uint64_t bytes, char options[96]);
 
 #endif
