@@ -33,7 +33,7 @@ static void note(bench_limits *c, const char *name, double value, const char *un
 {
     if (c->failed != NULL) {
         char why[128];
-        snprintf(why, sizeof why, "%s gave %s (%d)", c->failed, tn_cl_error_string(c->error),
+        snprintf(why, sizeof why, "%s returned %s (%d)", c->failed, tn_cl_error_string(c->error),
                  c->error);
         bench_limit_left_out(c, name, why);
         c->failed = NULL;
@@ -346,9 +346,8 @@ static bool prepare(bench_limits *c)
     char *log;
     size_up(c);
     c->queue = tenon_stream_cl(c->session->stream);
-    c->program =
-        bench_build_own(c->session, "ceilings",
-                        c->lanes > 0 ? TN_LEAST_VERSION " -DCPU=1" : TN_LEAST_VERSION, &log);
+    c->program = bench_build_own(c->session, "ceilings",
+                                 c->lanes > 0 ? TN_MIN_VERSION " -DCPU=1" : TN_MIN_VERSION, &log);
     if (c->program == NULL)
         fprintf(stderr, "tenon-bench: bench/kernels/ceilings.cl does not build:\n%s\n",
                 log != NULL ? log : "");
@@ -374,11 +373,11 @@ static void measure_vectors(bench_limits *c)
 {
     const int halves = c->lanes / 2;
     char options[128];
-    snprintf(options, sizeof options, TN_LEAST_VERSION " -DCPU=1 -DT=float%d -DE=float -DLANES=%d",
+    snprintf(options, sizeof options, TN_MIN_VERSION " -DCPU=1 -DT=float%d -DE=float -DLANES=%d",
              c->lanes, c->lanes);
     measure_multiply_add(c, "multiply-add f32", options, c->lanes);
     snprintf(options, sizeof options,
-             TN_LEAST_VERSION " -DCPU=1 -DT=double%d -DE=double -DLANES=%d -DNEEDS=64", halves,
+             TN_MIN_VERSION " -DCPU=1 -DT=double%d -DE=double -DLANES=%d -DNEEDS=64", halves,
              halves);
     if (has(c, TENON_CAPABILITY_F64))
         measure_multiply_add(c, "multiply-add f64", options, halves);
@@ -386,11 +385,11 @@ static void measure_vectors(bench_limits *c)
 
 static void measure_scalars(bench_limits *c)
 {
-    measure_multiply_add(c, "multiply-add f32", TN_LEAST_VERSION, 1);
+    measure_multiply_add(c, "multiply-add f32", TN_MIN_VERSION, 1);
     if (has(c, TENON_CAPABILITY_F64))
-        measure_multiply_add(c, "multiply-add f64", TN_LEAST_VERSION " -DT=double -DNEEDS=64", 1);
+        measure_multiply_add(c, "multiply-add f64", TN_MIN_VERSION " -DT=double -DNEEDS=64", 1);
     if (has(c, TENON_CAPABILITY_F16))
-        measure_multiply_add(c, "multiply-add f16", TN_LEAST_VERSION " -DT=half2 -DNEEDS=16", 2);
+        measure_multiply_add(c, "multiply-add f16", TN_MIN_VERSION " -DT=half2 -DNEEDS=16", 2);
 }
 
 static void measure_all(bench_limits *c)

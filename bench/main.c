@@ -40,7 +40,7 @@ static uint32_t solvers_of(const bench_options *o)
 /* Writes the results so far, so that a driver that ends the process loses only one case. */
 static bool write_json(const bench_session *session, progress *p, bool complete)
 {
-    bench_summarise(p->results, p->count, p->options->least_operations, &p->summary);
+    bench_summarize(p->results, p->count, p->options->least_operations, &p->summary);
     return p->options->json == NULL ||
            bench_write_json(p->options->json, session, p->argc, p->argv, complete, p->results,
                             p->count, &p->summary);

@@ -43,7 +43,7 @@ typedef struct race {
     bench_case *bench;
     const tn_case *call;
     tn_search_space *candidates;
-    runner runners[TN_MOST_POINTS];
+    runner runners[TN_MAX_POINTS];
     uint32_t count;
     bool well;
 } race;
@@ -128,7 +128,7 @@ static void sweep(race *r, int rounds)
             r->runners[i].is_out = true;
 }
 
-/* Runs the shipped candidates first; then the neighbours of the best of them and of the choice. */
+/* Runs the shipped candidates first; then the neighbors of the best of them and of the choice. */
 static void run_rounds(race *r)
 {
     tn_search_space_add_shipped(r->candidates, r->call);
@@ -138,8 +138,8 @@ static void run_rounds(race *r)
     const runner *best = best_of(r);
     if (best == NULL)
         return;
-    tn_search_space_add_neighbours(r->candidates, r->call, best->name);
-    tn_search_space_add_neighbours(r->candidates, r->call, r->runners[0].name);
+    tn_search_space_add_neighbors(r->candidates, r->call, best->name);
+    tn_search_space_add_neighbors(r->candidates, r->call, r->runners[0].name);
     enter_all(r);
     for (int i = 0; i < ROUNDS; i++)
         sweep(r, ROUNDS);

@@ -33,8 +33,8 @@ static void add(bench_ratio *to, const bench_result *r, double ratio)
     to->cases++;
 }
 
-/* Summarises the ratios to one peer of the cases with the suite and type of `first`. */
-static void summarise(const bench_result *results, uint32_t count, const bench_result *first,
+/* Summarizes the ratios to one peer of the cases with the suite and type of `first`. */
+static void summarize(const bench_result *results, uint32_t count, const bench_result *first,
                       const char *peer, double least_operations, bench_summary *summary)
 {
     const bool best = strcmp(peer, "best") == 0;
@@ -74,7 +74,7 @@ static void place(const bench_result *r, double ratio, bench_summary *summary)
     summary->slowest[at] = (bench_ratio){r->suite, r->dtype, "best", 1, ratio, ratio, r};
 }
 
-void bench_summarise(const bench_result *results, uint32_t count, double least_operations,
+void bench_summarize(const bench_result *results, uint32_t count, double least_operations,
                      bench_summary *summary)
 {
     double ratio;
@@ -82,9 +82,9 @@ void bench_summarise(const bench_result *results, uint32_t count, double least_o
     for (uint32_t i = 0; i < count; i++)
         if (is_first(results, i)) {
             for (size_t p = 0; p < BENCH_PEER_NAMES; p++)
-                summarise(results, count, &results[i], bench_peer_names[p], least_operations,
+                summarize(results, count, &results[i], bench_peer_names[p], least_operations,
                           summary);
-            summarise(results, count, &results[i], "best", least_operations, summary);
+            summarize(results, count, &results[i], "best", least_operations, summary);
         }
     for (uint32_t i = 0; i < count; i++)
         if (counts(&results[i], least_operations) && ratio_of(&results[i], "best", &ratio))

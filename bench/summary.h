@@ -28,7 +28,7 @@ typedef struct bench_summary {
 /* Cases with fewer operations than `least_operations` (except those with none, which do not measure
  * operations) count neither for "best" nor among the slowest, because they mainly measure the
  * overhead of calls. */
-void bench_summarise(const bench_result *results, uint32_t count, double least_operations,
+void bench_summarize(const bench_result *results, uint32_t count, double least_operations,
                      bench_summary *summary);
 
 #endif

@@ -114,7 +114,7 @@ void bench_measure_units(bench_limits *c)
             if (unit == 0 || (!emulated && form != has))
                 continue;
             if (emulated)
-                snprintf(options, sizeof options, TN_LEAST_VERSION " -DTENON_UNIT=%d", unit);
+                snprintf(options, sizeof options, TN_MIN_VERSION " -DTENON_UNIT=%d", unit);
             else
                 tn_build_options_with(context, kinds[i].capability, options, "-DTENON_UNIT=%d",
                                       unit);

@@ -105,7 +105,7 @@ class Docstrings:
 
     def field(self, text, enumeration=None):
         """Returns the comment on a field, without its default, which the docstring shows separately."""
-        return self.python(re.sub(r"[;,]? ?\S+ in the initialiser:?", "", text), enumeration).strip(" ;:")
+        return self.python(re.sub(r"[;,]? ?\S+ in the initializer:?", "", text), enumeration).strip(" ;:")
 
     def _method(self, match):
         name = self.names.get(match[1], "")

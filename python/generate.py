@@ -174,7 +174,7 @@ class Parameters:
         return next((n for n in re.findall(r"\btenon_\w+", comment) if n in self.words), "")
 
     def of(self, ctype, initial):
-        """Yields the keywords of a struct and of its nested structs, given its initialiser."""
+        """Yields the keywords of a struct and of its nested structs, given its initializer."""
         struct = ctype.cname.replace("struct ", "")
         said = {name: self.comments.members.get((struct, name), "") for name, _ in ctype.fields}
         kinds = filter(None, (self._enumeration(said[n]) for n in ("kind", "mode") if n in said))
@@ -279,7 +279,7 @@ def operations(parameters, text, includes):
     missing = set(found) - set(listed)
     if missing:
         raise SystemExit(f"signatures.txt lacks {', '.join(sorted(missing))}")
-    initial = headers.initialisers(includes, sorted({struct for struct, _ in found.values()}), parameters.values)
+    initial = headers.initializers(includes, sorted({struct for struct, _ in found.values()}), parameters.values)
     made = []
     for name, (inputs, outputs) in sorted(listed.items()):
         struct, operands = found[name]

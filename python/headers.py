@@ -50,8 +50,8 @@ def prototypes(text, by_hand):
     return found
 
 
-def initialisers(includes, structs, values):
-    """Returns the defaults of structs, as nested lists, evaluated from the headers' initialiser macros."""
+def initializers(includes, structs, values):
+    """Returns the defaults of structs, as nested lists, evaluated from the headers' initializer macros."""
     mark = "tenon_default_of_"
     lines = "".join(f"{mark}{s} {s.upper()}_INIT;\n" for s in structs)
     text = preprocess(includes, lines)

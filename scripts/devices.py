@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./run docs: writes the table of devices in README.md from docs/devices.json, and the table of test runs in
+"""./run docs: writes the table of devices in docs/platforms.md from docs/devices.json, and the table of test runs in
 docs/drivers.md from docs/tested.json.
 
 The column "Tested" refers to a run in docs/tested.json with its counts, and "Measured" to a file that tenon-bench wrote
@@ -7,6 +7,7 @@ on the device to bench/results/. For a graphics card, each target named in paren
 compiled kernels, and, if its matrix units are emulated, a kernel that uses them.
 """
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DEVICES = ROOT / "docs" / "devices.json"
 RUNS = ROOT / "docs" / "tested.json"
 TABLES = ROOT / "docs" / "gpu-kernels-tables.md"
-PAGE = ROOT / "README.md"
+PAGE = ROOT / "docs" / "platforms.md"
 RUNS_PAGE = ROOT / "docs" / "drivers.md"
 CLAIMS = ["compiled", "emulated", "tested", "measured"]
 BEGIN, END = "<!-- devices -->\n", "<!-- end of the devices -->\n"
@@ -41,7 +42,7 @@ def counted(tests):
 
 
 def short(run):
-    """Returns the text for a run in the table of README.md."""
+    """Returns the text for a run in the table of docs/platforms.md."""
     if "tests" in run:
         return counted(run["tests"])
     return "self-test only" if "selftest" in run else "a few calls"
@@ -110,17 +111,22 @@ def wrong(rows):
     return found
 
 
+def link(path):
+    """Returns a path of the tree as a link from docs/platforms.md."""
+    return Path(os.path.relpath(ROOT / path, PAGE.parent)).as_posix()
+
+
 def cell(claim, evidence):
     if not evidence:
         return "no"
     if claim == "measured":
         file = written(ROOT / evidence["file"])
         whole = "" if file["complete"] else ", incomplete"
-        return f'[{file["tenon"]}{whole}]({evidence["file"]})'
+        return f'[{file["tenon"]}{whole}]({link(evidence["file"])})'
     if "run" in evidence:
         said = short(runs()[evidence["run"]]) if claim == "tested" else "yes"
-        return f"[{said}](docs/drivers.md#test-results)"
-    return f'[{evidence.get("note", "yes")}]({evidence["file"]})'
+        return f"[{said}]({RUNS_PAGE.name}#test-results)"
+    return f'[{evidence.get("note", "yes")}]({link(evidence["file"])})'
 
 
 def table(rows):
@@ -136,7 +142,7 @@ def runs_table():
     lines = ["| Implementation | Processor | `tenon selftest` | Demo | Tests |\n", "|" + "---|" * 5 + "\n"]
     for run in runs().values():
         said = run.get("selftest")
-        selftest = f'{said["right"]} correct, {said["wrong"]} wrong, {said["absent"]} skipped' if said else "not kept"
+        selftest = f'{said["right"]} right, {said["wrong"]} wrong, {said["absent"]} not supported' if said else "not kept"
         tests = run.get("tests")
         if tests:
             last = f'{counted(tests)} ({tests["set"]} set of `{tests["tree"]}`, {tests["date"]})'
@@ -152,7 +158,7 @@ def between(text, begin, end, content):
 
 
 def filled(text):
-    """Returns README.md with the current table of devices."""
+    """Returns docs/platforms.md with the current table of devices."""
     return between(text, BEGIN, END, table(read()))
 
 

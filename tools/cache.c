@@ -31,7 +31,7 @@ static bool may_be_used(const char *verb, const char *folder)
 {
     char why[WHY_SIZE];
     tn_file_facts is;
-    if (tn_file_look(folder, &is) == ENOENT || tn_folder_refuse(folder, why) == NULL)
+    if (tn_file_look(folder, &is) == ENOENT || tn_folder_check(folder, why) == NULL)
         return true;
     fprintf(stderr, "tenon cache: %s: folder %s is not used: %s\n", verb, folder, why);
     return false;

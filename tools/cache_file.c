@@ -122,7 +122,7 @@ static bool read_item_line(const char *line, char name[TN_STORE_NAME_SIZE], uint
     if (sscanf(line, "%63[0-9a-z.] %" SCNu64 " %16" SCNx64, name, size, checksum) != 3)
         return false;
     item_line(name, *size, *checksum, again);
-    return strcmp(line, again) == 0 && *size > 0 && *size <= TN_ENTRY_MOST;
+    return strcmp(line, again) == 0 && *size > 0 && *size <= TN_ENTRY_MAX_SIZE;
 }
 
 bool cache_file_read(FILE *file, cache_visitor visit, void *user, char fault[CACHE_FAULT_SIZE])

@@ -130,9 +130,9 @@ static void print_local_memory(tenon_context *context)
 {
     for (int w = 0; w < TN_LOCAL_WAYS; w++) {
         char label[32], size[16], why[256], line[sizeof why + 32];
-        const tn_local_way way = (tn_local_way)w;
+        const tn_local_method way = (tn_local_method)w;
         const uint64_t bytes = tn_local_memory_most(context, way, why);
-        snprintf(label, sizeof label, "local, %s", tn_local_way_name(way));
+        snprintf(label, sizeof label, "local, %s", tn_local_method_name(way));
         snprintf(line, sizeof line, "%s: %s", bytes > 0 ? size_text(bytes, size) : "none",
                  gist(why));
         print_line(label, line);

@@ -102,7 +102,7 @@ static void explain(void *user, const tn_request *request, const tn_choice *choi
     explanation *e = user;
     const tn_family *family = request->family;
     const tn_problem *problem = request->problem;
-    tn_candidate list[TN_MOST_SOLVERS];
+    tn_candidate list[TN_MAX_SOLVERS];
     char chosen[TN_SOLVER_NAME_SIZE] = "";
     if (e->is_done)
         return;

@@ -187,7 +187,7 @@ static void list_trials(listing *l)
 static void list_copy(listing *l)
 {
     l->heard_count = 0;
-    listen(l, TN_COPY_SOURCE, TN_LEAST_VERSION, TN_COPY_KERNEL, TN_COPY_GROUP);
+    listen(l, TN_COPY_SOURCE, TN_MIN_VERSION, TN_COPY_KERNEL, TN_COPY_GROUP);
     print_heard(l, "capability", "copy_bandwidth", true);
 }
 
@@ -197,13 +197,13 @@ static void list_local_memory(listing *l)
     for (int w = 0; w < TN_LOCAL_WAYS; w++) {
         char why[256];
         tn_trial_build build;
-        const uint64_t bytes = tn_local_memory_most(l->context, (tn_local_way)w, why);
+        const uint64_t bytes = tn_local_memory_most(l->context, (tn_local_method)w, why);
         if (bytes == 0)
             continue;
         l->heard_count = 0;
-        tn_local_memory_trial((tn_local_way)w, bytes, &build);
+        tn_local_memory_trial((tn_local_method)w, bytes, &build);
         listen(l, build.source, build.options, "trial", build.items);
-        print_heard(l, "local memory", tn_local_way_name((tn_local_way)w), true);
+        print_heard(l, "local memory", tn_local_method_name((tn_local_method)w), true);
     }
 }
 

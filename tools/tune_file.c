@@ -32,7 +32,7 @@ TN_PRINTF(2, 3) static bool fail(const char *path, const char *format, ...)
 static json_t *machine_of(const tenon_context *context)
 {
     json_t *machine = json_object();
-    const char *line = context->kept.identity;
+    const char *line = context->persistence.identity;
     while ((line = strchr(line, '\n')) != NULL && *++line != '\0') {
         const size_t length = strcspn(line, "\n"), word = strcspn(line, " \n");
         char name[32], value[LINE_SIZE];

@@ -139,7 +139,7 @@ static bool enter(hunt *h, const candidate *c)
 
 /* Lists the names of the space from `first` on, the lowest estimate first. Returns the number of
  * valid ones. */
-static uint32_t sort(const hunt *h, uint32_t first, candidate list[TN_MOST_POINTS])
+static uint32_t sort(const hunt *h, uint32_t first, candidate list[TN_MAX_POINTS])
 {
     uint32_t count = 0;
     for (uint32_t i = first; i < h->search->space->count; i++) {
@@ -166,7 +166,7 @@ static void build_ahead(const hunt *h, const candidate *list, uint32_t count)
 /* Checks and measures the names of the space from `first` on. Returns false if measuring failed. */
 static bool enter_all(hunt *h, uint32_t first)
 {
-    candidate list[TN_MOST_POINTS];
+    candidate list[TN_MAX_POINTS];
     const uint32_t count = sort(h, first, list);
     for (uint32_t i = 0; i < count && !is_over(h); i++) {
         if (i % BATCH == 0)
@@ -191,7 +191,7 @@ static bool hunt_all(hunt *h)
             break;
         snprintf(fastest, sizeof fastest, "%s", h->result->fastest);
         first = space->count;
-        tn_search_space_add_neighbours(space, h->c, fastest);
+        tn_search_space_add_neighbors(space, h->c, fastest);
         goes_on = enter_all(h, first);
     }
     return goes_on;

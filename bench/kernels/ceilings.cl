@@ -5,7 +5,7 @@
  * E, LANES  element type and width of the vector T; E is undefined if T is half2
  * NEEDS     0, or the extension that T requires: 16 for cl_khr_fp16, 64 for cl_khr_fp64
  * CPU       1: each work-item reads a contiguous range of its own in vectors of 16; otherwise
- *           accesses of neighbouring work-items are coalesced */
+ *           accesses of neighboring work-items are coalesced */
 #ifndef T
 #define T float
 #endif
@@ -79,7 +79,7 @@ __kernel void write(__global piece *y, ulong count, float value)
         y[i] = (piece)(value);
 }
 
-/* Reads all of x `times` times. Each work-item stores a sum, so the reads are not optimised away.
+/* Reads all of x `times` times. Each work-item stores a sum, so the reads are not optimized away.
  */
 __kernel void read(__global const piece *x, __global float *sums, ulong count, uint times)
 {

@@ -14,7 +14,7 @@ typedef enum bench_loop_kind {
     BENCH_LOOP_SAXPY,      /* y = 2.5·x0 + x1 */
     BENCH_LOOP_BIAS_GELU,  /* y = gelu(x0 + x1) in its tanh approximation; x1 is a row */
     BENCH_LOOP_SOFTMAX,    /* softmax of rows */
-    BENCH_LOOP_LAYER_NORM, /* layer normalisation of rows; x1 is gamma and x2 beta */
+    BENCH_LOOP_LAYER_NORM, /* layer normalization of rows; x1 is gamma and x2 beta */
     BENCH_LOOP_TRANSPOSE,  /* y has cols × rows */
     BENCH_LOOP_ROW_SUM,    /* y has `rows` elements */
     BENCH_LOOP_SUM,        /* y is one number */

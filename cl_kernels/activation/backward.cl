@@ -32,7 +32,7 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
 
 TENON_INLINE void dense(const span *s, __global const data_t *x, __global const data_t *dy,
                         __global data_t *dx, const activation_args *activation){
-    EACH_BLOCK(s, lies_whole(x, 1) && lies_whole(dy, 1) && lies_whole(dx, 1),
+    EACH_BLOCK(s, is_vectorizable(x, 1) && is_vectorizable(dy, 1) && is_vectorizable(dx, 1),
                block(vectors, whole, s, i, x, dy, dx, activation))}
 
 #else

@@ -33,7 +33,7 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
 
 TENON_INLINE void dense(const span *s, __global const data_t *x, __global data_t *y,
                         const activation_args *activation){
-    EACH_BLOCK(s, lies_whole(x, 1) && lies_whole(y, 1),
+    EACH_BLOCK(s, is_vectorizable(x, 1) && is_vectorizable(y, 1),
                block(vectors, whole, s, i, x, y, activation))}
 
 #else

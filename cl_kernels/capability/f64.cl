@@ -1,5 +1,5 @@
 /* Probe of double-precision arithmetic: a sum that f32 would round, and exp(), whose error grows
- * with the argument on drivers whose fma() of doubles rounds twice. TENON_OWN_EXP: see
+ * with the argument on drivers whose fma() of doubles rounds twice. TENON_CUSTOM_EXP: see
  * common/math.clh. */
 #define TENON_DTYPE 1
 #include "capability/args.h"

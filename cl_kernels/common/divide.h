@@ -2,7 +2,7 @@
  * A 64-bit division that uses few registers. Included by C11 and by OpenCL C.
  *
  * Each iteration estimates the quotient of the remainder in f32, with at least 20 correct bits,
- * rounded towards zero. The remainder shrinks to at most 2^-20 of its value plus one b. After four
+ * rounded toward zero. The remainder shrinks to at most 2^-20 of its value plus one b. After four
  * iterations it is between -(1 + 2^-20) b and (1 + 2^-20) b, and the last line corrects the
  * quotient.
  */
@@ -12,7 +12,7 @@
 #include "common/args.h"
 
 /* Returns a / b for a ≥ 0 and b > 0, both below 2^62. */
-static inline tenon_i64 divide_by_turns(tenon_i64 a, tenon_i64 b)
+static inline tenon_i64 divide_iteratively(tenon_i64 a, tenon_i64 b)
 {
     const float inverse = 1.0f / (float)b;
     tenon_i64 quotient = 0, left = a;

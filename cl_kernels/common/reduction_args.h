@@ -50,7 +50,7 @@ typedef struct reduction_args {
     tenon_i64 scale;           /* bits of an acc_t (f32 in the low 32 bits) */
     tenon_i32 kept_rank, rank; /* at least 1 each */
     tenon_i32 kind, flags, stage;
-    tenon_i32 across; /* teams: consecutive rows, not elements of a row, are neighbours in memory */
+    tenon_i32 across; /* teams: consecutive rows, not elements of a row, are neighbors in memory */
     team_way way;     /* iteration of a team over a row */
 } reduction_args;
 

@@ -20,14 +20,15 @@
  *   channels first. Global size: {units} or more, in one dimension.
  *
  * TENON_TAPS: 3 or 5: the window is a square of that size, and its loops are unrolled. 0: any
- *   window; for vectors along channels with at most TENON_MOST_TAPS taps.
+ *   window; for vectors along channels with at most TENON_MAX_TAPS taps.
  * TENON_CHANNELS: 1 builds the kernel along channels instead of the one along rows.
- * TENON_SPREAD: 1 if the image's rows are spread apart, which leaves some rows of a tile empty.
+ * TENON_SPARSE_ROWS: 1 if the image's rows are spread apart (input dilation), which leaves some
+ *   rows of a tile empty.
  * TENON_ROWS: see above.
  * TENON_STEP: 1 or 2, with TENON_TAPS: the stride of a window without dilation, on an image that is
  *   not spread. The kernel along rows then reads the image directly where it can, and rows of x and
  *   y are contiguous. 0: any window.
- * TENON_BACKWARDS: 1: only elements that exist are multiplied, as with args.backwards.
+ * TENON_SKIP_OUTSIDE: 1: only elements that exist are multiplied, as with args.backwards.
  * TENON_PLANES: with TENON_STEP, the number of channels that share a vector, 1 or 2.
  * TENON_BLOCKS: with TENON_STEP, the maximum number of vectors along a tile's row.
  * TENON_TILE: elements of a tile in local memory.
@@ -41,11 +42,11 @@
 #ifndef TENON_CHANNELS
 #define TENON_CHANNELS 0
 #endif
-#ifndef TENON_SPREAD
-#define TENON_SPREAD 1
+#ifndef TENON_SPARSE_ROWS
+#define TENON_SPARSE_ROWS 1
 #endif
-#ifndef TENON_MOST_TAPS
-#define TENON_MOST_TAPS 128
+#ifndef TENON_MAX_TAPS
+#define TENON_MAX_TAPS 128
 #endif
 #ifndef TENON_ROWS
 #define TENON_ROWS 4
@@ -56,8 +57,8 @@
 #ifndef TENON_PLANES
 #define TENON_PLANES 1
 #endif
-#ifndef TENON_BACKWARDS
-#define TENON_BACKWARDS 0
+#ifndef TENON_SKIP_OUTSIDE
+#define TENON_SKIP_OUTSIDE 0
 #endif
 #ifndef TENON_BLOCKS
 #define TENON_BLOCKS 8

@@ -6,7 +6,7 @@
 
 /* Tiling of the results, and the local memory layout of the image part under a tile: rows of
  * acc_t, each split into phases by the window's stride along w. Within a phase, the elements
- * that a tap reads for neighbouring outputs are contiguous. */
+ * that a tap reads for neighboring outputs are contiguous. */
 typedef struct depthwise_tile {
     tenon_i64 rows, columns; /* outputs; columns are whole vectors unless one tile has all */
     tenon_i64 phase, pitch;  /* elements from one phase, and from one row, to the next */
@@ -28,7 +28,7 @@ typedef struct depthwise_args {
     tenon_i64 across, down; /* tiles along w and h */
     depthwise_tile tile;
     tenon_i32 backwards; /* only elements that exist are multiplied, not the zeros of the padding */
-    tenon_i32 side_by_side; /* neighbouring work-items have neighbouring channels */
+    tenon_i32 side_by_side; /* neighboring work-items have neighboring channels */
 } depthwise_args;
 
 /* dw = sum of dy times x, plus beta * dw. */

@@ -31,8 +31,8 @@ typedef struct conv_tiled_args {
     tenon_i32 size[3];    /* of the gathered image */
     tenon_i32 row_blocks; /* work-groups along m */
     tenon_i32 slice;      /* steps of k per work-group */
-    tenon_i32 a_along_k;  /* 1: neighbouring work-items read a along k, otherwise along m */
-    tenon_i32 d_along_m;  /* 1: neighbouring work-items write d along m, otherwise along n */
+    tenon_i32 a_along_k;  /* 1: neighboring work-items read a along k, otherwise along m */
+    tenon_i32 d_along_m;  /* 1: neighboring work-items write d along m, otherwise along n */
     tenon_i32 aligned;    /* 1: runs of the image are aligned if its first element is */
     /* The geometry of the convolution, for gradients of the image, whose pixels are the columns.
      * The gathered image is then the convolution's output. Its strides are in depth.image, those

@@ -118,8 +118,8 @@ TENON_INLINE void block(const int vectors, const int whole, int kind, const span
 TENON_INLINE void run_kind(int kind, const span *s, __global const data_t *a,
                            __global const data_t *b, __global data_t *d, const row_args *row){
     EACH_BLOCK(s,
-               lies_whole(a, row->a_stride) && lies_whole(b, row->b_stride) &&
-                   lies_whole(d, row->d_stride),
+               is_vectorizable(a, row->a_stride) && is_vectorizable(b, row->b_stride) &&
+                   is_vectorizable(d, row->d_stride),
                block(vectors, whole, kind, s, i, a, b, d, row))}
 
 #else

@@ -8,19 +8,19 @@
  *
  * TENON_COPY_SIZE: bytes of an element that is copied without conversion; TENON_VW is then the
  *   number of lanes of a vector. If undefined, values are converted:
- * TENON_FROM, TENON_TO: the types of x and y, numbered as in common/types.clh. A value is rounded
- *   once.
+ * TENON_X_DTYPE, TENON_Y_DTYPE: the types of x and y, numbered as in common/types.clh. A value is
+ *   rounded once.
  */
 #include "common/types.clh"
 #include "common/walk.clh"
 
-#ifndef TENON_FROM
-#define TENON_FROM TENON_DTYPE_F32
+#ifndef TENON_X_DTYPE
+#define TENON_X_DTYPE TENON_DTYPE_F32
 #endif
-#ifndef TENON_TO
-#define TENON_TO TENON_DTYPE_F16
+#ifndef TENON_Y_DTYPE
+#define TENON_Y_DTYPE TENON_DTYPE_F16
 #endif
-#if TENON_FROM == TENON_DTYPE_F64 || TENON_TO == TENON_DTYPE_F64
+#if TENON_X_DTYPE == TENON_DTYPE_F64 || TENON_Y_DTYPE == TENON_DTYPE_F64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
@@ -45,29 +45,29 @@ TENON_INLINE void store_value(value_t value, __global to_t *y)
 #define IS_INTEGER(dtype) ((dtype) >= TENON_DTYPE_I8)
 
 /* The type of x, and a type that represents each of its values. */
-#if TENON_FROM == TENON_DTYPE_F64
+#if TENON_X_DTYPE == TENON_DTYPE_F64
 typedef double from_t;
 typedef double value_t;
-#elif TENON_FROM == TENON_DTYPE_F32
+#elif TENON_X_DTYPE == TENON_DTYPE_F32
 typedef float from_t;
 typedef float value_t;
-#elif TENON_FROM == TENON_DTYPE_F16
+#elif TENON_X_DTYPE == TENON_DTYPE_F16
 typedef half from_t;
 typedef float value_t;
-#elif TENON_FROM == TENON_DTYPE_BF16
+#elif TENON_X_DTYPE == TENON_DTYPE_BF16
 typedef ushort from_t;
 typedef float value_t;
-#elif TENON_FROM == TENON_DTYPE_I8
+#elif TENON_X_DTYPE == TENON_DTYPE_I8
 typedef char from_t;
 typedef int value_t;
-#elif TENON_FROM == TENON_DTYPE_U8
+#elif TENON_X_DTYPE == TENON_DTYPE_U8
 typedef uchar from_t;
 typedef int value_t;
 #else
 typedef int from_t;
 typedef int value_t;
 #endif
-#if IS_INTEGER(TENON_FROM)
+#if IS_INTEGER(TENON_X_DTYPE)
 typedef long wide_t;
 TENON_INLINE int is_nan(value_t x)
 {
@@ -83,28 +83,28 @@ TENON_INLINE int is_nan(value_t x)
 
 TENON_INLINE value_t load_value(__global const from_t *x)
 {
-#if TENON_FROM == TENON_DTYPE_F16
+#if TENON_X_DTYPE == TENON_DTYPE_F16
     return vload_half(0, x);
-#elif TENON_FROM == TENON_DTYPE_BF16
+#elif TENON_X_DTYPE == TENON_DTYPE_BF16
     return as_float((uint)*x << 16);
 #else
     return *x;
 #endif
 }
 
-#if TENON_TO == TENON_DTYPE_F64
+#if TENON_Y_DTYPE == TENON_DTYPE_F64
 typedef double to_t;
-#elif TENON_TO == TENON_DTYPE_F32
+#elif TENON_Y_DTYPE == TENON_DTYPE_F32
 typedef float to_t;
-#elif TENON_TO == TENON_DTYPE_F16
+#elif TENON_Y_DTYPE == TENON_DTYPE_F16
 typedef half to_t;
-#elif TENON_TO == TENON_DTYPE_BF16
+#elif TENON_Y_DTYPE == TENON_DTYPE_BF16
 typedef ushort to_t;
-#elif TENON_TO == TENON_DTYPE_I8
+#elif TENON_Y_DTYPE == TENON_DTYPE_I8
 typedef char to_t;
 #define LEAST (-128)
 #define MOST  127
-#elif TENON_TO == TENON_DTYPE_U8
+#elif TENON_Y_DTYPE == TENON_DTYPE_U8
 typedef uchar to_t;
 #define LEAST 0
 #define MOST  255
@@ -114,7 +114,7 @@ typedef int to_t;
 #define MOST  2147483647
 #endif
 
-/* Returns a float whose rounding to fewer bits equals a single rounding of x: rounds towards
+/* Returns a float whose rounding to fewer bits equals a single rounding of x: rounds toward
  * zero and sets the last bit if the result is inexact (rounding to odd; S. Boldo and G.
  * Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE Transactions on Computers 57,
  * 2008). */
@@ -142,7 +142,7 @@ TENON_INLINE to_t to_integer(value_t x)
     if (x >= (value_t)MOST) {
         return MOST;
     }
-#if IS_INTEGER(TENON_FROM)
+#if IS_INTEGER(TENON_X_DTYPE)
     return (to_t)x;
 #else
     return (to_t)(int)rint(x);
@@ -152,11 +152,11 @@ TENON_INLINE to_t to_integer(value_t x)
 
 TENON_INLINE void store_value(value_t value, __global to_t *y)
 {
-#if TENON_TO == TENON_DTYPE_F64 || TENON_TO == TENON_DTYPE_F32
+#if TENON_Y_DTYPE == TENON_DTYPE_F64 || TENON_Y_DTYPE == TENON_DTYPE_F32
     *y = (to_t)value;
-#elif TENON_TO == TENON_DTYPE_F16
+#elif TENON_Y_DTYPE == TENON_DTYPE_F16
     vstore_half_rte(round_to_odd(value), 0, y);
-#elif TENON_TO == TENON_DTYPE_BF16
+#elif TENON_Y_DTYPE == TENON_DTYPE_BF16
     uint bits = as_uint(round_to_odd(value));
     uint rounded = bits + 0x7fff + (bits >> 16 & 1);
     *y = (ushort)((is_nan(value) ? bits | 0x400000 : rounded) >> 16);

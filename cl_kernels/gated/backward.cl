@@ -63,9 +63,9 @@ TENON_VECTOR_KERNEL void backward(__global const data_t *a, __global const data_
                             da != a && da != b && da != dy,
                             db != a && db != b && db != dy};
         EACH_BLOCK(&s,
-                   lies_whole(o.a, step[0]) && lies_whole(o.b, step[1]) &&
-                       lies_whole(o.dy, step[2]) && lies_whole(o.da, step[3]) &&
-                       lies_whole(o.db, step[4]),
+                   is_vectorizable(o.a, step[0]) && is_vectorizable(o.b, step[1]) &&
+                       is_vectorizable(o.dy, step[2]) && is_vectorizable(o.da, step[3]) &&
+                       is_vectorizable(o.db, step[4]),
                    block(vectors, whole, &s, i, &o, step, &f))
     }
 }

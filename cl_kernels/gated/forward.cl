@@ -49,8 +49,9 @@ TENON_VECTOR_KERNEL void forward(__global const data_t *a, __global const data_t
         const operands o = {a + w.at[0],       b + w.at[1],       y + w.at[2],
                             args.walk.step[0], args.walk.step[1], args.walk.step[2],
                             y != a && y != b};
-        EACH_BLOCK(
-            &s, lies_whole(o.a, o.a_step) && lies_whole(o.b, o.b_step) && lies_whole(o.y, o.y_step),
-            block(vectors, whole, &s, i, &o, &f))
+        EACH_BLOCK(&s,
+                   is_vectorizable(o.a, o.a_step) && is_vectorizable(o.b, o.b_step) &&
+                       is_vectorizable(o.y, o.y_step),
+                   block(vectors, whole, &s, i, &o, &f))
     }
 }

@@ -1,12 +1,14 @@
 /*
- * GEMM on matrix units: a work-group computes a block of MB x NB elements of d. Any strides.
+ * gemm_matrix: a matrix product on matrix units (tensor cores, MFMA, WMMA, XMX). A work-group
+ * computes a block of MB x NB elements of d. Any strides.
  *
- * Global size {blocks of d, 1, batch} work-groups. Macros and local size: see gemm/matrix.clh.
+ * Global size in work-groups: {number of blocks of d, 1, batch}. gemm/matrix.clh documents the
+ * macros and the local size.
  */
 #include "matrix/layout.h"
 
-/* The epilogue's vectors have 16 bytes of d. For f16 (3) and bf16 (4) they have 8 bytes on AMD
- * and Intel, where 16 bytes would increase the register count beyond that of the main loop. */
+/* Vector width of the stores to d: 16 bytes. For f16 (TENON_DTYPE 3) and bf16 (4), 8 bytes on AMD
+ * and Intel, where 16 bytes would need more registers than the main loop. */
 #if (TENON_DTYPE == 3 || TENON_DTYPE == 4) && !defined(TENON_PARTIAL) &&                           \
     (TENON_UNIT == MATRIX_NVIDIA || TENON_UNIT == MATRIX_WGMMA)
 #define TENON_VW 8
@@ -40,7 +42,7 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     LOCAL_MEMORY(memory, LOCAL_BYTES);
     UNIT_SCRATCH(scratch, WARPS);
     unit_d sums[UNIT_TILES_M][UNIT_TILES_N];
-    line_sums none; /* unused: not bytes */
+    line_sums none; /* only used by int8_matrix.cl */
     long m, n;
     const long z = (long)get_global_id(2);
     const place p = make_place(memory, scratch);
@@ -52,8 +54,9 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
                     args.n, TENON_NB, TENON_B_ALONG_K);
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
-    /* With wgmma's smaller blocks two work-groups share a compute unit with 128 registers per
-     * work-item, but vectors need 156. With pairs of units one work-group fills a compute unit. */
+    /* Stores vectors if d is aligned, except with wgmma if a warp has an odd number of tiles. Two
+     * work-groups of these smaller blocks share a compute unit, with 128 registers per work-item;
+     * vector stores would need 156. */
     store_block(&p, &e, m, n, rows.width, columns.width,
                 (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
                     args.n % TENON_VW == 0,

@@ -1,11 +1,11 @@
 /*
  * GEMM for GPUs with few rows, or one: a is thin, and the time is spent reading b once.
  *
- * gemm_skinny_axpy: the N stride of b is one. A work-item computes TENON_VL neighbouring columns of
- *   d; the TENON_SHARES work-items of a column split K among themselves. Local size {TENON_COLS,
- *   TENON_SHARES, 1}; a work-group computes COLS * VL columns.
- * gemm_skinny_dot: the K stride of b is one. Neighbouring work-items read along K, VL steps each; a
- *   work-group of {TENON_COLS * TENON_SHARES, 1, 1} computes TENON_NR columns of d.
+ * gemm_skinny_axpy: the N stride of b is one. A work-item computes TENON_VL neighboring columns of
+ *   d; the TENON_K_SPLIT work-items of a column split K among themselves. Local size {TENON_COLS,
+ *   TENON_K_SPLIT, 1}; a work-group computes COLS * VL columns.
+ * gemm_skinny_dot: the K stride of b is one. Neighboring work-items read along K, VL steps each; a
+ *   work-group of {TENON_COLS * TENON_K_SPLIT, 1, 1} computes TENON_NR columns of d.
  *
  * A work-group computes all rows of its columns, TENON_MR at a time. Any strides except for b.
  * Vectors of b are read if they are aligned and within the matrix, otherwise element by element.
@@ -13,7 +13,7 @@
  * TENON_MR: rows at a time.
  * TENON_NR: columns of a work-group in gemm_skinny_dot.
  * TENON_COLS: columns of work-items of a work-group in gemm_skinny_axpy.
- * TENON_SHARES: work-items per column; COLS * SHARES is a power of two.
+ * TENON_K_SPLIT: work-items per column; COLS * SHARES is a power of two.
  * TENON_VL: elements of b that a work-item reads at once: 2, 4 or 8.
  *
  * The sums of work-items are added pairwise: the bits of an element depend on K and VL alone.
@@ -28,8 +28,8 @@
 #ifndef TENON_COLS
 #define TENON_COLS 8
 #endif
-#ifndef TENON_SHARES
-#define TENON_SHARES 16
+#ifndef TENON_K_SPLIT
+#define TENON_K_SPLIT 16
 #endif
 #ifndef TENON_VL
 #define TENON_VL 4
@@ -39,12 +39,12 @@
 #include "gemm/raw.clh"
 #include "common/kernel.clh"
 
-#define ITEMS  (TENON_COLS * TENON_SHARES)
+#define ITEMS  (TENON_COLS * TENON_K_SPLIT)
 #define WIDTH  (TENON_COLS * TENON_VL) /* columns of a work-group in gemm_skinny_axpy */
-#define SHARED (TENON_SHARES * WIDTH)  /* partial sums per row */
+#define SHARED (TENON_K_SPLIT * WIDTH) /* partial sums per row */
 #define KC     GEMM_SKINNY_DEPTH       /* steps of K whose part of a is in local memory */
 
-/* Adds up `many` neighbouring sums, a power of two, in each of `rows` rows, [row][pitch]. The
+/* Adds up `many` neighboring sums, a power of two, in each of `rows` rows, [row][pitch]. The
  * result replaces the first one. */
 TENON_INLINE void add_up(__local acc_t *sums, int rows, int pitch, int many, int step, int item)
 {
@@ -73,7 +73,7 @@ TENON_INLINE void load_thin(__local acc_t *thin, __global const data_t *a, long 
     }
 }
 
-/* Reads VL neighbouring elements from b[at] on, `left` of which exist; the others are zero. */
+/* Reads VL neighboring elements from b[at] on, `left` of which exist; the others are zero. */
 TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left, int vectors)
 {
     raw_t raw[TENON_VL];
@@ -92,7 +92,7 @@ TENON_INLINE void read_b(acc_t *x, __global const data_t *b, long at, long left,
 }
 
 TENON_KERNEL
-__attribute__((reqd_work_group_size(TENON_COLS, TENON_SHARES, 1))) void
+__attribute__((reqd_work_group_size(TENON_COLS, TENON_K_SPLIT, 1))) void
 gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global const data_t *c,
                  __global const data_t *bias, __global out_t *d, gemm_args args)
 {
@@ -123,8 +123,8 @@ gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global co
                       item);
             barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 4
-            for (int i = 0; i < KC / TENON_SHARES; i++) {
-                const int k = i * TENON_SHARES + share;
+            for (int i = 0; i < KC / TENON_K_SPLIT; i++) {
+                const int k = i * TENON_K_SPLIT + share;
                 acc_t x[TENON_VL];
                 read_b(x, b, (k0 + k) * args.b_row + col * TENON_VL, k < kc ? left : 0, vectors);
 #pragma unroll
@@ -144,7 +144,7 @@ gemm_skinny_axpy(__global const data_t *a, __global const data_t *b, __global co
                 sums[r * SHARED + share * WIDTH + col * TENON_VL + j] = sum[r][j];
             }
         }
-        add_up(sums, TENON_MR, SHARED, TENON_SHARES, WIDTH, item);
+        add_up(sums, TENON_MR, SHARED, TENON_K_SPLIT, WIDTH, item);
         for (int i = item; i < rows * WIDTH; i += ITEMS) {
             const int r = i / WIDTH, n = i % WIDTH;
             if (n0 + n < args.n) {

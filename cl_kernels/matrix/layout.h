@@ -221,7 +221,7 @@ static inline int matrix_swizzled(int pack, int pitch, int line, int at)
 /*
  * Returns the position of a sum in the staging buffer through which sums are stored to d.
  *
- * The buffer has rows of `width` (a multiple of 8) sums, `pitch` apart. A lane reads 8 neighbouring
+ * The buffer has rows of `width` (a multiple of 8) sums, `pitch` apart. A lane reads 8 neighboring
  * sums as two vectors of 16 bytes, and the lanes therefore access only every other vector at a
  * time. To avoid bank conflicts, the two vectors are exchanged in every odd 128 bytes.
  */
@@ -236,7 +236,7 @@ static inline int matrix_sum_place(int pitch, int width, int row, int col)
  * 128 bytes, or is a single row if it has 64 or 32 bytes. The rows with the same index in all
  * `lines` lines of a block are consecutive and form a panel; panels follow one another. Within a
  * row the 16-byte vectors are permuted by the row's address (swizzling), which puts the same vector
- * of 8 neighbouring rows into 8 different groups of banks.
+ * of 8 neighboring rows into 8 different groups of banks.
  *
  * Offsets are in bytes, from a multiple of 1024 on.
  */

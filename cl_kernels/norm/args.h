@@ -45,7 +45,7 @@ typedef struct norm_args {
     tenon_i64 length, along[NORM_VIEWS]; /* of the last dimension: size and strides */
     tenon_i64 count;                     /* elements per set */
     tenon_i64 sets;
-    tenon_i64 parts;        /* neighbouring entries of the workspace that belong to one set */
+    tenon_i64 parts;        /* neighboring entries of the workspace that belong to one set */
     tenon_i64 chunk;        /* sets per work-item, one after the other */
     tenon_i64 lines;        /* product of the summed sizes except the last */
     tenon_i64 lines_each;   /* per piece */

@@ -71,7 +71,7 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const data_t *dy,
         const int lanes = lanes_of_spot(&args, s);
         load_pair(&o, s, lanes, &kept.g[k], &kept.h[k]);
         firsts += kept.g[k];
-        seconds = TENON_FMA(kept.g[k], zero_past(kept.h[k], lanes), seconds);
+        seconds = TENON_FMA(kept.g[k], zero_tail(kept.h[k], lanes), seconds);
     })
     const acc_t first = team_sum(&t, sum_of_lanes(firsts), scratch);
     const acc_t second = team_sum(&t, sum_of_lanes(seconds), scratch);

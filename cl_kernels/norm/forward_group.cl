@@ -25,7 +25,7 @@ TENON_INLINE acc_t sum_set(const int squares, const int reads, __global const da
         const int lanes = lanes_of_spot(args, s);
         const acc_v value = reads ? load_spot(x, v, s, lanes) : kept->x[k];
         if (squares) {
-            const acc_v d = zero_past(value - splat(mean), lanes);
+            const acc_v d = zero_tail(value - splat(mean), lanes);
             sum = TENON_FMA(d, d, sum);
         } else {
             sum += value;

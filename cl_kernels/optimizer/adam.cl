@@ -69,11 +69,12 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     store_parameters(vectors, whole, s, &o->parameters, i, p);
 }
 
-TENON_INLINE int lie_whole(const operands *o)
+TENON_INLINE int all_vectorizable(const operands *o)
 {
-    return gradient_lies_whole(o->gradient, o->gradient_step) &&
-           parameters_lie_whole(&o->parameters) && state_lies_whole(o->first, o->first_step) &&
-           state_lies_whole(o->second, o->second_step);
+    return gradient_is_vectorizable(o->gradient, o->gradient_step) &&
+           parameters_are_vectorizable(&o->parameters) &&
+           state_is_vectorizable(o->first, o->first_step) &&
+           state_is_vectorizable(o->second, o->second_step);
 }
 
 TENON_VECTOR_KERNEL void adam(__global const gradient_t *gradient, __global data_t *parameter,
@@ -94,6 +95,6 @@ TENON_VECTOR_KERNEL void adam(__global const gradient_t *gradient, __global data
                             {parameter + w.at[PARAMETER], master + w.at[MASTER],
                              args.along[PARAMETER], args.along[MASTER],
                              (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
-        EACH_BLOCK(&s, lie_whole(&o), block(vectors, whole, &s, i, &args, &o))
+        EACH_BLOCK(&s, all_vectorizable(&o), block(vectors, whole, &s, i, &args, &o))
     }
 }

@@ -48,6 +48,7 @@ TENON_VECTOR_KERNEL void clip(__global const acc_t *sum, __global data_t *x, con
     {
         const span s = lines_span(&w, &args);
         __global data_t *line = x + w.at[1];
-        EACH_BLOCK(&s, lies_whole(line, stride), block(vectors, whole, &s, i, line, stride, factor))
+        EACH_BLOCK(&s, is_vectorizable(line, stride),
+                   block(vectors, whole, &s, i, line, stride, factor))
     }
 }

@@ -67,12 +67,12 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     store_parameters(vectors, whole, s, &o->parameters, i, p);
 }
 
-TENON_INLINE int lie_whole(const lines_args *args, const operands *o)
+TENON_INLINE int all_vectorizable(const lines_args *args, const operands *o)
 {
-    return gradient_lies_whole(o->gradient, o->gradient_step) &&
-           parameters_lie_whole(&o->parameters) &&
+    return gradient_is_vectorizable(o->gradient, o->gradient_step) &&
+           parameters_are_vectorizable(&o->parameters) &&
            ((args->flags & OPTIMIZER_HAS_VELOCITY) == 0 ||
-            state_lies_whole(o->velocity, o->velocity_step));
+            state_is_vectorizable(o->velocity, o->velocity_step));
 }
 
 TENON_VECTOR_KERNEL void sgd(__global const gradient_t *gradient, __global data_t *parameter,
@@ -91,6 +91,6 @@ TENON_VECTOR_KERNEL void sgd(__global const gradient_t *gradient, __global data_
                             {parameter + w.at[PARAMETER], master + w.at[MASTER],
                              args.along[PARAMETER], args.along[MASTER],
                              (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
-        EACH_BLOCK(&s, lie_whole(&args, &o), block(vectors, whole, &s, i, &args, &o))
+        EACH_BLOCK(&s, all_vectorizable(&args, &o), block(vectors, whole, &s, i, &args, &o))
     }
 }

@@ -51,7 +51,8 @@ TENON_VECTOR_KERNEL void square_sum(__global const data_t *x, __global acc_t *su
     for (lines_begin(&w, &args, 1); w.left > 0; lines_next(&w, &args, 1)) {
         const span s = lines_span(&w, &args);
         __global const data_t *line = x + w.at[0];
-        EACH_BLOCK(&s, lies_whole(line, stride), block(vectors, whole, &s, i, line, stride, total))
+        EACH_BLOCK(&s, is_vectorizable(line, stride),
+                   block(vectors, whole, &s, i, line, stride, total))
     }
     for (int k = 1; k < TENON_VECTORS; k++) {
         total[0] += total[k];

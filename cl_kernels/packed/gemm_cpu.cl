@@ -10,7 +10,7 @@
  * TENON_MR, TENON_NV: rows of a tile, and vectors per row.
  * TENON_PV: vectors per row of a panel; TENON_NV is this or twice this number.
  * TENON_KC: the maximum length of a block of K; a multiple of VW.
- * TENON_NTP: if d has a 16-bit type: the maximum number of neighbouring tiles whose sums are in
+ * TENON_NTP: if d has a 16-bit type: the maximum number of neighboring tiles whose sums are in
  *   __local memory.
  * TENON_VW: lanes of a vector.
  *
@@ -48,7 +48,7 @@
 #define TENON_A_PITCH PACKED_A_PITCH(TENON_KC, TENON_VW)
 /* Maximum number of accumulators for which the registers can hold the operands of two steps of
  * k. */
-#define TENON_PAIRED 24
+#define TENON_MAX_PAIRED 24
 
 /* Copies rows x kc of a, from a[0] on; `out` is aligned to a vector. */
 TENON_INLINE void copy_rows(__local acc_t *out, __global const data_t *a, long a_row, long a_col,
@@ -108,7 +108,7 @@ TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b,
         }
     }
     long k = 0;
-    if (rows * TENON_NV <= TENON_PAIRED) {
+    if (rows * TENON_NV <= TENON_MAX_PAIRED) {
         for (; k + 2 <= kc; k += 2) {
             panel_step(rows, sum, a, b, panel, k);
             panel_step(rows, sum, a, b, panel, k + 1);
@@ -178,7 +178,7 @@ TENON_INLINE void panel_tile(int rows, tile_a a, __global const data_t *b, long 
     }
 }
 
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
 /* True if a pass only scales a tile's sums and adds the previous contents of d. */
 TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
 {
@@ -210,7 +210,7 @@ TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, i
 TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
                               __local acc_t *sums, const acc_v *tile)
 {
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     if (cols == TENON_NR && is_bare(e, pass)) {
         store_bare(e, m, n, rows, pass, tile);
         return;

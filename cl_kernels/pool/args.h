@@ -19,7 +19,7 @@ typedef struct pool_args {
     tenon_i64 chunk;                   /* elements of a line per work-item */
     tenon_i64 inner_first, inner_last; /* forward: the q whose taps are inside x along w */
     tenon_i32 flags;                   /* POOL_* */
-    tenon_i32 side_by_side;            /* neighbouring work-items have neighbouring channels */
+    tenon_i32 side_by_side;            /* neighboring work-items have neighboring channels */
 } pool_args;
 
 #define POOL_HAS_INDICES  1 /* forward: indices are written; backward: read instead of x */

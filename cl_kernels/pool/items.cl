@@ -1,7 +1,7 @@
 /*
  * Pooling for GPUs: y = the maximum or the average of each window of x; for the maximum also its
  * position. Results are numbered along w, h, d, channels and images, or with args.side_by_side
- * along the channels first: neighbouring work-items write contiguous elements of y.
+ * along the channels first: neighboring work-items write contiguous elements of y.
  *
  * pool_forward_items: a work-item computes one result. Global size: {args.line_count} or more.
  * pool_forward_groups: for few results with large windows. A work-group of TENON_ITEMS computes
@@ -14,7 +14,7 @@
  *
  * TENON_DTYPE: see common/types.clh. indices is not written without POOL_HAS_INDICES.
  */
-#define TENON_NARROW 1
+#define TENON_INDEX_32 1
 #ifndef TENON_VW
 #define TENON_VW 2
 #endif

@@ -9,7 +9,7 @@
  *
  * TENON_DTYPE: see common/types.clh.
  */
-#define TENON_NARROW 1
+#define TENON_INDEX_32 1
 #ifndef TENON_VW
 #define TENON_VW 2
 #endif

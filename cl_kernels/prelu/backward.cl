@@ -9,7 +9,7 @@
  * along: a work-item handles args.slopes_each slopes, one after the other. Its vectors lie along
  *   the last dimension, of which a unit is a piece. Global size: {segments, ceil(slopes /
  *   slopes_each)}.
- * across: a work-item handles args.slopes_each neighbours along the last dimension of slope. Its
+ * across: a work-item handles args.slopes_each neighbors along the last dimension of slope. Its
  *   vectors lie across them, and a unit is one element for each. Global size: {segments,
  *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
  * stream: as across with several segments, but processes whole rows; the sums are accumulated in

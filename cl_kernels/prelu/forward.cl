@@ -46,8 +46,8 @@ TENON_VECTOR_KERNEL void forward(__global const data_t *x, __global const data_t
         const operands o = {x + w.at[0],  slope + w.at[1], y + w.at[2], args.step[0],
                             args.step[1], args.step[2],    y != x};
         EACH_BLOCK(&s,
-                   lies_whole(o.x, o.x_step) && lies_whole(o.slope, o.slope_step) &&
-                       lies_whole(o.y, o.y_step),
+                   is_vectorizable(o.x, o.x_step) && is_vectorizable(o.slope, o.slope_step) &&
+                       is_vectorizable(o.y, o.y_step),
                    block(vectors, whole, &s, i, &o))
     }
 }

@@ -61,9 +61,9 @@ TENON_INLINE void draw(const philox_stream *stream, ulong block, word_v x[WORDS]
 #if TENON_RANDOM_KIND == KIND_UNIFORM
 
 #if WORDS == 2
-#define UNIT TENON_REAL(0x1p-53)
+#define UNIT TENON_ACC_LITERAL(0x1p-53)
 #else
-#define UNIT TENON_REAL(0x1p-24)
+#define UNIT TENON_ACC_LITERAL(0x1p-24)
 #endif
 
 TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y[WORDS])
@@ -85,17 +85,17 @@ TENON_INLINE void numbers(const lines_args *args, const word_v x[WORDS], acc_v y
 #define EIGHTH_TURN  (1L << 50) /* in units of 2^-53 turns */
 #define SIN_OF(x)    sin(x)
 #define COS_OF(x)    cos(x)
-#define TURN_UNIT    TENON_REAL(6.975736996017264e-16)
+#define TURN_UNIT    TENON_ACC_LITERAL(6.975736996017264e-16)
 #define TO_SIGNED(x) TENON_CAT(as_long, TENON_VW)(x)
 TENON_INLINE acc_v radius_unit(word_v x)
 {
-    return TO_ACC((x >> 11) + (word_v)(1)) * splat(TENON_REAL(0x1p-53));
+    return TO_ACC((x >> 11) + (word_v)(1)) * splat(TENON_ACC_LITERAL(0x1p-53));
 }
 #else
 #define EIGHTH_TURN  (1 << 21) /* in units of 2^-24 turns */
 #define SIN_OF(x)    sin_near_zero(x)
 #define COS_OF(x)    cos_near_zero(x)
-#define TURN_UNIT    TENON_REAL(3.7450702829239286e-07)
+#define TURN_UNIT    TENON_ACC_LITERAL(3.7450702829239286e-07)
 #define TO_SIGNED(x) TENON_CAT(as_int, TENON_VW)(x)
 /* sin and cos for |x| ≤ π/4, with the coefficients of S. Moshier's Cephes library (sinf.c):
  * within 2u of the exact value. A compiler's own functions accept any argument, and some of them
@@ -118,7 +118,7 @@ TENON_INLINE acc_v cos_near_zero(acc_v x)
 TENON_INLINE acc_v radius_unit(word_v x)
 {
     word_v bits = x < (word_v)(1 << 24) ? x : x & (word_v)(0xffffff00u);
-    return TO_ACC(max(bits, (word_v)(1))) * splat(TENON_REAL(0x1p-32));
+    return TO_ACC(max(bits, (word_v)(1))) * splat(TENON_ACC_LITERAL(0x1p-32));
 }
 #endif
 

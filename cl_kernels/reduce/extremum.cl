@@ -75,7 +75,7 @@ TENON_INLINE void meet_steps(const int least, const int placed, champions best[R
 
 /* Updates with the elements of a stretch by complete, contiguous steps, if there are any;
  * returns the first remaining element. */
-TENON_INLINE long meet_neighbours(champions best[REDUCTION_VECTORS], __global const data_t *x,
+TENON_INLINE long meet_contiguous(champions best[REDUCTION_VECTORS], __global const data_t *x,
                                   const reduction_args *args, long at, const stretch *s,
                                   const lane_layout *l)
 {
@@ -121,7 +121,7 @@ TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const
     const long stride = entry_of(args->stride[REDUCTION_X], args->rank - 1);
     const position_v numbers = l->along ? lane_numbers() : (position_v)(0);
     const int least = is_least(args);
-    for (long i = meet_neighbours(best, x, args, at, s, l); i < s->n; i += step) {
+    for (long i = meet_contiguous(best, x, args, at, s, l); i < s->n; i += step) {
         const long left = l->along ? s->n - i : l->lanes;
         TENON_UNROLL
         for (int k = 0; k < REDUCTION_VECTORS; k++) {

@@ -32,7 +32,7 @@ TENON_INLINE void log_row(__global const data_t *x, __global data_t *y, const ro
     }
 }
 
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
 TENON_INLINE acc_t write_exp(__global const data_t *x, __global data_t *y, const rows_args *args,
                              const long *at, acc_t most)
 {
@@ -59,7 +59,7 @@ TENON_INLINE void softmax_row(__global const data_t *x, __global data_t *y, cons
 {
     const long xs = args->axis[0], ys = args->axis[1];
     long i = 0;
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     acc_t sum = write_exp(x, y, args, at, most);
     for (; i + TENON_VW <= args->size; i += TENON_VW) {
         acc_v e = load_lanes(y, at[1] + i * ys, ys, TENON_VW);
@@ -105,7 +105,7 @@ TENON_INLINE void columns(__global const data_t *x, long xa, __global data_t *y,
                ys = entry_of(args->stride[1], args->rank - 1);
     const long xt = args->axis[0], yt = args->axis[1];
     acc_v most = columns_greatest(x, xa, xt, args->size, xs, lanes);
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     if (!args->flag) {
         acc_v sum = splat(0);
         for (long i = 0; i < args->size; i++) {

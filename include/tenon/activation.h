@@ -61,7 +61,7 @@ typedef enum tenon_activation_kind {
 } tenon_activation_kind;
 
 /** An activation with its constants. The constants are rounded to the type of the arithmetic (f32,
- * or f64 for f64 tensors); constants that the formula does not use are ignored. Zero-initialised:
+ * or f64 for f64 tensors); constants that the formula does not use are ignored. Zero-initialized:
  * identity.
  *
  * Six kinds have constants: leaky_relu, clipped_relu, elu, celu, hard_sigmoid and hard_tanh. Their
@@ -87,7 +87,7 @@ typedef struct tenon_activation_params {
     uint32_t struct_size;        /**< sizeof(tenon_activation_params) */
     uint32_t flags;              /**< 0 */
     const char *solver;          /**< forces a solver (grammar: plan.h); NULL: automatic choice */
-    tenon_activation activation; /**< identity in the initialiser */
+    tenon_activation activation; /**< identity in the initializer */
 } tenon_activation_params;
 
 /** The defaults of tenon_activation_params, without braces. */
@@ -96,7 +96,7 @@ typedef struct tenon_activation_params {
     {                                                                                              \
         0, 0, 0.0, 0.0                                                                             \
     }
-/** Initialises a tenon_activation_params with the defaults. */
+/** Initializes a tenon_activation_params with the defaults. */
 #define TENON_ACTIVATION_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_ACTIVATION_PARAMS_DEFAULTS                                                           \

@@ -21,7 +21,7 @@ typedef struct tenon_concat_params {
 
 /** The defaults of tenon_concat_params, without braces. */
 #define TENON_CONCAT_PARAMS_DEFAULTS sizeof(tenon_concat_params), 0, NULL, 0, 0
-/** Initialises a tenon_concat_params with the defaults. */
+/** Initializes a tenon_concat_params with the defaults. */
 #define TENON_CONCAT_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_CONCAT_PARAMS_DEFAULTS                                                               \

@@ -100,7 +100,7 @@ typedef struct tenon_allocator {
     void (*destroy)(void *user, cl_mem buffer, uint32_t event_count, const cl_event *events);
 } tenon_allocator;
 
-/** Initialises a tenon_allocator: set both functions. */
+/** Initializes a tenon_allocator: set both functions. */
 #define TENON_ALLOCATOR_INIT                                                                       \
     {                                                                                              \
         sizeof(tenon_allocator), 0, NULL, NULL, NULL                                               \
@@ -156,7 +156,7 @@ typedef struct tenon_context_params {
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
         {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL, NULL, NULL
-/** Initialises a tenon_context_params with the defaults. */
+/** Initializes a tenon_context_params with the defaults. */
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_CONTEXT_PARAMS_DEFAULTS                                                              \

@@ -18,13 +18,13 @@ extern "C" {
 /** Strides, dilations and padding of a convolution. Entry 0 is the image's first spatial dimension
  * (W of a 1-D image, H of H W, D of D H W); entries beyond its last dimension are ignored. */
 typedef struct tenon_conv_geometry {
-    int64_t stride[TENON_MAX_SPATIAL];    /**< at least 1; 1 in the initialiser */
-    int64_t dilation[TENON_MAX_SPATIAL];  /**< at least 1; 1 in the initialiser */
+    int64_t stride[TENON_MAX_SPATIAL];    /**< at least 1; 1 in the initializer */
+    int64_t dilation[TENON_MAX_SPATIAL];  /**< at least 1; 1 in the initializer */
     int64_t pad_begin[TENON_MAX_SPATIAL]; /**< zeros before the first element; at least 0 */
     int64_t pad_end[TENON_MAX_SPATIAL];   /**< zeros after the last element; at least 0 */
 } tenon_conv_geometry;
 
-/** Initialises a tenon_conv_geometry: strides and dilations 1, no padding. */
+/** Initializes a tenon_conv_geometry: strides and dilations 1, no padding. */
 #define TENON_CONV_GEOMETRY_INIT                                                                   \
     {                                                                                              \
         {1, 1, 1}, {1, 1, 1}, {0, 0, 0},                                                           \
@@ -53,7 +53,7 @@ typedef struct tenon_conv_params {
 /** The defaults of tenon_conv_params, without braces. */
 #define TENON_CONV_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_conv_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, TENON_EPILOGUE_INIT
-/** Initialises a tenon_conv_params with the defaults. */
+/** Initializes a tenon_conv_params with the defaults. */
 #define TENON_CONV_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CONV_PARAMS_DEFAULTS                                                                 \
@@ -121,7 +121,7 @@ typedef struct tenon_im2col_params {
     uint32_t flags;       /**< 0 */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int64_t filter[TENON_MAX_SPATIAL]; /**< the filter's spatial sizes, at least 1; 1 in the
-                                          initialiser; entries beyond the image's dimensions are
+                                          initializer; entries beyond the image's dimensions are
                                           ignored */
     tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_im2col_params;
@@ -129,7 +129,7 @@ typedef struct tenon_im2col_params {
 /** The defaults of tenon_im2col_params, without braces. */
 #define TENON_IM2COL_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_im2col_params), 0, NULL, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
-/** Initialises a tenon_im2col_params with the defaults. */
+/** Initializes a tenon_im2col_params with the defaults. */
 #define TENON_IM2COL_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_IM2COL_PARAMS_DEFAULTS                                                               \

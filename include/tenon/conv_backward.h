@@ -17,14 +17,14 @@ typedef struct tenon_conv_backward_params {
     const char *solver;           /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int64_t groups;               /**< at least 1 */
     tenon_conv_geometry geometry; /**< strides, dilations, padding */
-    double beta; /**< 0 in the initialiser: the output is overwritten and not read; otherwise the
+    double beta; /**< 0 in the initializer: the output is overwritten and not read; otherwise the
                     gradient is added to beta times the output's previous contents */
 } tenon_conv_backward_params;
 
 /** The defaults of tenon_conv_backward_params, without braces. */
 #define TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \
     sizeof(tenon_conv_backward_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, 0.0
-/** Initialises a tenon_conv_backward_params with the defaults. */
+/** Initializes a tenon_conv_backward_params with the defaults. */
 #define TENON_CONV_BACKWARD_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CONV_BACKWARD_PARAMS_DEFAULTS                                                        \

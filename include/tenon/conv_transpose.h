@@ -20,7 +20,7 @@ typedef struct tenon_conv_transpose_params {
     tenon_conv_geometry geometry; /**< geometry of the convolution that is transposed: the stride
                                      spreads the elements of x, and the padding is cut off y */
     /** additional elements at the end of y, at least 0 and less than the larger of stride and
-     * dilation; 0 in the initialiser. Elements that no tap reaches get the result of the epilogue
+     * dilation; 0 in the initializer. Elements that no tap reaches get the result of the epilogue
      * for a sum of 0. */
     int64_t output_padding[TENON_MAX_SPATIAL];
     tenon_epilogue epilogue; /**< applied to the sums before they are stored */
@@ -30,7 +30,7 @@ typedef struct tenon_conv_transpose_params {
 #define TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \
     sizeof(tenon_conv_transpose_params), 0, NULL, 1, TENON_CONV_GEOMETRY_INIT, {0, 0, 0},          \
         TENON_EPILOGUE_INIT
-/** Initialises a tenon_conv_transpose_params with the defaults. */
+/** Initializes a tenon_conv_transpose_params with the defaults. */
 #define TENON_CONV_TRANSPOSE_PARAMS_INIT                                                           \
     {                                                                                              \
         TENON_CONV_TRANSPOSE_PARAMS_DEFAULTS                                                       \

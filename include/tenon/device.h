@@ -36,7 +36,7 @@ typedef struct tenon_device_info {
     char note[128]; /**< why there is no device, or why it cannot be queried; otherwise "" */
 } tenon_device_info;
 
-/** Initialises a tenon_device_info, to be passed to a function that fills it. */
+/** Initializes a tenon_device_info, to be passed to a function that fills it. */
 #define TENON_DEVICE_INFO_INIT                                                                     \
     {                                                                                              \
         sizeof(tenon_device_info), 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, "", "", "", "", "", "", ""  \

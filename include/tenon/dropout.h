@@ -22,7 +22,7 @@ typedef struct tenon_dropout_params {
 
 /** The defaults of tenon_dropout_params, without braces. */
 #define TENON_DROPOUT_PARAMS_DEFAULTS sizeof(tenon_dropout_params), 0, NULL, 0, 0, 0.5
-/** Initialises a tenon_dropout_params with the defaults. */
+/** Initializes a tenon_dropout_params with the defaults. */
 #define TENON_DROPOUT_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_DROPOUT_PARAMS_DEFAULTS                                                              \

@@ -39,7 +39,7 @@ typedef struct tenon_elementwise_params {
 
 /** The defaults of tenon_elementwise_params, without braces. */
 #define TENON_ELEMENTWISE_PARAMS_DEFAULTS sizeof(tenon_elementwise_params), 0, NULL, 0, 0, 1.0, 1.0
-/** Initialises a tenon_elementwise_params with the defaults. */
+/** Initializes a tenon_elementwise_params with the defaults. */
 #define TENON_ELEMENTWISE_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_ELEMENTWISE_PARAMS_DEFAULTS                                                          \
@@ -112,7 +112,7 @@ typedef enum tenon_chain_source {
     TENON_CHAIN_X3 = 4      /**< the input x3 */
 } tenon_chain_source;
 
-/** A step of a chain. Zero-initialised: + 0. An operand, addend or activation that the operation
+/** A step of a chain. Zero-initialized: + 0. An operand, addend or activation that the operation
  * does not use must be 0. */
 typedef struct tenon_chain_step {
     uint32_t op;         /**< tenon_chain_op */
@@ -146,7 +146,7 @@ typedef struct tenon_elementwise_chain_params {
             0, 0, 0, 0, 0.0, 0.0                                                                   \
         }                                                                                          \
     }
-/** Initialises a tenon_elementwise_chain_params with the defaults. */
+/** Initializes a tenon_elementwise_chain_params with the defaults. */
 #define TENON_ELEMENTWISE_CHAIN_PARAMS_INIT                                                        \
     {                                                                                              \
         TENON_ELEMENTWISE_CHAIN_PARAMS_DEFAULTS                                                    \
@@ -167,7 +167,7 @@ TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_pa
 /** Applies all steps, one after the other, to x0 and stores the result in y, element by element, in
  * one pass over memory. The inputs are broadcast to y's shape as in tenon_elementwise.
  *
- * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}. A normalisation
+ * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}. A normalization
  * with a residual, relu((x0 - mean) · scale + x3), has the steps {TENON_CHAIN_SUBTRACT,
  * TENON_CHAIN_X1}, {TENON_CHAIN_FMA, TENON_CHAIN_X2, TENON_CHAIN_X3} and {TENON_CHAIN_ACTIVATE, 0,
  * 0, TENON_ACTIVATION_RELU}. The steps are arguments of one kernel: chains are not compiled
@@ -206,7 +206,7 @@ typedef struct tenon_copy_params {
 
 /** The defaults of tenon_copy_params, without braces. */
 #define TENON_COPY_PARAMS_DEFAULTS sizeof(tenon_copy_params), 0, NULL
-/** Initialises a tenon_copy_params with the defaults. */
+/** Initializes a tenon_copy_params with the defaults. */
 #define TENON_COPY_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_COPY_PARAMS_DEFAULTS                                                                 \

@@ -21,11 +21,11 @@ extern "C" {
 typedef struct tenon_epilogue {
     uint32_t struct_size; /**< sizeof(tenon_epilogue) */
     uint32_t reserved;    /**< 0 */
-    double alpha;         /**< factor of the product; 1 in the initialiser */
-    /** factor of c; 1 in the initialiser, so that a given c is added. Must be 0 or 1 if c is NULL.
+    double alpha;         /**< factor of the product; 1 in the initializer */
+    /** factor of c; 1 in the initializer, so that a given c is added. Must be 0 or 1 if c is NULL.
      */
     double beta;
-    tenon_activation activation; /**< applied last; identity in the initialiser */
+    tenon_activation activation; /**< applied last; identity in the initializer */
     /** scales of a, b and d, if a and b are i8 or u8 (see tenon_gemm); NULL: scale 1 and zero point
      * 0. Read only during the call. Must be NULL for all other types and for convolution. */
     const tenon_tensor *scale[3];
@@ -38,7 +38,7 @@ typedef struct tenon_epilogue {
     {                                                                                              \
         NULL, NULL, NULL                                                                           \
     }
-/** Initialises a tenon_epilogue with the defaults: c and bias are added if they are given, and
+/** Initializes a tenon_epilogue with the defaults: c and bias are added if they are given, and
  * nothing else is applied. */
 #define TENON_EPILOGUE_INIT                                                                        \
     {                                                                                              \

@@ -64,7 +64,7 @@
  *     tenon_conv_forward(stream, &tenon_conv_params(.groups = 2, .geometry.stride = {2, 2}), …)
  *
  * The struct lives as long as the enclosing block. Use the macro only within functions; elsewhere,
- * and in C++, start from the initialiser: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Set
+ * and in C++, start from the initializer: tenon_conv_params params = TENON_CONV_PARAMS_INIT. Set
  * the members of a nested struct one by one, as above, or by that struct's own macro: .epilogue =
  * tenon_epilogue(.beta = 2). `.geometry = {…}` replaces the whole nested struct and sets its other
  * members to 0. */

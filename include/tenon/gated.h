@@ -34,7 +34,7 @@ typedef struct tenon_gated_params {
     {                                                                                              \
         TENON_ACTIVATION_SIGMOID, 0, 0.0, 0.0                                                      \
     }
-/** Initialises a tenon_gated_params with the defaults. */
+/** Initializes a tenon_gated_params with the defaults. */
 #define TENON_GATED_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_GATED_PARAMS_DEFAULTS                                                                \

@@ -23,7 +23,7 @@ typedef struct tenon_gather_params {
 
 /** The defaults of tenon_gather_params, without braces. */
 #define TENON_GATHER_PARAMS_DEFAULTS sizeof(tenon_gather_params), 0, NULL, 0, 0
-/** Initialises a tenon_gather_params with the defaults. */
+/** Initializes a tenon_gather_params with the defaults. */
 #define TENON_GATHER_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_GATHER_PARAMS_DEFAULTS                                                               \

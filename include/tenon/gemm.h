@@ -29,7 +29,7 @@ typedef struct tenon_gemm_params {
 
 /** The defaults of tenon_gemm_params, without braces. */
 #define TENON_GEMM_PARAMS_DEFAULTS sizeof(tenon_gemm_params), 0, NULL, TENON_EPILOGUE_INIT
-/** Initialises a tenon_gemm_params with the defaults. */
+/** Initializes a tenon_gemm_params with the defaults. */
 #define TENON_GEMM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_GEMM_PARAMS_DEFAULTS                                                                 \
@@ -70,7 +70,7 @@ TENON_API void tenon_gemm_params_default(tenon_gemm_params *params, uint32_t siz
  *  B = b - zero_point[1] the sum acc = Σ A·B is exact: an i32 that wraps modulo 2^32. Without zero
  *  points it cannot wrap up to K = 131071 for i8 by i8, 65793 for u8 by i8, and 33025 for u8 by u8;
  *  with any zero points it cannot wrap up to K = 33025. An i32 bias is added to acc, also modulo
- *  2^32; its unit is scale[0]·scale[1], as is usual in quantised networks. The next step depends on
+ *  2^32; its unit is scale[0]·scale[1], as is usual in quantized networks. The next step depends on
  *  the type of d:
  *   - i32: d = activation(acc + beta · c), modulo 2^32, without scales. alpha must be 1, beta 0 or
  *     1, c and bias i32, the activation identity, relu, or clipped relu with a limit that is an
@@ -122,7 +122,7 @@ typedef struct tenon_gemm_ragged_params {
 /** The defaults of tenon_gemm_ragged_params, without braces. */
 #define TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \
     sizeof(tenon_gemm_ragged_params), 0, NULL, TENON_EPILOGUE_INIT
-/** Initialises a tenon_gemm_ragged_params with the defaults. */
+/** Initializes a tenon_gemm_ragged_params with the defaults. */
 #define TENON_GEMM_RAGGED_PARAMS_INIT                                                              \
     {                                                                                              \
         TENON_GEMM_RAGGED_PARAMS_DEFAULTS                                                          \

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TENON_CROSS_ENTROPY_IGNORE 1u /**< flag: rows labelled `ignore_label` do not contribute */
+#define TENON_CROSS_ENTROPY_IGNORE 1u /**< flag: rows labeled `ignore_label` do not contribute */
 
 /** Start from TENON_CROSS_ENTROPY_PARAMS_INIT: classes along the last dimension, no ignored label,
  * scale 1. */
@@ -27,7 +27,7 @@ typedef struct tenon_cross_entropy_params {
 
 /** The defaults of tenon_cross_entropy_params, without braces. */
 #define TENON_CROSS_ENTROPY_PARAMS_DEFAULTS sizeof(tenon_cross_entropy_params), 0, NULL, -1, 0, 1.0
-/** Initialises a tenon_cross_entropy_params with the defaults. */
+/** Initializes a tenon_cross_entropy_params with the defaults. */
 #define TENON_CROSS_ENTROPY_PARAMS_INIT                                                            \
     {                                                                                              \
         TENON_CROSS_ENTROPY_PARAMS_DEFAULTS                                                        \
@@ -114,7 +114,7 @@ typedef struct tenon_mse_params {
 
 /** The defaults of tenon_mse_params, without braces. */
 #define TENON_MSE_PARAMS_DEFAULTS sizeof(tenon_mse_params), TENON_MSE_MEAN, NULL, 0, {0}, 0, 1.0
-/** Initialises a tenon_mse_params with the defaults. */
+/** Initializes a tenon_mse_params with the defaults. */
 #define TENON_MSE_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_MSE_PARAMS_DEFAULTS                                                                  \

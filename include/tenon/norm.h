@@ -63,7 +63,7 @@ typedef struct tenon_norm_params {
 /** The defaults of tenon_norm_params, without braces. */
 #define TENON_NORM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_norm_params), 0, NULL, TENON_NORM_LAYER, 1, 1, 1e-5, 0.1
-/** Initialises a tenon_norm_params with the defaults. */
+/** Initializes a tenon_norm_params with the defaults. */
 #define TENON_NORM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_NORM_PARAMS_DEFAULTS                                                                 \

@@ -31,7 +31,7 @@ typedef struct tenon_sgd_params {
     uint32_t struct_size; /**< sizeof(tenon_sgd_params) */
     uint32_t flags;       /**< any of TENON_SGD_ */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
-    double learning_rate; /**< 0.01 in the initialiser */
+    double learning_rate; /**< 0.01 in the initializer */
     double momentum;      /**< μ; 0 without a velocity */
     double dampening;     /**< τ */
     double weight_decay;  /**< λ, the factor of an L2 penalty */
@@ -39,7 +39,7 @@ typedef struct tenon_sgd_params {
 
 /** The defaults of tenon_sgd_params, without braces. */
 #define TENON_SGD_PARAMS_DEFAULTS sizeof(tenon_sgd_params), 0, NULL, 0.01, 0.0, 0.0, 0.0
-/** Initialises a tenon_sgd_params with the defaults. */
+/** Initializes a tenon_sgd_params with the defaults. */
 #define TENON_SGD_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_SGD_PARAMS_DEFAULTS                                                                  \
@@ -101,7 +101,7 @@ typedef struct tenon_adam_params {
     uint32_t struct_size; /**< sizeof(tenon_adam_params) */
     uint32_t flags;       /**< any of TENON_ADAM_ */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
-    double learning_rate; /**< 0.001 in the initialiser */
+    double learning_rate; /**< 0.001 in the initializer */
     double beta1;         /**< β₁, the decay of the first moment: in [0, 1) */
     double beta2;         /**< β₂, the decay of the second moment: in [0, 1) */
     double epsilon;       /**< not negative */
@@ -112,7 +112,7 @@ typedef struct tenon_adam_params {
 /** The defaults of tenon_adam_params, without braces. */
 #define TENON_ADAM_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_adam_params), 0, NULL, 0.001, 0.9, 0.999, 1e-8, 0.0, 1
-/** Initialises a tenon_adam_params with the defaults. */
+/** Initializes a tenon_adam_params with the defaults. */
 #define TENON_ADAM_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_ADAM_PARAMS_DEFAULTS                                                                 \
@@ -184,7 +184,7 @@ typedef struct tenon_square_sum_params {
 
 /** The defaults of tenon_square_sum_params, without braces. */
 #define TENON_SQUARE_SUM_PARAMS_DEFAULTS sizeof(tenon_square_sum_params), 0, NULL
-/** Initialises a tenon_square_sum_params with the defaults. */
+/** Initializes a tenon_square_sum_params with the defaults. */
 #define TENON_SQUARE_SUM_PARAMS_INIT                                                               \
     {                                                                                              \
         TENON_SQUARE_SUM_PARAMS_DEFAULTS                                                           \
@@ -238,7 +238,7 @@ typedef struct tenon_clip_params {
 
 /** The defaults of tenon_clip_params, without braces. */
 #define TENON_CLIP_PARAMS_DEFAULTS sizeof(tenon_clip_params), 0, NULL, 1.0, 1e-6
-/** Initialises a tenon_clip_params with the defaults. */
+/** Initializes a tenon_clip_params with the defaults. */
 #define TENON_CLIP_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_CLIP_PARAMS_DEFAULTS                                                                 \

@@ -31,7 +31,7 @@ typedef struct tenon_pack_params {
 
 /** The defaults of tenon_pack_params, without braces. */
 #define TENON_PACK_PARAMS_DEFAULTS sizeof(tenon_pack_params), 0, NULL
-/** Initialises a tenon_pack_params with the defaults. */
+/** Initializes a tenon_pack_params with the defaults. */
 #define TENON_PACK_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_PACK_PARAMS_DEFAULTS                                                                 \

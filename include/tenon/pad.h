@@ -38,7 +38,7 @@ typedef struct tenon_pad_params {
     {                                                                                              \
         0                                                                                          \
     }
-/** Initialises a tenon_pad_params with the defaults. */
+/** Initializes a tenon_pad_params with the defaults. */
 #define TENON_PAD_PARAMS_INIT                                                                      \
     {                                                                                              \
         TENON_PAD_PARAMS_DEFAULTS                                                                  \

@@ -29,14 +29,14 @@ typedef struct tenon_pool_params {
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     uint32_t kind;        /**< tenon_pool_kind */
     uint32_t reserved;    /**< 0 */
-    int64_t window[TENON_MAX_SPATIAL]; /**< at least 1; 1 in the initialiser */
+    int64_t window[TENON_MAX_SPATIAL]; /**< at least 1; 1 in the initializer */
     tenon_conv_geometry geometry;      /**< strides, dilations, padding */
 } tenon_pool_params;
 
 /** The defaults of tenon_pool_params, without braces. */
 #define TENON_POOL_PARAMS_DEFAULTS                                                                 \
     sizeof(tenon_pool_params), 0, NULL, TENON_POOL_MAX, 0, {1, 1, 1}, TENON_CONV_GEOMETRY_INIT
-/** Initialises a tenon_pool_params with the defaults. */
+/** Initializes a tenon_pool_params with the defaults. */
 #define TENON_POOL_PARAMS_INIT                                                                     \
     {                                                                                              \
         TENON_POOL_PARAMS_DEFAULTS                                                                 \

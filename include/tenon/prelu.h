@@ -19,7 +19,7 @@ typedef struct tenon_prelu_params {
 
 /** The defaults of tenon_prelu_params, without braces. */
 #define TENON_PRELU_PARAMS_DEFAULTS sizeof(tenon_prelu_params), 0, NULL
-/** Initialises a tenon_prelu_params with the defaults. */
+/** Initializes a tenon_prelu_params with the defaults. */
 #define TENON_PRELU_PARAMS_INIT                                                                    \
     {                                                                                              \
         TENON_PRELU_PARAMS_DEFAULTS                                                                \

@@ -56,7 +56,7 @@ typedef struct tenon_random_params {
 /** The defaults of tenon_random_params, without braces. */
 #define TENON_RANDOM_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_random_params), 0, NULL, 0, 0, 0, 0, 0.0, 1.0, 0.0, 1.0, 0.5
-/** Initialises a tenon_random_params with the defaults. */
+/** Initializes a tenon_random_params with the defaults. */
 #define TENON_RANDOM_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_RANDOM_PARAMS_DEFAULTS                                                               \

@@ -53,7 +53,7 @@ typedef struct tenon_reduce_params {
 /** The defaults of tenon_reduce_params, without braces. */
 #define TENON_REDUCE_PARAMS_DEFAULTS                                                               \
     sizeof(tenon_reduce_params), 0, NULL, TENON_REDUCE_SUM, 0, {0}, 0, 0
-/** Initialises a tenon_reduce_params with the defaults. */
+/** Initializes a tenon_reduce_params with the defaults. */
 #define TENON_REDUCE_PARAMS_INIT                                                                   \
     {                                                                                              \
         TENON_REDUCE_PARAMS_DEFAULTS                                                               \

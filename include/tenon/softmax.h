@@ -23,7 +23,7 @@ typedef struct tenon_softmax_params {
 
 /** The defaults of tenon_softmax_params, without braces. */
 #define TENON_SOFTMAX_PARAMS_DEFAULTS sizeof(tenon_softmax_params), 0, NULL, -1, 0
-/** Initialises a tenon_softmax_params with the defaults. */
+/** Initializes a tenon_softmax_params with the defaults. */
 #define TENON_SOFTMAX_PARAMS_INIT                                                                  \
     {                                                                                              \
         TENON_SOFTMAX_PARAMS_DEFAULTS                                                              \

@@ -37,7 +37,7 @@ typedef struct tenon_statistics {
     uint64_t pool_served; /**< buffers reused from the pool */
 } tenon_statistics;
 
-/** Initialises a tenon_statistics, to be passed to tenon_context_statistics. */
+/** Initializes a tenon_statistics, to be passed to tenon_context_statistics. */
 #define TENON_STATISTICS_INIT                                                                      \
     {                                                                                              \
         sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \

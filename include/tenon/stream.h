@@ -36,7 +36,7 @@ typedef struct tenon_stream tenon_stream;
 struct tenon_memory;
 
 /** Events that a call waits for and an event that it signals. Every operation takes one, or NULL.
- * Zero-initialise it. */
+ * Zero-initialize it. */
 typedef struct tenon_sync {
     /** Events of the same OpenCL context that the call's first command waits for */
     const cl_event *wait_list;
@@ -58,7 +58,7 @@ typedef struct tenon_sync {
 TENON_CALL tenon_status tenon_stream_create(tenon_context *context, cl_command_queue queue,
                                             tenon_stream **out);
 
-/** Frees a stream. Enqueued work continues. Using the stream afterwards is undefined behaviour and
+/** Frees a stream. Enqueued work continues. Using the stream afterwards is undefined behavior and
  * is not detected. NULL is allowed. */
 TENON_API void tenon_stream_destroy(tenon_stream *stream);
 

@@ -178,7 +178,7 @@ template <class Owner, class T, class Call> result make(Owner &out, T *, Call ca
 
 } // namespace detail
 
-/** Parameter structs initialised with the defaults: gemm_params p; p.epilogue.alpha = 2; */
+/** Parameter structs initialized with the defaults: gemm_params p; p.epilogue.alpha = 2; */
 #define TENON_HPP_PARAMS(name, NAME)                                                               \
     struct name##_params : ::tenon_##name##_params {                                               \
         name##_params() : ::tenon_##name##_params TENON_##NAME##_PARAMS_INIT {}                    \
@@ -270,7 +270,7 @@ class Stream : public detail::owner<tenon_stream, tenon_stream_destroy> {
     }
 };
 
-/** Owns an OpenCL event signalled by a call. Its members require the OpenCL library (-lOpenCL).
+/** Owns an OpenCL event signaled by a call. Its members require the OpenCL library (-lOpenCL).
  *
  *     tenon::gemm(stream, nullptr, a, b, nullptr, nullptr, d, event.signal());
  *     tenon::copy(other, nullptr, d, e, event.after()); */
@@ -295,7 +295,7 @@ class Event {
         return {nullptr, 0, 0, &event_};
     }
     /** Returns the sync argument for a call that waits for this event, after another call has
-     * signalled it. */
+     * signaled it. */
     tenon_sync after() const { return {&event_, 1, 0, nullptr}; }
     /** Blocks this thread until the event completes. @return OpenCL's code */
     cl_int wait() const { return clWaitForEvents(1, &event_); }
@@ -398,14 +398,14 @@ template <class T> class Tensor {
     }
 #endif
     /** Uploads without waiting: the values must stay valid and unchanged until the stream, or the
-     * event signalled by `sync`, is done. */
+     * event signaled by `sync`, is done. */
     result upload_async(tenon_stream *stream, const T *values, std::size_t count,
                         detail::reference<tenon_sync> sync = nullptr) const
     {
         return check(
             tenon_tensor_upload_async(stream, values, detail::bytes_of<T>(count), &view_, sync));
     }
-    /** Downloads without waiting: the values are complete when the stream, or the event signalled
+    /** Downloads without waiting: the values are complete when the stream, or the event signaled
      * by `sync`, is done. */
     result download_async(tenon_stream *stream, T *values, std::size_t count,
                           detail::reference<tenon_sync> sync = nullptr) const

@@ -190,7 +190,7 @@ class Preparation:
 
 
 class Stream:
-    """An in-order queue of a context. Threads may share it; their calls are serialised."""
+    """An in-order queue of a context. Threads may share it; their calls are serialized."""
 
     def __init__(self, context: Optional[Context] = None):
         self.context = context_of(context)

@@ -40,7 +40,7 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
 
 
 def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -> Tensor:
-    """Makes a row-major tensor with its own, uninitialised memory.
+    """Makes a row-major tensor with its own, uninitialized memory.
 
     Parameters
     ----------

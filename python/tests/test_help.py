@@ -56,7 +56,7 @@ class Docstrings(unittest.TestCase):
         for name, found in {**FUNCTIONS, **CLASSES, "tenon": tenon}.items():
             text = inspect.getdoc(found)
             for word in (r"\bNULL\b", r"\bsync\b", "@return", "@param", "TENON_OK", "TENON_ERROR", "_INIT",
-                         r"\w_params\b", r"\bin the initialiser\b"):
+                         r"\w_params\b", r"\bin the initializer\b"):
                 self.assertIsNone(re.search(word, text), f"{name}: {word}")
 
     def test_functions_tell_what_they_take_return_and_raise(self):

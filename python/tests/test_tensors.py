@@ -174,7 +174,7 @@ class Views(unittest.TestCase):
         expected = tenon.conv_forward(tenon.tensor(np.ascontiguousarray(np.moveaxis(x, -1, 1))),
                                       tenon.tensor(np.ascontiguousarray(np.moveaxis(w, -1, 1))))
         np.testing.assert_array_equal(y.numpy(), expected.numpy())
-        with self.assertRaisesRegex(tenon.InvalidArgument, "lie as N H W C.*tenon.Tensor.nhwc"):
+        with self.assertRaisesRegex(tenon.InvalidArgument, "are stored as N H W C.*tenon.Tensor.nhwc"):
             tenon.conv_forward(tenon.tensor(x), tenon.tensor(w), y=(2, 4, 4, 4))
 
     def test_what_is_no_view_is_refused_where_it_is_made(self):

@@ -19,7 +19,7 @@ SECONDS = 300  # time limit of a compiler for one program
 # Path of the ptxas that ./run check-kernels downloads for targets that the CUDA toolkit's no longer supports.
 OWN_PTXAS = Path(__file__).resolve().parents[2] / "build" / "offline" / "ptxas"
 # A driver that compiles for sm_90: Tenon edits kernels with marks, and they are assembled for sm_90a.
-EDITED, MARKS = "sm_90_edited", "-DTENON_PTX_MARKS=1"
+EDITED, MARKS = "sm_90_edited", "-DTENON_PTX_EDIT=1"
 # Message of ptxas when it serializes asynchronous products.
 SERIALIZED = re.compile(r"^.*wgmma\.mma_async instructions are serialized.*$", re.M)
 

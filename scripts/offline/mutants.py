@@ -21,7 +21,7 @@ CONV = ("conv/implicit_wgmma:mb64,nb128 x=f16:1x40x7x9/2520,1,360,40 w=f16:72x40
 CONV_FILTER = ("conv_backward_filter/implicit_wgmma:mb64,nb128,ks1 x=f16:2x24x9x11/2376,1,264,24 "
                "dy=f16:2x72x9x11/7128,1,792,72 dw=f16:72x24x3x3/216,1,72,24 pad_begin=1,1 pad_end=1,1")
 INT8 = "gemm_int8/mma a=i8:69x144 b=i8:144x72/1,144 d=i32:69x72"
-WRONG = "the reference says|WRONG"
+WRONG = "the reference is|WRONG"
 NOT_WAITED = "cp.async writes that has not been waited for"
 # Which of the two messages comes first depends on the random order of the warps: a warp that is ahead of the others reads
 # data that their cp.async has not written yet.

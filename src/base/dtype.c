@@ -31,18 +31,17 @@ TENON_API const char *tenon_dtype_string(tenon_dtype dtype)
     return traits[tn_dtype_valid(dtype) ? dtype : TENON_DTYPE_INVALID].name;
 }
 
-/* Rounds a positive finite value to a binary format with `mantissa` stored bits, the exponent bias
- * `bias` and 16 bits in all. Done on the double itself, since going through float first would round
- * twice. */
+/* Rounds a positive finite value to a 16-bit binary format with `mantissa` stored bits and exponent
+ * bias `bias`. Works on the double itself, since a conversion to float first would round twice. */
 static uint16_t encode16(double value, int mantissa, int bias)
 {
     int exponent;
     frexp(value, &exponent);
     exponent -= 1; /* value = 1.xxx · 2^exponent */
     if (exponent < 1 - bias)
-        exponent = 1 - bias; /* subnormal: the spacing stays that of the least normal */
-    /* nearbyint rounds ties to even in the default rounding mode; the scaled value fits a double
-     * exactly. */
+        exponent = 1 - bias; /* subnormal: same spacing as the smallest normal */
+    /* nearbyint rounds ties to even in the default rounding mode. The scaled value is exact in a
+     * double. */
     double units = nearbyint(ldexp(value, mantissa - exponent));
     double whole = units + ldexp((double)(exponent + bias - 1), mantissa);
     double infinity = ldexp((double)(2 * bias + 1), mantissa);
@@ -100,7 +99,7 @@ static int64_t saturate(double value, double low, double high)
     return (int64_t)nearbyint(value < low ? low : value > high ? high : value);
 }
 
-/* An element of any type. */
+/* Storage for an element of any type. */
 typedef union element_bits {
     double f64;
     float f32;

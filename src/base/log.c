@@ -15,14 +15,14 @@ void tn_log_send(const tn_log *log, tenon_log_level level, const char *format, .
     va_start(arguments, format);
     int length = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    /* A build log is longer than any buffer on the stack should be; without memory its start must
-     * do. */
+    /* Build logs may exceed any sensible stack buffer. If memory is short, the log is truncated. */
     if (length >= (int)sizeof text && (whole = malloc((size_t)length + 1)) != NULL) {
         va_start(arguments, format);
         vsnprintf(whole, (size_t)length + 1, format, arguments);
         va_end(arguments);
     }
-    /* The callback may call the library and fail; its caller has a failure of its own to report. */
+    /* The callback may call the library and fail. That must not replace the error message of
+     * tn_log_send's caller. */
     tn_kept_message kept;
     const bool is_kept = tn_message_keep(&kept);
     log->callback(log->user, level, whole != NULL ? whole : text);

@@ -1,12 +1,12 @@
-/* Whether views share elements: of themselves, and of each other. */
+/* Overlap of a view's elements with each other and with another view's. */
 #include "base/shape.h"
 
 #include "base/checked.h"
 
-/* A view in bytes, without the dimensions that do not step. */
+/* A view in units of bytes, without dimensions of size 1 or stride 0. */
 typedef struct lattice {
     uint32_t rank;
-    int64_t start, width; /* the first element's first byte, and an element's size */
+    int64_t start, width; /* offset of the first element, and the element size */
     int64_t count[TENON_MAX_RANK];
     int64_t step[TENON_MAX_RANK];
 } lattice;
@@ -18,7 +18,7 @@ static lattice lattice_of(const tenon_tensor *t, int64_t shift)
     for (uint32_t d = 0; d < t->rank; d++) {
         if (t->shape[d] == 1 || t->stride[d] == 0)
             continue;
-        /* Insertion by step, the smallest first. */
+        /* Insertion sort by step, ascending. */
         uint32_t at = l.rank++;
         for (; at > 0 && l.step[at - 1] > t->stride[d] * size; at--) {
             l.count[at] = l.count[at - 1];
@@ -53,8 +53,8 @@ static int64_t floor_mod(int64_t value, int64_t modulus)
     return rest < 0 ? rest + modulus : rest;
 }
 
-/* How far a view's bytes reach, modulo `pitch`, from its first. */
-static int64_t reach(const lattice *l, int64_t pitch)
+/* Returns the span of a view's bytes modulo `pitch`, from its first byte. */
+static int64_t span_modulo(const lattice *l, int64_t pitch)
 {
     int64_t span = l->width;
     for (uint32_t d = 0; d < l->rank; d++)
@@ -63,12 +63,12 @@ static int64_t reach(const lattice *l, int64_t pitch)
     return span;
 }
 
-/* Whether the two lie on a circle of `pitch` bytes as two arcs that do not meet: so the place of
- * the origin, which is any, does not matter. */
-static bool apart_at(const lattice *a, const lattice *b, int64_t pitch)
+/* Returns true if the two views modulo `pitch` are disjoint arcs of a circle of `pitch` bytes. The
+ * position of the circle's origin does not matter. */
+static bool disjoint_modulo(const lattice *a, const lattice *b, int64_t pitch)
 {
     int64_t gap = floor_mod(b->start - a->start, pitch);
-    return gap >= reach(a, pitch) && pitch - gap >= reach(b, pitch);
+    return gap >= span_modulo(a, pitch) && pitch - gap >= span_modulo(b, pitch);
 }
 
 bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t shift)
@@ -81,10 +81,10 @@ bool tn_tensor_overlaps(const tenon_tensor *a, const tenon_tensor *b, int64_t sh
         return false;
     lattice la = lattice_of(a, 0), lb = lattice_of(b, shift);
     for (uint32_t d = 0; d < la.rank; d++)
-        if (apart_at(&la, &lb, la.step[d]))
+        if (disjoint_modulo(&la, &lb, la.step[d]))
             return false;
     for (uint32_t d = 0; d < lb.rank; d++)
-        if (apart_at(&la, &lb, lb.step[d]))
+        if (disjoint_modulo(&la, &lb, lb.step[d]))
             return false;
     return true;
 }

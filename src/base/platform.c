@@ -1,4 +1,4 @@
-/* What the systems have in common. */
+/* Parts of the platform layer that all systems share. */
 #include "base/platform.h"
 
 unsigned char *tn_file_read(const char *path, uint64_t most, size_t *size, int64_t *modified)

@@ -1,6 +1,6 @@
-/* The platform where there is POSIX: Linux, Android, the BSDs, macOS. */
+/* The platform layer for POSIX: Linux, Android, the BSDs, macOS. */
 #define _POSIX_C_SOURCE  200809L
-#define _DARWIN_C_SOURCE /* sysctlbyname, beside what POSIX has */
+#define _DARWIN_C_SOURCE /* declares sysctlbyname, which is not in POSIX */
 
 #include "base/platform.h"
 
@@ -18,8 +18,8 @@
 #include <sys/sysctl.h>
 #endif
 
-#define LEAST_STACK ((size_t)8 << 20) /* of a thread; some systems give 128 KiB */
-#define PATH_SIZE   4096
+#define MIN_STACK ((size_t)8 << 20) /* minimum per thread; some systems default to 128 KiB */
+#define PATH_SIZE 4096
 
 bool tn_mutex_init(tn_mutex *mutex)
 {
@@ -108,8 +108,8 @@ bool tn_thread_create(tn_thread *thread, void *(*work)(void *), void *data)
     size_t stack = 0;
     if (pthread_attr_init(&attributes) != 0)
         return false;
-    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < LEAST_STACK)
-        (void)pthread_attr_setstacksize(&attributes, LEAST_STACK);
+    if (pthread_attr_getstacksize(&attributes, &stack) == 0 && stack < MIN_STACK)
+        (void)pthread_attr_setstacksize(&attributes, MIN_STACK);
     const bool made = pthread_create(thread, &attributes, work, data) == 0;
     pthread_attr_destroy(&attributes);
     return made;
@@ -175,7 +175,7 @@ bool tn_file_is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* Without waiting for who should write into it, where somebody has put a pipe there. */
+/* O_NONBLOCK: if the path is a pipe, open must not wait for a writer. */
 FILE *tn_file_open(const char *path, tn_file_facts *facts)
 {
     struct stat is;
@@ -223,7 +223,7 @@ FILE *tn_file_begin(char *temporary)
     return NULL;
 }
 
-/* As files are that nobody made private. */
+/* Sets the permissions that a newly created file has by default. */
 static bool open_to_all(FILE *file)
 {
     const mode_t mask = umask(0);
@@ -331,17 +331,17 @@ int64_t tn_process_number(void)
     return (int64_t)getpid();
 }
 
-/* What stands in a field of /proc/…/stat, from the third on; NULL where the line ends before. */
+/* Returns field `number` (3 or more) of /proc/…/stat; NULL if the line is shorter. */
 static const char *field(const char *stat, int number)
 {
-    /* The name of the program, in parentheses, may hold anything. */
+    /* The program's name, in parentheses, may contain blanks and parentheses. */
     const char *at = strrchr(stat, ')');
     for (int i = 2; at != NULL && i < number; i++)
         at = strchr(at + 1, ' ');
     return at != NULL ? at + 1 : NULL;
 }
 
-/* False where the file cannot be read. */
+/* Returns false if the file cannot be read. */
 static bool read_text(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
@@ -365,8 +365,8 @@ bool tn_process_find(int64_t number, uint64_t *started)
     if (start == NULL)
         return true;
     *started = strtoull(start, NULL, 10);
-    /* One that has ended keeps its number until its parent has asked after it. The first thread of
-     * a process may end before others do. */
+    /* A zombie keeps its process ID until its parent reaps it. A process whose first thread has
+     * exited looks like a zombie, but has more threads. */
     return (*state != 'Z' && *state != 'X') || strtol(threads, NULL, 10) > 1;
 }
 
@@ -377,7 +377,8 @@ bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void
 
 #ifdef __GLIBC__
 
-/* What C++ destroys the objects of a thread by. The library stays loaded until then. */
+/* The C library's function that C++ registers destructors of thread_local objects with. The library
+ * stays loaded until the thread ends. */
 extern int __cxa_thread_atexit_impl(void (*work)(void *), void *data, void *library)
     __attribute__((weak));
 extern void *__dso_handle __attribute__((visibility("hidden")));
@@ -422,9 +423,9 @@ void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t f
 
 #else
 
-#define MOST_TOLD 16384 /* bytes of /proc/cpuinfo that surely hold the first processor */
+#define CPUINFO_SIZE 16384 /* bytes of /proc/cpuinfo; enough for the first processor */
 
-/* What stands behind the first of these names that begins a line, as "name :"; "" without one. */
+/* Copies the value of the first of these names that has a line "name : value"; "" if none has. */
 static void copy_line(const char *text, const char *const *names, char *out, size_t size)
 {
     out[0] = '\0';
@@ -448,7 +449,7 @@ void tn_processor_facts(char *brand, size_t brand_size, char *features, size_t f
     /* x86, ARM, POWER, RISC-V. */
     static const char *const brands[] = {"model name", "CPU part", "cpu", "uarch", NULL};
     static const char *const lists[] = {"flags", "Features", "isa", NULL};
-    char text[MOST_TOLD] = "";
+    char text[CPUINFO_SIZE] = "";
     (void)read_text("/proc/cpuinfo", text, sizeof text);
     copy_line(text, brands, brand, brand_size);
     copy_line(text, lists, features, features_size);

@@ -1,4 +1,4 @@
-/* The platform where there is Windows. */
+/* The platform layer for Windows. */
 #define WIN32_LEAN_AND_MEAN
 #ifndef _WIN32_WINNT
 #define _WIN32_WINNT 0x0601
@@ -16,10 +16,10 @@
 #include <time.h>
 #include <windows.h>
 
-#define STACK     ((unsigned)8 << 20) /* of a thread */
+#define STACK     ((unsigned)8 << 20) /* of a thread, in bytes */
 #define PATH_SIZE 4096
 
-/* What stands in the header without <windows.h>. */
+/* The header declares these types without <windows.h>. */
 _Static_assert(sizeof(tn_mutex) == sizeof(SRWLOCK) &&
                    sizeof(tn_condition) == sizeof(CONDITION_VARIABLE) &&
                    sizeof(tn_once) == sizeof(INIT_ONCE),
@@ -67,7 +67,7 @@ void tn_recursive_mutex_destroy(tn_recursive_mutex *mutex)
     tn_mutex_destroy(&mutex->lock);
 }
 
-/* Only this thread writes its own number. */
+/* Safe without the lock: only this thread ever stores its own ID in `owner`. */
 static bool is_own(const tn_recursive_mutex *mutex)
 {
     return mutex->owner == GetCurrentThreadId();
@@ -223,7 +223,8 @@ static int error_of(DWORD error)
     }
 }
 
-/* A folder of caches is the user's own by where it lies, so that others have nothing there. */
+/* Never sets is_foreign and is_open_to_others: the cache folder is inside the user's profile, which
+ * other users cannot access. */
 static tn_file_facts facts_of(const struct __stat64 *is)
 {
     return (tn_file_facts){.is_folder = (is->st_mode & _S_IFMT) == _S_IFDIR,
@@ -281,7 +282,7 @@ int tn_file_append(const char *path, const void *bytes, size_t size)
     return error;
 }
 
-/* Replaces the last letters: by the clock and a count, until the name is new. */
+/* Replaces the last six letters by a number derived from the clock until the name is new. */
 static int make_file(char *temporary)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -316,7 +317,7 @@ FILE *tn_file_begin(char *temporary)
 int tn_file_keep(FILE *file, const char *temporary, const char *path, bool well, bool for_all)
 {
     int error = well ? 0 : errno != 0 ? errno : EIO;
-    (void)for_all; /* who may read it is said by the folder */
+    (void)for_all; /* the folder's permissions apply */
     errno = 0;
     if (fclose(file) != 0 && error == 0)
         error = errno != 0 ? errno : EIO;
@@ -378,7 +379,7 @@ void *tn_library_find(void *library, const char *name)
 {
     void *found = NULL;
     const FARPROC function = GetProcAddress((HMODULE)library, name);
-    memcpy(&found, &function, sizeof found); /* C has no cast from a function to void * */
+    memcpy(&found, &function, sizeof found); /* C has no cast from a function pointer to void * */
     return found;
 }
 
@@ -407,7 +408,7 @@ bool tn_process_find(int64_t number, uint64_t *started)
         OpenProcess(PROCESS_QUERY_LIMITED_INFORMATION | SYNCHRONIZE, FALSE, (DWORD)number);
     if (process == NULL)
         return GetLastError() == ERROR_ACCESS_DENIED;
-    /* Who holds a handle keeps the number of one that has ended. */
+    /* An open handle keeps the ID of a process that has ended. */
     const bool is_there = WaitForSingleObject(process, 0) == WAIT_TIMEOUT;
     if (GetProcessTimes(process, &made, &ended, &kernel, &user))
         *started = (uint64_t)made.dwHighDateTime << 32 | made.dwLowDateTime;
@@ -415,7 +416,7 @@ bool tn_process_find(int64_t number, uint64_t *started)
     return is_there;
 }
 
-/* No process is forked here. */
+/* Does nothing: Windows has no fork. */
 bool tn_at_fork(void (*before)(void), void (*after)(void), void (*in_child)(void))
 {
     (void)before;

@@ -31,7 +31,7 @@ tn_process_state tn_process_look(const char *name)
     if (sscanf(name, "%8x.%lld.%llu%n", &host, &number, &begun, &length) != 3 ||
         name[length] != '\0' || number <= 0 || number > INT32_MAX || host != host_number())
         return TN_PROCESS_ELSEWHERE;
-    /* The number of one that has ended may be another's. */
+    /* The system may reuse the ID of a process that has ended. */
     return tn_process_find(number, &started) && (begun == 0 || started == 0 || started == begun)
                ? TN_PROCESS_ALIVE
                : TN_PROCESS_ENDED;

@@ -24,7 +24,8 @@ static tenon_status check_dimensions(const char *caller, const char *argument,
     return TENON_OK;
 }
 
-/* Element count and last byte must fit in 63 bits; an empty view has neither. */
+/* Returns true if the element count and the end of the last byte fit in 63 bits. Always true for an
+ * empty view. */
 static bool extent_fits(const tenon_tensor *t)
 {
     int64_t count = 1, last = 0, span, bytes;
@@ -46,8 +47,8 @@ tenon_status tn_handle_check(const char *caller, const char *argument, const ten
 {
     if (memory->kind > TENON_MEMORY_USM)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: memory kind is %u, which is no tenon_memory_kind", caller, argument,
-                       memory->kind);
+                       "%s: %s: memory kind is %u, which is not a tenon_memory_kind", caller,
+                       argument, memory->kind);
     if (memory->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: memory: reserved is %u, must be 0",
                        caller, argument, memory->reserved);
@@ -64,8 +65,9 @@ tenon_status tn_tensor_check(const char *caller, const char *argument, const ten
                        argument, tn_invalid_view_text(tensor, text));
     }
     if (!tn_dtype_valid(tensor->dtype))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: dtype is %d, which is no tenon_dtype",
-                       caller, argument, (int)tensor->dtype);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: dtype is %d, which is not a tenon_dtype", caller, argument,
+                       (int)tensor->dtype);
     if (tensor->rank > TENON_MAX_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be at most %d",
                        caller, argument, tensor->rank, TENON_MAX_RANK);
@@ -123,7 +125,7 @@ bool tn_tensor_dense(const tenon_tensor *tensor)
         if (tensor->shape[d] != 1 && tensor->stride[d] != stride)
             return false;
         if (!tn_mul_i64(stride, tensor->shape[d], &stride))
-            return false; /* an empty view may have any sizes */
+            return false; /* sizes of an empty view may overflow */
     }
     return true;
 }
@@ -182,7 +184,8 @@ bool tn_next_index(int64_t *index, const int64_t *shape, uint32_t rank)
     return false;
 }
 
-/* What overflows steps nowhere that a view reaches, or belongs to an empty view. */
+/* Returns true if the two dimensions can be merged in every view. If a product overflows, the
+ * dimension is never stepped over, or the view is empty. */
 static bool mergeable(const tn_space *s, uint32_t outer, uint32_t inner)
 {
     int64_t product;
@@ -216,8 +219,7 @@ void tn_space_collapse(tn_space *space)
             move_dimension(space, kept++, d);
         }
     }
-    /* What is left behind the last dimension must be the same for equal spaces, which are hashed
-     * and compared. */
+    /* Clears the unused dimensions, since spaces are hashed and compared as bytes. */
     for (uint32_t d = kept; d < TENON_MAX_RANK; d++) {
         space->shape[d] = 0;
         for (uint32_t v = 0; v < space->views; v++)

@@ -11,10 +11,10 @@ static uint32_t size_of(const void *sized)
 
 static bool is_size(uint32_t size)
 {
-    return size >= TN_SIZED_LEAST && size <= TN_SIZED_MOST && size % 4 == 0;
+    return size >= TN_SIZED_MIN && size <= TN_SIZED_MAX && size % 4 == 0;
 }
 
-/* Every struct has its size first. */
+/* Copies a struct whose first member is its size. */
 static void copy(void *to, uint32_t to_size, const void *from, size_t from_size)
 {
     const size_t known = to_size < from_size ? to_size : from_size;
@@ -37,7 +37,8 @@ static void set_size(void *sized, size_t size)
     memcpy(sized, &(uint32_t){(uint32_t)size}, sizeof(uint32_t));
 }
 
-/* Makes parameters of the caller's first `known` bytes; the caller's others must be 0. */
+/* Fills `room` with the defaults, then the caller's first `known` bytes. The caller's other bytes
+ * must be 0. */
 static tenon_status fill_room(const char *caller, const char *given, size_t known,
                               const void *defaults, size_t size, void *room)
 {
@@ -68,8 +69,8 @@ tenon_status tn_params_take(const char *caller, const void *given, const void *d
     return TENON_OK;
 }
 
-/* Reads the size of the caller's last member, for which the caller's struct has `available` bytes.
- */
+/* Reads the size of the last member, which must fit in the `available` bytes of the caller's
+ * struct. */
 static tenon_status take_member_size(const char *caller, const char *given, size_t available,
                                      size_t known, const tn_last_member *last, uint32_t *size)
 {

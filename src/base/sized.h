@@ -9,8 +9,8 @@
 
 /* Bounds of the size of any struct in any version. Other values mean that the size was never set.
  */
-#define TN_SIZED_LEAST 16
-#define TN_SIZED_MOST  4096
+#define TN_SIZED_MIN 16
+#define TN_SIZED_MAX 4096
 
 /* Converts parameters to this version's struct of `size` bytes: returns `given` itself if its size
  * matches, the defaults if it is NULL, or a copy made in `room`. Members unknown to an older

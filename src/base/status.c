@@ -58,7 +58,8 @@ TENON_API cl_int tenon_last_cl_error(void)
 
 static tenon_status fail(tenon_status status, cl_int error, const char *format, va_list arguments)
 {
-    /* An argument may be the previous message itself, so the text is made aside first. */
+    /* An argument may be the previous message itself, so the text is formatted in a separate
+     * buffer. */
     char text[2048];
     vsnprintf(text, sizeof text, format, arguments);
     memcpy(message, text, strlen(text) + 1);

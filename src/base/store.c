@@ -11,21 +11,21 @@
 
 struct tn_store {
     tenon_store where;
-    char *folder; /* NULL: the application's functions */
+    char *folder; /* NULL: uses the application's functions */
     const tn_log *log;
-    tn_mutex lock; /* of what follows */
+    tn_mutex lock; /* protects is_prepared and written */
     bool is_prepared;
     uint64_t written;       /* bytes since the folder was last trimmed */
-    atomic_bool is_off;     /* it cannot be used at all */
-    atomic_bool is_full;    /* nothing can be written */
-    atomic_bool is_blocked; /* an entry could not be, since a directory has its name */
+    atomic_bool is_off;     /* the store is unusable */
+    atomic_bool is_full;    /* writing failed; reading may work */
+    atomic_bool is_blocked; /* an entry was not written, because a directory has its name */
 };
 
 static tenon_status check(const char *caller, const tenon_store *where)
 {
     if (where->kind > TENON_STORE_FUNCTIONS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: store.kind is %u, which is no tenon_store_kind", caller,
+                       "%s: params: store.kind is %u, which is not a tenon_store_kind", caller,
                        where->kind);
     if (where->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: store.reserved is %u, must be 0",
@@ -99,13 +99,12 @@ static void prepare_folder(tn_store *store)
     }
     tn_mutex_unlock(&store->lock);
     if (is_first && atomic_load(&store->is_off))
-        tn_log_send(store->log, TENON_LOG_WARNING,
-                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
-                    why);
+        tn_log_send(store->log, TENON_LOG_WARNING, "results are not kept: folder %s: %s",
+                    store->folder, why);
 }
 
-/* Whether anything can be kept or found. */
-static bool works(tn_store *store)
+/* Returns true if the store is usable. Prepares the folder on first use. */
+static bool is_usable(tn_store *store)
 {
     if (store == NULL)
         return false;
@@ -114,12 +113,14 @@ static bool works(tn_store *store)
     return !atomic_load(&store->is_off);
 }
 
-/* What may have changed between the call that tells the size and that which copies is left. */
-static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
+/* Reads a value through the application's function. Returns NULL if its size changed between the
+ * query of the size and the copy. */
+static unsigned char *read_value(const tn_store *store, const char *name, size_t *size)
 {
     const tenon_store *where = &store->where;
     const size_t capacity = where->get(where->user, name, NULL, 0);
-    unsigned char *bytes = capacity == 0 || capacity > TN_ENTRY_MOST ? NULL : malloc(capacity + 1);
+    unsigned char *bytes =
+        capacity == 0 || capacity > TN_ENTRY_MAX_SIZE ? NULL : malloc(capacity + 1);
     if (bytes == NULL)
         return NULL;
     *size = where->get(where->user, name, bytes, capacity);
@@ -129,14 +130,14 @@ static unsigned char *ask(const tn_store *store, const char *name, size_t *size)
     return NULL;
 }
 
-/* It goes, since what is there is not written again. */
-static void *refuse_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
-                          unsigned char *bytes)
+/* Removes an invalid entry, since existing entries are not overwritten. */
+static void *discard_entry(tn_store *store, tn_store_kind kind, const char *key, const char *why,
+                           unsigned char *bytes)
 {
     char name[TN_STORE_NAME_SIZE];
     tn_store_name(kind, key, name);
-    tn_log_send(store->log, TENON_LOG_WARNING, "entry %s of the store %s, and is made anew", name,
-                why);
+    tn_log_send(store->log, TENON_LOG_WARNING, "entry %s of the store %s; it will be created again",
+                name, why);
     tn_store_remove(store, kind, key);
     free(bytes);
     return NULL;
@@ -147,18 +148,18 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
     char name[TN_STORE_NAME_SIZE];
     tn_entry entry;
     size_t all;
-    if (!works(store))
+    if (!is_usable(store))
         return NULL;
     tn_store_name(kind, key, name);
-    unsigned char *bytes =
-        store->folder != NULL ? tn_folder_use(store->folder, name, &all) : ask(store, name, &all);
+    unsigned char *bytes = store->folder != NULL ? tn_folder_use(store->folder, name, &all)
+                                                 : read_value(store, name, &all);
     if (bytes == NULL)
         return NULL;
     if (!tn_entry_read(bytes, all, &entry))
-        return refuse_entry(store, kind, key, "was cut or altered", bytes);
-    /* One that was given this name: the names of two keys differ. */
+        return discard_entry(store, kind, key, "is truncated or corrupted", bytes);
+    /* The names of two keys differ, so a file with another key was renamed or copied. */
     if (entry.kind != kind || strcmp(entry.key, key) != 0)
-        return refuse_entry(store, kind, key, "has another key", bytes);
+        return discard_entry(store, kind, key, "has the wrong key", bytes);
     *size = entry.data_size;
     memmove(bytes, entry.data, entry.data_size);
     bytes[entry.data_size] = '\0';
@@ -168,7 +169,7 @@ void *tn_store_get(tn_store *store, tn_store_kind kind, const char *key, size_t 
 bool tn_store_has(tn_store *store, tn_store_kind kind, const char *key)
 {
     char name[TN_STORE_NAME_SIZE];
-    if (!works(store))
+    if (!is_usable(store))
         return false;
     tn_store_name(kind, key, name);
     return store->folder != NULL ? tn_folder_has(store->folder, name)
@@ -193,8 +194,8 @@ bool tn_store_each(tn_store *store, tn_store_kind kind, bool (*visit)(void *user
                    void *user)
 {
     kind_visit v = {tn_store_kind_name(kind), visit, user};
-    return store == NULL ||
-           (works(store) && store->folder != NULL && tn_folder_each(store->folder, visit_kind, &v));
+    return store == NULL || (is_usable(store) && store->folder != NULL &&
+                             tn_folder_each(store->folder, visit_kind, &v));
 }
 
 typedef struct entry_visit {
@@ -210,7 +211,7 @@ static bool visit_entry(void *user, const char *name)
     size_t size;
     unsigned char *bytes = tn_folder_read(v->store->folder, name, &size);
     if (bytes != NULL && tn_entry_read(bytes, size, &entry)) {
-        bytes[size] = '\0'; /* tn_folder_read has room for it */
+        bytes[size] = '\0'; /* tn_folder_read leaves a spare byte */
         v->visit(v->user, entry.key, (const char *)entry.data, entry.data_size);
     }
     free(bytes);
@@ -223,7 +224,8 @@ bool tn_store_each_entry(tn_store *store, tn_store_kind kind, tn_store_visitor v
     return tn_store_each(store, kind, visit_entry, &v);
 }
 
-/* A folder is looked through when this process has written a part of its limit. */
+/* Trims the folder after this process's first write, and then each time it has written 1/16 of the
+ * limit. */
 static void count_written(tn_store *store, size_t size)
 {
     tn_mutex_lock(&store->lock);
@@ -249,15 +251,14 @@ static void write_file(tn_store *store, const char *name, const void *bytes, siz
     if (tn_folder_is_blocked(store->folder, name)) {
         if (!atomic_exchange(&store->is_blocked, true))
             tn_log_send(store->log, TENON_LOG_WARNING,
-                        "entry %s of the store cannot be written, since %s/%s is a directory; "
+                        "entry %s of the store cannot be written, because %s/%s is a directory; "
                         "remove it",
                         name, store->folder, name);
         return;
     }
     if (!atomic_exchange(&store->is_full, true))
-        tn_log_send(store->log, TENON_LOG_WARNING,
-                    "what is learnt on this machine is not kept: folder %s: %s", store->folder,
-                    why);
+        tn_log_send(store->log, TENON_LOG_WARNING, "results are not kept: folder %s: %s",
+                    store->folder, why);
 }
 
 void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const void *data,
@@ -265,7 +266,7 @@ void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const vo
 {
     char name[TN_STORE_NAME_SIZE];
     size_t all;
-    if (!works(store))
+    if (!is_usable(store))
         return;
     unsigned char *bytes = tn_entry_make(kind, key, data, size, &all);
     if (bytes == NULL)
@@ -281,7 +282,7 @@ void tn_store_put(tn_store *store, tn_store_kind kind, const char *key, const vo
 void tn_store_remove(tn_store *store, tn_store_kind kind, const char *key)
 {
     char name[TN_STORE_NAME_SIZE];
-    if (!works(store))
+    if (!is_usable(store))
         return;
     tn_store_name(kind, key, name);
     if (store->folder != NULL)

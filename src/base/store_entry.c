@@ -12,13 +12,14 @@
 #define MAGIC   "TENONSTO"
 #define VERSION 1
 
-/* The bytes before the key. Those of another byte order have another version, and are no entry. */
+/* The header of an entry, before the key. An entry written with another byte order is rejected by
+ * its version. */
 typedef struct header {
     char magic[8];
     uint32_t version, kind;
-    uint64_t key_size; /* with the 0 that ends it */
+    uint64_t key_size; /* including its terminating 0 */
     uint64_t data_size;
-    uint64_t checksum[2]; /* of all else: the fields above, the key, the data */
+    uint64_t checksum[2]; /* of the fields above, the key and the data */
 } header;
 
 #define CHECKED offsetof(header, checksum)
@@ -57,7 +58,7 @@ unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *da
     h.key_size = strlen(key) + 1;
     *size = sizeof h + h.key_size + data_size;
     unsigned char *bytes =
-        data_size < TN_ENTRY_MOST && *size <= TN_ENTRY_MOST ? malloc(*size) : NULL;
+        data_size < TN_ENTRY_MAX_SIZE && *size <= TN_ENTRY_MAX_SIZE ? malloc(*size) : NULL;
     if (bytes == NULL)
         return NULL;
     memcpy(bytes, &h, sizeof h);
@@ -73,7 +74,7 @@ bool tn_entry_read(const unsigned char *bytes, size_t size, tn_entry *entry)
 {
     header h;
     uint64_t sum[2];
-    if (size < sizeof h || size > TN_ENTRY_MOST)
+    if (size < sizeof h || size > TN_ENTRY_MAX_SIZE)
         return false;
     memcpy(&h, bytes, sizeof h);
     if (memcmp(h.magic, MAGIC, sizeof h.magic) != 0 || h.version != VERSION ||

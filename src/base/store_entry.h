@@ -6,18 +6,18 @@
 
 #include <stdint.h>
 
-#define TN_ENTRY_MOST (UINT64_C(1) << 30) /* bytes of an entry that may be right */
+#define TN_ENTRY_MAX_SIZE (UINT64_C(1) << 30) /* maximum size of an entry in bytes */
 
 /* The parts of an entry; the pointers refer to its bytes. */
 typedef struct tn_entry {
     tn_store_kind kind;
-    const char *key; /* terminated */
+    const char *key; /* terminated by 0 */
     const unsigned char *data;
     size_t data_size;
 } tn_entry;
 
 /* Serializes an entry. The caller frees the result. Returns NULL if memory is short or the entry
- * exceeds TN_ENTRY_MOST. */
+ * exceeds TN_ENTRY_MAX_SIZE. */
 unsigned char *tn_entry_make(tn_store_kind kind, const char *key, const void *data,
                              size_t data_size, size_t *size);
 

@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <time.h>
 
-#define PATH_SIZE     4096
-#define TEMPORARY     ".writing-"
-#define DAY           (24 * 60 * 60)
-#define NAME_OF_FAULT 128
+#define PATH_SIZE       4096
+#define TEMPORARY       ".writing-"
+#define DAY             (24 * 60 * 60)
+#define ERROR_TEXT_SIZE 128
 
-/* "folder/name"; false where that is too long. */
+/* Writes "folder/name". Returns false if it is too long. */
 static bool join(char path[PATH_SIZE], const char *folder, const char *name)
 {
     return snprintf(path, PATH_SIZE, "%s/%s", folder, name) < PATH_SIZE;
@@ -24,7 +24,8 @@ static const char *variable(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* Frees the parent; NULL where that is. */
+/* Returns "parent/name" and frees the parent. Returns NULL if the parent is NULL or memory is
+ * short. */
 static char *folder_below(char *parent, const char *name)
 {
     const size_t size = parent != NULL ? strlen(parent) + strlen(name) + 2 : 0;
@@ -45,26 +46,26 @@ char *tn_folder_usual(void)
     return folder_below(tn_folder_of_caches(), "tenon");
 }
 
-static const char *say(char why[256], const char *what, int error)
+static const char *format_error(char why[256], const char *what, int error)
 {
-    char text[NAME_OF_FAULT];
+    char text[ERROR_TEXT_SIZE];
     tn_error_text(error, text, sizeof text);
     snprintf(why, 256, "%s: %s", what, text);
     return why;
 }
 
-const char *tn_folder_refuse(const char *folder, char why[256])
+const char *tn_folder_check(const char *folder, char why[256])
 {
     tn_file_facts is;
     const int error = tn_file_look(folder, &is);
     if (error != 0)
-        return say(why, "it cannot be read", error);
+        return format_error(why, "it cannot be read", error);
     if (!is.is_folder)
-        return strcpy(why, "it is no folder");
+        return strcpy(why, "it is not a directory");
     if (is.is_foreign)
-        return strcpy(why, "it is another user's");
+        return strcpy(why, "it belongs to another user");
     if (is.is_open_to_others)
-        return strcpy(why, "others may write into it");
+        return strcpy(why, "other users can write to it");
     return NULL;
 }
 
@@ -80,21 +81,21 @@ const char *tn_folder_make(const char *folder, char why[256])
         *end = '\0';
         const int error = tn_file_look(path, &is) != 0 ? tn_folder_create(path, true) : 0;
         if (error != 0 && error != EEXIST)
-            return say(why, "it cannot be made", error);
+            return format_error(why, "it cannot be created", error);
         if (separator == '\0')
             break;
         *end = separator;
     }
-    return tn_folder_refuse(folder, why);
+    return tn_folder_check(folder, why);
 }
 
-/* Once a day, since a write for each use would be waste. */
+/* Updates a used file's time at most once a day, to avoid a write for each use. */
 static unsigned char *read_file(const char *folder, const char *name, bool is_used, size_t *size)
 {
     char path[PATH_SIZE];
     int64_t modified = 0;
     unsigned char *bytes =
-        join(path, folder, name) ? tn_file_read(path, TN_ENTRY_MOST, size, &modified) : NULL;
+        join(path, folder, name) ? tn_file_read(path, TN_ENTRY_MAX_SIZE, size, &modified) : NULL;
     if (bytes != NULL && is_used && time(NULL) - modified > DAY)
         tn_file_touch(path);
     return bytes;
@@ -136,10 +137,10 @@ const char *tn_folder_write(const char *folder, const char *name, const void *by
         return strcpy(why, "its path is too long");
     FILE *file = tn_file_begin(temporary);
     if (file == NULL)
-        return say(why, "no file can be made in it", errno);
+        return format_error(why, "no file can be created in it", errno);
     const bool written = fwrite(bytes, 1, size, file) == size;
     const int error = tn_file_keep(file, temporary, path, written, false);
-    return error != 0 ? say(why, "it cannot be written", error) : NULL;
+    return error != 0 ? format_error(why, "it cannot be written", error) : NULL;
 }
 
 void tn_folder_remove(const char *folder, const char *name)
@@ -182,7 +183,8 @@ bool tn_folder_each(const char *folder, tn_folder_visitor visit, void *user)
     return tn_folder_visit(folder, is_entry, visit_entry, &v);
 }
 
-/* A writer of this host is known to be alive or not; one of another has a day. */
+/* Removes a temporary file if its writer has ended. The state of a writer on another host is
+ * unknown, so its file is kept for a day. */
 static bool sweep_one(void *user, const char *name, const tn_file_facts *facts)
 {
     char writer[TN_PROCESS_SIZE];
@@ -202,31 +204,31 @@ void tn_folder_sweep(const char *folder)
     tn_folder_visit(folder, is_temporary, sweep_one, (void *)folder);
 }
 
-typedef struct aged {
+typedef struct cached_file {
     char name[TN_STORE_NAME_SIZE];
     uint64_t size;
     int64_t used;
-} aged;
+} cached_file;
 
-typedef struct aged_list {
-    aged *files;
+typedef struct file_list {
+    cached_file *files;
     size_t count, capacity;
     uint64_t bytes;
-} aged_list;
+} file_list;
 
-static bool add_aged(void *user, const char *name, uint64_t size, int64_t used)
+static bool add_file(void *user, const char *name, uint64_t size, int64_t used)
 {
-    aged_list *list = user;
+    file_list *list = user;
     if (list->count == list->capacity) {
         const size_t capacity = 2 * list->capacity + 64;
-        aged *files = realloc(list->files, capacity * sizeof *files);
+        cached_file *files = realloc(list->files, capacity * sizeof *files);
         if (files == NULL)
             return false;
         list->files = files;
         list->capacity = capacity;
     }
-    aged *file = &list->files[list->count++];
-    *file = (aged){.size = size, .used = used};
+    cached_file *file = &list->files[list->count++];
+    *file = (cached_file){.size = size, .used = used};
     snprintf(file->name, sizeof file->name, "%s", name);
     list->bytes += size;
     return true;
@@ -234,14 +236,14 @@ static bool add_aged(void *user, const char *name, uint64_t size, int64_t used)
 
 static int compare_age(const void *a, const void *b)
 {
-    const int64_t x = ((const aged *)a)->used, y = ((const aged *)b)->used;
+    const int64_t x = ((const cached_file *)a)->used, y = ((const cached_file *)b)->used;
     return x < y ? -1 : x > y;
 }
 
 void tn_folder_trim(const char *folder, uint64_t limit)
 {
-    aged_list list = {0};
-    tn_folder_each(folder, add_aged, &list);
+    file_list list = {0};
+    tn_folder_each(folder, add_file, &list);
     if (list.bytes > limit) {
         qsort(list.files, list.count, sizeof *list.files, compare_age);
         for (size_t i = 0; i < list.count && list.bytes > limit; i++) {

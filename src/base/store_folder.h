@@ -15,7 +15,7 @@ char *tn_folder_usual(void);
 
 /* Returns why a folder cannot be used, written to `why`, or NULL. Its content is run as code, so
  * no other user may be able to write to it. */
-const char *tn_folder_refuse(const char *folder, char why[256]);
+const char *tn_folder_check(const char *folder, char why[256]);
 
 /* Creates the folder and its parents if necessary. Returns why it cannot be used, written to
  * `why`, or NULL. */

@@ -1,4 +1,4 @@
-/* Views, and views made of views. */
+/* Construction of views. */
 #include "base/checked.h"
 #include "base/invalid_view.h"
 #include "base/shape.h"
@@ -9,7 +9,8 @@
 TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
 {
     tenon_tensor view = {.dtype = dtype, .rank = rank};
-    const tenon_tensor nothing = {.dtype = TENON_DTYPE_U8}; /* a sound one, to say what is not */
+    const tenon_tensor nothing = {
+        .dtype = TENON_DTYPE_U8}; /* a valid tensor, the source of the invalid view */
     const int64_t type = dtype;
     int64_t stride = 1;
     if (tenon_dtype_size(dtype) == 0)
@@ -19,14 +20,14 @@ TENON_API tenon_tensor tenon_tensor_view(tenon_dtype dtype, uint32_t rank, const
     for (uint32_t d = rank; d-- > 0;) {
         view.shape[d] = shape[d];
         view.stride[d] = stride;
-        /* A dimension of size 0 must not make the strides of the others 0. */
+        /* A dimension of size 0 must not make the other strides 0. */
         if (shape[d] < 0 || !tn_mul_i64(stride, tn_max_i64(shape[d], 1), &stride))
             return tn_invalid_view(TN_MAKER_VIEW, &nothing, rank, shape);
     }
     return view;
 }
 
-/* Whether views can be made of it at all; an invalid one stays as it is. */
+/* Returns true if other views can be made from this one. */
 static bool usable(const tenon_tensor *tensor)
 {
     return tensor->dtype != TENON_DTYPE_INVALID && tensor->rank <= TENON_MAX_RANK;
@@ -50,7 +51,7 @@ TENON_API tenon_tensor tenon_tensor_transpose(tenon_tensor tensor, uint32_t d0, 
     return tensor;
 }
 
-/* Moves a view's first element to entry `start` of a dimension; false where that overflows. */
+/* Moves a view's first element to entry `start` of a dimension. Returns false on overflow. */
 static bool move_start(tenon_tensor *tensor, uint32_t dim, int64_t start)
 {
     int64_t elements, bytes;
@@ -59,14 +60,15 @@ static bool move_start(tenon_tensor *tensor, uint32_t dim, int64_t start)
            tn_add_u64(tensor->offset, (uint64_t)bytes, &tensor->offset);
 }
 
-/* Takes the slice; false, and the tensor in any state, where its entries are not all there. */
+/* Slices a view in place. Returns false if the range is out of bounds; the view is then
+ * unspecified. */
 static bool slice(tenon_tensor *tensor, uint32_t dim, int64_t start, int64_t size)
 {
     if (!has_dimension(tensor, dim) || start < 0 || size < 0 || start > tensor->shape[dim] ||
         size > tensor->shape[dim] - start)
         return false;
     tensor->shape[dim] = size;
-    /* A slice of nothing stays within the memory of the view whatever its start. */
+    /* An empty slice keeps the view's offset, whatever its start. */
     return size == 0 || move_start(tensor, dim, start);
 }
 
@@ -102,8 +104,8 @@ TENON_API tenon_tensor tenon_tensor_slice_step(tenon_tensor tensor, uint32_t dim
                : tn_invalid_view(TN_MAKER_SLICE_STEP, &tensor, 4, arguments);
 }
 
-/* The view that cannot be, for an order that is none. */
-static tenon_tensor no_permutation(const tenon_tensor *tensor, const uint32_t *order)
+/* Returns an invalid view: `order` is not a permutation. */
+static tenon_tensor invalid_permutation(const tenon_tensor *tensor, const uint32_t *order)
 {
     int64_t arguments[TENON_MAX_RANK] = {0};
     for (uint32_t d = 0; order != NULL && d < tensor->rank && d < TENON_MAX_RANK; d++)
@@ -117,10 +119,10 @@ TENON_API tenon_tensor tenon_tensor_permute(tenon_tensor tensor, const uint32_t 
     const tenon_tensor from = tensor;
     uint32_t seen = 0;
     if (!usable(&tensor) || (tensor.rank > 0 && order == NULL))
-        return no_permutation(&tensor, order);
+        return invalid_permutation(&tensor, order);
     for (uint32_t d = 0; d < tensor.rank; d++) {
         if (order[d] >= tensor.rank || (seen >> order[d] & 1) != 0)
-            return no_permutation(&from, order);
+            return invalid_permutation(&from, order);
         seen |= 1U << order[d];
         tensor.shape[d] = from.shape[order[d]];
         tensor.stride[d] = from.stride[order[d]];
@@ -156,7 +158,7 @@ TENON_API tenon_tensor tenon_tensor_unsqueeze(tenon_tensor tensor, uint32_t dim)
     return tensor;
 }
 
-/* The strides of the broadcast; false where there is none. */
+/* Writes the strides of the broadcast. Returns false if the shapes do not allow it. */
 static bool broadcast(tenon_tensor *view, const tenon_tensor *tensor, uint32_t rank,
                       const int64_t *shape)
 {
@@ -190,7 +192,8 @@ TENON_API tenon_tensor tenon_tensor_nhwc(tenon_tensor tensor)
     return tensor;
 }
 
-/* The sizes asked for, with what one of -1 stands for, as a dense view. */
+/* Returns a dense view of the requested sizes, with a size of -1 replaced by the number that fits.
+ */
 static tenon_status resolve(const char *caller, const tenon_tensor *tensor, uint32_t rank,
                             const int64_t *shape, tenon_tensor *dense)
 {
@@ -213,14 +216,14 @@ static tenon_status resolve(const char *caller, const tenon_tensor *tensor, uint
     if (fits && dense->dtype == tensor->dtype && tenon_tensor_elements(dense) == count)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: shape: %s cannot have the %" PRId64 " elements of %s", caller,
+                   "%s: shape: %s does not have the %" PRId64 " elements of %s", caller,
                    tn_shape_text(rank, shape, wanted), count,
                    tn_shape_text(tensor->rank, tensor->shape, has));
 }
 
-/* Cuts the tensor's dimensions, merged as far as they go, into those of `view`; false where one of
- * these would not step evenly. */
-static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
+/* Splits the tensor's dimensions, merged where possible, into those of `view`. Returns false if one
+ * of these would not have a uniform stride. */
+static bool split_dimensions(const tenon_tensor *tensor, tenon_tensor *view)
 {
     tn_space space = {.rank = tensor->rank, .views = 1};
     memcpy(space.shape, tensor->shape, sizeof space.shape);
@@ -239,7 +242,8 @@ static bool cut(const tenon_tensor *tensor, tenon_tensor *view)
             return false;
         view->stride[d] = step;
         rest /= view->shape[d];
-        if (rest > 1) /* then there is an element there, so that its place does not overflow */
+        if (rest >
+            1) /* then the dimension has a further element at this step, so it does not overflow */
             step *= view->shape[d];
     }
     return true;
@@ -259,12 +263,13 @@ TENON_API tenon_status tenon_tensor_reshape(const tenon_tensor *tensor, uint32_t
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: rank is %u, must be at most %d", caller,
                        rank, TENON_MAX_RANK);
     TN_TRY(resolve(caller, tensor, rank, shape, &result));
-    if (!tn_tensor_empty(tensor) && !cut(tensor, &result))
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: shape %s with strides %s is no view of shape %s: copy it first",
-                       caller, tn_shape_text(tensor->rank, tensor->shape, s),
-                       tn_shape_text(tensor->rank, tensor->stride, strides),
-                       tn_shape_text(rank, result.shape, wanted));
+    if (!tn_tensor_empty(tensor) && !split_dimensions(tensor, &result))
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED,
+            "%s: tensor: shape %s with strides %s cannot be viewed as shape %s: copy it first",
+            caller, tn_shape_text(tensor->rank, tensor->shape, s),
+            tn_shape_text(tensor->rank, tensor->stride, strides),
+            tn_shape_text(rank, result.shape, wanted));
     result.memory = tensor->memory;
     result.offset = tensor->offset;
     *view = result;

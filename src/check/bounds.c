@@ -32,8 +32,8 @@ tn_bounded tn_stored(tenon_dtype dtype, tn_bounded x)
 {
     if (x.bound == TN_ANYTHING)
         return x;
-    /* The half of the spacing of subnormals: OpenCL does not let half's be flushed, while a bf16
-     * is cut from a float, which may be. */
+    /* The absolute term is half the spacing of subnormals for half, which OpenCL does not allow to
+     * be flushed. A bf16 is truncated from a float, which may be flushed. */
     if (dtype == TENON_DTYPE_F16)
         x.bound += 0x1p-11 * (fabs(x.value) + x.bound) + 0x1p-25;
     else if (dtype == TENON_DTYPE_BF16)

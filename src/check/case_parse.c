@@ -1,4 +1,4 @@
-/* Words into cases. */
+/* Parser of cases. */
 #include "base/platform.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -18,11 +18,11 @@ static bool has_family(const tn_operation *operation, const char *name, size_t l
     return strlen(family) == length && strncmp(family, name, length) == 0;
 }
 
-/* A call of the operation that is in order, T in it being f32. Returns REFUSED. */
-static tenon_status show_a_call(const tn_operation *operation)
+/* Appends a valid call of the operation to the error message, with f32 for T. Returns REFUSED. */
+static tenon_status append_example(const tn_operation *operation)
 {
     char text[TN_CASE_TEXT_SIZE];
-    size_t used = (size_t)snprintf(text, sizeof text, "; a call is, for example, ");
+    size_t used = (size_t)snprintf(text, sizeof text, "; example: ");
     for (const char *at = operation->examples[0]; *at != '\0' && used + 4 < sizeof text;) {
         const bool is_type = at[0] == '=' && (at[1] == 'T' || at[1] == 'S') && at[2] == ':';
         used += (size_t)snprintf(text + used, sizeof text - used, is_type ? "=f32" : "%c", *at);
@@ -32,7 +32,7 @@ static tenon_status show_a_call(const tn_operation *operation)
     return REFUSED;
 }
 
-/* The first operation of the family, which is there. */
+/* Returns the first operation of a family that exists. */
 static const tn_operation *first_of(const tn_registry *registry, const char *solver, size_t length)
 {
     uint32_t i = 0;
@@ -41,7 +41,7 @@ static const tn_operation *first_of(const tn_registry *registry, const char *sol
     return registry->operations[i];
 }
 
-/* The operation that the solver's family and, where it is one, the word after it name. */
+/* Finds the operation by the solver's family and, if it is a name, the word after it. */
 static tenon_status find_operation(const tn_registry *registry, const char *asked,
                                    const char *solver, const char *word, tn_case *out, bool *named)
 {
@@ -57,15 +57,15 @@ static tenon_status find_operation(const tn_registry *registry, const char *aske
         }
     if (!known)
         return tn_fail(REFUSED,
-                       "%s: solver: there is no operation \"%.*s\"; \"tenon solvers\" lists them",
+                       "%s: solver: unknown operation \"%.*s\"; \"tenon solvers\" lists them",
                        asked, (int)length, solver);
     if (out->operation == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor an operation of %.*s", asked, word,
                 (int)length, solver);
-        return show_a_call(first_of(registry, solver, length));
+        return append_example(first_of(registry, solver, length));
     }
     if (strlen(solver) >= sizeof out->solver)
-        return tn_fail(REFUSED, "%s: solver: the name is longer than any can be", asked);
+        return tn_fail(REFUSED, "%s: solver: the name is too long", asked);
     tn_problem problem;
     snprintf(out->solver, sizeof out->solver, "%s", solver);
     memset(&problem, 0, sizeof problem);
@@ -80,7 +80,7 @@ static tenon_status malformed(const char *asked, const char *name, const char *t
     return tn_fail(REFUSED, "%s: %s: \"%s\" %s", asked, name, text, why);
 }
 
-/* Reads numbers between `between`; *count of them, TENON_MAX_RANK at most. */
+/* Reads at most TENON_MAX_RANK numbers separated by `between`. */
 static bool read_sizes(const char **text, char between, int64_t *sizes, uint32_t *count)
 {
     *count = 0;
@@ -97,7 +97,7 @@ static bool read_sizes(const char **text, char between, int64_t *sizes, uint32_t
             return true;
         (*text)++;
     }
-    return *count == 0; /* otherwise it ends in `between` */
+    return *count == 0; /* otherwise the text ends with a separator */
 }
 
 static tenon_dtype read_type(const char *text, size_t length, tenon_dtype type)
@@ -121,10 +121,10 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
     int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
     uint32_t rank, strides;
     if (at == NULL)
-        return malformed(asked, name, text, "is no view: TYPE:SHAPE[/STRIDES][+OFFSET]");
+        return malformed(asked, name, text, "is not a view, TYPE:SHAPE[/STRIDES][+OFFSET]");
     const tenon_dtype dtype = read_type(text, (size_t)(at - text), type);
     if (dtype == TENON_DTYPE_INVALID)
-        return malformed(asked, name, text, "begins with no type");
+        return malformed(asked, name, text, "does not begin with a type");
     at++;
     if (!read_sizes(&at, 'x', shape, &rank))
         return malformed(asked, name, text, "has a malformed shape");
@@ -132,7 +132,7 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
     if (*at == '/') {
         at++;
         if (!read_sizes(&at, ',', stride, &strides) || strides != rank)
-            return malformed(asked, name, text, "needs a stride for each size of its shape");
+            return malformed(asked, name, text, "must have one stride per dimension");
         memcpy(view->stride, stride, rank * sizeof *stride);
     }
     if (*at == '+' && at[1] >= '0' && at[1] <= '9') {
@@ -141,11 +141,11 @@ static tenon_status read_view(const char *asked, const char *name, const char *t
         at = end;
     }
     if (*at != '\0')
-        return malformed(asked, name, text, "does not end where it should");
+        return malformed(asked, name, text, "has unexpected text at the end");
     return tn_tensor_check(asked, name, view);
 }
 
-/* Whether `length` characters are an operand's name, whose blanks are written as underscores. */
+/* Returns true if `length` characters are an operand's name, with underscores for blanks. */
 static bool is_name(const char *name, const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
@@ -168,17 +168,17 @@ static tenon_status read_operand(const char *asked, tn_case *out, uint32_t numbe
     const tn_operation *operation = out->operation;
     const char *name = operation->operands[number].name;
     if (out->views[number].dtype != TENON_DTYPE_INVALID || out->same[number] != 0)
-        return malformed(asked, name, text, "is its second view");
+        return malformed(asked, name, text, "is a second view of this operand");
     if (*text != '@')
         return read_view(asked, name, text, type, &out->views[number]);
     const uint32_t other = find_operand(operation, text + 1, strlen(text + 1));
     if (other == operation->operand_count || other == number)
-        return malformed(asked, name, text, "names no other operand");
+        return malformed(asked, name, text, "does not name another operand");
     out->same[number] = other + 1;
     return TENON_OK;
 }
 
-/* Reads one element; false for what is none. */
+/* Reads one element. Returns false if it is malformed. */
 static bool read_element(const tn_field *field, const char **text, unsigned char *at)
 {
     char *end = NULL;
@@ -194,7 +194,7 @@ static bool read_element(const tn_field *field, const char **text, unsigned char
     if (field->type == TN_FIELD_F64) {
         const double value = strtod(*text, &end);
         memcpy(at, &value, sizeof value);
-        errno = 0; /* denormals set it */
+        errno = 0; /* strtod sets it for denormals */
     } else if (field->type == TN_FIELD_U64) {
         const uint64_t value = strtoull(*text, &end, 10);
         memcpy(at, &value, sizeof value);
@@ -221,11 +221,11 @@ static tenon_status read_field(const char *asked, tn_case *out, const tn_field *
         if (i == field->count)
             return malformed(asked, field->name, text, "has too many values");
         if (!read_element(field, &at, out->params.bytes + field->offset + i * field->step))
-            return malformed(asked, field->name, text, "is no value of it");
+            return malformed(asked, field->name, text, "is not a valid value");
         if (*at == '\0')
             return TENON_OK;
         if (*at++ != ',')
-            return malformed(asked, field->name, text, "does not end where it should");
+            return malformed(asked, field->name, text, "has unexpected text at the end");
     }
 }
 
@@ -235,7 +235,7 @@ static tenon_status read_word(const char *asked, tn_case *out, const char *word,
     const char *equals = strchr(word, '=');
     if (equals == NULL) {
         tn_fail(REFUSED, "%s: \"%s\" is neither OPERAND=VIEW nor FIELD=VALUE", asked, word);
-        return show_a_call(operation);
+        return append_example(operation);
     }
     const size_t length = (size_t)(equals - word);
     const uint32_t operand = find_operand(operation, word, length);
@@ -255,23 +255,24 @@ static tenon_status read_seed(const char *asked, tn_case *out, const char *text)
     errno = 0;
     out->seed = strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-        return malformed(asked, "--seed", text, "is no number");
+        return malformed(asked, "--seed", text, "is not a number");
     return TENON_OK;
 }
 
-/* Those that are the view of another get it; the others but optional ones must be there. */
-static tenon_status complete(const char *asked, tn_case *out)
+/* Copies the views of operands given as @NAME. Fails if a required operand is missing. */
+static tenon_status resolve_operands(const char *asked, tn_case *out)
 {
     const tn_operation *operation = out->operation;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (out->same[i] != 0 && out->same[out->same[i] - 1] != 0)
-            return tn_fail(REFUSED, "%s: %s: \"@%s\" is the view of another operand itself", asked,
-                           operation->operands[i].name, operation->operands[out->same[i] - 1].name);
+            return tn_fail(REFUSED, "%s: %s: \"@%s\" must be an operand with a view of its own",
+                           asked, operation->operands[i].name,
+                           operation->operands[out->same[i] - 1].name);
         if (out->same[i] != 0)
             out->views[i] = out->views[out->same[i] - 1];
         if (out->views[i].dtype == TENON_DTYPE_INVALID && !operation->operands[i].optional) {
-            tn_fail(REFUSED, "%s: %s: is missing", asked, operation->operands[i].name);
-            return show_a_call(operation);
+            tn_fail(REFUSED, "%s: %s is missing", asked, operation->operands[i].name);
+            return append_example(operation);
         }
     }
     return TENON_OK;
@@ -284,7 +285,7 @@ tenon_status tn_case_read(const tn_registry *registry, const char *asked, const 
     memset(out, 0, sizeof *out);
     out->seed = 1;
     if (count == 0)
-        return tn_fail(REFUSED, "%s: lacks its SOLVER", asked);
+        return tn_fail(REFUSED, "%s: SOLVER is missing", asked);
     TN_TRY(find_operation(registry, asked, words[0], count > 1 ? words[1] : NULL, out, &named));
     tn_operation_defaults(out->operation, out->params.bytes);
     for (uint32_t i = named ? 2 : 1; i < count; i++) {
@@ -295,24 +296,24 @@ tenon_status tn_case_read(const tn_registry *registry, const char *asked, const 
         else if (++i < count)
             TN_TRY(read_seed(asked, out, words[i]));
         else
-            return tn_fail(REFUSED, "%s: --seed lacks its number", asked);
+            return tn_fail(REFUSED, "%s: --seed needs a number", asked);
     }
-    return complete(asked, out);
+    return resolve_operands(asked, out);
 }
 
-#define MOST_WORDS 64
+#define MAX_WORDS 64
 
 tenon_status tn_case_read_line(const tn_registry *registry, const char *line, tenon_dtype type,
                                tn_case *out)
 {
     static const char asked[] = "tenon check";
-    const char *words[MOST_WORDS];
+    const char *words[MAX_WORDS];
     uint32_t count = 0;
     char *copy = tn_text_copy(line);
     if (copy == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", asked);
     char *rest = copy;
-    for (const char *word; count < MOST_WORDS && (word = tn_next_word(&rest)) != NULL;)
+    for (const char *word; count < MAX_WORDS && (word = tn_next_word(&rest)) != NULL;)
         words[count++] = word;
     tenon_status status = tn_case_read(registry, asked, words, count, type, out);
     free(copy);

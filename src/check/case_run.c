@@ -1,4 +1,4 @@
-/* Running cases. */
+/* Execution of cases. */
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A case with its memory. */
+/* A case with its memory and reference results. */
 typedef struct trial {
     const tn_case *c;
     tn_mirror mirrors[TN_MAX_OPERANDS];
-    unsigned char *before[TN_MAX_OPERANDS]; /* the bytes of each as they were */
+    unsigned char *before[TN_MAX_OPERANDS]; /* each operand's bytes before the call */
     const tenon_tensor *host[TN_MAX_OPERANDS], *device[TN_MAX_OPERANDS];
     tenon_plan *plan;
     tn_bounded *expected;
-    bool exact; /* the result must match it bit for bit */
+    bool exact; /* results must match the reference exactly */
 } trial;
 
 static void fill(const tenon_tensor *view, double (*draw)(const double *range, uint64_t *seed),
@@ -44,7 +44,7 @@ static double draw_integer(const double *range, uint64_t *seed)
     return fmin(range[1], floor(range[0] + (range[1] - range[0] + 1) * (tn_random(seed) + 1) / 2));
 }
 
-static double draw_nothing(const double *range, uint64_t *seed)
+static double draw_nan(const double *range, uint64_t *seed)
 {
     (void)range;
     (void)seed;
@@ -75,33 +75,28 @@ void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint6
     fill(view, draw_integer, range, seed);
 }
 
-static uint32_t first_output(const tn_operation *operation)
+/* Returns whether operand `number` is identical to an output, or else to an input. */
+static bool is_shared(const tn_case *c, uint32_t number, bool to_output)
 {
-    return operation->operand_count - operation->output_count;
-}
-
-/* Whether an operand of [first, end) is the same as operand `number`. */
-static bool is_shared(const tn_case *c, uint32_t number, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; i < end; i++)
-        if (c->same[i] == number + 1 || c->same[number] == i + 1)
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (tn_operation_writes(c->operation, i) == to_output &&
+            (c->same[i] == number + 1 || c->same[number] == i + 1))
             return true;
     return false;
 }
 
 static bool is_read(const tn_case *c, uint32_t number)
 {
-    return c->operation->operands[number].read ||
-           is_shared(c, number, 0, first_output(c->operation));
+    return c->operation->operands[number].read || is_shared(c, number, false);
 }
 
 static bool is_written(const tn_case *c, uint32_t number)
 {
-    const uint32_t first = first_output(c->operation);
-    return number >= first || is_shared(c, number, first, c->operation->operand_count);
+    return tn_operation_writes(c->operation, number) || is_shared(c, number, true);
 }
 
-/* Memory and random values for each operand; those that are the view of another come after it. */
+/* Creates memory with random values for each operand, then resolves operands identical to another.
+ */
 static tenon_status create(tenon_stream *stream, trial *t)
 {
     const tn_case *c = t->c;
@@ -120,9 +115,10 @@ static tenon_status create(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-#define MOST_INTEGER 3
+#define MAX_INTEGER 3
 
-/* What the operation asks of its values; outputs that are not read hold NaN. */
+/* Replaces values that the operation does not allow. Outputs that are not read are filled with NaN.
+ */
 static tenon_status fill_operands(tenon_stream *stream, trial *t)
 {
     const tn_operation *operation = t->c->operation;
@@ -130,12 +126,12 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (t->mirrors[i].host.memory.kind == TENON_MEMORY_NONE)
             continue;
-        if (i >= first_output(operation) && !is_read(t->c, i))
-            fill(&t->mirrors[i].host, draw_nothing, NULL, NULL);
+        if (tn_operation_writes(operation, i) && !is_read(t->c, i))
+            fill(&t->mirrors[i].host, draw_nan, NULL, NULL);
         else if (t->c->integers)
             tn_case_integers(&t->mirrors[i].host,
-                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MOST_INTEGER,
-                             MOST_INTEGER, &seed);
+                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MAX_INTEGER,
+                             MAX_INTEGER, &seed);
     }
     if (operation->fill_valid != NULL)
         operation->fill_valid(t->c->params.bytes, t->host, &seed);
@@ -153,13 +149,14 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
     return TENON_OK;
 }
 
-/* The bounds are those of the solver that `params` name. */
-static tenon_status expect(trial *t, const void *params)
+/* Computes the reference, with the error bounds of the solver named in `params`. */
+static tenon_status compute_reference(trial *t, const void *params)
 {
     const tn_operation *operation = t->c->operation;
     int64_t count = 0;
-    for (uint32_t i = first_output(operation); i < operation->operand_count; i++)
-        count += t->host[i] != NULL ? tenon_tensor_elements(t->host[i]) : 0;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (t->host[i] != NULL && tn_operation_writes(operation, i))
+            count += tenon_tensor_elements(t->host[i]);
     t->expected = tn_array(count, sizeof *t->expected);
     if (t->expected == NULL || !operation->reference(params, t->host, t->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the reference",
@@ -167,7 +164,7 @@ static tenon_status expect(trial *t, const void *params)
     return TENON_OK;
 }
 
-/* The number of a type that is farthest from 0 within the bound: infinite where it overflows. */
+/* Returns the number of a type within the bound that is farthest from 0; infinite on overflow. */
 static double farthest(tenon_dtype dtype, tn_bounded expected)
 {
     unsigned char element[8];
@@ -175,7 +172,7 @@ static double farthest(tenon_dtype dtype, tn_bounded expected)
     return tn_dtype_load(dtype, element);
 }
 
-/* One element; keeps the largest error over bound. */
+/* Compares one element and updates the largest ratio of error to bound. */
 static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expected,
                    double *error_over_bound)
 {
@@ -192,11 +189,11 @@ static bool agrees(bool exact, tenon_dtype dtype, double got, tn_bounded expecte
 static void report_element(const trial *t, uint32_t number, int64_t at, double got,
                            tn_bounded expected, tn_case_result *result)
 {
-    snprintf(
-        result->why, sizeof result->why,
-        "%s: element %" PRId64 " of %" PRId64 " is %.9g, the reference says %.9g, at most %.3g off",
-        t->c->operation->operands[number].name, at, tenon_tensor_elements(&t->mirrors[number].host),
-        got, expected.value, t->exact ? 0 : expected.bound);
+    snprintf(result->why, sizeof result->why,
+             "%s: element %" PRId64 " of %" PRId64 " is %.9g, the reference is %.9g within %.3g",
+             t->c->operation->operands[number].name, at,
+             tenon_tensor_elements(&t->mirrors[number].host), got, expected.value,
+             t->exact ? 0 : expected.bound);
 }
 
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
@@ -217,9 +214,9 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
     return true;
 }
 
-/* All that is not an element of an output must be as it was: puts those elements back and compares
- * the rest. */
-static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case_result *result)
+/* Returns true if all bytes except an output's elements are unchanged. Overwrites those elements
+ * with their old values to compare whole buffers. */
+static bool rest_is_unchanged(const trial *t, uint32_t number, bool output, tn_case_result *result)
 {
     const tenon_tensor *view = &t->mirrors[number].host;
     const char *memory = view->memory.u.svm;
@@ -233,32 +230,32 @@ static bool rest_untouched(const trial *t, uint32_t number, bool output, tn_case
     }
     if (memcmp(memory, t->before[number], (size_t)tn_mirror_bytes(view)) == 0)
         return true;
-    snprintf(result->why, sizeof result->why, "%s: %s was written to",
+    snprintf(result->why, sizeof result->why, "%s: %s was overwritten",
              t->c->operation->operands[number].name,
-             output ? "memory that is not its own" : "an input");
+             output ? "memory outside its elements" : "an input");
     return false;
 }
 
-/* An output, which may be the view of an input, and memory that no output is. */
+/* Compares outputs with the reference, and all other memory with its old content. */
 static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *result)
 {
     const tn_operation *operation = t->c->operation;
     const tn_bounded *expected = t->expected;
     for (uint32_t i = 0; i < operation->operand_count && result->right; i++) {
         const uint32_t own = t->c->same[i] != 0 ? t->c->same[i] - 1 : i;
-        const bool output = i >= first_output(operation);
+        const bool output = tn_operation_writes(operation, i);
         if (t->host[i] == NULL || (!output && (own != i || is_written(t->c, i))))
             continue;
         TN_TRY(tn_mirror_fetch(stream, &t->mirrors[own]));
         result->right = (!output || elements_agree(t, own, expected, result)) &&
-                        rest_untouched(t, own, output, result);
+                        rest_is_unchanged(t, own, output, result);
         if (output)
             expected += tenon_tensor_elements(t->host[i]);
     }
     return TENON_OK;
 }
 
-/* Plans the call, which refuses what is malformed before the reference sees it. */
+/* Plans the call, which rejects malformed arguments before the reference sees them. */
 static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_case_result *result)
 {
     static const char refusal[] = "cannot serve: ";
@@ -275,32 +272,23 @@ static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_
     return TENON_OK;
 }
 
-/* The memory of an operand of the plan, whose order may be another than the operation's. */
-static tenon_memory memory_of(const trial *t, const char *name)
-{
-    for (uint32_t i = 0; i < t->c->operation->operand_count; i++)
-        if (t->device[i] != NULL && strcmp(t->c->operation->operands[i].name, name) == 0)
-            return t->device[i]->memory;
-    return (tenon_memory){.kind = TENON_MEMORY_NONE};
-}
-
-/* In a self-check the plan itself: a call would take what an earlier check has left in the table of
- * plans. */
+/* Runs the call. A self-check runs the plan itself, since a call could use a plan that an earlier
+ * check left in the plan table. */
 static tenon_status call(tenon_stream *stream, const trial *t, const void *params)
 {
     tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
-    uint32_t count = 0;
+    const uint32_t count = t->c->operation->operand_count;
     if (stream->context->owner == NULL)
         return tn_operation_call(t->c->operation, stream, params, t->device, NULL);
-    for (uint32_t i = 0; i < t->plan->operand_count; i++)
-        if (!t->plan->operands[i].kept)
-            memories[count++] = memory_of(t, t->plan->operands[i].name);
+    for (uint32_t i = 0; i < count; i++)
+        if (t->device[i] != NULL)
+            memories[i] = t->device[i]->memory;
     return tenon_plan_run(stream, t->plan, memories, count, NULL);
 }
 
-static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result *result)
+static tenon_status run_trial(tenon_stream *stream, trial *t, tn_case_result *result)
 {
-    const bool chosen = stream->context->owner != NULL; /* by the self-check */
+    const bool chosen = stream->context->owner != NULL; /* the self-check has chosen the solver */
     const char *forced = strchr(t->c->solver, '/') != NULL && !chosen ? t->c->solver : NULL;
     tn_case_params params = t->c->params;
     params.head.solver = forced;
@@ -312,7 +300,7 @@ static tenon_status case_run_run(tenon_stream *stream, trial *t, tn_case_result 
     const tn_solver *solver = tn_solver_named(t->c->operation->family, result->solver);
     t->exact = t->c->integers && (solver == NULL || !solver->inexact);
     params.head.solver = result->solver;
-    TN_TRY(expect(t, &params));
+    TN_TRY(compute_reference(t, &params));
     params.head.solver = forced;
     TN_TRY(call(stream, t, &params));
     TN_TRY(tenon_stream_finish(stream));
@@ -326,7 +314,7 @@ tenon_status tn_case_run(tenon_stream *stream, const tn_case *c, tn_case_result 
     if (t == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", c->operation->name);
     t->c = c;
-    tenon_status status = case_run_run(stream, t, result);
+    tenon_status status = run_trial(stream, t, result);
     for (uint32_t i = 0; i < TN_MAX_OPERANDS; i++) {
         tn_mirror_destroy(&t->mirrors[i]);
         free(t->before[i]);

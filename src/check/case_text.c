@@ -1,4 +1,4 @@
-/* Cases into words. */
+/* Formatting of cases, and construction of a case from a call. */
 #include "base/platform.h"
 #include "base/dtype.h"
 #include "base/shape.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that is cut where it is full. */
+/* A text buffer; text that does not fit is truncated. */
 typedef struct writer {
     char *text;
     size_t size, used;
@@ -34,7 +34,7 @@ static void put_sizes(writer *w, uint32_t rank, const int64_t *sizes, char betwe
     }
 }
 
-/* Blanks of an operand's name are written as underscores. */
+/* Writes an operand's name with underscores for blanks. */
 static void put_name(writer *w, const char *name)
 {
     for (; *name != '\0'; name++)
@@ -54,7 +54,7 @@ static void put_view(writer *w, const tenon_tensor *view)
         put(w, "+%" PRIu64, view->offset / tenon_dtype_size(view->dtype));
 }
 
-/* The fewest digits that give the number again. */
+/* Writes a number with 6, 15 or 17 digits, the fewest that read back exactly. */
 static void put_double(writer *w, double value)
 {
     char text[40];
@@ -98,7 +98,7 @@ static void put_element(writer *w, const tn_field *field, const unsigned char *a
     }
 }
 
-/* The elements up to the last that is not as the initialiser has it. */
+/* Writes the elements up to the last one that differs from the initializer. */
 static void put_field(writer *w, const tn_field *field, const unsigned char *params,
                       const unsigned char *defaults)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Elements behind the last of a view, for what is written beyond it. */
+/* Size of the guard zone after a view's last element, which reveals writes out of bounds. */
 #define GUARD 64
 
 uint64_t tn_mirror_bytes(const tenon_tensor *view)
@@ -66,8 +66,8 @@ double tn_random(uint64_t *seed)
     return (double)(int64_t)*seed / 9223372036854775808.0;
 }
 
-/* The whole of the mirror's memory as a dense tensor of the view's type. */
-static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
+/* Returns all of the mirror's memory as a dense tensor of the view's type. */
+static tenon_tensor whole_memory(const tenon_tensor *view, tenon_memory memory)
 {
     const int64_t elements[] = {(int64_t)(tn_mirror_bytes(view) / tenon_dtype_size(view->dtype))};
     tenon_tensor all = tenon_tensor_view(view->dtype, 1, elements);
@@ -75,7 +75,7 @@ static tenon_tensor whole(const tenon_tensor *view, tenon_memory memory)
     return all;
 }
 
-/* In [-1, 1], but for the bytes, which come from all of their range. */
+/* Returns a value in [-1, 1], or of the full range for i8 and u8. */
 static double random_element(tenon_dtype dtype, uint64_t *seed)
 {
     double x = tn_random(seed);
@@ -84,9 +84,9 @@ static double random_element(tenon_dtype dtype, uint64_t *seed)
                                      : x;
 }
 
-/* A NaN whose lowest bits are the operand's own, so that it is seen where one operand's gap is
- * written to with what was in another's. */
-static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
+/* Writes a NaN whose lowest bits identify the operand. A copy of one operand's gaps to another's is
+ * thus detected. */
+static void put_nan(tenon_dtype dtype, char *element, uint64_t seed)
 {
     const uint64_t own = (seed >> 32 & 63) | 1;
     const size_t size = tenon_dtype_size(dtype);
@@ -94,17 +94,17 @@ static void put_nothing(tenon_dtype dtype, char *element, uint64_t seed)
                            : size == 4 ? UINT64_C(0x7fc00000)
                                        : UINT64_C(0x7fc0)) |
                           own;
-    for (size_t i = 0; i < size; i++) /* of i8 and u8 the lowest byte */
+    for (size_t i = 0; i < size; i++) /* i8 and u8 get the lowest byte */
         element[i] = (char)(bits >> 8 * i & 255);
 }
 
 static void fill_host(tenon_tensor *host, uint64_t *seed)
 {
-    const tenon_tensor all = whole(host, host->memory);
+    const tenon_tensor all = whole_memory(host, host->memory);
     const size_t size = tenon_dtype_size(host->dtype);
     char *first = host->memory.u.svm;
     int64_t index[TENON_MAX_RANK] = {0};
-    put_nothing(all.dtype, first, *seed);
+    put_nan(all.dtype, first, *seed);
     for (int64_t i = 1; i < all.shape[0]; i++)
         memcpy(first + (size_t)i * size, first, size);
     for (int64_t rows = tn_host_rows(host); rows > 0; rows--) {
@@ -133,14 +133,14 @@ tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, ui
 
 tenon_status tn_mirror_upload(tenon_stream *stream, const tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    tenon_tensor all = whole_memory(&mirror->device, mirror->device.memory);
     return tenon_tensor_upload(stream, mirror->host.memory.u.svm,
                                (size_t)all.shape[0] * tenon_dtype_size(all.dtype), &all, NULL);
 }
 
 tenon_status tn_mirror_fetch(tenon_stream *stream, tn_mirror *mirror)
 {
-    tenon_tensor all = whole(&mirror->device, mirror->device.memory);
+    tenon_tensor all = whole_memory(&mirror->device, mirror->device.memory);
     return tenon_tensor_download(stream, &all, mirror->host.memory.u.svm,
                                  (size_t)all.shape[0] * tenon_dtype_size(all.dtype), NULL);
 }
@@ -159,8 +159,8 @@ bool tn_within(double got, tn_bounded expected)
         return isnan(got);
     if (expected.bound == TN_ANYTHING)
         return true;
-    /* An infinite bound says that the reference may overflow in the device's type: then anything
-     * but a number that is far off is right, which cannot be told. */
+    /* An infinite bound means that the result may overflow in the device's type. Any value but NaN
+     * is accepted then. */
     return got == expected.value || fabs(got - expected.value) <= expected.bound;
 }
 

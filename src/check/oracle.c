@@ -1,4 +1,4 @@
-/* The check of a solver: the awkward cases of its family, in the validation context. */
+/* The self-check of a solver: runs its family's awkward cases in the validation context. */
 #include "check/awkward.h"
 #include "dispatch/state.h"
 
@@ -15,7 +15,7 @@ uint32_t tn_awkward_count(const tn_choice *choice)
     return count;
 }
 
-/* A parameter's value, or a number. Moves *text behind it. */
+/* Reads a parameter's value or a number. Advances *text. */
 static int64_t read_factor(const tn_choice *choice, const char **text)
 {
     if (isdigit((unsigned char)**text))
@@ -31,7 +31,7 @@ static int64_t read_factor(const tn_choice *choice, const char **text)
     return 0;
 }
 
-/* Sums of products and quotients. */
+/* Evaluates sums and differences of products and quotients. */
 static int64_t read_size(const tn_choice *choice, const char *text)
 {
     int64_t sum = 0;
@@ -80,7 +80,7 @@ tenon_tensor tn_awkward_view(tenon_dtype dtype, uint32_t rank, const int64_t *sh
     return view;
 }
 
-/* A private operation of a family has no words in `tenon check`. */
+/* Returns false for an operation private to its family, which `tenon check` cannot express. */
 static bool has_words(const tn_operation *operation)
 {
     const tn_registry *registry = operation->family->registry;
@@ -90,7 +90,8 @@ static bool has_words(const tn_operation *operation)
     return false;
 }
 
-/* Keeps the line that repeats a failure in the validation context. */
+/* Runs one case. After a failure, stores the command that reproduces it in the validation context.
+ */
 static tenon_status check_case(tenon_stream *validation, const tn_family *family, uint32_t number,
                                tn_case *c, bool *served, bool *right, char why[256])
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From here on one more or less is no other speed. */
+/* Values from here on are not varied by 1, which would not affect speed. */
 #define SMALL 16
 
 static tenon_status open_kind(tenon_context *context, const tn_device_kind *kind,
@@ -43,11 +43,11 @@ void tn_search_space_add(tn_search_space *space, const char *name)
     for (uint32_t i = 0; i < space->count; i++)
         if (strcmp(space->names[i], name) == 0)
             return;
-    if (space->count < TN_MOST_POINTS)
+    if (space->count < TN_MAX_POINTS)
         snprintf(space->names[space->count++], TN_SOLVER_NAME_SIZE, "%s", name);
 }
 
-/* By the solver of a name, where it may be chosen with these parameters. */
+/* Adds the full name of the solver's plan, if it can serve the call with these parameters. */
 static void add_planned(tn_search_space *space, tenon_context *kind, const tn_case *c,
                         const char *name)
 {
@@ -68,7 +68,7 @@ void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c)
         }
 }
 
-void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *of)
+void tn_search_space_add_neighbors(tn_search_space *space, const tn_case *c, const char *of)
 {
     const tn_family *family = c->operation->family;
     tn_problem problem = {.forced = -1};

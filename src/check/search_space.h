@@ -5,12 +5,12 @@
 
 #include "check/case.h"
 
-#define TN_MOST_POINTS 256
+#define TN_MAX_POINTS 256
 
 typedef struct tn_search_space {
     tenon_context *kinds[32]; /* the device treated as each kind of its class; its own kind first */
     uint32_t kind_count;
-    char names[TN_MOST_POINTS][TN_SOLVER_NAME_SIZE];
+    char names[TN_MAX_POINTS][TN_SOLVER_NAME_SIZE];
     uint32_t count;
 } tn_search_space;
 
@@ -28,6 +28,6 @@ void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c);
 
 /* Adds the names that differ from `of` in one parameter: half, twice, and for small values one
  * less and one more. */
-void tn_search_space_add_neighbours(tn_search_space *space, const tn_case *c, const char *of);
+void tn_search_space_add_neighbors(tn_search_space *space, const tn_case *c, const char *of);
 
 #endif

@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nanoseconds of a repeat, at least; copies of one, at most; and of the first copy, after which
- * repeating it would take too long. */
-#define LEAST_TIME  3e6
-#define MOST_COPIES 64
-#define MOST_TIME   2.5e8
-/* Times the first quartile: by more than that the third one may not be off. */
-#define MOST_SPREAD 1.3
-/* Bytes in a nanosecond that no device reaches, in all and by one compute unit: 128 bytes in a
- * cycle at 4 GHz; and that any device does. */
-#define MOST_SPEED  32768.0
-#define MOST_UNIT   512.0
-#define LEAST_SPEED 0.1
-/* Steps of a doubling; the most steps. */
-#define STEPS      4
-#define MOST_STEPS 24
+/* Minimum time of a repeat in nanoseconds; maximum copies per repeat; and maximum time of the first
+ * copy, beyond which repeats would take too long. */
+#define MIN_TIME   3e6
+#define MAX_COPIES 64
+#define MAX_TIME   2.5e8
+/* Maximum ratio of the third quartile to the first. */
+#define MAX_SPREAD 1.3
+/* Plausible range in bytes per nanosecond: maximum of the whole device, maximum per compute unit
+ * (128 bytes per cycle at 4 GHz), and minimum. */
+#define MAX_SPEED 32768.0
+#define MAX_UNIT  512.0
+#define MIN_SPEED 0.1
+/* The correction is 2^(n / STEPS) with |n| at most MAX_STEPS. */
+#define STEPS     4
+#define MAX_STEPS 24
 
 static int compare(const void *a, const void *b)
 {
@@ -38,8 +38,8 @@ bool tn_copy_speed_of(const double *nanoseconds, int count, double bytes, double
     memcpy(sorted, nanoseconds, (size_t)count * sizeof *sorted);
     qsort(sorted, (size_t)count, sizeof *sorted, compare);
     const double found = bytes / sorted[count / 2];
-    if (sorted[3 * count / 4] > MOST_SPREAD * sorted[count / 4] || !(found >= LEAST_SPEED) ||
-        found > fmin(MOST_SPEED, MOST_UNIT * units))
+    if (sorted[3 * count / 4] > MAX_SPREAD * sorted[count / 4] || !(found >= MIN_SPEED) ||
+        found > fmin(MAX_SPEED, MAX_UNIT * units))
         return false;
     *speed = found;
     return true;
@@ -48,13 +48,14 @@ bool tn_copy_speed_of(const double *nanoseconds, int count, double bytes, double
 bool tn_copy_speed_measure(const tn_copy_probe *probe, double *speed)
 {
     double times[TN_COPY_REPEATS], first = 0;
-    /* The first run compiles and maps the memory; the second says how long a copy takes. */
+    /* The first run compiles the kernel and maps the memory; the second gives the time of a copy.
+     */
     for (int i = 0; i < 2; i++)
         if (!probe->run(probe->user, 1, &first))
             return false;
-    if (!(first > 0) || first > MOST_TIME)
+    if (!(first > 0) || first > MAX_TIME)
         return false;
-    const double copies = fmax(1, fmin(ceil(LEAST_TIME / first), MOST_COPIES));
+    const double copies = fmax(1, fmin(ceil(MIN_TIME / first), MAX_COPIES));
     for (int i = 0; i < TN_COPY_REPEATS; i++)
         if (!probe->run(probe->user, (uint32_t)copies, &times[i]))
             return false;
@@ -63,8 +64,8 @@ bool tn_copy_speed_measure(const tn_copy_probe *probe, double *speed)
 
 void tn_copy_speed_apply(const tn_device_kind *kind, double speed, tn_device_kind *out)
 {
-    const double factor = speed / (kind->memory.bandwidth * kind->memory.side_by_side),
-                 steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MOST_STEPS), -MOST_STEPS);
+    const double factor = speed / (kind->memory.bandwidth * kind->memory.coalesced),
+                 steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MAX_STEPS), -MAX_STEPS);
     *out = *kind;
     if (steps != 0)
         out->memory.bandwidth *= exp2(steps / STEPS);

@@ -4,40 +4,43 @@
 
 #include <math.h>
 
-#define MOST_THREADS 64
-/* Nanoseconds between repeats: who takes a core away has it for a while. */
-#define GAP  15000000
-#define LINE ((uint64_t)64) /* bytes of a line of a cache */
-/* Work is timed in pieces, so that those in which a thread was interrupted can be left out: so many
- * bytes, at least (small sets are read again and again); and runs of the inner loop. */
-#define PIECE_BYTES  ((uint64_t)512 << 10)
-#define LEAST_PIECES 4
-#define PIECE_RUNS   64
-#define MOST_PIECES  512
-/* Nanoseconds after which no larger set is begun, no repeat that is not needed for a median, and no
- * repeat at all. */
-#define LONG_SWEEP    200000000
-#define LONG_IN_ALL   300000000
-#define TOO_LONG      600000000
-#define LEAST_REPEATS 3
+#define MAX_THREADS 64
+/* Pause between repeats in nanoseconds. Another process that preempts a core keeps it for a while.
+ */
+#define PAUSE 15000000
+#define LINE  ((uint64_t)64) /* cache line size in bytes */
+/* Work is timed in pieces, so that pieces during which a thread was interrupted can be dropped. A
+ * piece of a read has PIECE_BYTES (small sets are read repeatedly), of a product PIECE_RUNS runs of
+ * the inner loop. */
+#define PIECE_BYTES ((uint64_t)512 << 10)
+#define MIN_PIECES  4
+#define PIECE_RUNS  64
+#define MAX_PIECES  512
+/* Time limits in nanoseconds after which no larger set is begun, no repeat beyond MIN_REPEATS,
+ * and no repeat at all. */
+#define LONG_SWEEP  200000000
+#define LONG_IN_ALL 300000000
+#define TOO_LONG    600000000
+#define MIN_REPEATS 3
 
-/* A product's inner loop: rows of a times a panel of b, as wide as there are registers for. */
-#define ROWS       6
-#define DEPTH      384
-#define MOST_WIDTH 64 /* columns of the panel */
-/* Panels that are read in turn where b is not packed, each by so many tiles of rows. */
+/* The inner loop of a product: ROWS rows of a times a panel of b that is as wide as the registers
+ * allow. */
+#define ROWS      6
+#define DEPTH     384
+#define MAX_WIDTH 64 /* columns of the panel */
+/* Number of panels if b is not packed, and of row tiles that use each panel in turn. */
 #define PANELS    8
 #define TILES     16
 #define LOOP_RUNS 512
-/* Floats from one row of such a b to the next: two pages; and just short of one, so that rows begin
- * within lines. */
+/* Row strides of unpacked b in floats: two pages; and just below one page, so that rows begin
+ * inside cache lines. */
 #define PAGES_STRIDE     2048
 #define UNALIGNED_STRIDE 1013
 #define LARGEST_B        ((uint64_t)DEPTH * PAGES_STRIDE * sizeof(float))
 
 typedef void inner_loop(const float *a, const float *b, size_t stride, int depth, float *sums);
 
-/* The compiler may not make fma of a product and a sum unless it is told so. */
+/* GCC contracts a product and a sum to an FMA only with this option. */
 #if defined(__clang__)
 #define FAST_SUMS
 #elif defined(__GNUC__)
@@ -70,8 +73,8 @@ DEFINE_LOOP(loop_8, 8, 2, __attribute__((target("avx2,fma"))))
 #endif
 DEFINE_LOOP(loop_4, 4, 2, )
 
-/* The loop of so many lanes, or of the most that the processor has; and the columns of its panel.
- */
+/* Returns the loop for this many lanes, or for the most that the processor supports, and the width
+ * of its panel. */
 static inner_loop *loop_of(uint32_t lanes, int *width)
 {
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -87,11 +90,11 @@ static inner_loop *loop_of(uint32_t lanes, int *width)
     return loop_4;
 }
 
-/* Where threads wait until all are there. */
+/* A reusable barrier for `count` threads. */
 typedef struct barrier {
     tn_mutex lock;
-    tn_condition all_there;
-    uint32_t missing, count, meetings;
+    tn_condition all_arrived;
+    uint32_t missing, count, generation;
 } barrier;
 
 static bool barrier_init(barrier *b)
@@ -99,7 +102,7 @@ static bool barrier_init(barrier *b)
     *b = (barrier){.count = 0};
     if (!tn_mutex_init(&b->lock))
         return false;
-    if (tn_condition_init(&b->all_there))
+    if (tn_condition_init(&b->all_arrived))
         return true;
     tn_mutex_destroy(&b->lock);
     return false;
@@ -107,33 +110,33 @@ static bool barrier_init(barrier *b)
 
 static void barrier_destroy(barrier *b)
 {
-    tn_condition_destroy(&b->all_there);
+    tn_condition_destroy(&b->all_arrived);
     tn_mutex_destroy(&b->lock);
 }
 
 static void barrier_wait(barrier *b)
 {
     tn_mutex_lock(&b->lock);
-    const uint32_t meeting = b->meetings;
+    const uint32_t own_generation = b->generation;
     if (--b->missing == 0) {
         b->missing = b->count;
-        b->meetings++;
-        tn_condition_broadcast(&b->all_there);
+        b->generation++;
+        tn_condition_broadcast(&b->all_arrived);
     }
-    while (b->meetings == meeting)
-        tn_condition_wait(&b->all_there, &b->lock);
+    while (b->generation == own_generation)
+        tn_condition_wait(&b->all_arrived, &b->lock);
     tn_mutex_unlock(&b->lock);
 }
 
-/* What all threads work on. The first thread alone writes here while others work, before a barrier.
- */
+/* State shared by all threads. While other threads run, only the first one writes to it, before a
+ * barrier. */
 typedef struct team {
-    tn_mutex gate; /* until all threads are there */
+    tn_mutex gate; /* held until all threads are created */
     barrier barrier;
     inner_loop *loop;
     int width;
     unsigned char *memory;
-    uint64_t share; /* bytes of it that are a thread's own */
+    uint64_t share; /* bytes of memory per thread */
     uint32_t threads, sets, repeats;
     uint64_t began;
 } team;
@@ -142,10 +145,10 @@ typedef struct member {
     team *team;
     uint32_t number;
     tn_thread thread;
-    float a[DEPTH * ROWS], b[DEPTH * MOST_WIDTH], sums[ROWS * MOST_WIDTH];
+    float a[DEPTH * ROWS], b[DEPTH * MAX_WIDTH], sums[ROWS * MAX_WIDTH];
     double reads[TN_HOST_SETS][TN_HOST_REPEATS], panels[TN_HOST_PANELS][TN_HOST_REPEATS];
-    double pieces[MOST_PIECES];
-    uint64_t seen; /* so that nothing is left out as unused */
+    double pieces[MAX_PIECES];
+    uint64_t seen; /* sum of what was read, so that reads are not optimized away */
 } member;
 
 static double now(void)
@@ -153,10 +156,10 @@ static double now(void)
     return (double)tn_now();
 }
 
-/* Of a working set, what is a thread's. */
+/* Returns a thread's share of a working set in bytes. */
 static uint64_t part_of(const team *t, uint32_t set)
 {
-    return (TN_HOST_LEAST_SET << set) / t->threads / LINE * LINE;
+    return (TN_HOST_MIN_SET << set) / t->threads / LINE * LINE;
 }
 
 static void read_all(member *m, uint64_t begin, uint64_t bytes)
@@ -171,17 +174,17 @@ static void read_all(member *m, uint64_t begin, uint64_t bytes)
         m->seen += sum[j];
 }
 
-/* Nanoseconds to read a set that is smaller than a piece. */
+/* Returns the nanoseconds to read a set of a few pieces or less once. */
 static double time_small(member *m, uint64_t bytes)
 {
     const uint64_t rounds = PIECE_BYTES / bytes + 1;
-    for (int i = 0; i < LEAST_PIECES; i++) {
+    for (int i = 0; i < MIN_PIECES; i++) {
         const double began = now();
         for (uint64_t r = 0; r < rounds; r++)
             read_all(m, 0, bytes);
         m->pieces[i] = now() - began;
     }
-    return tn_host_undisturbed(m->pieces, LEAST_PIECES) / (double)rounds;
+    return tn_host_uninterrupted_mean(m->pieces, MIN_PIECES) / (double)rounds;
 }
 
 static double time_large(member *m, uint64_t bytes)
@@ -192,18 +195,17 @@ static double time_large(member *m, uint64_t bytes)
         read_all(m, i * PIECE_BYTES, PIECE_BYTES);
         m->pieces[i] = now() - began;
     }
-    return tn_host_undisturbed(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
+    return tn_host_uninterrupted_mean(m->pieces, pieces) * (double)bytes / (double)PIECE_BYTES;
 }
 
-/* Every thread begins each time together with the others, with what it has just read in the
- * caches, as far as they hold it. */
+/* Reads the set once to warm up the caches, then times it with all threads starting together. */
 static void time_reads(member *m, uint32_t set, uint32_t repeat)
 {
     const uint64_t bytes = part_of(m->team, set);
     read_all(m, 0, bytes);
     barrier_wait(&m->team->barrier);
     m->reads[set][repeat] =
-        bytes < LEAST_PIECES * PIECE_BYTES ? time_small(m, bytes) : time_large(m, bytes);
+        bytes < MIN_PIECES * PIECE_BYTES ? time_small(m, bytes) : time_large(m, bytes);
     barrier_wait(&m->team->barrier);
 }
 
@@ -213,7 +215,8 @@ static void run_packed(member *m, int count)
         m->team->loop(m->a, m->b, (size_t)m->team->width, DEPTH, m->sums);
 }
 
-/* Panels of a matrix that all threads read, from different columns on. */
+/* Multiplies by panels of a matrix that all threads share. Each thread starts at a different
+ * column. */
 static void run_strided(member *m, size_t stride, int first, int count)
 {
     const team *t = m->team;
@@ -233,8 +236,8 @@ static void run_loops(member *m, tn_host_panel panel, int first, int count)
         run_strided(m, panel == TN_HOST_PAGES ? PAGES_STRIDE : UNALIGNED_STRIDE, first, count);
 }
 
-/* All panels once before, which brings them into the caches. Others take a core away, and do not
- * make it faster: the fastest piece counts. */
+/* Runs all panels once to warm up the caches. Uses the fastest piece, since other processes can
+ * only slow a core down. */
 static void time_panels(member *m, uint32_t repeat)
 {
     for (int panel = 0; panel < TN_HOST_PANELS; panel++) {
@@ -251,8 +254,8 @@ static void time_panels(member *m, uint32_t repeat)
     }
 }
 
-/* Decided by the first thread, and seen by all behind a barrier: where reads take long, neither
- * larger sets nor more repeats than a median needs. */
+/* The first thread stops larger sets, or further repeats, when reads are slow. The barrier makes
+ * its decision visible to all. */
 static void limit_sets(member *m, uint32_t set)
 {
     team *t = m->team;
@@ -265,8 +268,7 @@ static void limit_repeats(member *m, uint32_t repeat)
 {
     team *t = m->team;
     barrier_wait(&t->barrier);
-    if (m->number == 0 &&
-        tn_now() - t->began > (repeat + 1 < LEAST_REPEATS ? TOO_LONG : LONG_IN_ALL))
+    if (m->number == 0 && tn_now() - t->began > (repeat + 1 < MIN_REPEATS ? TOO_LONG : LONG_IN_ALL))
         t->repeats = repeat + 1;
     barrier_wait(&t->barrier);
 }
@@ -280,7 +282,7 @@ static void measure(member *m)
         t->began = tn_now();
     for (uint32_t repeat = 0; repeat < t->repeats; repeat++) {
         if (repeat > 0)
-            tn_sleep(GAP);
+            tn_sleep(PAUSE);
         time_panels(m, repeat);
         for (uint32_t set = 0; set < t->sets; set++) {
             time_reads(m, set, repeat);
@@ -300,7 +302,7 @@ static void *work(void *data)
     return NULL;
 }
 
-/* The slowest thread's. */
+/* Returns the time of the slowest thread. */
 static double slowest(const member *members, uint32_t count, size_t offset)
 {
     double most = 1;
@@ -311,7 +313,7 @@ static double slowest(const member *members, uint32_t count, size_t offset)
     return most;
 }
 
-static void gather(const team *t, const member *members, tn_host_times *out)
+static void collect_times(const team *t, const member *members, tn_host_times *out)
 {
     *out = (tn_host_times){.threads = t->threads, .sets = t->sets, .repeats = t->repeats};
     out->multiply_adds = (double)PIECE_RUNS * DEPTH * ROWS * t->width;
@@ -329,7 +331,7 @@ static void gather(const team *t, const member *members, tn_host_times *out)
     }
 }
 
-/* Where threads are short fewer measure; the caller is the first. */
+/* Runs the measurement on the caller and on as many other threads as can be created. */
 static void host_speed_run(team *t, member *members, uint32_t count, uint64_t bytes)
 {
     tn_mutex_lock(&t->gate);
@@ -345,13 +347,13 @@ static void host_speed_run(team *t, member *members, uint32_t count, uint64_t by
         tn_thread_join(members[i].thread);
 }
 
-/* The memory of the largest set that is to be had, or NULL. */
+/* Allocates memory for the largest set possible; NULL if that fails. */
 static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
 {
     unsigned char *memory = NULL;
     *sets = TN_HOST_SETS;
     while (*sets > 0 && memory == NULL) {
-        const uint64_t bytes = TN_HOST_LEAST_SET << --*sets;
+        const uint64_t bytes = TN_HOST_MIN_SET << --*sets;
         if (bytes >= LARGEST_B && bytes <= most_bytes && bytes <= SIZE_MAX)
             memory = malloc((size_t)bytes);
     }
@@ -361,7 +363,7 @@ static unsigned char *allocate(uint64_t most_bytes, uint32_t *sets)
 
 bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, tn_host_times *out)
 {
-    const uint32_t count = threads < 1 ? 1 : threads > MOST_THREADS ? MOST_THREADS : threads;
+    const uint32_t count = threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads;
     team t = {.gate = TN_MUTEX_INIT, .repeats = TN_HOST_REPEATS};
     if (!barrier_init(&t.barrier))
         return false;
@@ -374,8 +376,8 @@ bool tn_host_times_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, t
         members[i].number = i;
     }
     if (well) {
-        host_speed_run(&t, members, count, TN_HOST_LEAST_SET << (t.sets - 1));
-        gather(&t, members, out);
+        host_speed_run(&t, members, count, TN_HOST_MIN_SET << (t.sets - 1));
+        collect_times(&t, members, out);
     }
     free(t.memory);
     free(members);

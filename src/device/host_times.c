@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set is in the caches where it is read so many times as fast as the largest one. */
+/* A set is in the caches if it is read at least this many times as fast as the largest one. */
 #define CACHED 1.4
-/* The share of the caches that the last cache's speed is taken from: sets that leave room for what
- * else is there. */
+/* The last-level cache's speed is that of a set of at most 1 / WITHIN of its size, which leaves
+ * room for other data. */
 #define WITHIN 4
-/* A piece that takes so many times as long as the median was interrupted. */
+/* A piece that takes more than this many times the median was interrupted. */
 #define INTERRUPTED 3
 
 static int compare(const void *a, const void *b)
@@ -32,7 +32,7 @@ static double least(const double *times, uint32_t count)
     return sorted[0];
 }
 
-/* Of an even number of repeats the longer of the two in the middle. */
+/* Returns the median; for an even number of repeats, the longer of the middle two. */
 static double median(const double *times, uint32_t count)
 {
     double sorted[TN_HOST_REPEATS];
@@ -40,7 +40,7 @@ static double median(const double *times, uint32_t count)
     return sorted[count / 2];
 }
 
-double tn_host_undisturbed(double *pieces, uint32_t count)
+double tn_host_uninterrupted_mean(double *pieces, uint32_t count)
 {
     double sum = 0;
     uint32_t kept = 0;
@@ -73,8 +73,8 @@ static bool is_whole(const tn_host_times *t)
     return true;
 }
 
-/* Element i of the nearest list that never grows: the least of what lists up to it have as their
- * greatest mean (isotonic regression). */
+/* Returns element i of the nearest non-increasing list, by the min-max formula of isotonic
+ * regression. */
 static double fitted(const double *list, uint32_t count, uint32_t i)
 {
     double least = INFINITY;
@@ -90,9 +90,9 @@ static double fitted(const double *list, uint32_t count, uint32_t i)
     return least;
 }
 
-/* Bytes in a nanosecond of all threads, by working sets. Others share memory and caches: the usual
- * speed counts. A larger set is never read faster: where a measurement says so, neighbours get
- * their geometric mean. */
+/* Computes the bytes per nanosecond of all threads for each working set, from medians, since other
+ * processes share the memory. A larger set cannot be faster: where measurements say so, the sets
+ * get their geometric mean. */
 static void speeds_of(const tn_host_times *t, double speeds[TN_HOST_SETS])
 {
     double logarithms[TN_HOST_SETS];
@@ -103,7 +103,7 @@ static void speeds_of(const tn_host_times *t, double speeds[TN_HOST_SETS])
         speeds[i] = exp(fitted(logarithms, t->sets, i));
 }
 
-/* The largest set that is in the caches; the largest of all where none is read faster. */
+/* Returns the largest set that is in the caches, or the largest of all if none is read faster. */
 static uint32_t last_cached(const double *speeds, uint32_t count)
 {
     uint32_t i = count - 1;
@@ -112,7 +112,7 @@ static uint32_t last_cached(const double *speeds, uint32_t count)
     return speeds[i] < CACHED * speeds[count - 1] ? count - 1 : i;
 }
 
-/* Others take a core away, and do not make it faster: the fastest counts. */
+/* Uses the fastest repeat, since other processes can only slow a core down. */
 static double cache_speed(const tn_host_times *t, uint32_t cached)
 {
     uint32_t i = cached;
@@ -121,7 +121,7 @@ static double cache_speed(const tn_host_times *t, uint32_t cached)
     return (double)t->reads[i].bytes / least(t->reads[i].nanoseconds, t->repeats) / t->threads;
 }
 
-/* The nearest one. */
+/* Returns the nearest power of two. */
 static uint64_t power_of_two(uint64_t bytes)
 {
     return (uint64_t)1 << (int)fmin(round(log2((double)bytes)), 63);

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Number of working sets, from TN_HOST_LEAST_SET bytes, each twice the previous one, up to 256
+/* Number of working sets, from TN_HOST_MIN_SET bytes, each twice the previous one, up to 256
  * MiB; and of repeats of each measurement. */
-#define TN_HOST_LEAST_SET ((uint64_t)1 << 20)
+#define TN_HOST_MIN_SET ((uint64_t)1 << 20)
 enum { TN_HOST_SETS = 9, TN_HOST_REPEATS = 5 };
 
 /* Memory layout of the panel in a product's inner loop: packed, with contiguous rows; rows that
@@ -56,7 +56,7 @@ typedef bool tn_host_timer(uint32_t threads, uint32_t lanes, uint64_t most_bytes
 
 /* Returns the mean of the pieces of one piece of work, excluding those during which the thread was
  * interrupted. Needs at least one piece; sorts them. */
-double tn_host_undisturbed(double *pieces, uint32_t count);
+double tn_host_uninterrupted_mean(double *pieces, uint32_t count);
 
 /* Returns false if the table has no times, or times that are not positive and finite. */
 bool tn_host_speed_of(const tn_host_times *times, tn_host_speed *out);

@@ -52,7 +52,7 @@ const tn_device_kind *tn_device_kind_of_cpu(uint32_t vector_width_f32, uint64_t 
                                        last_cache);
 }
 
-/* The length of the longest of the kind's beginnings that the name has; 0: it has none of them. */
+/* Returns the length of the longest of the kind's prefixes that the name begins with; 0 if none. */
 static size_t length_of_beginning(const tn_kind_match *match, const char *name)
 {
     size_t longest = 0;

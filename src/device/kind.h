@@ -48,16 +48,16 @@ typedef struct tn_kind_steps {
 /* Memory speeds in bytes per nanosecond, and the fraction that GPU kernels reach for each access
  * pattern of their work-items. */
 typedef struct tn_kind_memory {
-    double bandwidth;    /* of the whole device */
-    double cache;        /* of a compute unit if all data fits into the last-level cache; 0:
-                          * unknown */
-    double local;        /* of a compute unit's local memory; 0: unknown */
-    double latency;      /* nanoseconds */
-    double side_by_side; /* coalesced */
-    double short_rows;   /* each work-item reads a short row of its own, whose lines stay cached */
-    double long_rows;    /* each reads a long row, whose lines are evicted before the next vector */
-    double apart;        /* scattered */
-    uint32_t items;      /* work-items per compute unit that hide the latency */
+    double bandwidth; /* of the whole device */
+    double cache;     /* of a compute unit if all data fits into the last-level cache; 0:
+                       * unknown */
+    double local;     /* of a compute unit's local memory; 0: unknown */
+    double latency;   /* nanoseconds */
+    double coalesced;
+    double short_rows; /* each work-item reads a short row of its own, whose lines stay cached */
+    double long_rows;  /* each reads a long row, whose lines are evicted before the next vector */
+    double scattered;
+    uint32_t items; /* work-items per compute unit that hide the latency */
     /* For GPU kernels that stream from memory to memory: the work-group size, and the number of
      * 16-byte vectors that each work-item has in flight, for one tensor or two. */
     uint32_t group, vectors;
@@ -74,7 +74,7 @@ typedef struct tn_kind_assumed {
     /* Instructions besides the products of matrix units: per row and column of a warp's tile and
      * step of K, read from local memory; per factor element loaded to local memory through
      * registers; and per 16-byte vector copied asynchronously. */
-    double reading, bringing, copying;
+    double reading, loading, copying;
     double mma; /* fraction of the matrix units' rate that instructions other than wgmma reach */
 } tn_kind_assumed;
 

@@ -2,13 +2,14 @@
 
 #include <math.h>
 
-/* Rounds up to which the last is as long as the others; and what of a round is lost when there are
- * many. */
+/* Number of rounds up to which the last one takes as long as the others; and the fraction of a
+ * round that is lost if there are many. */
 #define FEW_ROUNDS 4.0
 #define LATE       0.25
-/* Of work that is done while memory is waited for, what it takes all the same. */
+/* Fraction of the shorter of two overlapping times (computation, memory latency) that is not
+ * hidden. */
 #define OVERLAP 0.1
-/* Bytes of a row that a work-item reads at once; and that the cache keeps. */
+/* Bytes of a row that a work-item reads at once; and that stay in the cache. */
 #define VECTOR_BYTES 16
 #define SHORT_BYTES  128
 
@@ -29,9 +30,9 @@ tn_reads tn_reads_of_row(double bytes)
                                   : TN_LONG_ROWS;
 }
 
-/* Work-groups run in rounds of one for each core. Few rounds are whole: cores that have none of the
- * last wait for it. Of many the last blurs, since a core that is done sooner begins sooner; a CPU's
- * driver gives the next to whoever is done, and so it has no last one that counts. */
+/* Returns the number of rounds (waves), each of one work-group per core. With few rounds, idle
+ * cores wait for the last one. With many, cores finish at different times, and the tail averages
+ * out. A CPU's driver schedules dynamically, so many rounds have no tail. */
 static double rounds_of(const tn_model *model, double groups)
 {
     const double rounds = groups / tn_model_cores(model), idle = ceil(rounds) - rounds;
@@ -41,7 +42,7 @@ static double rounds_of(const tn_model *model, double groups)
     return rounds + whole * idle + (1 - whole) * LATE;
 }
 
-/* The share of the device that so many work-items keep busy. */
+/* Returns the fraction of the device that this many work-items keep busy. */
 static double busy_share(const tn_model *model, double items)
 {
     return items > 0 ? fmin(items / tn_model_items(model), 1) : 1;
@@ -57,7 +58,7 @@ static double rate_of(const tn_model *model, const tn_work *work)
     return fmax(rate * (work->efficiency > 0 ? work->efficiency : 1), 1e-3);
 }
 
-/* Nanoseconds of one compute unit that did all of it. */
+/* Returns the nanoseconds that a single compute unit would need for all of the work. */
 static double computing(const tn_model *model, const tn_work *work)
 {
     const tn_kind_rates *rates = &model->kind->rates;
@@ -72,7 +73,7 @@ static double computing(const tn_model *model, const tn_work *work)
            work->single_elements * steps->single_element + work->rows * steps->row;
 }
 
-/* Of all that is there, with no unit idle but in the last round. */
+/* Returns the nanoseconds of the whole device, where units are idle only in the last round. */
 static double compute_time(const tn_model *model, const tn_work *work)
 {
     const double cores = tn_model_cores(model), latency = model->kind->memory.latency;
@@ -90,10 +91,10 @@ static double memory_time(const tn_model *model, const tn_work *work)
     const tn_kind_memory *memory = &model->kind->memory;
     const bool cached = memory->cache > 0 && work->bytes <= (double)model->cache_size;
     const double speed = cached ? memory->cache * model->units : memory->bandwidth;
-    const double shares[] = {[TN_COALESCED] = memory->side_by_side,
+    const double shares[] = {[TN_COALESCED] = memory->coalesced,
                              [TN_SHORT_ROWS] = memory->short_rows,
                              [TN_LONG_ROWS] = memory->long_rows,
-                             [TN_SCATTERED] = memory->apart};
+                             [TN_SCATTERED] = memory->scattered};
     double busy = busy_share(model, work->items);
     if (tn_device_kind_is_cpu(model->kind) && work->groups > 0)
         busy = fmin(work->groups / model->units, 1);

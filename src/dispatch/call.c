@@ -8,8 +8,8 @@ tenon_status tn_params_check(const char *caller, uint32_t size, size_t known_siz
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: struct_size is %u, must be %zu",
                        caller, size, known_size);
     if ((flags & ~known_flags) != 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: flags is %#x, known are %#x",
-                       caller, flags, known_flags);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: flags is %#x, valid flags are %#x", caller, flags, known_flags);
     return TENON_OK;
 }
 
@@ -25,8 +25,8 @@ tenon_status tn_kind_check(const char *caller, const char *parameter, uint32_t k
                            const char *type)
 {
     if (kind > last)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is no %s", caller,
-                       parameter, kind, type);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, which is not a %s",
+                       caller, parameter, kind, type);
     return TENON_OK;
 }
 

@@ -64,8 +64,9 @@ static void append_hint(const tn_call *call, uint32_t bits)
                                                   : " and ",
                                      call->operands[i].name);
         }
-    snprintf(text + used, sizeof text - used, " %s as N H W C, make %s by tenon_tensor_nhwc",
-             several ? "lie" : "lies", several ? "their views" : "its view");
+    snprintf(text + used, sizeof text - used,
+             " %s stored as N H W C, make %s with tenon_tensor_nhwc", several ? "are" : "is",
+             several ? "their views" : "its view");
     tn_fail_append(text);
 }
 

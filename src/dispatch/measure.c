@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TURNS          7
-#define LEAST_TURN     1e6 /* minimum nanoseconds of one turn of a choice */
-#define MOST_RUNS      200 /* per turn */
-#define HOPELESS       2.0 /* a choice this many times slower than the best is excluded */
-#define TURNS_TO_JUDGE 2
+#define TURNS           7
+#define MIN_TURN        1e6 /* minimum nanoseconds of one turn of a choice */
+#define MAX_RUNS        200 /* per turn */
+#define EXCLUSION_RATIO 2.0 /* a choice this many times slower than the best is excluded */
+#define TURNS_TO_JUDGE  2
 /* Fill pattern: ordinary numbers in every type, none of them subnormal (1 or 0.0078). */
 #define PATTERN 0x3c003c00u
 
@@ -30,7 +30,8 @@ typedef struct bench {
 
 bool tn_can_measure(const tn_call *call)
 {
-    return call != NULL && call->operation != NULL && call->operation->fill_valid == NULL;
+    return call != NULL && call->operation != NULL &&
+           (call->operation->fill_valid == NULL || call->operation->is_measurable);
 }
 
 static tenon_status make_operand(bench *b, const tenon_tensor *view, tn_operand *operand)
@@ -128,9 +129,9 @@ static void prepare(const bench *b, const tn_problem *problem, const tn_choice *
         measure_run(b, &r->recording, 1, &once) != TENON_OK)
         return;
     r->is_out = false;
-    r->runs = once * MOST_RUNS < LEAST_TURN ? MOST_RUNS
-              : once < LEAST_TURN           ? (unsigned)(LEAST_TURN / once) + 1
-                                            : 1;
+    r->runs = once * MAX_RUNS < MIN_TURN ? MAX_RUNS
+              : once < MIN_TURN          ? (unsigned)(MIN_TURN / once) + 1
+                                         : 1;
 }
 
 static void take_turns(const bench *b, runner *runners, uint32_t count)
@@ -150,7 +151,7 @@ static void take_turns(const bench *b, runner *runners, uint32_t count)
             best = fmin(best, median(r));
         }
         for (uint32_t i = 0; i < count && turn + 1 >= TURNS_TO_JUDGE; i++)
-            runners[i].is_out |= median(&runners[i]) > HOPELESS * best;
+            runners[i].is_out |= median(&runners[i]) > EXCLUSION_RATIO * best;
     }
 }
 

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* Smaller sizes must be equal: a 3x3 filter is not similar to a 5x5 filter. */
-#define LEAST_SIZE 8
-#define MOST_RATIO 1.5 /* of a single size */
-#define FARTHEST   1.0 /* maximum distance: twice the work, for example */
+#define MIN_SIZE  8
+#define MAX_RATIO 1.5 /* of a single size */
+#define FARTHEST  1.0 /* maximum distance: twice the work, for example */
 
 static size_t word_length(const char *text)
 {
@@ -26,7 +26,7 @@ static double size_distance(double a, double b)
     if (a == b)
         return 0;
     const double ratio = a > b ? a / b : b / a;
-    return fmin(a, b) < LEAST_SIZE || ratio > MOST_RATIO ? (double)INFINITY : log2(ratio);
+    return fmin(a, b) < MIN_SIZE || ratio > MAX_RATIO ? (double)INFINITY : log2(ratio);
 }
 
 /* Reads a size from both texts. Returns false if either has none there. */

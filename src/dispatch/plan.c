@@ -17,8 +17,8 @@ static void free_plan(tenon_plan *plan)
 {
     tenon_context *context = plan->keeps_context ? plan->recording.context : NULL;
     tn_recording_destroy(&plan->recording);
-    if (plan->kept != NULL)
-        plan->release_kept(plan->kept);
+    if (plan->bound_owner != NULL)
+        plan->release_bound_owner(plan->bound_owner);
     free(plan->problem);
     free(plan->params);
     free(plan->message);
@@ -181,11 +181,11 @@ static void take_operands(tenon_plan *plan, const tn_call *call)
     memcpy(plan->scalars, call->scalars, sizeof plan->scalars);
     for (uint32_t i = 0; i < call->operand_count; i++) {
         const tn_argument *operand = &call->operands[i];
-        plan->operands[i] = (tn_planned){.name = operand->name,
-                                         .present = operand->view != NULL,
-                                         .output = tn_is_output(operand->role),
-                                         .given = call->given[i] != NULL,
-                                         .role = operand->role};
+        plan->operands[i] = (tn_plan_operand){.name = operand->name,
+                                              .present = operand->view != NULL,
+                                              .output = tn_is_output(operand->role),
+                                              .given = call->given[i] != NULL,
+                                              .role = operand->role};
         if (call->given[i] != NULL)
             plan->operands[i].view = *call->given[i];
         if (operand->view != NULL)
@@ -239,12 +239,12 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
     return TENON_OK;
 }
 
-void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+void tn_plan_bind(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
                   void (*release)(void *object))
 {
-    plan->operands[operand].kept = true;
+    plan->operands[operand].is_bound = true;
     plan->operands[operand].view.memory = memory;
     plan->kept_count++;
-    plan->kept = object;
-    plan->release_kept = release;
+    plan->bound_owner = object;
+    plan->release_bound_owner = release;
 }

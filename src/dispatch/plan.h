@@ -20,19 +20,19 @@ tenon_status tn_call_plan(tenon_context *context, const tn_family *family, tn_pr
 
 /* Binds memory to an operand of a caller's plan, so that runs do not pass it, and takes a
  * reference to the object that owns the memory. At most once per plan. */
-void tn_plan_keep(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
+void tn_plan_bind(tenon_plan *plan, uint32_t operand, tenon_memory memory, void *object,
                   void (*release)(void *object));
 
 /* An operand of a plan: its view without memory; rank 0 and an empty shape if absent. */
-typedef struct tn_planned {
+typedef struct tn_plan_operand {
     const char *name;
     bool present, output;
-    bool given; /* present, or passed to a call that does not read it */
-    bool kept;  /* its memory is bound to the plan, and runs do not pass it */
+    bool given;    /* present, or passed to a call that does not read it */
+    bool is_bound; /* its memory is bound to the plan, and runs do not pass it */
     tn_role role;
     tenon_tensor view;
     uint64_t end; /* end of the view in its memory, in bytes */
-} tn_planned;
+} tn_plan_operand;
 
 struct tenon_plan {
     atomic_uint references;
@@ -48,11 +48,11 @@ struct tenon_plan {
     char name[TN_SOLVER_NAME_SIZE];
     tn_recording recording;
     /* For a caller's plan: */
-    tn_planned operands[TN_MAX_OPERANDS];
+    tn_plan_operand operands[TN_MAX_OPERANDS];
     uint32_t operand_count, kept_count;
     double scalars[TN_MAX_SCALARS];
-    void *kept; /* owner of the memory of bound operands */
-    void (*release_kept)(void *object);
+    void *bound_owner; /* owner of the memory of bound operands */
+    void (*release_bound_owner)(void *object);
     const struct tn_operation *operation;
     void *params; /* a copy of the call's parameters, without a solver */
     /* For both kinds; NULL if the output is empty. */

@@ -12,7 +12,7 @@ static tenon_status check_stream(const char *caller, const tenon_stream *stream,
     if (stream->context == plan->recording.context)
         return TENON_OK;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                   "%s: stream %p is of another context than the plan", caller,
+                   "%s: stream %p and the plan belong to different contexts", caller,
                    (const void *)stream);
 }
 
@@ -34,7 +34,7 @@ static tenon_status check_run(const char *caller, tenon_stream *stream, const te
 
 static bool takes(const tenon_plan *plan, uint32_t number)
 {
-    return plan->operands[number].present && !plan->operands[number].kept;
+    return plan->operands[number].present && !plan->operands[number].is_bound;
 }
 
 /* Writes the operands' names, for messages. */
@@ -53,7 +53,7 @@ static uint32_t number_of(const tenon_plan *plan, const char *name)
 {
     uint32_t i = 0;
     while (i < plan->operand_count &&
-           (plan->operands[i].kept || strcmp(plan->operands[i].name, name) != 0))
+           (plan->operands[i].is_bound || strcmp(plan->operands[i].name, name) != 0))
         i++;
     return i;
 }
@@ -69,11 +69,12 @@ static tenon_status take_operand(const char *caller, const tenon_plan *plan, uin
     const uint32_t i = number_of(plan, given->name);
     if (i == plan->operand_count ||
         (!plan->operands[i].present && given->memory.kind != TENON_MEMORY_NONE))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: \"%s\" is none of what %s takes: %s",
-                       caller, argument, given->name, plan->caller, list_names(plan, names));
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: \"%s\" is not an operand of %s, whose operands are %s", caller,
+                       argument, given->name, plan->caller, list_names(plan, names));
     if (is_given[i])
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: \"%s\" is there a second time; %s takes %s", caller, argument,
+                       "%s: %s: \"%s\" is given twice; the operands of %s are %s", caller, argument,
                        given->name, plan->caller, list_names(plan, names));
     TN_TRY(tn_handle_check(caller, argument, &given->memory));
     is_given[i] = true;
@@ -95,12 +96,13 @@ static tenon_status take_operands(const char *caller, const tenon_plan *plan,
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(take_operand(caller, plan, i, &given[i], is_given, operands));
     for (uint32_t i = 0; i < plan->operand_count; i++) {
-        const tn_planned *x = &plan->operands[i];
-        if (x->kept)
+        const tn_plan_operand *x = &plan->operands[i];
+        if (x->is_bound)
             operands[i] = (tn_operand){x->view.memory, x->view.offset};
         else if (x->present && !is_given[i])
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: \"%s\" is missing; %s takes %s",
-                           caller, x->name, plan->caller, list_names(plan, names));
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                           "%s: \"%s\" is missing; the operands of %s are %s", caller, x->name,
+                           plan->caller, list_names(plan, names));
     }
     return TENON_OK;
 }
@@ -108,7 +110,7 @@ static tenon_status take_operands(const char *caller, const tenon_plan *plan,
 TENON_API const char *tenon_plan_operand_name(const tenon_plan *plan, uint32_t index)
 {
     for (uint32_t i = 0; plan != NULL && i < plan->operand_count; i++)
-        if (!plan->operands[i].kept && index-- == 0)
+        if (!plan->operands[i].is_bound && index-- == 0)
             return plan->operands[i].name;
     return NULL;
 }
@@ -119,7 +121,7 @@ static bool is_plain(const tenon_plan *plan, const tenon_context *context,
                      const tenon_memory *memories)
 {
     for (uint32_t i = 0; i < plan->operand_count; i++) {
-        const tn_planned *x = &plan->operands[i];
+        const tn_plan_operand *x = &plan->operands[i];
         if (!x->present)
             continue;
         if (!tn_memory_is_plain(context, &memories[i], x->end))
@@ -139,7 +141,7 @@ static tenon_status check_operands(const tenon_plan *plan, tenon_context *contex
     tenon_tensor views[TN_MAX_OPERANDS];
     tn_call call = {.caller = plan->caller, .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
-        const tn_planned *planned = &plan->operands[i];
+        const tn_plan_operand *planned = &plan->operands[i];
         views[i] = planned->view;
         views[i].memory = operands[i].memory;
         views[i].offset = operands[i].offset;
@@ -156,7 +158,7 @@ static const tenon_memory *all_memories(const tenon_plan *plan, const tenon_memo
     if (plan->kept_count == 0)
         return memories;
     for (uint32_t i = 0; i < plan->operand_count; i++)
-        all[i] = plan->operands[i].kept ? plan->operands[i].view.memory : *memories++;
+        all[i] = plan->operands[i].is_bound ? plan->operands[i].view.memory : *memories++;
     return all;
 }
 

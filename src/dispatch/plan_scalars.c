@@ -89,7 +89,7 @@ TENON_API tenon_scalar tenon_plan_scalar(const tenon_plan *plan, uint32_t index)
 }
 
 /* All integers up to this one are exact in a double. */
-#define MOST_EXACT (UINT64_C(1) << 53)
+#define MAX_EXACT (UINT64_C(1) << 53)
 
 /* Writes a value to its place. */
 static tenon_status put(const char *caller, uint32_t number, const tenon_scalar *given,
@@ -98,7 +98,7 @@ static tenon_status put(const char *caller, uint32_t number, const tenon_scalar 
     const bool is_real = given->kind == TENON_SCALAR_F64;
     if ((!is_real && given->kind != TENON_SCALAR_U64) || given->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: scalars[%u]: \"%s\": kind is %u and reserved is %u; make it by "
+                       "%s: scalars[%u]: \"%s\": kind is %u and reserved is %u; create it with "
                        "tenon_scalar_f64 or tenon_scalar_u64",
                        caller, number, given->name, given->kind, given->reserved);
     if (p->field->type == TN_FIELD_U64 && is_real)
@@ -107,7 +107,7 @@ static tenon_status put(const char *caller, uint32_t number, const tenon_scalar 
             "%s: scalars[%u]: \"%s\" is the double %.17g, must be an integer of 64 bits: "
             "tenon_scalar_u64",
             caller, number, given->name, given->real);
-    if (p->field->type == TN_FIELD_F64 && !is_real && given->integer > MOST_EXACT)
+    if (p->field->type == TN_FIELD_F64 && !is_real && given->integer > MAX_EXACT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: scalars[%u]: \"%s\" is the integer %" PRIu64 ", must be a double "
                        "(tenon_scalar_f64), or at most 2^53",
@@ -141,9 +141,8 @@ static tenon_status take_scalar(const char *caller, const tenon_plan *plan,
             "%s: scalars[%u]: \"%s\" is not a scalar of this plan of %s, whose scalars are %s",
             caller, number, given[number].name, plan->caller, list_names(plan, names));
     if (is_repeated(given, number))
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: scalars[%u]: \"%s\" is given a second time", caller, number,
-                       given[number].name);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: scalars[%u]: \"%s\" is given twice",
+                       caller, number, given[number].name);
     return put(caller, number, &given[number], &p, params);
 }
 
@@ -156,7 +155,7 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
     *call = (tn_call){plan->caller, plan->operation, plan->recording.context, params,
                       .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
-        const tn_planned *x = &plan->operands[i];
+        const tn_plan_operand *x = &plan->operands[i];
         call->operands[i] = (tn_argument){x->name, x->given ? &x->view : NULL, x->role};
     }
     problem.head = (tn_problem){.size = plan->operation->problem_size, .forced = -1};
@@ -198,7 +197,7 @@ static tenon_status refuse_problem(const char *caller, const tenon_plan *plan,
         given[i].kind == TENON_SCALAR_F64 ? given[i].real : (double)given[i].integer;
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: scalars[%u]: \"%s\" is %g, must %s: the plan of %s was made with %g, and "
-                   "other kernels serve this value; make another plan",
+                   "this value requires other kernels; create another plan",
                    caller, i, p.name, value,
                    planned.real == 0 ? "be 0"
                    : value == 0      ? "not be 0"

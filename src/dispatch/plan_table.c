@@ -125,10 +125,10 @@ tenon_status tn_plan_table_get(const tn_request *request, tenon_plan **out)
     /* Not under the lock, since creating a plan compiles. If two threads create the same plan, the
      * first one is kept. */
     tenon_plan *made, *spare = NULL, *evicted = NULL;
-    const unsigned unmade = tn_capabilities_unmade(context);
+    const unsigned untested = tn_capabilities_untested(context);
     TN_TRY(make(request, hash, &made));
     /* Selected without knowing all capabilities of the device: used for this call only. */
-    if (tn_capabilities_unmade(context) != unmade) {
+    if (tn_capabilities_untested(context) != untested) {
         *out = made;
         return TENON_OK;
     }

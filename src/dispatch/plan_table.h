@@ -14,7 +14,7 @@ typedef struct tn_plan_table {
     tenon_plan *buckets[TN_PLAN_TABLE_BUCKETS];
 } tn_plan_table;
 
-/* False without memory for its lock. */
+/* Returns false if memory is short. */
 bool tn_plan_table_init(tn_plan_table *table);
 void tn_plan_table_destroy(tn_plan_table *table);
 

@@ -123,7 +123,7 @@ static void cancel(tn_preparer *p, plan_job **cancelled)
         p->first = l->next;
         l->plan->failure = TENON_ERROR_PROCESS;
         l->plan->failure_cl = CL_SUCCESS;
-        l->plan->message = tn_text_copy("the plan was not made, since the process is ending");
+        l->plan->message = tn_text_copy("the plan was not created, because the process is ending");
         atomic_store(&l->plan->is_pending, false);
         p->made_count++;
         l->next = *cancelled;
@@ -247,8 +247,8 @@ tenon_status tn_prepare_later(tenon_plan *plan, const tn_request *request)
     tn_preparer *p = preparer_of(plan->recording.context);
     plan_job *l = p != NULL ? copy(plan, request) : NULL;
     if (l == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to make a plan later",
-                       request->caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
+                       "%s: no memory to create a plan in the background", request->caller);
     atomic_store(&plan->is_pending, true);
     tenon_plan_retain(plan);
     tn_mutex_lock(&p->lock);
@@ -273,7 +273,7 @@ tenon_status tn_plan_await(const tenon_plan *plan)
     if (plan->failure == TENON_OK)
         return TENON_OK;
     return tn_fail_cl(plan->failure, plan->failure_cl, "%s",
-                      plan->message != NULL ? plan->message : "a plan could not be made");
+                      plan->message != NULL ? plan->message : "a plan could not be created");
 }
 
 TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
@@ -283,13 +283,13 @@ TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
     if (preparing != NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: this thread has begun already, for context %p", caller,
-                       (void *)preparing);
+                       "%s: tenon_prepare_begin was already called on this thread, for context %p",
+                       caller, (void *)preparing);
     TN_TRY(tn_gate_check(caller));
     if (preparer_of(context) == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create a thread", caller);
     tenon_context_retain(context);
-    tn_process_know_thread();
+    tn_process_register_thread();
     preparing = context;
     return TENON_OK;
 }
@@ -297,9 +297,10 @@ TENON_API tenon_status tenon_prepare_begin(tenon_context *context)
 TENON_API tenon_status tenon_prepare_end(tenon_context *context)
 {
     if (context == NULL || preparing != context)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "tenon_prepare_end: context is %p, this thread has begun for %p",
-                       (void *)context, (void *)preparing);
+        return tn_fail(
+            TENON_ERROR_INVALID_ARGUMENT,
+            "tenon_prepare_end: context is %p, but this thread called tenon_prepare_begin for %p",
+            (void *)context, (void *)preparing);
     preparing = NULL;
     tenon_context_release(context);
     return TENON_OK;
@@ -317,7 +318,7 @@ TENON_API tenon_status tenon_prepare_progress(tenon_context *context, uint64_t *
     TN_TRY(tn_gate_check(caller));
     tn_preparer *p = preparer_of(context);
     if (p == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no thread can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create a thread", caller);
     tn_mutex_lock(&p->lock);
     *made = p->made_count;
     *asked = p->asked_count;

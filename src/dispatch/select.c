@@ -1,4 +1,6 @@
-/* Selection of a solver. */
+/* Selection of a solver for a problem: the forced one, or a measured one, or the one with the
+ * lowest estimated time whose self-check passes. dispatch/solver.h defines problem, family and
+ * choice. */
 #include "dispatch/select.h"
 
 #include "dispatch/nearest.h"
@@ -25,8 +27,8 @@ static const char *select_configure(tenon_context *context, const tn_problem *pr
     const tn_solver *solver = choice->solver;
     int32_t values[TN_MAX_PARAMETERS];
     memcpy(values, choice->values, sizeof values);
-    memset(choice, 0, offsetof(tn_choice, options) + 1); /* the options are a text, of which the
-                                                          * first byte is enough */
+    memset(choice, 0,
+           offsetof(tn_choice, options) + 1); /* an empty string: only its first byte is cleared */
     memset(choice->layout, 0, sizeof choice->layout);
     choice->solver = solver;
     choice->is_estimate = is_estimate;
@@ -49,15 +51,15 @@ void tn_choice_options(tenon_context *context, tn_choice *choice, const char *fo
     va_end(arguments);
 }
 
-/* Lists the programs that the launches need before any of them is built, and builds them
- * concurrently. */
+/* Builds the programs of all launches concurrently, before the launches are recorded one by one.
+ * The first call of `launch` only lists the programs. */
 static void build_ahead(const char *caller, tenon_context *context, const tn_problem *problem,
                         const tn_choice *choice)
 {
     tn_build_list build_requests = {.count = 0};
     tn_recording listing = {.context = context, .build_requests = &build_requests};
     tn_kept_message kept;
-    if (!tn_builds_side_by_side(context) || !tn_message_keep(&kept))
+    if (!tn_builds_in_parallel(context) || !tn_message_keep(&kept))
         return;
     (void)choice->solver->launch(caller, &listing, problem, choice);
     tn_build_list_run(context, &build_requests);
@@ -75,7 +77,9 @@ tenon_status tn_choice_record(const char *caller, tn_recording *recording,
     return choice->solver->launch(caller, recording, problem, choice);
 }
 
-/* Updates the options if a self-check has made the driver compile the variant again. */
+/* Configures a choice again after its self-check. On a driver that miscompiles at random, a
+ * self-check may have compiled the variant several times, each time with other options, until it
+ * passed. */
 static void renew(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     if (context->device.miscompiles_at_random)
@@ -90,8 +94,7 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     *choice = (tn_choice){.solver = r->family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(r->context, problem, choice);
-    if (why == NULL && r->context->policy.only_chosen) /* target contexts only accept solvers that
-                                                        * could be selected */
+    if (why == NULL && r->context->policy.only_chosen) /* for plans of absent devices */
         why = choice->never_chosen;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
@@ -108,15 +111,15 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     TN_TRY(tn_self_check(r, choice, &verdict, wrong));
     if (verdict != TN_VERDICT_RIGHT)
         return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", r->caller,
-                       name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is not tried",
+                       name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is disabled",
                        wrong);
     renew(r->context, problem, choice);
     return TENON_OK;
 }
 
 /* Returns why a solver cannot be selected for a problem; NULL if it can, with its time. */
-static const char *select_refuses(tenon_context *context, const tn_problem *problem,
-                                  const tn_solver *solver, double *time)
+static const char *why_not_selectable(tenon_context *context, const tn_problem *problem,
+                                      const tn_solver *solver, double *time)
 {
     tn_choice choice;
     choice.solver = solver;
@@ -131,14 +134,14 @@ static const char *select_refuses(tenon_context *context, const tn_problem *prob
 }
 
 uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       tn_candidate list[TN_MOST_SOLVERS])
+                       tn_candidate list[TN_MAX_SOLVERS])
 {
-    tn_candidate refused[TN_MOST_SOLVERS];
+    tn_candidate refused[TN_MAX_SOLVERS];
     uint32_t serving = 0, refused_count = 0;
     tn_constants_need(context);
     for (uint32_t i = 0; i < family->solver_count; i++) {
         tn_candidate c = {.solver = family->solvers[i]};
-        c.why_not = select_refuses(context, problem, c.solver, &c.time);
+        c.why_not = why_not_selectable(context, problem, c.solver, &c.time);
         if (c.why_not != NULL) {
             refused[refused_count++] = c;
             continue;
@@ -167,7 +170,7 @@ double tn_problem_time(tenon_context *context, const tn_family *family, const tn
 {
     double least = (double)INFINITY, time;
     for (uint32_t i = 0; i < family->solver_count; i++)
-        if (select_refuses(context, problem, family->solvers[i], &time) == NULL && time < least)
+        if (why_not_selectable(context, problem, family->solvers[i], &time) == NULL && time < least)
             least = time;
     return least;
 }
@@ -183,16 +186,16 @@ tenon_status tn_child_record(const char *caller, tn_recording *recording, tn_fra
     return status;
 }
 
-/* Results of the candidates that were tried. */
+/* Counts of the candidates that were tried and did not pass. */
 typedef struct tn_tally {
     uint32_t wrong, guarded, failed;
     tenon_status last;
-    char why[256]; /* of the last one that is wrong or guarded */
+    char why[256]; /* of the last candidate that is wrong or guarded */
 } tn_tally;
 
-/* Configures a candidate and checks it. If `*passes` is false, the caller tries the next one. A
- * failure that may be temporary is returned, since a plan without this solver would be kept
- * although the solver may serve the next time. */
+/* Configures a candidate and checks it. Sets `*passes` to false if the caller should try the next
+ * one. Returns only failures that may be temporary: the plan is cached, and would otherwise exclude
+ * this solver from then on. */
 static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bool is_last_resort,
                                   tn_choice *choice, bool *passes, tn_tally *tally)
 {
@@ -212,7 +215,7 @@ static tenon_status try_candidate(const tn_request *r, const tn_candidate *c, bo
     return status == TENON_OK || tn_failure_lasts(status) ? TENON_OK : status;
 }
 
-/* Fails because no candidate passes, not even those that the crash guard disables. */
+/* Fails because no candidate passes, including those that the crash guard disables. */
 static tenon_status fail_with_tally(const char *caller, const tn_tally *tally)
 {
     if (tally->last != TENON_OK)
@@ -227,13 +230,14 @@ static tenon_status fail_with_tally(const char *caller, const tn_tally *tally)
                    caller, tally->wrong, tally->failed, tally->why);
 }
 
-/* Selects the first candidate with correct results on this device. Candidates that the crash guard
- * disables are skipped; if no other one passes, they are tried after all, the simplest first. */
+/* Selects the first candidate with correct results on this device. Skips candidates that the crash
+ * guard disables, because a process ended during their self-check. If no other one passes, it tries
+ * these from the last to the first, since the slowest solvers are the simplest. */
 static tenon_status take_first(const tn_request *r, const tn_candidate *candidates, uint32_t count,
                                tn_choice *choice)
 {
     tn_tally tally = {.last = TENON_OK};
-    bool is_guarded[TN_MOST_SOLVERS] = {false}, passes = false;
+    bool is_guarded[TN_MAX_SOLVERS] = {false}, passes = false;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t guarded = tally.guarded;
         TN_TRY(try_candidate(r, &candidates[i], i + 1 == count, choice, &passes, &tally));
@@ -255,13 +259,13 @@ static tenon_status take_first(const tn_request *r, const tn_candidate *candidat
  * order of the estimates, if anything fails. */
 static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t count)
 {
-    tn_choice *choices[TN_TUNING_MOST] = {NULL};
-    uint32_t numbers[TN_TUNING_MOST], right = 0;
+    tn_choice *choices[TN_TUNING_MAX] = {NULL};
+    uint32_t numbers[TN_TUNING_MAX], right = 0;
     tn_tally tally = {.last = TENON_OK};
     if (r->context->policy.measurements != TENON_MEASUREMENTS_MADE || r->context->owner != NULL ||
         r->call == NULL)
         return false;
-    for (uint32_t i = 0; i < count && right < TN_TUNING_MOST &&
+    for (uint32_t i = 0; i < count && right < TN_TUNING_MAX &&
                          candidates[i].time <= TN_TUNING_RATIO * candidates[0].time;
          i++) {
         bool passes = false;
@@ -279,13 +283,13 @@ static bool measure(const tn_request *r, tn_candidate *candidates, uint32_t coun
         memmove(candidates + 1, candidates, numbers[best] * sizeof *candidates);
         candidates[0] = fastest;
     }
-    for (uint32_t i = 0; i < TN_TUNING_MOST; i++)
+    for (uint32_t i = 0; i < TN_TUNING_MAX; i++)
         free(choices[i]);
     return measured;
 }
 
-/* Selects the solver of a measurement if it is still available. A failure that may be temporary is
- * returned, so that it does not cause a different choice. */
+/* Selects the solver `tuned` of a measurement if it is still available. Returns failures that may
+ * be temporary, since they must not lead to a different choice. */
 static tenon_status take(const tn_request *r, const tn_tuned *tuned, tn_basis basis,
                          tn_choice *choice)
 {
@@ -305,10 +309,11 @@ static tenon_status take(const tn_request *r, const tn_tuned *tuned, tn_basis ba
                : status;
 }
 
-/* Selects by an earlier measurement of this call or, unless the call will be measured, of a
- * similar one. Children are selected by estimates only, as they were when their parent was
- * measured: a later measurement of a product must not change the bits of a convolution. If nothing
- * is selected, the choice's basis remains an estimate. */
+/* Selects by an earlier measurement of this call. If there is none and the call is not about to be
+ * measured, selects by the measurement of the most similar call. Otherwise leaves the choice's
+ * basis at "estimate". Children, such as the products of a convolution, have no call: they are
+ * selected by estimate only, so that a later measurement of a product does not change the bits of a
+ * convolution. */
 static tenon_status take_measured(const tn_request *r, tn_choice *choice)
 {
     tn_tuned tuned;
@@ -324,7 +329,7 @@ static tenon_status take_measured(const tn_request *r, tn_choice *choice)
 
 static tenon_status select_one(const tn_request *r, tn_choice *choice)
 {
-    tn_candidate candidates[TN_MOST_SOLVERS];
+    tn_candidate candidates[TN_MAX_SOLVERS];
     bool chosen;
     TN_TRY(tn_self_check_choose(r, choice, &chosen));
     if (chosen)

@@ -12,12 +12,12 @@ typedef struct tn_candidate {
 } tn_candidate;
 
 /* Exceeds the number of solvers in every family. */
-#define TN_MOST_SOLVERS 24
+#define TN_MAX_SOLVERS 24
 
 /* Lists all solvers of the family: first those that can be selected, ordered by estimated time,
  * then the others. Returns the number of those that can be selected. */
 uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn_problem *problem,
-                       tn_candidate list[TN_MOST_SOLVERS]);
+                       tn_candidate list[TN_MAX_SOLVERS]);
 
 /* Selects a solver: the forced one, or else the one with the lowest estimate. Checks it once per
  * device, and continues with the next one if it gives wrong results. */

@@ -38,7 +38,7 @@ static void name_variant(const tn_choice *choice, variant *v)
 }
 
 /* How many times a driver that miscompiles at random compiles a variant. */
-#define MOST_TRIES 4
+#define MAX_TRIES 4
 
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
@@ -61,14 +61,14 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
 static tenon_status check_until_right(tenon_context *context, tenon_stream *validation, variant *v,
                                       bool *right, char why[256])
 {
-    const int most = context->device.miscompiles_at_random ? MOST_TRIES : 1;
+    const int most = context->device.miscompiles_at_random ? MAX_TRIES : 1;
     const tn_log log = tn_context_log(context);
     tenon_status status =
         tn_self_check_once(validation, v->family, v->problem, v->choice, right, why);
     for (int tries = 1; status == TENON_OK && !*right && tries < most; tries++) {
         tn_log_send(&log, TENON_LOG_INFO,
-                    "solver %s is compiled anew, as this driver may err by chance: %s", v->name,
-                    why);
+                    "compiling solver %s again, since this driver miscompiles at random: %s",
+                    v->name, why);
         tn_programs_judge(validation->context, false);
         validation->context->programs.rebuild_salt++;
         why[0] = '\0';
@@ -108,7 +108,7 @@ tenon_status tn_self_check_choose(const tn_request *r, tn_choice *choice, bool *
 static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispatch *validation,
                           variant *v, bool *right, char why[256])
 {
-    const unsigned unmade = tn_capabilities_unmade(context);
+    const unsigned untested = tn_capabilities_untested(context);
     validation->repeat[0] = '\0';
     validation->checking = v->family;
     validation->paths = 0;
@@ -118,19 +118,20 @@ static tenon_status check(tenon_context *context, tenon_stream *stream, tn_dispa
     TN_TRY(status);
     if (*right && (v->paths & ~validation->paths) != 0)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "self-check of %s: leaves out what the problem asks for, paths %#" PRIx64
+                       "self-check of %s does not cover the problem's paths %#" PRIx64
                        " of %#" PRIx64,
                        v->name, v->paths & ~validation->paths, v->paths);
     /* If a capability could not be tried, another variant may have been built. */
-    if (tn_capabilities_unmade(context) == unmade) {
+    if (tn_capabilities_untested(context) == untested) {
         tn_verdict_remember(tn_dispatch_of(context), v->key, validation->paths, *right, why);
         tn_verdict_store(context, v->key);
     }
     return TENON_OK;
 }
 
-static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
-                                   tn_dispatch *validation, variant *v, bool *right, char why[256])
+static tenon_status check_and_report(tenon_context *context, tenon_stream *stream,
+                                     tn_dispatch *validation, variant *v, bool *right,
+                                     char why[256])
 {
     const uint64_t began = tn_now();
     tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name, "", -1);
@@ -138,7 +139,7 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
     const double milliseconds = tn_count(context, TN_CHECKS_MADE, began);
     tn_count_only(context, TN_CHECKS_WRONG, status == TENON_OK && !*right);
     tn_progress_send(stream->context, TENON_PROGRESS_CHECK, v->name,
-                     status != TENON_OK ? "could not be made"
+                     status != TENON_OK ? "could not be run"
                      : *right           ? "right"
                                         : "wrong",
                      milliseconds);
@@ -147,8 +148,8 @@ static tenon_status check_and_tell(tenon_context *context, tenon_stream *stream,
 
 /* Checks a variant under the crash guard. That a variant is disabled for a time is neither stored
  * nor remembered, since elsewhere it may be the last resort. */
-static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
-                                 tn_dispatch *validation, variant *v, bool *right, char why[256])
+static tenon_status check_guarded(tenon_context *context, tenon_stream *stream,
+                                  tn_dispatch *validation, variant *v, bool *right, char why[256])
 {
     tenon_status status = TENON_OK;
     char *name = tn_verdict_name(context, v->key);
@@ -156,7 +157,7 @@ static tenon_status check_marked(tenon_context *context, tenon_stream *stream,
     *right = !v->is_guarded;
     if (!v->is_guarded) {
         tn_guard *guard = tn_crash_guard_begin(context, name, 1);
-        status = check_and_tell(context, stream, validation, v, right, why);
+        status = check_and_report(context, stream, validation, v, right, why);
         tn_crash_guard_end(guard);
     }
     free(name);
@@ -171,11 +172,11 @@ static tenon_status check_or_blame(tenon_context *context, tenon_stream *stream,
     tn_dispatch *validation = tn_dispatch_of(stream->context);
     if (validation == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the self-check", v->name);
-    const tenon_status status = check_marked(context, stream, validation, v, right, why);
+    const tenon_status status = check_guarded(context, stream, validation, v, right, why);
     if (status == TENON_OK || tn_failure_lasts(status) || !tn_validation_renewed(context, &stream))
         return status;
     *right = false;
-    snprintf(why, 256, "it spoils its context: %.200s", tenon_last_error());
+    snprintf(why, 256, "it makes its context unusable: %.200s", tenon_last_error());
     tn_count_only(context, TN_CHECKS_WRONG, 1);
     tn_verdict_remember(tn_dispatch_of(context), v->key, v->paths, false, why);
     tn_verdict_store(context, v->key);
@@ -215,7 +216,7 @@ static void report(const tenon_context *context, const variant *v, tenon_status 
         tn_log_send(&context->reports.log, TENON_LOG_WARNING,
                     "solver %s is barred on %s: %s (options %s)", v->name, device, why, v->options);
     if (v->repeat[0] != '\0')
-        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to repeat that: %s", v->repeat);
+        tn_log_send(&context->reports.log, TENON_LOG_WARNING, "to reproduce: %s", v->repeat);
 }
 
 static tenon_status check_variant(const char *caller, tenon_context *context, variant *v,

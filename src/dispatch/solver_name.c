@@ -65,18 +65,18 @@ static tenon_status read_parameters(const char *caller, const char *name, const 
         long value;
         int32_t i = read_parameter(solver, &text, &value);
         if (i < 0)
-            return fail(caller, name, "has a parameter that the solver does not know");
+            return fail(caller, name, "has an unknown parameter");
         if (value < solver->parameters[i].low || value > solver->parameters[i].high || value == 0)
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: solver: \"%s\": %s is %ld, must be from %d to %d", caller, name,
                            solver->parameters[i].name, value, solver->parameters[i].low,
                            solver->parameters[i].high);
         if (problem->forced_values[i] != 0)
-            return fail(caller, name, "has a parameter twice");
+            return fail(caller, name, "repeats a parameter");
         problem->forced_values[i] = (int32_t)value;
     } while (*text == ',' && *++text != '\0');
     return *text == '\0' && text[-1] != ',' ? TENON_OK
-                                            : fail(caller, name, "does not end where it should");
+                                            : fail(caller, name, "has unexpected text at the end");
 }
 
 /* Appends the valid names to the error message. */
@@ -105,7 +105,7 @@ tenon_status tn_solver_force(const char *caller, const tn_family *family, const 
     problem->forced =
         find_solver(family, solver, colon != NULL ? (size_t)(colon - solver) : strlen(solver));
     if (problem->forced < 0) {
-        fail(caller, name, "names a solver that there is not");
+        fail(caller, name, "names an unknown solver");
         return list_solvers(family);
     }
     if (colon == NULL)

@@ -99,7 +99,8 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
     tn_mutex_unlock(&dispatch->checked_lock);
     if (is_known)
         return;
-    const bool listed = tn_store_each(context->kept.store, TN_STORE_TUNING, add_listed, dispatch);
+    const bool listed =
+        tn_store_each(context->persistence.store, TN_STORE_TUNING, add_listed, dispatch);
     tn_mutex_lock(&dispatch->checked_lock);
     dispatch->knows_tuned = true;
     dispatch->lists_tuned = listed;
@@ -110,7 +111,7 @@ static void list_names(tenon_context *context, tn_dispatch *dispatch)
 bool tn_tuning_has_any(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    if (dispatch == NULL || context->owner != NULL || context->kept.store == NULL ||
+    if (dispatch == NULL || context->owner != NULL || context->persistence.store == NULL ||
         context->policy.measurements == TENON_MEASUREMENTS_NONE)
         return false;
     list_names(context, dispatch);
@@ -120,7 +121,7 @@ bool tn_tuning_has_any(tenon_context *context)
     return has;
 }
 
-static bool may_be_there(tenon_context *context, const char *key)
+static bool may_exist(tenon_context *context, const char *key)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
     char name[TN_STORE_NAME_SIZE];
@@ -137,7 +138,7 @@ static bool may_be_there(tenon_context *context, const char *key)
 static bool read_entry(tenon_context *context, const char *key, tn_tuned *tuned)
 {
     size_t size;
-    char *text = tn_store_get(context->kept.store, TN_STORE_TUNING, key, &size);
+    char *text = tn_store_get(context->persistence.store, TN_STORE_TUNING, key, &size);
     const bool found = text != NULL && tn_tuned_parse(text, tuned);
     free(text);
     return found;
@@ -158,7 +159,7 @@ bool tn_tuning_find(const tn_request *request, tn_tuned *tuned)
     if (!tn_tuning_has_any(context) || !tn_tuning_name(request->family, request->problem, name))
         return false;
     char *key = key_of(context, name);
-    const bool found = key != NULL && may_be_there(context, key) && read_entry(context, key, tuned);
+    const bool found = key != NULL && may_exist(context, key) && read_entry(context, key, tuned);
     free(key);
     return found;
 }
@@ -173,7 +174,7 @@ void tn_tuning_put(tenon_context *context, const char *problem, const tn_tuned *
         return;
     }
     const int length = tn_tuned_text(tuned, text, sizeof text);
-    tn_store_put(context->kept.store, TN_STORE_TUNING, key, text, (size_t)length);
+    tn_store_put(context->persistence.store, TN_STORE_TUNING, key, text, (size_t)length);
     tn_store_name(TN_STORE_TUNING, key, name);
     tn_mutex_lock(&dispatch->checked_lock);
     add_name(dispatch, first_bits(name));
@@ -185,7 +186,7 @@ void tn_tuning_drop(tenon_context *context, const char *problem)
 {
     char *key = key_of(context, problem);
     if (key != NULL)
-        tn_store_remove(context->kept.store, TN_STORE_TUNING, key);
+        tn_store_remove(context->persistence.store, TN_STORE_TUNING, key);
     free(key);
 }
 
@@ -232,13 +233,13 @@ static void visit_entry(void *user, const char *key, const char *data, size_t si
 bool tn_tuning_each(tenon_context *context, tn_tuning_visitor *visit, void *user)
 {
     listing l = {context, visit, user};
-    return context->kept.store != NULL &&
-           tn_store_each_entry(context->kept.store, TN_STORE_TUNING, visit_entry, &l);
+    return context->persistence.store != NULL &&
+           tn_store_each_entry(context->persistence.store, TN_STORE_TUNING, visit_entry, &l);
 }
 
 bool tn_tuning_choose(const tn_request *r, tn_choice *const *choices, uint32_t count, uint32_t *out)
 {
-    double times[TN_TUNING_MOST];
+    double times[TN_TUNING_MAX];
     uint32_t best = 0;
     tn_tuned tuned;
     if (!tn_can_measure(r->call) ||

@@ -29,7 +29,7 @@ bool tn_tuned_parse(const char *text, tn_tuned *tuned);
 
 /* When a plan is created, at most this many choices are measured, of those whose estimates are
  * within this ratio of the lowest. Larger differences are trusted without measuring. */
-#define TN_TUNING_MOST  3
+#define TN_TUNING_MAX   3
 #define TN_TUNING_RATIO 1.5
 
 /* Measures choices that have passed their self-checks, and stores the result; `best` is the index

@@ -97,7 +97,7 @@ void tn_verdict_recall_stored(tenon_context *context, const char *key)
     char why[256];
     char *name = tn_verdict_name(context, key);
     char *text =
-        name != NULL ? tn_store_get(context->kept.store, TN_STORE_CHECK, name, &size) : NULL;
+        name != NULL ? tn_store_get(context->persistence.store, TN_STORE_CHECK, name, &size) : NULL;
     if (text != NULL && read_outcome(text, &paths, &right, why)) {
         tn_verdict_remember(tn_dispatch_of(context), key, paths, right, why);
         tn_count_only(context, TN_CHECKS_RECALLED, 1);
@@ -118,21 +118,21 @@ void tn_verdict_store(tenon_context *context, const char *key)
     tn_mutex_unlock(&dispatch->checked_lock);
     char *name = tn_verdict_name(context, key);
     if (name != NULL && known != NULL)
-        tn_store_put(context->kept.store, TN_STORE_CHECK, name, text, strlen(text));
+        tn_store_put(context->persistence.store, TN_STORE_CHECK, name, text, strlen(text));
     free(name);
 }
 
 /* Arguments for listing what is barred on a device. */
-typedef struct telling {
+typedef struct listing_request {
     tn_dispatch *dispatch;
     const char *identity;
     tenon_barred_callback barred;
     void *user;
-} telling;
+} listing_request;
 
 /* Extracts the subject of a key of this device, after the word for its kind ("check", "trial").
  * Returns false for any other key. */
-static bool subject_of(const telling *t, const char *key, char subject[TN_KEY_WORDS])
+static bool subject_of(const listing_request *t, const char *key, char subject[TN_KEY_WORDS])
 {
     const char *end = strchr(key, '\n'), *blank = strchr(key, ' ');
     if (end == NULL || blank == NULL || blank > end || strcmp(end + 1, t->identity) != 0)
@@ -150,9 +150,9 @@ static bool is_known(tn_dispatch *dispatch, const char *key)
     return known;
 }
 
-static void tell_check(void *user, const char *key, const char *data, size_t size)
+static void list_check(void *user, const char *key, const char *data, size_t size)
 {
-    const telling *t = user;
+    const listing_request *t = user;
     char subject[TN_KEY_WORDS], why[256];
     uint64_t paths;
     bool right;
@@ -162,9 +162,9 @@ static void tell_check(void *user, const char *key, const char *data, size_t siz
         t->barred(t->user, subject, why);
 }
 
-static void tell_mark(void *user, const char *key, const char *data, size_t size)
+static void list_record(void *user, const char *key, const char *data, size_t size)
 {
-    const telling *t = user;
+    const listing_request *t = user;
     char subject[TN_KEY_WORDS], why[256];
     (void)size;
     if (subject_of(t, key, subject) && tn_crash_guard_explain(data, why))
@@ -172,7 +172,7 @@ static void tell_mark(void *user, const char *key, const char *data, size_t size
 }
 
 /* Reports the verdicts of this context. The callback must not be called under the lock. */
-static void tell_own(tn_dispatch *dispatch, const telling *t)
+static void report_own(tn_dispatch *dispatch, const listing_request *t)
 {
     for (uint32_t i = 0;; i++) {
         char words[TN_KEY_WORDS] = "", why[256] = "";
@@ -201,13 +201,13 @@ TENON_API tenon_status tenon_context_barred(tenon_context *context, tenon_barred
                        context == NULL ? "context" : "barred");
     TN_TRY(tn_gate_check(caller));
     tn_dispatch *dispatch = tn_dispatch_of(context);
-    telling t = {dispatch, context->kept.identity, barred, user};
+    listing_request t = {dispatch, context->persistence.identity, barred, user};
     if (dispatch == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
-    tell_own(dispatch, &t);
-    if (context->kept.identity == NULL)
+    report_own(dispatch, &t);
+    if (context->persistence.identity == NULL)
         return TENON_OK;
-    tn_store_each_entry(context->kept.store, TN_STORE_CHECK, tell_check, &t);
-    tn_store_each_entry(context->kept.store, TN_STORE_RUNNING, tell_mark, &t);
+    tn_store_each_entry(context->persistence.store, TN_STORE_CHECK, list_check, &t);
+    tn_store_each_entry(context->persistence.store, TN_STORE_RUNNING, list_record, &t);
     return TENON_OK;
 }

@@ -92,10 +92,10 @@ class Folder(WithFolder):
         self.folder.chmod(0o770)
         done = self.cache("path")
         self.assertEqual(done.stdout, f"{self.folder}\n")
-        self.assert_fails(done, f"folder {self.folder} is not used: others may write into it")
+        self.assert_fails(done, f"folder {self.folder} is not used: other users can write to it")
         for args in (("clear",), ("export", str(self.place / "file")),
                      ("import", str(self.place / "file"))):
-            self.assert_fails(self.cache(*args), "others may write into it")
+            self.assert_fails(self.cache(*args), "other users can write to it")
 
     def test_an_empty_folder(self):
         self.assertEqual(self.cache("list").stdout, f"0 entries of 0 bytes in {self.folder}\n")

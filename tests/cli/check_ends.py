@@ -63,10 +63,10 @@ class Ends(unittest.TestCase):
         """Checks that the next processes do not report a crash. Returns the list of devices."""
         done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False, env=self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("a process ended", done.stdout + done.stderr)
+        self.assertNotIn("a process crashed", done.stdout + done.stderr)
         called = subprocess.run([TENON, *CALL], capture_output=True, text=True, check=False, env=self.environment)
         self.assertEqual(called.returncode, 0, called.stdout + called.stderr)
-        self.assertNotIn("a process ended", called.stdout + called.stderr)
+        self.assertNotIn("a process crashed", called.stdout + called.stderr)
         return done.stdout
 
     def capability(self, listed, name):

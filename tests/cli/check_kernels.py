@@ -195,9 +195,9 @@ class Interpreted(unittest.TestCase):
         self.assertIn("has multiplied nothing", self.judge(kernel="another"))
 
     def test_mutants_must_fail_with_the_expected_message(self):
-        mutant = mutants.Mutant("one", "sm_80", "gemm/mma", "the reference says", mutants.ptx("a", "b"))
-        for code, text, found in ((1, "d: the reference says 3", True), (0, "right", False),
-                                  (0, "the reference says", False), (1, "the edit 'a' finds nothing", False)):
+        mutant = mutants.Mutant("one", "sm_80", "gemm/mma", "the reference is", mutants.ptx("a", "b"))
+        for code, text, found in ((1, "d: the reference is 3", True), (0, "right", False),
+                                  (0, "the reference is", False), (1, "the edit 'a' finds nothing", False)):
             class Fake:
                 run = staticmethod(lambda *_, text=text, code=code: interpreter.Outcome(code, text, ()))
             self.assertEqual(interpreted.run_mutant(Fake, mutant) is None, found, text)

@@ -32,9 +32,9 @@ def judge(done, folder):
     if done.returncode != 0 or out != "right\n":
         faults.append(f"status {done.returncode}: {out}{err}")
     for line in err.splitlines():
-        if "cut or altered" in line or "another key" in line or "does not take" in line:
+        if "truncated or corrupted" in line or "the wrong key" in line or "rejected its own binary" in line:
             faults.append(line)
-    return faults, sum("a process ended while" in line for line in err.splitlines())
+    return faults, sum("a process crashed or was killed" in line for line in err.splitlines())
 
 
 def check_entries(folder):

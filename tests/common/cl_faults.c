@@ -94,7 +94,7 @@ static bool is_meant(const char *function)
     return strcmp(now.function, function) == 0;
 }
 
-/* Every wrapped call asks here if the fault is for it. */
+/* Counts a call that the current fault applies to. Returns true if the call must fail. */
 static bool strikes(const char *function, cl_uint what)
 {
     if (now.kind == FAULT_NONE || !is_meant(function))
@@ -124,7 +124,7 @@ static cl_int answer(size_t size, void *value, size_t *used)
     return CL_SUCCESS;
 }
 
-/* Of faults_alive, in its order. */
+/* Counters, in the order of the members of faults_alive. */
 typedef enum alive { BLOCKS, CONTEXTS, QUEUES, BUFFERS, PROGRAMS, KERNELS, EVENTS, KINDS } alive;
 static atomic_long alive_now[KINDS];
 
@@ -152,7 +152,7 @@ void faults_assert_alive(const faults_alive *before, const char *where)
                  after.events - before->events);
 }
 
-/* Counts what a call has made, and returns it. */
+/* Counts an object that a call has created, and returns it. */
 static void *made(alive kind, void *object)
 {
     if (object != NULL)
@@ -174,13 +174,13 @@ static cl_int released(alive kind, cl_int error)
     return error;
 }
 
-/* The event of a command that was enqueued. */
+/* Counts the event of an enqueued command. */
 static cl_int enqueued(const cl_event *event, cl_int error)
 {
     return event != NULL ? retained(EVENTS, error) : error;
 }
 
-/* A driver whose binaries are PTX. */
+/* State of a simulated driver whose binaries are PTX. */
 static _Thread_local struct {
     const char *text; /* NULL: the real driver's binaries */
     char loaded[4096];
@@ -228,15 +228,15 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
         return strikes(#name, what) ? (result) : (real);                                           \
     }
 
-/* A function that returns its error. */
+/* Wraps a function that returns its error. */
 #define WRAP(name, parameters, arguments)                                                          \
     WRAP_AS(now.error, cl_int, name, 0, parameters, __real_##name arguments)
 
-/* One that enqueues a command, with an event where `event` is not NULL. */
+/* Wraps a function that enqueues a command and returns an event if `event` is not NULL. */
 #define WRAP_COMMAND(name, parameters, arguments)                                                  \
     WRAP_AS(now.error, cl_int, name, 0, parameters, enqueued(event, __real_##name arguments))
 
-/* One that returns an object, and its error by the last parameter. */
+/* Wraps a function that returns an object, and its error through the last parameter. */
 #define WRAP_OBJECT(kind, type, name, parameters, arguments)                                       \
     WRAP_AS((*error = now.error, NULL), type, name, 0, parameters,                                 \
             made(kind, __real_##name arguments))
@@ -248,11 +248,11 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
 #define WRAP_QUERY(name, parameters, arguments)                                                    \
     WRAP_AS(answer(size, value, used), cl_int, name, what, parameters, __real_##name arguments)
 
-/* One more reference to an object. */
+/* Wraps a function that retains an object. */
 #define WRAP_RETAIN(kind, name, type)                                                              \
     WRAP_AS(now.error, cl_int, name, 0, (type object), retained(kind, __real_##name(object)))
 
-/* One that does not fail. */
+/* Wraps a function that releases an object. It never fails. */
 #define WRAP_RELEASE(kind, name, type)                                                             \
     cl_int __real_##name(type object);                                                             \
     cl_int __wrap_##name(type object);                                                             \
@@ -261,7 +261,7 @@ static void keep_text(char *to, size_t room, const char *from, size_t length)
         return released(kind, __real_##name(object));                                              \
     }
 
-static const char *hidden; /* no function of that name is found */
+static const char *hidden; /* name of a function that dlsym does not find */
 
 void faults_hide(const char *function)
 {
@@ -287,7 +287,7 @@ void *__wrap_dlsym(void *library, const char *name)
 
 WRAP_MEMORY(malloc, (size_t size), (size))
 WRAP_MEMORY(calloc, (size_t count, size_t size), (count, size))
-/* A block that has grown is the same one. */
+/* A block that has grown counts as the same block. */
 WRAP_AS(NULL, void *, realloc, 0, (void *old, size_t size),
         old != NULL ? __real_realloc(old, size) : made(BLOCKS, __real_realloc(NULL, size)))
 
@@ -300,7 +300,7 @@ void __wrap_free(void *block)
     __real_free(block);
 }
 
-/* Locks and threads of the library (base/platform.h). */
+/* Wraps functions of the library for locks and threads (base/platform.h). */
 #define WRAP_SYSTEM(name, parameters, arguments)                                                   \
     WRAP_AS(false, bool, name, 0, parameters, __real_##name arguments)
 WRAP_SYSTEM(tn_mutex_init, (tn_mutex * mutex), (mutex))
@@ -321,7 +321,7 @@ WRAP(clGetDeviceIDs,
                (object, what, size, value, used))
 WRAP_INFO(clGetPlatformInfo, cl_platform_id)
 
-/* Answers of a device that is another. */
+/* Answers of a simulated device. */
 static _Thread_local struct {
     const faults_answer *list;
     size_t count;

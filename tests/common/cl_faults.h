@@ -13,8 +13,8 @@
 
 #include <stdbool.h>
 
-/* In the place of a function's name: every one that can fail; those of the allocator, and of the
- * system for locks and threads; those of OpenCL. */
+/* Groups of functions, in place of a function's name: all that can fail; the allocator and the
+ * system's locks and threads; OpenCL. */
 #define FAULTS_ANY    NULL
 #define FAULTS_MEMORY "memory, locks and threads"
 #define FAULTS_OPENCL "cl"
@@ -34,8 +34,8 @@ void faults_fail_query(const char *function, cl_uint what, cl_int error);
  * driver, the call returns CL_INVALID_VALUE if the caller's buffer is too small. */
 void faults_answer_query(const char *function, cl_uint what, const void *value, size_t size);
 
-/* From now on, in this thread, clGetDeviceInfo gives these answers, as the driver would; those of
- * other information are the driver's own. A count of 0 ends it. The list must stay. */
+/* Makes clGetDeviceInfo give these answers in this thread; other queries are answered by the
+ * driver. The list is not copied. A count of 0 ends the simulation. */
 typedef struct faults_answer {
     cl_uint what;
     const void *value;
@@ -43,19 +43,18 @@ typedef struct faults_answer {
 } faults_answer;
 void faults_give_device(const faults_answer *answers, size_t count);
 
-/* The calls of `function` whose bit is set, bit 0 for the next one, take 10 milliseconds longer. */
+/* Delays by 10 milliseconds the calls of `function` whose bit is set; bit 0 is the next call. */
 void faults_delay(const char *function, unsigned calls);
 
 /* Reports an error through the callback of the last context that this thread created with one.
  * Returns false if there is no such context. */
 bool faults_report(const char *text);
 
-/* The library does not find this function of OpenCL when it looks for all of them: before its first
- * call. */
+/* Hides a function of OpenCL from the library. Must precede the library's first call, which looks
+ * up all functions. */
 void faults_hide(const char *function);
 
-/* From now on, in this thread, functions of extensions are what `find` gives for their names. NULL:
- * the driver's own. */
+/* Makes `find` return the extension functions in this thread. NULL restores the driver's own. */
 void faults_give_extension(void *(*find)(const char *name));
 
 /* Makes every program binary in this thread this text with its terminating NUL, like the PTX of
@@ -66,19 +65,20 @@ void faults_give_ptx(const char *text);
 /* Returns the binary that was loaded last, or "" if none was. */
 const char *faults_loaded_ptx(void);
 
-/* The number of memory blocks and OpenCL objects that the program's own objects have made or
- * retained, and not released, in all threads. Two counts are compared; one alone has no meaning,
+/* The number of memory blocks and OpenCL objects that the program's own objects have created or
+ * retained and not yet released, in all threads. Only the difference of two counts has a meaning,
  * since the C library and functions that are not wrapped allocate as well. */
 typedef struct faults_alive {
     long blocks, contexts, queues, buffers, programs, kernels, events;
 } faults_alive;
 faults_alive faults_count(void);
 
-/* Fails the test if there is more or less than `before`; waits for threads that are still releasing
- * something. */
+/* Fails the test if the counts differ from `before`. Waits for threads that are still releasing
+ * objects. */
 void faults_assert_alive(const faults_alive *before, const char *where);
 
-/* Ends the last of these. Returns how many calls failed, were answered or delayed. */
+/* Ends the current fault. Returns the number of calls that failed, were answered or were delayed.
+ */
 unsigned faults_end(void);
 
 #endif

@@ -55,8 +55,8 @@ bool processor_take(uint32_t threads, uint32_t lanes, uint64_t most_bytes, tn_ho
     *out = (tn_host_times){.threads = threads < MOST_THREADS ? threads : MOST_THREADS,
                            .repeats = TN_HOST_REPEATS,
                            .multiply_adds = MULTIPLY_ADDS};
-    for (; out->sets < TN_HOST_SETS && TN_HOST_LEAST_SET << out->sets <= most_bytes; out->sets++) {
-        out->reads[out->sets].bytes = TN_HOST_LEAST_SET << out->sets;
+    for (; out->sets < TN_HOST_SETS && TN_HOST_MIN_SET << out->sets <= most_bytes; out->sets++) {
+        out->reads[out->sets].bytes = TN_HOST_MIN_SET << out->sets;
         repeat(reading(p, out->threads, (double)out->reads[out->sets].bytes),
                out->reads[out->sets].nanoseconds);
     }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests parts of pages that are derived from files: README's program, chart and table of devices,
-and the list of places that name an operation, with `pad` as the example in docs/architecture.md."""
+"""Tests parts of pages that are derived from files: README's program, the chart, the tables of tested
+platforms, and the list of places that name an operation, with `pad` as the example in docs/architecture.md."""
 import copy
 import re
 import sys
@@ -21,7 +21,9 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 class Readme(unittest.TestCase):
     def test_the_program_is_the_example(self):
         source = (ROOT / "examples" / "product.c").read_text(encoding="utf-8")
-        self.assertIn("```c\n" + source[source.index("#include"):] + "```\n", README)
+        shown = re.search(r"(?ms)^<!-- from examples/product.c -->\n```c\n(.*?)^```$", README)[1]
+        self.assertIn(shown, source)
+        self.assertIn("tenon_gemm(", shown)
 
     def test_the_page_of_examples_is_complete(self):
         page = (ROOT / "docs" / "examples.md").read_text(encoding="utf-8")

@@ -71,7 +71,7 @@ class Installed:
 def bad_loaders(folder, compiler):
     """Yields folders with unusable OpenCL loaders and the expected error for each: one file is not
     a library, the other has no functions."""
-    for kind, expected in (("broken", "install OpenCL's loader"), ("hollow", "has no cl")):
+    for kind, expected in (("broken", "install OpenCL's loader"), ("hollow", "the loader lacks cl")):
         where = Path(folder, kind)
         where.mkdir(exist_ok=True)
         for name in ("libOpenCL.so.1", "libOpenCL.so"):

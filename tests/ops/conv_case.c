@@ -13,26 +13,12 @@ const tenon_conv_geometry no_geometry = TENON_CONV_GEOMETRY_INIT;
 const conv_direction conv_gradients[GRADIENTS] = {OF_IMAGE, OF_FILTER, OF_BIAS, TRANSPOSED_OF_IMAGE,
                                                   TRANSPOSED_OF_FILTER};
 
-const conv_case simple_conv = {.spatial = 2,
-                               .n = 2,
-                               .c = 4,
-                               .size = {9, 11, 1},
-                               .k = 6,
-                               .filter = {3, 3, 1},
-                               .groups = 1,
-                               .geometry = TENON_CONV_GEOMETRY_INIT,
-                               .alpha = 1};
+const conv_case simple_conv = {SIMPLE_CONV};
 
 conv_case conv_of_sizes(const int64_t sizes[7])
 {
-    conv_case p = simple_conv;
-    p.n = sizes[0];
-    p.c = sizes[1];
-    p.size[0] = sizes[2];
-    p.size[1] = sizes[3];
-    p.k = sizes[4];
-    p.filter[0] = sizes[5];
-    p.filter[1] = sizes[6];
+    conv_case p = conv_like(.n = sizes[0], .c = sizes[1], .size[0] = sizes[2], .size[1] = sizes[3],
+                            .k = sizes[4], .filter[0] = sizes[5], .filter[1] = sizes[6]);
     return p;
 }
 
@@ -214,8 +200,8 @@ static bool is_transformed(const test_fixture *f, const tn_solver *solver, test_
 static void emulate_conv(const test_subject *subject)
 {
     const test_fixture *f = subject->data;
-    const uint32_t output = subject->operand_count - 1;
     const tn_operation *operation = f->c.operation;
+    const uint32_t output = operation->operand_count - 1;
     const tenon_epilogue *epilogue =
         operation == &tn_operation_conv ? &test_params(f, const tenon_conv_params)->epilogue
         : operation == &tn_operation_conv_transpose

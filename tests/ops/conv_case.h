@@ -45,7 +45,12 @@ typedef struct conv_case {
     tenon_activation activation;
 } conv_case;
 
-extern const conv_case simple_conv;           /* two spatial dimensions */
+/* A small problem in two spatial dimensions, and the same with other members. */
+#define SIMPLE_CONV                                                                                \
+    .spatial = 2, .n = 2, .c = 4, .size = {9, 11, 1}, .k = 6, .filter = {3, 3, 1}, .groups = 1,    \
+    .geometry = TENON_CONV_GEOMETRY_INIT, .alpha = 1
+#define conv_like(...) TENON_LITERAL(conv_case, SIMPLE_CONV, __VA_ARGS__)
+extern const conv_case simple_conv;
 extern const tenon_conv_geometry no_geometry; /* the values of TENON_CONV_GEOMETRY_INIT */
 
 /* Returns simple_conv with other sizes: n, c, height, width, k, and the filter's height and

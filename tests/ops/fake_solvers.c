@@ -1,7 +1,7 @@
 #include "dispatch/select.h"
 #include "fake_solvers.h"
 
-fake_outcome fake_behaviour;
+fake_outcome fake_behavior;
 bool fake_good_is_wrong;
 int fake_checks;
 void (*fake_at_check)(tenon_context *context);
@@ -27,7 +27,7 @@ static tenon_status check_as_told(tenon_stream *stream, const tn_problem *proble
 {
     (void)problem;
     fake_checks++;
-    *right = choice->solver == &bad_solver ? fake_behaviour == FAKE_RIGHT : !fake_good_is_wrong;
+    *right = choice->solver == &bad_solver ? fake_behavior == FAKE_RIGHT : !fake_good_is_wrong;
     snprintf(why, 256, "%s", *right ? "" : "element 3 is 7, must be 8");
     if (choice->solver == &bad_solver && fake_at_check != NULL)
         fake_at_check(tenon_stream_context(stream));

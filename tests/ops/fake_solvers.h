@@ -8,7 +8,7 @@
 #include "dispatch/call.h"
 
 typedef enum fake_outcome { FAKE_RIGHT, FAKE_WRONG } fake_outcome;
-extern fake_outcome fake_behaviour;
+extern fake_outcome fake_behavior;
 extern bool fake_good_is_wrong;
 extern int fake_checks; /* number of self-checks made */
 extern void (*fake_at_check)(

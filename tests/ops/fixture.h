@@ -125,6 +125,13 @@ double test_dot(const tn_bounded *a, const test_tensor *b);
 void test_slopes(test_fixture *f, uint32_t input, const test_tensor *weights,
                  const tn_bounded *gradient, double absolute, double relative);
 
+/* Checks a backward call against finite differences of its forward call. Both have been begun in
+ * f64, with parameters set in y. test_fill_gradients allocates and fills them, after which a test
+ * may change inputs of y; test_check_gradients copies operands of the same name to dx, compares
+ * each output such as "dx" with the slopes of the input "x", and releases both. */
+void test_fill_gradients(test_fixture *y, test_fixture *dx, test_random *random);
+void test_check_gradients(test_fixture *y, test_fixture *dx, double absolute, double relative);
+
 /* Calls that must be refused with a message that contains `text`, leaving their outputs untouched.
  * A call is given as a line, which may name a solver, or as a fixture that has been begun, which is
  * released. */

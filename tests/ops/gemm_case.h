@@ -7,7 +7,7 @@
 
 #include "ops/gemm/int8.h"
 
-/* How c and the bias are broadcast to d. */
+/* Shapes of c and the bias, which are broadcast to d. */
 typedef enum gemm_form {
     FORM_NONE,
     FORM_FULL,    /* d's shape */
@@ -18,7 +18,7 @@ typedef enum gemm_form {
     FORMS
 } gemm_form;
 
-/* How b is packed before each call. */
+/* Packing of b before each call. */
 typedef enum gemm_pack { NOT_PACKED, IN_PANELS, IN_ROWS } gemm_pack;
 
 #define MAX_BATCH_RANK 3
@@ -50,6 +50,9 @@ typedef struct gemm_case {
 /* 13 x 37 x 41: plain; packed in panels; and u8 by i8 to f32 with all scales and zero points that
  * it supports. Their batch has rank 0; the sizes are 2, 3, 2 if a test gives it one. */
 extern const gemm_case simple_gemm, simple_packed, simple_int8;
+#define SIMPLE_GEMM .m = 13, .n = 37, .k = 41, .batch = {2, 3, 2}, .alpha = 1
+/* simple_gemm with other members. */
+#define gemm_like(...) TENON_LITERAL(gemm_case, SIMPLE_GEMM, __VA_ARGS__)
 
 /* Returns a case with other sizes. */
 gemm_case gemm_of(const gemm_case *like, int64_t m, int64_t n, int64_t k);
@@ -71,9 +74,9 @@ extern const tenon_dtype int8_results[INT8_RESULTS + 1];
 #define GEMM_ACTIVATIONS 5
 extern const tenon_activation gemm_activations[GEMM_ACTIVATIONS];
 
-/* Operands of tn_operation_gemm_int8 in addition to those of GEMM: scales and zero points by
- * number, followed by d. */
-#define INT8_VECTOR(number) (GEMM_D + (number))
+/* Returns the parameters of tenon_gemm for a call of tn_operation_gemm or tn_operation_gemm_int8,
+ * with the scales and zero points among its views. */
+tenon_gemm_params gemm_params_of(const void *params, const tenon_tensor *const *v);
 
 /* Returns the view of c or the bias in a form, for m by n elements without a batch. */
 tenon_tensor gemm_term(tenon_dtype dtype, gemm_form form, test_layout layout, int64_t m, int64_t n,

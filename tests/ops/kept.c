@@ -38,7 +38,7 @@ static void note(kept_log *log, tenon_log_level level, const char *message)
     static const char *const starts[] = {"build of kernel ", "trial of ", "self-check of "};
     if (level == TENON_LOG_INFO) {
         log->infos++;
-        log->measured += strncmp(message, "the processor's own numbers: ", 29) == 0;
+        log->measured += strncmp(message, "measured constants of the processor: ", 37) == 0;
         for (int i = 0; i < 3; i++)
             log->info_lines[i] += strncmp(message, starts[i], strlen(starts[i])) == 0 &&
                                   strstr(message, " ms; ") != NULL;
@@ -79,14 +79,10 @@ tenon_store kept_folder(const char *folder)
 
 void kept_open(kept_session *s, const tenon_store *store)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     memset(s, 0, sizeof *s);
-    params.log = hear;
-    params.log_user = &s->log;
-    params.log_level = TENON_LOG_INFO;
-    params.progress = follow;
-    params.progress_user = &s->log;
-    params.store = *store;
+    tenon_context_params params =
+        tenon_context_params(.log = hear, .log_user = &s->log, .log_level = TENON_LOG_INFO,
+                             .progress = follow, .progress_user = &s->log, .store = *store);
     assert_ok(tenon_context_create(&params, &s->context));
     s->log.context = s->context;
     /* Constants of a simulated processor: those of the real one vary, as does the time to measure

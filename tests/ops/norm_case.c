@@ -87,7 +87,7 @@ static void fill(test_fixture *f, const norm_case *p, test_random *random)
     test_tensor *x = test_operand(f, 0);
     for (int64_t e = 0; e < tenon_tensor_elements(&x->view) && p->low != p->high; e++)
         test_set(x, e, test_real(random, p->low, p->high));
-    /* A variance or the reciprocal of a standard deviation. */
+    /* A variance or the reciprocal of a standard deviation is positive. */
     test_tensor *spread = test_operand(f, p->backward || p->given ? NORM_BACKWARD_RSTD
                                                                   : NORM_FORWARD_RUNNING_VARIANCE);
     for (int64_t e = 0; spread != NULL && e < tenon_tensor_elements(&spread->view); e++)
@@ -143,7 +143,7 @@ void norm_check_layouts(bool backward, test_random *random)
         }
 }
 
-/* What must be there for the call to be sound. */
+/* Returns the operands that the call requires. */
 static uint32_t optional_operands(const norm_case *p)
 {
     if (p->backward && p->params.kind == TENON_NORM_RMS)

@@ -7,8 +7,8 @@
 #include "ops/optimizer/internal.h"
 #include "ops/registry.h"
 
-/* Bits of a variant: which optional operands are present, and whether the gradient has the type of
- * the state. */
+/* Bits of a variant: the optional operands that are present, and whether the gradient has the type
+ * of the state. */
 enum { WITH_VELOCITY = 1, WITH_MASTER = 2, WIDE_GRADIENT = 4, WAYS = 8 };
 
 /* Begins a step of sgd or adam in one of these variants, without shapes. */

@@ -4,7 +4,8 @@
 
 #include "support.h"
 
-/* Draws one of the first `kinds` of: a relu, a softmax, a product, a convolution, all of f32. */
+/* Draws one of the first `kinds` of four f32 calls: a relu, a softmax, a matrix product, a
+ * convolution. */
 enum { RANDOM_CALLS = 4 };
 void random_call(test_random *random, int kinds, tn_case *out);
 

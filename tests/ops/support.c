@@ -27,7 +27,7 @@ static void close_device(void)
 static void refuse_gaps(void *user, tenon_log_level level, const char *message)
 {
     (void)user;
-    if (level == TENON_LOG_ERROR && strstr(message, "leaves out") != NULL) {
+    if (level == TENON_LOG_ERROR && strstr(message, "does not cover") != NULL) {
         fprintf(stderr, "%s\n", message);
         abort();
     }
@@ -71,9 +71,8 @@ static tenon_status open_stream(void)
 static int open_device(void)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    params.log = refuse_gaps;
-    params.log_level = TENON_LOG_ERROR;
+    tenon_context_params params =
+        tenon_context_params(.log = refuse_gaps, .log_level = TENON_LOG_ERROR);
     tenon_status status = tenon_context_create(&params, &test_context);
     if (status == TENON_OK)
         status = open_stream();

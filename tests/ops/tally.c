@@ -43,7 +43,7 @@ static void print_worst(void)
                tenon_dtype_string(w->dtype), w->ratio, w->results);
 }
 
-/* How often each solver served, to show in a run's output what was tested. */
+/* Number of runs of each solver, for the output of a test run. */
 #define MAX_TALLIES 32
 static struct tally {
     char name[TN_SOLVER_NAME_SIZE];

@@ -87,8 +87,7 @@ TEST(known_values)
     };
     const int64_t shape[] = {6};
     bool known[TN_ACTIVATION_KINDS] = {false};
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tensor));
+    tenon_tensor tensor = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
         float y[6];

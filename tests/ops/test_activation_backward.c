@@ -55,10 +55,8 @@ TEST(kinks)
         {{TENON_ACTIVATION_SOFTSIGN, 0, 0, 0}, {0.125, 0.5, 2, 0.5, 0.125, 2.0F / 49}},
     };
     const int64_t shape[] = {7};
-    tenon_tensor at, gradient;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &at));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &gradient));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &at, NULL));
+    tenon_tensor at = test_dense(TENON_DTYPE_F32, 1, shape, x);
+    tenon_tensor gradient = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
         float dx[7];
@@ -73,8 +71,7 @@ TEST(kinks)
                          (double)cases[i].dx[e]);
         assert_true(isnan(dx[6]));
     }
-    tenon_memory_destroy(&at.memory);
-    tenon_memory_destroy(&gradient.memory);
+    test_destroy(&at, &gradient);
 }
 
 /* Between the kinks, which are at integers, -2.5, 2.5 and 1.1. */

@@ -189,7 +189,7 @@ TEST(shares)
     assert_cut(&context, 1 << 20, 1, 1); /* too few work-items would remain */
     assert_cut(&context, 768, 1 << 17, 48);
     assert_cut(&context, 4100, 1 << 14, 136); /* two pieces of nearly the same size */
-    assert_cut(&context, 100, 1 << 20, 1);    /* too few neighbours */
+    assert_cut(&context, 100, 1 << 20, 1);    /* too few neighbors */
     assert_int_equal(tn_gpu_group(&context, 1 << 24), 256);
     assert_int_equal(tn_gpu_group(&context, 132 * 128), 128);
     assert_int_equal(tn_gpu_group(&context, 100), 64);

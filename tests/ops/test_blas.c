@@ -151,15 +151,14 @@ TEST(vectors)
             check_gemv(*type, &random);
 }
 
-/* Without columns y is unchanged, and if K is 0 c is multiplied by beta, as in the reference
- * BLAS. */
+/* If there are no columns y is unchanged, and if K is 0 c is multiplied by beta, as in the
+ * reference BLAS. */
 TEST(empty_sums)
 {
     float values[] = {3, NAN};
     const int64_t shape[] = {2};
-    tenon_tensor y, a;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &a));
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
+    tenon_tensor a = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     const cl_mem buffer = y.memory.u.buffer, other = a.memory.u.buffer;
     assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &y, NULL));
     assert_ok(tenon_sgemv(test_stream, TENON_BLAS_ROW_MAJOR, TENON_BLAS_NO_TRANSPOSE, 2, 0, 1,
@@ -173,8 +172,7 @@ TEST(empty_sums)
                           0, 1, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, values, sizeof values, NULL));
     assert_true(values[0] == 15 && isnan(values[1]));
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&a.memory);
+    test_destroy(&y, &a);
 }
 
 /* Arguments that BLAS forbids; c is unchanged. */

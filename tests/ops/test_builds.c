@@ -28,11 +28,7 @@ static void keep_log(void *user, tenon_log_level level, const char *message)
 
 static tenon_context *make_logged_context(logged *log, uint32_t level)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    params.log = keep_log;
-    params.log_user = log;
-    params.log_level = level;
-    assert_ok(tenon_context_create(&params, &log->context));
+    log->context = test_context_with(.log = keep_log, .log_user = log, .log_level = level);
     return log->context;
 }
 
@@ -206,11 +202,7 @@ static void assert_built(bool driver_has_a_lock, bool wrong, int builds, int mos
     const tn_problem problem = {.size = sizeof problem, .forced = -1};
     const tn_choice choice = {.solver = &solver};
     building b = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.progress = follow;
-    params.progress_user = &b;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.progress = follow, .progress_user = &b);
     context->device.keeps_builds = driver_has_a_lock;
     last_is_wrong = wrong;
     tn_recording recording = {.context = context};

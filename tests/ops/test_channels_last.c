@@ -2,8 +2,8 @@
  * that views them as N C H W, but only if that would help. */
 #include "fixture.h"
 
-#define ONE(x)  "; if " x " lies as N H W C, make its view by tenon_tensor_nhwc"
-#define SOME(x) "; if " x " lie as N H W C, make their views by tenon_tensor_nhwc"
+#define ONE(x)  "; if " x " is stored as N H W C, make its view with tenon_tensor_nhwc"
+#define SOME(x) "; if " x " are stored as N H W C, make their views with tenon_tensor_nhwc"
 
 TEST(convolutions)
 {

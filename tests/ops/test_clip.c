@@ -133,16 +133,13 @@ TEST(norms_that_are_no_numbers)
                  {16, INFINITY, INFINITY, INFINITY},
                  {16, 4, 1, 1}};
     const int64_t shape[] = {3};
-    tenon_tensor sum, x;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
+    tenon_tensor sum = test_dense(TENON_DTYPE_F32, 0, NULL, NULL);
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (uint32_t flags = 0; flags < 2; flags++) {
-            tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
             float got[3];
             const double want = flags == 0 ? cases[i].y : cases[i].skipped;
-            params.flags = flags;
-            params.epsilon = 0;
+            tenon_clip_params params = tenon_clip_params(.flags = flags, .epsilon = 0);
             assert_ok(tenon_tensor_fill(test_stream, &sum, cases[i].sum, NULL));
             assert_ok(tenon_tensor_fill(test_stream, &x, cases[i].x, NULL));
             assert_ok(tenon_clip(test_stream, &params, &sum, &x, NULL));
@@ -151,8 +148,7 @@ TEST(norms_that_are_no_numbers)
                 if (!(isnan(want) ? isnan(got[n]) : (double)got[n] == want))
                     fail_msg("case %zu, flags %u: %g, expected %g", i, flags, (double)got[n], want);
         }
-    tenon_memory_destroy(&sum.memory);
-    tenon_memory_destroy(&x.memory);
+    test_destroy(&sum, &x);
 }
 
 TEST(nan_in_a_sum)
@@ -177,16 +173,14 @@ TEST(plans)
 {
     const int64_t shape[] = {10000};
     tenon_square_sum_params add = TENON_SQUARE_SUM_PARAMS_INIT;
-    tenon_clip_params params = TENON_CLIP_PARAMS_INIT;
     tenon_tensor sum, x, no_sum = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL),
                          none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_plan *plan;
     float got;
     add.flags = TENON_SQUARE_SUM_ADD;
-    params.max_norm = 50;
-    params.epsilon = 0;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
+    tenon_clip_params params = tenon_clip_params(.max_norm = 50, .epsilon = 0);
+    sum = test_dense(TENON_DTYPE_F32, 0, NULL, NULL);
+    x = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &sum, 0, NULL));
     assert_ok(tenon_tensor_fill(test_stream, &x, 0.5, NULL));
     assert_ok(tenon_square_sum_plan(test_context, &add, &none, &no_sum, &plan));
@@ -208,8 +202,7 @@ TEST(plans)
         assert_ok(tenon_clip(test_stream, &params, &sum, &x, NULL));
     }
     assert_true(lines_plans() <= before + 1);
-    tenon_memory_destroy(&sum.memory);
-    tenon_memory_destroy(&x.memory);
+    test_destroy(&sum, &x);
 }
 
 TEST(bad_input)
@@ -245,8 +238,7 @@ TEST(bad_input)
     assert_invalid(tenon_square_sum(NULL, NULL, &x.view, &sum.view, NULL), "stream");
     assert_invalid(tenon_clip(NULL, NULL, &sum.view, &x.view, NULL), "stream");
     for (int i = 0; i < 4; i++) {
-        tenon_clip_params bad = TENON_CLIP_PARAMS_INIT;
-        bad.max_norm = wrong[i];
+        tenon_clip_params bad = tenon_clip_params(.max_norm = wrong[i]);
         assert_invalid(tenon_clip(test_stream, &bad, &sum.view, &x.view, NULL), "max_norm");
         bad = (tenon_clip_params)TENON_CLIP_PARAMS_INIT;
         bad.epsilon = i == 0 ? -1e-9 : wrong[i];

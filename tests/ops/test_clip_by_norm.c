@@ -49,7 +49,7 @@ TEST(all_by_one_norm)
                 gradients[i] = t[i].view;
             double before = norm_of(t);
             params.max_norm = clips ? 2.5 : before * 1.01;
-            assert_ok(tenon_tensor_create(test_context, dtype, 0, NULL, &sum));
+            sum = test_dense(dtype, 0, NULL, NULL);
             assert_ok(tenon_tensor_fill(test_stream, &sum, 77, NULL));
             assert_ok(tenon_clip_by_norm(test_stream, &params, gradients, TENSORS, &sum, &sync));
             assert_non_null(event);
@@ -68,9 +68,8 @@ TEST(all_by_one_norm)
 
 TEST(no_gradients)
 {
-    tenon_tensor sum;
     float got;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &sum));
+    tenon_tensor sum = test_dense(TENON_DTYPE_F32, 0, NULL, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &sum, 77, NULL));
     assert_ok(tenon_clip_by_norm(test_stream, NULL, NULL, 0, &sum, NULL));
     assert_ok(tenon_tensor_download(test_stream, &sum, &got, sizeof got, NULL));
@@ -87,14 +86,13 @@ TEST(bad_input)
     test_upload(&x);
     test_upload(&sum);
     const tenon_tensor gradients[] = {x.view, sum.view};
-    tenon_clip_params bad = TENON_CLIP_PARAMS_INIT;
     static const char op[] = "tenon_clip_by_norm";
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, NULL, 1, &sum.view, NULL),
                    "gradients is NULL");
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 1, NULL, NULL), "sum is NULL");
     /* The second tensor is invalid, and the first must not be modified. */
     assert_invalid(tenon_clip_by_norm(test_stream, NULL, gradients, 2, &sum.view, NULL), "overlap");
-    bad.max_norm = -1;
+    tenon_clip_params bad = tenon_clip_params(.max_norm = -1);
     assert_invalid(tenon_clip_by_norm(test_stream, &bad, gradients, 1, &sum.view, NULL),
                    "max_norm is -1");
     bad = (tenon_clip_params)TENON_CLIP_PARAMS_INIT;

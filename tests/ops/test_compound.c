@@ -1,5 +1,5 @@
-/* A compound operation: y = softmax(a · b) · c, one plan of three children in frames, against a
- * reference in double. */
+/* Tests a compound operation: y = softmax(a · b) · c as one plan of three children in frames,
+ * against a reference in double. */
 #include "support.h"
 
 #include "dispatch/operation.h"
@@ -18,7 +18,7 @@ typedef struct compound_problem {
     int64_t m, k, n, p;
 } compound_problem;
 
-/* Where the pieces of the workspace begin; the children's own workspace follows them. */
+/* Offsets of the intermediates in the workspace; the children's own workspace follows. */
 typedef struct compound_layout {
     uint64_t scores, weights, used;
 } compound_layout;
@@ -118,7 +118,7 @@ static const tn_solver solver = {
     .name = "children", .configure = compound_configure, .launch = compound_launch};
 static const tn_solver *const solvers[] = {&solver};
 
-/* The test itself is the check. */
+/* No self-check is needed, since the test compares the results. */
 static tenon_status pass(tenon_stream *stream, const tn_problem *problem, const tn_choice *choice,
                          bool *right, char why[256])
 {
@@ -153,16 +153,15 @@ static const tn_operation operation = {
     .family = &family,
     .operands = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = OPERANDS,
-    .output_count = 1,
     TN_OWN_PARAMS(defaults),
     TN_PROBLEM(compound_problem),
     .prepare = prepare,
 };
 
 /*
- * The reference in double of one row of y, and its bound. A product of k terms is off by at most
- * gamma(k + 1) times the sum of the terms' magnitudes. Scores that are off by d change each weight
- * by at most a factor of exp(2 d); the softmax itself adds, relative to a weight, the error of x -
+ * Computes one row of y in double, and its error bound. A sum of k products has an error of at most
+ * gamma(k + 1) times the sum of their magnitudes. Scores with an error of d change each weight by
+ * at most a factor of exp(2 d). The softmax itself adds, relative to a weight, the errors of x -
  * max (its magnitude times u), of exp (4 ulp), of the sum of n terms and of the division (3 ulp).
  */
 static void reference_row(const test_tensor *t, const compound_problem *p, int64_t row,
@@ -261,8 +260,8 @@ TEST(softmax_of_a_product_times_a_matrix_is_one_plan)
     }
 }
 
-/* A long K and few results: a product alone would cut K, and so must the child where there is
- * workspace for it. Where there is none, the product takes another way. */
+/* A product with a long K and few results is split along K, also as a child, if there is workspace.
+ * Otherwise another method is chosen. */
 TEST(a_child_has_workspace_beside_its_parents)
 {
     test_random random = test_random_for(1201);
@@ -273,7 +272,7 @@ TEST(a_child_has_workspace_beside_its_parents)
     try_sizes(&p, lay_out(&p).used, &random, text);
     assert_true(strstr(text, "slices") == NULL && strstr(text, "partial") == NULL);
     gemm_problem g;
-    tn_candidate list[TN_MOST_SOLVERS];
+    tn_candidate list[TN_MAX_SOLVERS];
     const tenon_tensor a = dense(p.m, p.k), b = dense(p.k, p.n), s = dense(p.m, p.n);
     assert_ok(product(&a, &b, &s, UINT64_C(1) << 20, &g));
     assert_true(tn_candidates(test_context, &tn_gemm_family, &g.head, list) > 0);

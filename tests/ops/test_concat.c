@@ -17,12 +17,12 @@ static struct {
 
 static tenon_status call(const void *params, const tenon_tensor *const *v)
 {
-    tenon_concat_params own = TENON_CONCAT_PARAMS_INIT;
     const tenon_tensor *views[MOST];
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
-    own.solver = ((const tn_params_head *)params)->solver;
-    own.axis = inputs.axis;
+    tenon_concat_params own =
+        tenon_concat_params(.solver = ((const tn_params_head *)params)->solver,
+                            .axis = inputs.axis);
     for (uint32_t i = 0; i < inputs.count; i++)
         views[i] = &inputs.of[i].view;
     const tenon_status status = tenon_concat(test_stream, &own, views, inputs.count, v[1], &sync);
@@ -92,11 +92,8 @@ TEST(in_place)
     static const float values[] = {1, 2, 3, 4, 5, 6}, right[] = {1, 2, 5, 6, 5, 6};
     const int64_t shape[] = {3, 2};
     float got[6];
-    tenon_tensor y, other;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &y));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &other));
-    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &y, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &other, NULL));
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 2, shape, values);
+    tenon_tensor other = test_dense(TENON_DTYPE_F32, 2, shape, values);
     const tenon_tensor parts[] = {tenon_tensor_slice(y, 0, 0, 1),
                                   tenon_tensor_slice(other, 0, 2, 1),
                                   tenon_tensor_slice(y, 0, 2, 1), tenon_tensor_slice(y, 0, 1, 1)};
@@ -108,8 +105,7 @@ TEST(in_place)
     assert_invalid(tenon_concat(test_stream, NULL, bad, 3, &y, NULL), "inputs[1] overlaps");
     assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
     assert_memory_equal(got, right, sizeof right);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&other.memory);
+    test_destroy(&y, &other);
 }
 
 TEST(nothing_to_copy)

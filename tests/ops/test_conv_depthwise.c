@@ -107,7 +107,7 @@ TEST(borders)
 
 /* Rows of about half a vector, where two channels share one vector: with an odd number of channels,
  * filters that share an image channel, and every remainder of rows. Some are inside an image, whose
- * neighbouring rows are loaded but must not affect results, and some at its ends. */
+ * neighboring rows are loaded but must not affect results, and some at its ends. */
 TEST(rows_beside_each_other)
 {
     static const int64_t widths[] = {1, 2, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 18};
@@ -256,8 +256,7 @@ TEST(no_workspace)
     test_usual_stream();
 }
 
-/* What the solvers do not serve, they refuse: groups of two channels, windows of three dimensions,
- * and no product. */
+/* The solvers refuse groups of two channels, windows of three dimensions, and empty sums. */
 TEST(refused)
 {
     static const test_refusal refusals[] = {
@@ -271,7 +270,7 @@ TEST(refused)
     TEST_REFUSE(refusals);
 }
 
-/* What is chosen for such a problem is the depthwise solver, and every other one agrees. */
+/* The depthwise solver is chosen, and all other solvers agree with it. */
 TEST(every_solver)
 {
     test_random random = test_random_for(1312);

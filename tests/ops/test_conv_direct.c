@@ -1,7 +1,6 @@
 /*
- * conv/cpu_direct at its edges: runs and tiles of pixels, vectors and panels of filters, channels
- * done at a time, boxes along every dimension, phases of the image, and every way to read and
- * write.
+ * Tests conv/cpu_direct around the edges of its runs and tiles of pixels, vectors and panels of
+ * filters, passes over channels and boxes in each dimension, and with every stride and layout.
  */
 #include "conv_case.h"
 
@@ -13,7 +12,7 @@ static void check_default(const conv_case *p, tenon_dtype dtype, test_random *ra
     conv_check_by(FORWARD, p, dtype, solvers, random);
 }
 
-/* One around the ends of runs of 4 and 7 and of tiles of two and three of them. */
+/* Widths around multiples of runs of 4 and 7 pixels, and around tiles of two and three runs. */
 TEST(widths)
 {
     static const int64_t width[] = {1, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 28, 29, 56, 57};
@@ -28,7 +27,8 @@ TEST(widths)
     }
 }
 
-/* One around vectors of 4 to 16 filters, panels of two, and work-groups of several. */
+/* Filter counts around vectors of 4 to 16 filters, panels of two vectors, and several work-groups.
+ */
 TEST(filter_counts)
 {
     static const int64_t filters[] = {1, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
@@ -42,7 +42,7 @@ TEST(filter_counts)
     }
 }
 
-/* Channels that fill one pass, or leave some for another, with taps in either order. */
+/* Channels that fill one pass or need a second one, with the taps in either order. */
 TEST(passes)
 {
     static const int64_t channels[] = {27, 28, 29, 56, 57, 85};
@@ -61,7 +61,7 @@ TEST(passes)
     }
 }
 
-/* Steps and dilations that meet in one phase, in several, and in as many as there are taps. */
+/* Strides and dilations whose taps share one phase, share several, or have one each. */
 TEST(phases)
 {
     test_random random = test_random_for(224);
@@ -81,11 +81,11 @@ TEST(phases)
     }
 }
 
-/* Work-groups that have little, so that boxes are cut along every dimension and across images. */
+/* Small work-groups, whose boxes are cut in every dimension and across images. */
 TEST(boxes)
 {
-    /* Of vectors of 32 bytes and of 64, whose registers the longest runs fill; the last three need
-     * more local memory than the least that OpenCL allows. */
+    /* For vectors of 32 and of 64 bytes, whose registers the longest runs fill. The last three
+     * require more local memory than OpenCL's minimum. */
     static const char *const all[][7] = {
         {"cpu_direct:run3,px3,nf32", "cpu_direct:run3,px60,nf32", "cpu_direct:run2,px5,nf64",
          "cpu_direct:run3,px200,nf64", "cpu_direct:run3,px1000,nf32", "cpu_direct:run2,px150,nf32"},
@@ -117,7 +117,7 @@ TEST(boxes)
     }
 }
 
-/* First layers of networks, smaller; and the same in every type. */
+/* Reduced first layers of networks, in every type. */
 TEST(few_channels)
 {
     static const int64_t cases[][3] = {{7, 2, 3}, {11, 4, 2}, {3, 2, 1}, {5, 1, 2}};
@@ -141,7 +141,7 @@ TEST(few_channels)
     }
 }
 
-/* A product that is cut along K, with the workspace and without. */
+/* A matrix product with a long K that is split, with and without workspace. */
 TEST(pointwise_products)
 {
     test_random random = test_random_for(227);
@@ -156,8 +156,8 @@ TEST(pointwise_products)
     conv_check_typed(FORWARD, &p, TENON_DTYPE_BF16, &random);
 }
 
-/* Where a problem fits the local memory, that of its self-check does: in so many bytes most
- * problems do not, or only the smallest. */
+/* If a problem fits local memory, so must the problem of its self-check. With these sizes no
+ * problem, only the smallest, or most of them fit. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {
@@ -169,8 +169,8 @@ TEST(little_local_memory)
     assert_true(test_with_local_memory(14 << 10, lines) > 1);
 }
 
-/* The least that OpenCL allows is enough for the convolutions of networks: channels that make
- * several passes, in either order, and filters of many taps. */
+/* OpenCL's minimum of local memory suffices for the convolutions of networks: several passes over
+ * channels in either order, and filters with many taps. */
 TEST(least_local_memory)
 {
     static const char *const lines[] = {

@@ -1,5 +1,5 @@
-/* tenon_conv_forward in one and three dimensions, with filters as large as the image, around the
- * edges of tiles and blocks, and on random problems: every solver, in every type. */
+/* Tests tenon_conv_forward in one and three dimensions, with filters as large as the image, around
+ * the edges of tiles and blocks, and on random problems: every solver in every type. */
 #include "conv_case.h"
 
 TEST(one_dimension)
@@ -51,7 +51,7 @@ TEST(three_dimensions)
     }
 }
 
-/* As large as the image and larger than it without its padding. */
+/* Filters as large as the image, and larger than the image without its padding. */
 TEST(large_filters)
 {
     test_random random = test_random_for(214);
@@ -68,8 +68,8 @@ TEST(large_filters)
     }
 }
 
-/* Pixels, filters and taps one around the vectors, the panels and the blocks of the packed
- * products, with rows that join, that break within a vector, and that are shorter than one. */
+/* Pixels, filters and taps around the vectors, panels and blocks of the packed solvers. Rows are
+ * contiguous, end within a vector, or are shorter than a vector. */
 TEST(edges)
 {
     static const int64_t widths[] = {1, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129};

@@ -1,19 +1,19 @@
 /*
- * Convolution and its gradients by the kernels for GPUs that gather one factor from the image:
- * small blocks, so that few pixels, filters and taps reach all their edges; and on matrix units,
- * which are emulated. Other programs run the same solvers with the blocks that a device has.
+ * Tests convolution and its gradients by the GPU kernels that gather one factor from the image:
+ * with small blocks, so that small problems reach all block edges, and on emulated matrix units.
+ * Other programs run these solvers with the block sizes of a device.
  */
 #include "conv_case.h"
 
 #include "runtime/context/context.h"
 
 #define TILED "implicit_tiled:mb16,nb32,kb8,mr2,nr4"
-/* Blocks of 32 filters by 16 pixels, and 16 steps. */
+/* Blocks of 32 filters by 16 pixels and 16 steps of K. */
 #define MMA   "implicit_matrix:em1,mb32,nb16,kb16"
 #define WGMMA "implicit_wgmma:em1"
 #define MFMA  "implicit_matrix:em2,mb32,nb32,kb32,wm1,wn1"
-/* As MMA, with images and filters copied to N H W C first; and with blocks on their way past the
- * registers, as that is served where channels lie side by side. */
+/* MMA with images and filters first copied to N H W C. It also supports cp.async, since channels
+ * are then contiguous. */
 #define COPIED "implicit_matrix:em1,mb32,nb16,kb16,cp2"
 
 /* n, c, image, k, filter, stride, dilation, padding, groups. */
@@ -28,7 +28,8 @@ static const shape shapes[] = {
     {2, 5, {9, 8}, 15, {3, 2}, {2, 2}, {1, 1}, {1, 0}, 1},
     {1, 3, {13, 12}, 33, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1},
     {2, 16, {11, 10}, 32, {1, 1}, {2, 2}, {1, 1}, {0, 0}, 1},
-    {1, 8, {12, 17}, 8, {3, 3}, {2, 3}, {2, 2}, {2, 3}, 1}, /* taps that meet by turns, and none */
+    {1, 8, {12, 17}, 8, {3, 3}, {2, 3}, {2, 2}, {2, 3}, 1}, /* strides and dilations for which some
+                                                               taps never contribute */
     {1, 4, {9, 9}, 8, {3, 3}, {4, 4}, {1, 1}, {1, 1}, 1},
     {2, 12, {6, 5}, 20, {3, 3}, {1, 1}, {1, 2}, {1, 2}, 4},
     {1, 2, {3, 4}, 3, {5, 6}, {1, 1}, {1, 1}, {2, 3}, 1}, /* filters larger than the image */
@@ -59,7 +60,7 @@ static conv_case case_of(const shape *s, image_layout layout, size_t number)
     return p;
 }
 
-/* One solver, on reals and on integers. */
+/* Runs one solver on reals and on integers. */
 static void run(conv_direction direction, const conv_case *p, tenon_dtype dtype, const char *solver,
                 test_random *random)
 {
@@ -67,7 +68,7 @@ static void run(conv_direction direction, const conv_case *p, tenon_dtype dtype,
     conv_check_by(direction, p, dtype, solvers, random);
 }
 
-/* A tiled or a matrix solver in each direction. */
+/* Runs a solver on all shapes and directions; `of_filter` computes the gradient of the filters. */
 static void run_shapes(tenon_dtype dtype, const char *solver, const char *of_filter,
                        test_random *random)
 {
@@ -97,14 +98,14 @@ TEST(matrix_units)
     run_shapes(TENON_DTYPE_BF16, MFMA, MFMA ",ks1", &random);
 }
 
-/* Channels and filters in multiples of 8, which come by vectors where they lie side by side: in
- * each direction along k or across it, on their way past the registers or through them. */
+/* Channels and filters in multiples of 8, which are loaded as vectors if they are contiguous: in
+ * each direction along K or across it, by cp.async or through registers. */
 static const shape vector_shapes[] = {
     {1, 8, {1, 1}, 8, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1},
     {3, 8, {5, 7}, 24, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1},
     {2, 24, {9, 8}, 40, {3, 2}, {2, 2}, {1, 1}, {1, 0}, 1},
     {1, 8, {12, 17}, 8, {3, 3}, {2, 3}, {2, 2}, {2, 3}, 1},
-    {2, 16, {6, 5}, 32, {3, 3}, {1, 1}, {1, 2}, {1, 2}, 2}, /* groups of a vector and two */
+    {2, 16, {6, 5}, 32, {3, 3}, {1, 1}, {1, 2}, {1, 2}, 2}, /* groups of one and two vectors */
     {1, 72, {4, 4}, 56, {5, 6}, {1, 1}, {1, 1}, {2, 3}, 1},
 };
 
@@ -115,7 +116,7 @@ static void run_vectors(const shape *s, size_t number, tenon_dtype dtype, const 
     conv_case p = case_of(s, layout, number);
     snprintf(of_filter, sizeof of_filter, "%s,ks%d", solver, 1 + (int)number % 3);
     p.w = layout;
-    p.offset = number % 3 == 1 ? 4 : 8; /* vectors that are not aligned come all the same */
+    p.offset = number % 3 == 1 ? 4 : 8; /* vector loads do not require aligned vectors */
     p.beta = number % 2 == 0 ? 0 : -0.5;
     run(OF_IMAGE, &p, dtype, solver, random);
     run(OF_FILTER, &p, dtype, of_filter, random);
@@ -134,7 +135,8 @@ TEST(vectors_of_channels)
                         solvers[v], NHWC, &random);
 }
 
-/* The same by wgmma, whose least block has 64 x 128 sums, and all stages and depths of a block. */
+/* The same shapes by wgmma, whose smallest block has 64 x 128 sums, with all stage counts and
+ * depths. */
 TEST(vectors_by_wgmma)
 {
     static const char *const solvers[] = {WGMMA ",kb16,st2", WGMMA ",kb32,st3", WGMMA ",kb16,st4",
@@ -145,7 +147,7 @@ TEST(vectors_by_wgmma)
                     solvers[i % 4], i % 4 == 3 ? NCHW : NHWC, &random);
 }
 
-/* Factors in any layout are copied, unless their vectors lie as they should. */
+/* Factors of any layout are copied, unless their vectors are already contiguous. */
 TEST(copied_factors)
 {
     test_random random = test_random_for(867);
@@ -158,7 +160,8 @@ TEST(copied_factors)
     run_shapes(TENON_DTYPE_BF16, COPIED, COPIED ",ks3", &random);
 }
 
-/* 16-bit sums of slices wait as f32; other layouts are gathered like any. */
+/* The partial sums of slices are f32 in the workspace even for 16-bit results; any layout is
+ * gathered. */
 TEST(slices_and_layouts)
 {
     test_random random = test_random_for(863);
@@ -172,7 +175,7 @@ TEST(slices_and_layouts)
     }
 }
 
-/* All of the epilogue, which a transposed convolution has, too. */
+/* Complete epilogues, also of the transposed convolution. */
 TEST(epilogues)
 {
     static const char *const solvers[] = {TILED, MMA};
@@ -191,8 +194,8 @@ TEST(epilogues)
     }
 }
 
-/* What is not there is not summed into dx, though blocks hold zeros in its place: an infinite
- * element of the filters meets elements of dy alone. */
+/* dx sums only over existing elements of dy, although blocks contain zeros in place of the others:
+ * an infinite filter element must not be multiplied by these zeros. */
 TEST(infinite_filters)
 {
     static const char *const solvers[][2] = {{TILED, NULL}, {MMA, NULL}};
@@ -226,7 +229,7 @@ TEST(what_cannot_be_served)
         {"conv/implicit_tiled x=f32:2x0x9x11 w=f32:6x0x3x3 y=f32:2x6x7x9", "nothing to multiply",
          TENON_ERROR_UNSUPPORTED},
         {"conv/implicit_matrix x=f16:2x4x9x11 w=f16:6x4x3x3 y=f16:2x6x7x9", "no such matrix units",
-         TENON_ERROR_UNSUPPORTED}, /* of CPUs */
+         TENON_ERROR_UNSUPPORTED}, /* on CPUs */
     };
     test_refuse(refusals, test_context->device.is_cpu ? 8 : 7);
 }

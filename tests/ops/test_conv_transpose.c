@@ -1,5 +1,5 @@
-/* tenon_conv_transpose_forward against its reference; test_conv_backward ties that to the
- * convolution's, and tries its gradients, and NaN in it. */
+/* Tests tenon_conv_transpose_forward against its reference. test_conv_backward.c compares that
+ * reference with the convolution's, and tests gradients and NaN. */
 #include "conv_case.h"
 
 TEST(output_sizes)
@@ -7,7 +7,8 @@ TEST(output_sizes)
     tenon_conv_geometry g = TENON_CONV_GEOMETRY_INIT;
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 0), 5);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 0, 3, 0), 0);
-    assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 1), -1); /* stride is 1 */
+    assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 3, 1),
+                     -1); /* must be below the stride, which is 1 */
     g.dilation[0] = 3;
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 2, 2), 8);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 0, 3, 2, 3), -1);
@@ -18,23 +19,24 @@ TEST(output_sizes)
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 4, 3, 2), 13);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 4, 3, 3), -1);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 4, 3, -1), -1);
-    assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 1, 1, 0), 0); /* cut off whole */
+    assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 1, 1, 0),
+                     0); /* nothing is left after cropping */
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, INT64_MAX / 2, 3, 0), -1);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 5, INT64_MAX / 2, 0), -1);
     assert_int_equal(tenon_conv_transpose_output_size(NULL, 0, 5, 3, 0), -1);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 3, 5, 3, 0), -1);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, -1, 3, 0), -1);
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 5, 0, 0), -1);
-    g.pad_end[1] = INT64_MAX; /* all is cut off, and nothing overflows */
+    g.pad_end[1] = INT64_MAX; /* crops everything without an overflow */
     assert_int_equal(tenon_conv_transpose_output_size(&g, 1, 5, 3, 0), -1);
-    for (int64_t padding = 0; padding < 3; padding++) { /* the convolution undoes it */
+    for (int64_t padding = 0; padding < 3; padding++) { /* the inverse of the convolution's size */
         g.pad_end[1] = 2;
         int64_t size = tenon_conv_transpose_output_size(&g, 1, 7, 3, padding);
         assert_int_equal(tenon_conv_output_size(&g, 1, size, 3), 7);
     }
 }
 
-/* By hand: two elements at stride 2 lay a filter of 3 on an image from which one is cut off. */
+/* Computed by hand: two elements with stride 2, a filter of 3, and one element of y cropped. */
 TEST(known_values)
 {
     static const float x[] = {3, 5}, w[] = {1, -1, 2}, bias[] = {10};
@@ -56,7 +58,7 @@ TEST(every_layout)
         p.geometry.stride[0] = 2;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
         conv_check_typed(TRANSPOSED, &p, test_float_type((uint32_t)i), &random);
-        p.filter[0] = p.filter[1] = 1; /* which is a matrix product without stride and padding */
+        p.filter[0] = p.filter[1] = 1; /* a matrix product if there is no stride and padding */
         p.geometry = no_geometry;
         conv_check_typed(TRANSPOSED, &p, test_float_type((uint32_t)i), &random);
     }
@@ -95,7 +97,7 @@ TEST(empty)
     }
 }
 
-/* No elements, or none that is not cut off: y has none either. */
+/* y is empty if x is empty or if all of it is cropped. */
 TEST(nothing_left)
 {
     static const char *const lines[] = {
@@ -123,8 +125,8 @@ TEST(random_problems)
         }
 }
 
-/* Gives a problem output padding from its stride on, up to its dilation; false where it has no room
- * for any. */
+/* Adds output padding of at least the stride, up to the dilation. Returns false if no dimension
+ * allows any. */
 static bool pad_beyond(conv_case *p, test_random *random)
 {
     bool padded = false;
@@ -141,7 +143,7 @@ static bool pad_beyond(conv_case *p, test_random *random)
     return padded;
 }
 
-/* Output padding up to the dilation: no tap reaches all of it. Every solver of the three calls. */
+/* Output padding up to the dilation, to elements that no tap reaches, in all three directions. */
 TEST(padding_beyond_the_stride)
 {
     static const conv_direction directions[] = {TRANSPOSED, TRANSPOSED_OF_IMAGE,
@@ -153,7 +155,7 @@ TEST(padding_beyond_the_stride)
             p.filter[d] = 1;
             p.geometry.pad_begin[d] = 0;
         }
-        if (n % 4 == 1) /* each channel on its own */
+        if (n % 4 == 1) /* depthwise */
             p.c = p.k = p.groups = 5;
         if (n % 2 == 0)
             p.geometry.pad_end[0] = 0;
@@ -166,7 +168,8 @@ TEST(padding_beyond_the_stride)
     }
 }
 
-/* By hand: two elements lay two taps that are three apart; no tap meets the last two of y. */
+/* Computed by hand: two elements and two taps with dilation 3; no tap reaches the last two elements
+ * of y. */
 TEST(known_values_beyond_the_stride)
 {
     static const float x[] = {3, 5}, w[] = {2, -1}, y[] = {6, 10, 0, -3, -5, 0, 0};
@@ -197,7 +200,7 @@ TEST(plans)
     test_release(&f);
 }
 
-/* Sizes that do not go together are refused by the name of what is wrong. */
+/* Sizes that do not match are refused with the name of the wrong one. */
 TEST(refusals)
 {
     static const test_refusal wrong[] = {
@@ -221,10 +224,10 @@ TEST(refusals)
         {"conv_transpose x=T:2x3x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",
          "x: shape is 2x3x3x3, must be 2x4x3x3"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x7x2x2 y=T:2x7x6x10 stride=2,2",
-         "; if x lies as N H W C, make its view by tenon_tensor_nhwc"},
+         "; if x is stored as N H W C, make its view with tenon_tensor_nhwc"},
         {"conv_transpose x=T:2x3x5x4 w=T:4x2x2x7 y=T:2x6x10x7 stride=2,2",
-         "; if x, w and y lie as N H W C, make their views by tenon_tensor_nhwc"},
-        /* The output padding of a single x would be 3. */
+         "; if x, w and y are stored as N H W C, make their views with tenon_tensor_nhwc"},
+        /* A single x would require an output padding of 3. */
         {"conv tenon_conv_transpose_backward_data dy=T:1x1x4 w=T:1x1x2 dx=T:1x1x2 "
          "dilation=3",
          "dx"},

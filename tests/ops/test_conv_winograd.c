@@ -1,14 +1,15 @@
-/* conv/winograd2 and conv/winograd4, and the same by matrix products, at the edges of what they cut
- * a convolution into: tiles, runs of tiles, sets, vectors of channels, panels of filters, and the
- * workspace. test_conv tries them on everything else. */
+/* Tests the Winograd solvers, which transform sets of tiles or multiply matrices, around the edges
+ * of tiles, runs of tiles, sets, vectors of channels and panels of filters, and with small
+ * workspaces. test_conv.c covers other problems. */
 #include "conv_case.h"
 
 static const char *const solvers[] = {"winograd2", "winograd4", "winograd2_gemm", "winograd4_gemm",
                                       NULL};
-/* Without those that multiply matrices. */
+/* The solvers that transform sets of tiles. */
 static const char *const in_sets[] = {"winograd2", "winograd4", NULL};
 
-/* Outputs from one to two tiles and one in each dimension, padded on either side or not. */
+/* Outputs from one element to two tiles and one element in each dimension, with and without
+ * padding. */
 TEST(tile_edges)
 {
     test_random random = test_random_for(1201);
@@ -30,7 +31,7 @@ TEST(tile_edges)
         }
 }
 
-/* Padding wider than the filter: tiles that read nothing but zeros. */
+/* Padding wider than the filter: some tiles read only zeros. */
 TEST(wide_padding)
 {
     test_random random = test_random_for(1202);
@@ -45,8 +46,8 @@ TEST(wide_padding)
     }
 }
 
-/* Channels around vectors and around the block that is transformed on the way, filters around
- * vectors and panels, in groups and not. */
+/* Channels around vectors and around the block that is transformed at a time, filters around
+ * vectors and panels, with and without groups. */
 TEST(channels_and_filters)
 {
     static const int64_t cases[][3] = {{1, 15, 15},  {1, 16, 17}, {1, 17, 31},  {1, 32, 64},
@@ -64,13 +65,13 @@ TEST(channels_and_filters)
             p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
             p.residual = FULL_RESIDUAL;
             p.beta = 0.5;
-            /* Of the product's tiles GEMM's own tests see the edges. */
+            /* GEMM's own tests cover the edges of its tiles. */
             conv_check_by(FORWARD, &p, TENON_DTYPE_F32,
                           i % 4 == 0 || p.groups > 1 ? solvers : in_sets, &random);
         }
 }
 
-/* Rows around a run of tiles, and more tiles than a set has, over several images. */
+/* Rows around a run of tiles, and several images with more tiles than a set. */
 TEST(runs_and_sets)
 {
     static const int64_t columns[] = {59, 60, 61, 62, 63, 64, 65, 124, 125};
@@ -87,15 +88,16 @@ TEST(runs_and_sets)
     }
 }
 
-/* Tiles that are left over by every number of those that are multiplied at once, of two blocks of
- * channels: what a pair of them writes must not be another point's. */
+/* Tile counts with every remainder of the number multiplied at once, and two blocks of channels.
+ * Tiles that are processed in pairs must not overwrite those of another point of the transform. */
 TEST(tiles_left_over)
 {
     test_random random = test_random_for(1208);
     for (int side = 2; side <= 4; side += 2) {
         char name[64];
         const char *const one[] = {name, NULL};
-        const int mr = (int)test_between(&random, 1, 2) * 2 + 1; /* 3 or 5: the widest that fit */
+        const int mr =
+            (int)test_between(&random, 1, 2) * 2 + 1; /* 3 or 5 (the largest that fits) */
         snprintf(name, sizeof name, "winograd%d:mr%d", side, mr);
         for (int tiles = mr; tiles <= 2 * mr + 1; tiles++) {
             conv_case p = simple_conv;
@@ -121,8 +123,8 @@ TEST(every_type)
         conv_check_by(FORWARD, &p, *type, solvers, &random);
 }
 
-/* With less and less workspace: fewer slices, smaller sets, filters transformed on the way; and
- * several sets, the last of them cut, by those that multiply matrices. */
+/* Smaller and smaller workspaces: fewer slices, smaller sets, filters transformed on the fly, and
+ * for the solvers that multiply matrices several sets, the last of them partial. */
 TEST(workspaces)
 {
     static const uint64_t limits[] = {4 << 20, 1 << 20, 650000, 400000, 300000, 250000};
@@ -148,7 +150,8 @@ static void plan_name(uint32_t flags, char name[TN_SOLVER_NAME_SIZE])
     test_release(&f);
 }
 
-/* TENON_CONV_EXACT rules both out; without it they are chosen where they pay. */
+/* TENON_CONV_EXACT excludes all Winograd solvers; without it they are chosen if they are fastest.
+ */
 TEST(exact)
 {
     static const test_refusal refusals[] = {
@@ -171,7 +174,7 @@ TEST(exact)
         assert_non_null(strstr(name, "winograd"));
 }
 
-/* Whether the values of f->expected are within bounds. */
+/* Returns true if the values of f->expected are within the given bounds. */
 static bool are_within(const test_fixture *f, const tn_bounded *bounds)
 {
     const int64_t count = tenon_tensor_elements(&f->operands[CONV_Y].view);
@@ -185,7 +188,7 @@ static bool are_within(const test_fixture *f, const tn_bounded *bounds)
     return within;
 }
 
-/* A lost channel, and a NaN that did not come through, must show in what is compared. */
+/* The bounds must detect a missing channel. */
 TEST(bounds_are_sharp)
 {
     test_random random = test_random_for(1207);
@@ -201,7 +204,7 @@ TEST(bounds_are_sharp)
         if (f.own[0].bound == f.expected[0].bound)
             fail_msg("%s has no bounds of its own", name);
         assert_true(are_within(&f, f.own));
-        for (int64_t i = 0; i < 9; i++) /* the last channel of the first filter */
+        for (int64_t i = 0; i < 9; i++) /* clears the last channel of the first filter */
             test_set(&f.operands[CONV_W], 39 * 9 + i, 0);
         test_expect(&f);
         assert_false(are_within(&f, f.own));

@@ -1,4 +1,5 @@
-/* tenon_copy: every pair of types against the host's conversion bit for bit, any strides. */
+/* Tests tenon_copy: every pair of types against the host's conversion bit for bit, with any
+ * strides. */
 #include "fixture.h"
 
 #include "base/dtype.h"
@@ -23,69 +24,30 @@ static void run_integers(test_fixture *f, int64_t most, test_random *random)
     test_finish(f, TEST_ALL);
 }
 
-/* The types that the device has. */
+/* Returns true if the device supports the type. */
 static bool has(tenon_dtype dtype)
 {
     return dtype != TENON_DTYPE_F64 || test_has(TENON_CAPABILITY_F64);
 }
 
-/* Values on and around what decides: ties, the ends of the ranges, and what rounding twice gets
- * wrong. */
+/* Returns values at and around ties, ends of ranges, and values that double rounding would get
+ * wrong; after these, random values. */
 static double awkward(int64_t i, test_random *random)
 {
-    static const double values[] = {0,
-                                    -0.0,
-                                    NAN,
-                                    INFINITY,
-                                    -INFINITY,
-                                    0.5,
-                                    1.5,
-                                    2.5,
-                                    -0.5,
-                                    -1.5,
-                                    126.5,
-                                    127.5,
-                                    -128.5,
-                                    -129,
-                                    254.5,
-                                    255.5,
-                                    65504,
-                                    65519.99,
-                                    65520,
-                                    2147483646.5,
-                                    2147483647,
-                                    2147483648.0,
-                                    -2147483648.0,
-                                    -2147483649.0,
-                                    2147483520,
-                                    1e300,
-                                    -1e300,
-                                    1e-300,
-                                    0x1p-24,
-                                    0x1p-25,
-                                    0x1.0000001p-25,
-                                    0x1.002p0,
-                                    0x1.0020000001p0,
-                                    0x1.006p0,
-                                    0x1.0060000001p0,
-                                    0x1.01p0,
-                                    0x1.0100000001p0,
-                                    0x1.03p0,
-                                    0x1.02ffffffffp0,
-                                    0x1.ffffffp127,
-                                    0x1.fefp127,
-                                    0x1.ff8p127,
-                                    0x1p-133,
-                                    0x1p-134,
-                                    0x1.0000000001p-134,
-                                    16777217,
-                                    16908289,
-                                    16908287,
-                                    -16908289,
-                                    33816577};
-    const int64_t count = sizeof values / sizeof *values;
+    static const double values[][5] = {
+        {0, -0.0, NAN, INFINITY, -INFINITY},
+        {0.5, 1.5, 2.5, -0.5, -1.5},
+        {126.5, 127.5, -128.5, -129, 254.5},
+        {255.5, 65504, 65519.99, 65520, 2147483646.5},
+        {2147483647, 2147483648.0, -2147483648.0, -2147483649.0, 2147483520},
+        {1e300, -1e300, 1e-300, 0x1p-24, 0x1p-25},
+        {0x1.0000001p-25, 0x1.002p0, 0x1.0020000001p0, 0x1.006p0, 0x1.0060000001p0},
+        {0x1.01p0, 0x1.0100000001p0, 0x1.03p0, 0x1.02ffffffffp0, 0x1.ffffffp127},
+        {0x1.fefp127, 0x1.ff8p127, 0x1p-133, 0x1p-134, 0x1.0000000001p-134},
+        {16777217, 16908289, 16908287, -16908289, 33816577}};
+    const int64_t count = sizeof values / sizeof **values;
     if (i < count)
-        return values[i];
+        return values[i / 5][i % 5];
     double magnitude = ldexp(1, (int)test_between(random, -30, 34));
     return test_real(random, -1, 1) * magnitude;
 }
@@ -110,16 +72,15 @@ TEST(every_pair_of_types)
         }
 }
 
-/* All 65536 of a 16-bit type to f32 and back, the bits that are no NaN unchanged. */
+/* Converts all 65536 values of a 16-bit type to f32 and back; all but NaNs must keep their bits. */
 TEST(every_half)
 {
     static const int64_t shape[] = {65536};
     static uint16_t bits[65536], back[65536];
     for (int type = TENON_DTYPE_F16; type <= TENON_DTYPE_BF16; type++) {
         tenon_dtype dtype = (tenon_dtype)type;
-        tenon_tensor half, wide;
-        assert_ok(tenon_tensor_create(test_context, dtype, 1, shape, &half));
-        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &wide));
+        tenon_tensor half = test_dense(dtype, 1, shape, NULL);
+        tenon_tensor wide = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
         for (int i = 0; i < 65536; i++)
             bits[i] = (uint16_t)i;
         assert_ok(tenon_tensor_upload(test_stream, bits, sizeof bits, &half, NULL));
@@ -129,8 +90,7 @@ TEST(every_half)
         for (int i = 0; i < 65536; i++)
             if (bits[i] != back[i] && !isnan(tn_dtype_load(dtype, &bits[i])))
                 fail_msg("%s %#x comes back as %#x", tenon_dtype_string(dtype), bits[i], back[i]);
-        tenon_memory_destroy(&half.memory);
-        tenon_memory_destroy(&wide.memory);
+        test_destroy(&half, &wide);
     }
 }
 
@@ -187,7 +147,6 @@ static void random_copy(test_random *random)
     test_finish(&f, TEST_ONCE);
 }
 
-/* As many as other operations try over all types. */
 TEST(random_problems)
 {
     test_random random = test_random_for(514);
@@ -208,7 +167,8 @@ TEST(large_transposes)
     }
 }
 
-/* Sizes around the squares and blocks that turn at once, in planes, elements of every size. */
+/* Sizes around the squares and blocks that are transposed at once, with a batch and elements of
+ * every size. */
 TEST(transposes)
 {
     static const int64_t sizes[] = {2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 257};
@@ -227,7 +187,7 @@ TEST(transposes)
             const int along = i == COPY_X ? 1 : 2;
             int64_t *stride = f.c.views[i].stride;
             if ((i == COPY_X ? x_layout : y_layout) != (i == COPY_X ? TEST_COL : TEST_ROW))
-                for (int d = 0; d < 3; d++) /* a gap between lines, none between elements */
+                for (int d = 0; d < 3; d++) /* gaps between lines, but not between elements */
                     stride[d] = d == along ? 1 : d == 0 ? 300 * 300 : shape[along] + 3;
         }
         run_integers(&f, 100, &random);
@@ -267,7 +227,7 @@ TEST(bad_input)
     v = y, v.stride[0] = 0;
     REFUSED(&params, &x, &v, invalid, "y");
     REFUSED(&params, &v, &y, invalid, "x");
-    v = y, v.dtype = TENON_DTYPE_I32; /* of the same memory, but not the same elements */
+    v = y, v.dtype = TENON_DTYPE_I32; /* the same memory as other elements */
     REFUSED(&params, &v, &y, invalid, "x");
     assert_untouched(&ty);
     test_tensor_destroy(&tx);
@@ -275,7 +235,8 @@ TEST(bad_input)
 #undef REFUSED
 }
 
-/* Which stores the automatic choice takes for a copy of so many bytes. Planning needs no memory. */
+/* Returns true if the automatic choice copies this many bytes with non-temporal stores. Planning
+ * needs no memory. */
 static bool streams(uint64_t bytes)
 {
     const int64_t elements[] = {(int64_t)(bytes / sizeof(float))};
@@ -288,7 +249,7 @@ static bool streams(uint64_t bytes)
     return past;
 }
 
-/* Past the caches where they would keep little of what is written, and not where they keep it. */
+/* Non-temporal stores are chosen for copies larger than the caches only. */
 TEST(stores_pass_the_caches)
 {
     const uint64_t cache = test_context->device.model.cache_size;

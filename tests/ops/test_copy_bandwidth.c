@@ -1,5 +1,5 @@
-/* The copy bandwidth of a GPU, from its measuring to the kind that choices go by: on imaginary
- * GPUs, and with every call that may fail. The device at hand is made to look like a GPU. */
+/* Tests the measurement of a GPU's copy bandwidth and its use in the device model: on simulated
+ * GPUs, and with every OpenCL call that may fail. The test's device is made to look like a GPU. */
 #include "common/cl_faults.h"
 #include "kept.h"
 
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* The bandwidth of H200's copies, and of H100's table. */
+/* The copy bandwidth of an H200. The built-in table has the H100's. */
 #define SPEED 4320.0
 
 typedef struct gpu {
@@ -35,16 +35,12 @@ static void look_like_gpu(tn_device *device)
     device->model = (tn_model){tn_device_kind_named("sm_90"), 132, 4 << 20};
 }
 
-/* Settles the constants of a GPU with a probe, or none, and gives its bandwidth. */
+/* Determines the constants of a GPU with a probe, or without one if NULL; returns the bandwidth. */
 static double bandwidth_with(const tenon_store *store, const tn_copy_probe *probe,
                              tenon_measurements measurements)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
     tenon_stream *stream;
-    params.store = *store;
-    params.measurements = measurements;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = *store, .measurements = measurements);
     assert_ok(tn_validation_enter(context, &stream));
     look_like_gpu(&stream->context->device);
     tn_validation_leave(context);
@@ -105,7 +101,7 @@ TEST(where_it_fails_the_table_stays)
     temporary_remove(folder);
 }
 
-/* OpenCL's calls: no memory, a kernel that does not build or is refused, a queue that fails. */
+/* Errors of OpenCL: no memory, a kernel that does not compile or is refused, a failing queue. */
 TEST(calls_that_fail_leave_the_table)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* The crash guard: what becomes of a check or trial during which a process ended, and that an
- * orderly end of a process leaves nothing behind. */
+/* Tests the crash guard: the consequences of a process that ended during a self-check or trial, and
+ * that a normal exit has none. */
 #include "fake_solvers.h"
 #include "kept.h"
 
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How a child process ends in the middle of a check, which goes on on another thread where that is
- * how it ends. */
+/* Functions that end a child process in the middle of a self-check. For a normal end the check
+ * continues in another thread. */
 static pthread_mutex_t check_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t check_began = PTHREAD_COND_INITIALIZER;
 static bool has_begun;
@@ -53,7 +53,7 @@ static void end_by_abort(tenon_context *context)
 {
     const struct rlimit none = {0, 0};
     (void)context;
-    setrlimit(RLIMIT_CORE, &none); /* the end is wanted, and need not be told */
+    setrlimit(RLIMIT_CORE, &none); /* no core dump of an intended crash */
     abort();
 }
 
@@ -63,7 +63,7 @@ static void end_by_signal(tenon_context *context)
     raise(SIGKILL);
 }
 
-/* A child of a fork that ends in an orderly way has not begun what its parent was at. */
+/* A fork's child that exits normally must not clear its parent's crash record. */
 static void end_a_fork_and_by_signal(tenon_context *context)
 {
     (void)context;
@@ -74,7 +74,7 @@ static void end_a_fork_and_by_signal(tenon_context *context)
     raise(SIGKILL);
 }
 
-/* In a trial that a check has asked for. */
+/* Ends during a trial within the check. */
 static void end_in_a_trial(tenon_context *context)
 {
     (void)tn_crash_guard_begin(context, "a trial", 1);
@@ -93,13 +93,18 @@ static void end_orderly_in_a_trial(tenon_context *context)
     exit(0);
 }
 
+static tenon_status select_in(kept_session *s, const tn_family *family, const tn_problem *problem,
+                              tn_choice *choice)
+{
+    return tn_select(&(tn_request){"tenon_fake", s->context, family, problem, NULL}, choice);
+}
+
 static void *choose(void *data)
 {
     kept_session *s = data;
     tn_choice choice;
-    (void)tn_select(&(tn_request){"tenon_fake", s->context, &fake_family, &fake_problem, NULL},
-                    &choice);
-    tell(); /* that there was no check */
+    (void)select_in(s, &fake_family, &fake_problem, &choice);
+    tell(); /* if there was no check, nothing has signaled yet */
     return NULL;
 }
 
@@ -123,11 +128,11 @@ static const way ways[] = {
 };
 #define WAYS (sizeof ways / sizeof *ways)
 
-/* What a process that was begun with the name of a way does: it leaves what it has half written,
- * too. */
+/* Does the work of a process started with the name of a way. It also leaves a partly written file.
+ */
 static int run_and_end(const way *w, const char *folder)
 {
-    static kept_session s; /* the thread uses it to the end */
+    static kept_session s; /* used by the thread until the process ends */
     const tenon_store store = kept_folder(folder);
     char process[TN_PROCESS_SIZE], name[128];
     pthread_t thread;
@@ -160,7 +165,7 @@ static void kill_once(const char *folder)
     assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 1);
 }
 
-/* Makes the mark so many seconds older; returns how often it has ended a process. */
+/* Makes the crash record older; returns its number of strikes. */
 static unsigned age_mark(const char *folder, int64_t seconds)
 {
     const char *path = kept_entry(folder, TN_STORE_RUNNING);
@@ -181,7 +186,7 @@ static unsigned age_mark(const char *folder, int64_t seconds)
 
 #define HOUR 3600
 
-/* However often: nothing is left that a later process goes by. */
+/* Normal exits, however many, leave no crash record. */
 TEST(an_orderly_end_is_no_crash)
 {
     for (size_t i = 0; i < WAYS; i++) {
@@ -198,7 +203,7 @@ TEST(an_orderly_end_is_no_crash)
     }
 }
 
-/* Each bars what was tried last, and nothing else. */
+/* Each other end bars what was tried last, and nothing else. */
 TEST(any_other_end_counts_once)
 {
     for (size_t i = 0; i < WAYS; i++) {
@@ -217,7 +222,7 @@ TEST(any_other_end_counts_once)
     }
 }
 
-/* An orderly end takes back what it has set, and no more. */
+/* A normal exit clears its own crash record, but keeps earlier strikes. */
 TEST(earlier_strikes_stay)
 {
     char *folder = temporary_make();
@@ -242,16 +247,17 @@ TEST(what_ends_the_process_is_barred_at_the_second_start)
         fake_assert_chosen(&s, folder, "good", i == 0);
         assert_int_equal(s.log.warnings, 1);
         assert_contains(s.log.warning, "solver fake/bad is barred");
-        assert_contains(s.log.warning, "a process ended while it was tried (1 so far)");
+        assert_contains(s.log.warning,
+                        "a process crashed or was killed during this test (1 so far)");
     }
-    /* After an hour it is tried again, and bars for a day where that ends badly. */
+    /* After an hour the solver is tried again. If that crashes too, it is barred for a day. */
     assert_int_equal(age_mark(folder, HOUR + 1), 1);
     kill_once(folder);
     fake_assert_chosen(&s, folder, "good", 0);
     assert_contains(s.log.warning, "(2 so far)");
     age_mark(folder, HOUR + 1);
     fake_assert_chosen(&s, folder, "good", 0);
-    /* And where it ends well, it is as good as any. */
+    /* If the next try succeeds, the solver is used again. */
     age_mark(folder, 24 * HOUR);
     fake_assert_chosen(&s, folder, "bad", 1);
     assert_int_equal(s.log.warnings, 0);
@@ -268,17 +274,15 @@ TEST(what_ended_a_process_cannot_be_forced)
     tn_choice choice;
     kill_once(folder);
     kept_open(&s, &store);
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "fake/bad");
-    assert_contains(tenon_last_error(), "a process ended while it was tried");
+    assert_refused(select_in(&s, &fake_family, &fake_forced, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "fake/bad");
+    assert_contains(tenon_last_error(), "a process crashed or was killed during this test");
     assert_null(strstr(tenon_last_error(), "wrong results"));
     kept_close(&s);
     temporary_remove(folder);
 }
 
-/* Marks that make no sense, or are of days to come, bar nothing. */
+/* Malformed crash records and those with a future date bar nothing. */
 TEST(marks_of_any_text_are_taken)
 {
     static const char *const texts[] = {
@@ -307,8 +311,8 @@ TEST(marks_of_any_text_are_taken)
     }
 }
 
-/* A call that nothing else serves is not refused for what may have been somebody's Ctrl-C, however
- * often that was. */
+/* A call that only the last resort serves is not refused because of crashes, which may have been a
+ * user's Ctrl-C, however many there were. */
 TEST(the_last_resort_is_never_barred)
 {
     char *folder = temporary_make();
@@ -318,27 +322,23 @@ TEST(the_last_resort_is_never_barred)
     for (unsigned times = 1; times < 5; times++) {
         kill_once(folder);
         kept_open(&s, &store);
-        assert_ok(tn_select(
-            &(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL}, &choice));
+        assert_ok(select_in(&s, &fake_family, &fake_problem, &choice));
         assert_string_equal(choice.solver->name, "good");
         kept_close(&s);
         assert_int_equal(age_mark(folder, 31 * 24 * HOUR), times);
     }
     age_mark(folder, -31 * 24 * HOUR);
     kept_open(&s, &store);
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_forced, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "(4 so far)");
-    assert_ok(tn_select(
-        &(tn_request){"tenon_fake", s.context, &fake_family_alone, &fake_problem, NULL}, &choice));
+    assert_refused(select_in(&s, &fake_family, &fake_forced, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "(4 so far)");
+    assert_ok(select_in(&s, &fake_family_alone, &fake_problem, &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
-    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0); /* it is right */
+    assert_int_equal(kept_count(folder, TN_STORE_RUNNING), 0); /* the solver passed */
     temporary_remove(folder);
 }
 
-/* Where the last resort itself is wrong, those that are barred by the guard alone are tried. */
+/* If the last resort gives wrong results, solvers that only the crash guard bars are tried. */
 TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
 {
     char *folder = temporary_make();
@@ -348,8 +348,7 @@ TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
     kill_once(folder);
     kept_open(&s, &store);
     fake_good_is_wrong = true;
-    assert_ok(tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
-                        &choice));
+    assert_ok(select_in(&s, &fake_family, &fake_problem, &choice));
     assert_string_equal(choice.solver->name, "bad");
     kept_close(&s);
     temporary_remove(folder);
@@ -358,18 +357,16 @@ TEST(what_is_barred_by_the_guard_serves_where_all_else_is_wrong)
     const tenon_store other = kept_folder(folder);
     kill_once(folder);
     kept_open(&s, &other);
-    fake_behaviour = FAKE_WRONG;
-    assert_refused(
-        tn_select(&(tn_request){"tenon_fake", s.context, &fake_family, &fake_problem, NULL},
-                  &choice),
-        TENON_ERROR_SOLVER_BARRED, "tenon_fake", "every solver gives wrong results");
+    fake_behavior = FAKE_WRONG;
+    assert_refused(select_in(&s, &fake_family, &fake_problem, &choice), TENON_ERROR_SOLVER_BARRED,
+                   "tenon_fake", "every solver gives wrong results");
     fake_good_is_wrong = false;
-    fake_behaviour = FAKE_RIGHT;
+    fake_behavior = FAKE_RIGHT;
     kept_close(&s);
     temporary_remove(folder);
 }
 
-/* Gives the trial of fma a mark of so many processes that have ended, and forgets its outcome. */
+/* Adds a crash record with this many strikes to the trial of fma, and removes its stored result. */
 static void mark_fma(const char *folder, int strikes)
 {
     char data[128], name[TN_STORE_NAME_SIZE];
@@ -387,8 +384,9 @@ static void mark_fma(const char *folder, int strikes)
     assert_int_equal(remove(path), 0);
 }
 
-/* A trial that has ended processes finds the capability absent, and says so: that of fma, by which
- * results have other bits, only after three, and for an hour. */
+/* A trial that ended processes is skipped with a warning, and the capability counts as absent. The
+ * trial of fma, which changes the bits of results, is skipped only after three strikes, for an
+ * hour. */
 TEST(trials_that_ended_processes_are_not_made)
 {
     char *folder = temporary_make();
@@ -400,11 +398,11 @@ TEST(trials_that_ended_processes_are_not_made)
     assert_int_equal(s.seen.trials, 1);
     assert_int_equal(s.log.warnings, 0);
     mark_fma(folder, 3);
-    assert_true(kept_run(&s, &store) == bits); /* of integers */
+    assert_true(kept_run(&s, &store) == bits); /* exact, whether with fma or without */
     assert_int_equal(s.seen.trials, 0);
     assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "hardware_fma is not tried on ");
-    assert_contains(s.log.warning, "a process ended while it was tried (3 so far)");
+    assert_contains(s.log.warning, "hardware_fma is disabled on ");
+    assert_contains(s.log.warning, "a process crashed or was killed during this test (3 so far)");
     age_mark(folder, HOUR);
     assert_true(kept_run(&s, &store) == bits);
     assert_int_equal(s.seen.trials, 1);
@@ -421,7 +419,7 @@ static void alter(const char *path)
     free(bytes);
 }
 
-/* One line for a mark that was altered. */
+/* A damaged crash record causes one warning. */
 TEST(marks_that_were_damaged_bar_nothing)
 {
     char *folder = temporary_make();
@@ -430,7 +428,7 @@ TEST(marks_that_were_damaged_bar_nothing)
     alter(kept_entry(folder, TN_STORE_RUNNING));
     fake_assert_chosen(&s, folder, "bad", 1);
     assert_int_equal(s.log.warnings, 1);
-    assert_contains(s.log.warning, "was cut or altered");
+    assert_contains(s.log.warning, "is truncated or corrupted");
     temporary_remove(folder);
 }
 

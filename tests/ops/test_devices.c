@@ -1,4 +1,4 @@
-/* Devices and selectors, capabilities. */
+/* Tests the list of devices, selectors and capabilities. */
 #include "runtime.h"
 
 TEST(devices_are_listed)
@@ -43,7 +43,8 @@ TEST(selectors)
     const char *type = (mine.type & CL_DEVICE_TYPE_CPU) != 0 ? "CPU" : "Gpu";
     assert_ok(tenon_device_select(type, &info));
     assert_true((info.type & mine.type) != 0);
-    /* A piece of its name in another case finds this device or one of a like name before it. */
+    /* Part of the platform's name with its case inverted selects this device or an earlier match.
+     */
     snprintf(fragment, sizeof fragment, "%.8s", mine.platform_name);
     for (char *c = fragment; *c != '\0'; c++)
         *c ^= (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ? 0x20 : 0;
@@ -64,9 +65,8 @@ TEST(no_match_lists_what_there_is)
         assert_contains(tenon_last_error(), mine.name);
         assert_contains(tenon_last_error(), mine.selector);
     }
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = test_context;
-    params.device = "no such device";
+    tenon_context_params params = tenon_context_params(.device = "no such device");
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_DEVICE_NOT_FOUND,
                    "tenon_context_create", "no such device");
     assert_null(context);

@@ -1,5 +1,5 @@
-/* tenon_dropout: against its reference for any strides, the mask against tenon_random's numbers,
- * the gradient against finite differences. */
+/* Tests tenon_dropout: against its reference with any strides, the mask against tenon_random's
+ * numbers, and the gradient against finite differences. */
 #include "lines_case.h"
 
 #include "ops/dropout/internal.h"
@@ -33,7 +33,7 @@ TEST(sizes_around_groups)
             for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
                 test_fixture f;
                 if (judge == TEST_EXACT)
-                    params.probability = 0.5; /* what is kept is doubled, exactly */
+                    params.probability = 0.5; /* kept elements are doubled, which is exact */
                 begin(&f, &params, *type);
                 lines_dense(&f, sizes[i], (int64_t)i % 5);
                 f.c.same[DROPOUT_X] = i % 2 == 1 ? 1 + DROPOUT_Y : 0;
@@ -86,7 +86,8 @@ TEST(large)
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
 }
 
-/* A dropped NaN or infinity is 0, a kept one is itself; p = 0 gives x, bit for bit, p = 1 zeros. */
+/* A dropped NaN or infinity is 0, a kept one is unchanged. p = 0 copies x bit for bit; p = 1 gives
+ * zeros. */
 TEST(special_values)
 {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-40, 65504, 1e38, -1};
@@ -105,21 +106,19 @@ TEST(special_values)
         }
 }
 
-/* What is dropped, and how often. */
+/* Checks which elements are dropped, and how many. */
 TEST(mask_is_bernoulli)
 {
     enum { SIZE = 20000 };
     const int64_t shape[] = {SIZE};
     tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-    tenon_random_params numbers = TENON_RANDOM_PARAMS_INIT;
     float *x = malloc(SIZE * sizeof *x), *y = malloc(SIZE * sizeof *y);
     int dropped = 0;
-    tenon_tensor t;
-    numbers.kind = TENON_RANDOM_BERNOULLI;
+    tenon_random_params numbers = tenon_random_params(.kind = TENON_RANDOM_BERNOULLI);
     numbers.seed = params.seed = 123;
     numbers.sequence = params.sequence = 456;
     numbers.probability = params.probability = 0.2;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &t));
+    tenon_tensor t = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_random(test_stream, &numbers, &t, NULL));
     assert_ok(tenon_tensor_download(test_stream, &t, x, SIZE * sizeof *x, NULL));
     assert_ok(tenon_tensor_fill(test_stream, &t, 4, NULL));
@@ -135,56 +134,34 @@ TEST(mask_is_bernoulli)
     free(y);
 }
 
-static double loss(const tenon_dropout_params *params, const tenon_tensor *x, const double *w)
-{
-    const tenon_tensor *views[] = {x, x};
-    tn_bounded y[100];
-    double sum = 0;
-    assert_true(tn_dropout_reference(params, views, y));
-    for (int i = 0; i < 100; i++)
-        sum += w[i] * y[i].value;
-    return sum;
-}
-
-/* The loss L = sum of w · y, whose gradient is dropout of w. */
+/* The gradient of L = sum of w · y is the dropout of w. */
 TEST(gradients)
 {
     const int64_t shape[] = {10, 10};
     test_random random = test_random_for(915);
     tenon_dropout_params params = draw_params(&random);
-    double x[100], w[100];
-    tn_bounded dx[100];
-    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape), vw = vx;
-    const tenon_tensor *views[] = {&vw, &vw};
+    test_fixture y, dx;
     params.probability = 0.4;
-    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    vw.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-    for (int i = 0; i < 100; i++) {
-        x[i] = test_real(&random, -2, 2);
-        w[i] = test_real(&random, -1, 1);
-    }
-    assert_true(tn_dropout_reference(&params, views, dx));
-    for (int i = 0; i < 100; i++) {
-        const double at = x[i], h = 1e-3;
-        x[i] = at + h;
-        double above = loss(&params, &vx, w);
-        x[i] = at - h;
-        double below = loss(&params, &vx, w);
-        x[i] = at;
-        assert_true(fabs((above - below) / (2 * h) - dx[i].value) < 1e-9);
-    }
+    begin(&y, &params, TENON_DTYPE_F64);
+    begin(&dx, &params, TENON_DTYPE_F64);
+    lines_lay(&y, 2, shape, TEST_ROW, false, 0);
+    lines_lay(&dx, 2, shape, TEST_ROW, false, 0);
+    test_fill_gradients(&y, &dx, &random);
+    test_expect(&dx);
+    test_slopes(&y, DROPOUT_X, &dx.operands[DROPOUT_X], dx.expected, 1e-8, 0);
+    test_release(&y);
+    test_release(&dx);
 }
 
 TEST(plans)
 {
     const int64_t shape[] = {100};
-    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
     tenon_tensor x, y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_plan *plan;
     float planned[100], direct[100];
-    params.seed = UINT64_MAX;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    tenon_dropout_params params = tenon_dropout_params(.seed = UINT64_MAX);
+    x = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
+    y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &x, 3, NULL));
     assert_ok(tenon_dropout(test_stream, &params, &x, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, direct, sizeof direct, NULL));
@@ -200,8 +177,7 @@ TEST(plans)
         assert_ok(tenon_dropout(test_stream, &params, &x, &y, NULL));
     }
     assert_int_equal(lines_plans(), before);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }
 
 TEST(bad_input)
@@ -213,8 +189,7 @@ TEST(bad_input)
     test_tensor_create(&y, TENON_DTYPE_F32, 2, shape, stride, 0);
     test_upload(&y);
     for (int i = 0; i < 4; i++) {
-        tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-        params.probability = wrong[i];
+        tenon_dropout_params params = tenon_dropout_params(.probability = wrong[i]);
         assert_invalid(tenon_dropout(test_stream, &params, &x.view, &y.view, NULL), "probability");
     }
     tenon_tensor turned = tenon_tensor_transpose(x.view, 0, 1);

@@ -1,4 +1,4 @@
-/* tenon_elementwise: values, plans, refusals. Its shapes are in test_pointwise.c. */
+/* Tests tenon_elementwise: values, plans, refusals. test_pointwise.c tests its shapes. */
 #include "fixture.h"
 
 #include "ops/elementwise/internal.h"
@@ -8,7 +8,8 @@
 
 #define KINDS (TENON_ELEMENTWISE_SCALE_ADD + 1)
 
-/* By the header's formulas, not by the reference; with the defaults and broadcasting shapes. */
+/* Values by the header's formulas, not by the reference, with default parameters and broadcasting.
+ */
 TEST(known_values)
 {
     static const float a[] = {6, -2, 0.5F, 8}, b[] = {2, -4};
@@ -19,18 +20,13 @@ TEST(known_values)
         {13, -3, 2, 17, 10, -6, -1, 14},
     };
     const int64_t a_shape[] = {4}, b_shape[] = {2, 1}, d_shape[] = {2, 4};
-    tenon_tensor at, bt, dt;
     float got[8];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, a_shape, &at));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, b_shape, &bt));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, d_shape, &dt));
-    assert_ok(tenon_tensor_upload(test_stream, a, sizeof a, &at, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, b, sizeof b, &bt, NULL));
+    tenon_tensor at = test_dense(TENON_DTYPE_F32, 1, a_shape, a);
+    tenon_tensor bt = test_dense(TENON_DTYPE_F32, 2, b_shape, b);
+    tenon_tensor dt = test_dense(TENON_DTYPE_F32, 2, d_shape, NULL);
     for (uint32_t kind = 0; kind < KINDS; kind++) {
-        tenon_elementwise_params params = TENON_ELEMENTWISE_PARAMS_INIT;
-        params.kind = kind;
-        params.alpha = 2;
-        params.beta = 0.5;
+        tenon_elementwise_params params =
+            tenon_elementwise_params(.kind = kind, .alpha = 2, .beta = 0.5);
         assert_ok(tenon_elementwise(test_stream, kind == 0 ? NULL : &params, &at, &bt, &dt, NULL));
         assert_ok(tenon_tensor_download(test_stream, &dt, got, sizeof got, NULL));
         for (int i = 0; i < 8; i++)
@@ -38,12 +34,10 @@ TEST(known_values)
                 fail_msg("kind %u, element %d is %g, must be %g", kind, i, (double)got[i],
                          (double)d[kind][i]);
     }
-    tenon_memory_destroy(&at.memory);
-    tenon_memory_destroy(&bt.memory);
-    tenon_memory_destroy(&dt.memory);
+    test_destroy(&at, &bt, &dt);
 }
 
-/* Every pair of them, so that each meets NaN and infinity on either side. */
+/* Every pair of values: each meets NaN and infinity as either operand. */
 TEST(special_values)
 {
     static const double values[] = {0,         -0.0,    1,       -1,    NAN,  INFINITY,
@@ -52,8 +46,8 @@ TEST(special_values)
     const int64_t count = sizeof values / sizeof *values;
     for (uint32_t kind = 0; kind < KINDS + 4; kind++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            /* Beyond them coefficients of 0, whose operand must not count; offsets, so that no
-             * vector of constants is stored where it is aligned. */
+            /* Further cases have coefficients of 0, which exclude their operand, and offsets for
+             * which no vector of constants is stored to an aligned address. */
             const bool constants = kind >= KINDS;
             const int64_t size = count * count;
             test_fixture f;
@@ -77,15 +71,13 @@ TEST(plans)
 {
     static const float x[] = {1, 2, 3, 4, 5};
     const int64_t shape[] = {5};
-    tenon_elementwise_params params = TENON_ELEMENTWISE_PARAMS_INIT;
     tenon_plan *plan;
     tenon_tensor none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape), a, d;
     float got[5];
-    params.kind = TENON_ELEMENTWISE_SCALE_ADD;
-    params.alpha = 3;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &a));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &d));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &a, NULL));
+    tenon_elementwise_params params =
+        tenon_elementwise_params(.kind = TENON_ELEMENTWISE_SCALE_ADD, .alpha = 3);
+    a = test_dense(TENON_DTYPE_F32, 1, shape, x);
+    d = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_elementwise_plan(test_context, &params, &none, &none, &none, &plan));
     const tenon_memory memories[] = {a.memory, a.memory, d.memory};
     assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
@@ -99,8 +91,7 @@ TEST(plans)
     tenon_plan_release(plan);
     assert_ok(tenon_tensor_download(test_stream, &d, got, sizeof got, NULL));
     assert_memory_equal(got, x, sizeof x);
-    tenon_memory_destroy(&a.memory);
-    tenon_memory_destroy(&d.memory);
+    test_destroy(&a, &d);
 }
 
 TEST(bad_input)
@@ -140,7 +131,7 @@ TEST(bad_input)
     REFUSED(&params, &a, &a, &v, TENON_ERROR_UNSUPPORTED, "d is i32");
     v = d, v.stride[0] = 0;
     REFUSED(&params, &a, &a, &v, invalid, "d");
-    /* A row of d broadcast over d, and d by columns: neither is exactly d. */
+    /* A view of d's memory that is broadcast, or has other elements than d, is not in place. */
     REFUSED(&params, &v, &a, &d, invalid, "a");
     v = tenon_tensor_slice(d, 0, 1, 1);
     REFUSED(&params, &a, &v, &d, invalid, "b");

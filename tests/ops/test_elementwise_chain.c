@@ -1,5 +1,5 @@
-/* tenon_elementwise_chain: builds of lists of steps, special values, plans, refusals. Its shapes
- * are in test_pointwise.c. */
+/* Tests tenon_elementwise_chain: builds for lists of steps, special values, plans, refusals.
+ * test_pointwise.c tests its shapes. */
 #include "fixture.h"
 
 #include "ops/elementwise/internal.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Inputs from `inputs` on are absent. */
+/* Begins a call without the inputs from number `inputs` on. */
 static void begin(test_fixture *f, tenon_dtype dtype, int inputs, bool gap, uint32_t rank,
                   const int64_t *shape)
 {
@@ -17,8 +17,8 @@ static void begin(test_fixture *f, tenon_dtype dtype, int inputs, bool gap, uint
             f->c.views[i] = test_view(dtype, TEST_ROW, gap, rank, shape, i + 1);
 }
 
-/* Enough elements for a build of the steps: every operation, its operands read along the rows,
- * repeated and scalars, with tails; a NaN or infinity here and there. */
+/* Lists of steps on tensors large enough for a build of their own: every operation, with operands
+ * that are contiguous, repeated or scalar, partial vectors, and some NaNs and infinities. */
 TEST(lists_of_steps)
 {
     static const struct {
@@ -49,7 +49,8 @@ TEST(lists_of_steps)
          {{.op = TENON_CHAIN_MIN, .operand = TENON_CHAIN_X1},
           {.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X2, .addend = TENON_CHAIN_X2},
           {.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CLIPPED_RELU, .alpha = 1}}}};
-    /* After an infinity a reference has no bound: those come where there is one step. */
+    /* The reference has no bound for results of an infinity, so only single steps have infinities.
+     */
     static const double specials[] = {NAN, -0.0, INFINITY, -INFINITY};
     static const int64_t shape[] = {259, 131};
     test_random random = test_random_for(725);
@@ -68,7 +69,7 @@ TEST(lists_of_steps)
                     f.c.views[n / 2].stride[n % 2] = 0;
             test_make(&f);
             test_fill_plainly(&f, TEST_BOUND, 1, &random);
-            for (int64_t n = 0; n < shape[0] * shape[1]; n++) /* a divisor */
+            for (int64_t n = 0; n < shape[0] * shape[1]; n++) /* divisors away from 0 */
                 test_set(test_operand(&f, CHAIN_X3), n,
                          test_real(&random, 0.5, 1.5) * (n % 2 == 0 ? 1 : -1));
             for (int64_t n = 0; n < 64; n++)
@@ -78,7 +79,7 @@ TEST(lists_of_steps)
         }
 }
 
-/* Every operation alone, on every pair of them. */
+/* Every single operation on every pair of values. */
 TEST(special_values)
 {
     static const double values[] = {0,         -0.0,    1,       -1,    NAN, INFINITY,
@@ -108,8 +109,8 @@ TEST(special_values)
         }
 }
 
-/* x0 · x1 + x2 with a row and a column, and the header's normalisation, by a plan whose scalars are
- * those it was made with. */
+/* x0 · x1 + x2 with a row and a column, and the header's example of a normalization, by a plan,
+ * which keeps the scalars that it was created with. */
 TEST(known_values)
 {
     static const float x[2][3] = {{1, 2, 3}, {-4, 5, -6}}, row[3] = {2, -1, 0.5F};
@@ -117,16 +118,12 @@ TEST(known_values)
     static const float normal[2][3] = {{0, 0, 0}, {2, 0, 3}};
     const int64_t shape[] = {2, 3}, columns[] = {2, 1};
     tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tenon_tensor tx, tr, tc, ty;
     tenon_plan *plan;
     float got[6];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &tr));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, columns, &tc));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, row, sizeof row, &tr, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, column, sizeof column, &tc, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tr = test_dense(TENON_DTYPE_F32, 1, shape + 1, row);
+    tenon_tensor tc = test_dense(TENON_DTYPE_F32, 2, columns, column);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     params.step_count = 1;
     params.steps[0] = (tenon_chain_step){TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2, 0, 0, 0};
     assert_ok(tenon_elementwise_chain(test_stream, &params, &tx, &tr, &tc, NULL, &ty, NULL));
@@ -147,7 +144,7 @@ TEST(known_values)
         if (got[i] != normal[i / 3][i % 3])
             fail_msg("element %d is %g", i, (double)got[i]);
     params.step_count = 1;
-    for (int factor = 2; factor < 4; factor++) { /* the second call finds the plan of the first */
+    for (int factor = 2; factor < 4; factor++) { /* the second call reuses the plan of the first */
         params.steps[0] = (tenon_chain_step){.op = TENON_CHAIN_MULTIPLY, .alpha = factor};
         assert_ok(tenon_elementwise_chain(test_stream, &params, &tx, NULL, NULL, NULL, &ty, NULL));
         assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
@@ -157,10 +154,7 @@ TEST(known_values)
     assert_ok(tenon_elementwise_chain(test_stream, NULL, &tr, NULL, NULL, NULL, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
     assert_memory_equal(got, row, sizeof row);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tr.memory);
-    tenon_memory_destroy(&tc.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &tr, &tc, &ty);
 }
 
 TEST(bad_input)
@@ -186,9 +180,8 @@ TEST(bad_input)
     };
     const int64_t shape[] = {4};
     tenon_elementwise_chain_params params = TENON_ELEMENTWISE_CHAIN_PARAMS_INIT;
-    tenon_tensor x, y;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
 #define REFUSED(status, word)                                                                      \
     assert_refused(tenon_elementwise_chain(test_stream, &params, &x, &x, NULL, NULL, &y, NULL),    \
                    status, op, word)
@@ -206,6 +199,5 @@ TEST(bad_input)
     params.reserved = 1;
     REFUSED(TENON_ERROR_INVALID_ARGUMENT, "reserved");
 #undef REFUSED
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }

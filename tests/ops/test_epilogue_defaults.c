@@ -1,72 +1,36 @@
-/* What a call adds to its product unless its epilogue says otherwise: c where it is given, and
- * nothing where it is NULL. The expected values do not come from the library's references, which
- * share its defaults. */
+/* Tests the defaults of epilogues: c is added if it is given. The expected values do not come from
+ * the library's references, which share its defaults. */
 #include "support.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A product of ones over K = 3, so that each element of the result is 3 before the epilogue. */
-enum { A, B, C, D, OFFSETS, IMAGE, FILTERS, TRANSPOSED_FILTERS, RESIDUAL, RESULT, BIAS, TENSORS };
+/* Factors are ones and K is 3, so each element of the result is 3 before the epilogue. */
+enum { A, B, RAGGED_B, C, D, OFFSETS, IMAGE, FILTERS };
+enum { TRANSPOSED_FILTERS = FILTERS + 1, RESIDUAL, RESULT, BIAS, TENSORS };
 static test_tensor tensors[TENSORS];
 static tenon_packed *packed_b, *packed_filters;
 #define VIEW(name) (&tensors[name].view)
 
-/* A call of every function with an epilogue: without parameters where `epilogue` is NULL. */
-static tenon_status gemm(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_gemm(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), VIEW(B), c, NULL,
-                      VIEW(D), NULL);
-}
-
-static tenon_status gemm_packed(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_gemm_packed(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), packed_b, c,
-                             NULL, VIEW(D), NULL);
-}
-
-static tenon_status gemm_ragged(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_gemm_ragged_params params = TENON_GEMM_RAGGED_PARAMS_INIT;
-    const tenon_tensor b = tenon_tensor_unsqueeze(*VIEW(B), 0);
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_gemm_ragged(test_stream, epilogue != NULL ? &params : NULL, VIEW(A), &b,
-                             VIEW(OFFSETS), c, NULL, VIEW(D), NULL);
-}
-
-static tenon_status conv(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_conv_forward(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
-                              VIEW(FILTERS), c, NULL, VIEW(RESULT), NULL);
-}
-
-static tenon_status conv_packed(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_conv_forward_packed(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
-                                     packed_filters, c, NULL, VIEW(RESULT), NULL);
-}
-
-static tenon_status conv_transpose(const tenon_epilogue *epilogue, const tenon_tensor *c)
-{
-    tenon_conv_transpose_params params = TENON_CONV_TRANSPOSE_PARAMS_INIT;
-    if (epilogue != NULL)
-        params.epilogue = *epilogue;
-    return tenon_conv_transpose_forward(test_stream, epilogue != NULL ? &params : NULL, VIEW(IMAGE),
-                                        VIEW(TRANSPOSED_FILTERS), c, NULL, VIEW(RESULT), NULL);
-}
+/* One function for each call with an epilogue. If `epilogue` is NULL, so are the parameters. */
+#define DEFINE_CALL(name, type, function, ...)                                                     \
+    static tenon_status name(const tenon_epilogue *epilogue, const tenon_tensor *c)                \
+    {                                                                                              \
+        type params = type();                                                                      \
+        if (epilogue != NULL)                                                                      \
+            params.epilogue = *epilogue;                                                           \
+        return function(test_stream, epilogue != NULL ? &params : NULL, __VA_ARGS__, NULL);        \
+    }
+DEFINE_CALL(gemm, tenon_gemm_params, tenon_gemm, VIEW(A), VIEW(B), c, NULL, VIEW(D))
+DEFINE_CALL(gemm_packed, tenon_gemm_params, tenon_gemm_packed, VIEW(A), packed_b, c, NULL, VIEW(D))
+DEFINE_CALL(gemm_ragged, tenon_gemm_ragged_params, tenon_gemm_ragged, VIEW(A), VIEW(RAGGED_B),
+            VIEW(OFFSETS), c, NULL, VIEW(D))
+DEFINE_CALL(conv, tenon_conv_params, tenon_conv_forward, VIEW(IMAGE), VIEW(FILTERS), c, NULL,
+            VIEW(RESULT))
+DEFINE_CALL(conv_packed, tenon_conv_params, tenon_conv_forward_packed, VIEW(IMAGE), packed_filters,
+            c, NULL, VIEW(RESULT))
+DEFINE_CALL(conv_transpose, tenon_conv_transpose_params, tenon_conv_transpose_forward, VIEW(IMAGE),
+            VIEW(TRANSPOSED_FILTERS), c, NULL, VIEW(RESULT))
 
 static const struct {
     tenon_status (*call)(const tenon_epilogue *epilogue, const tenon_tensor *c);
@@ -79,7 +43,7 @@ static const struct {
              {conv_transpose, RESULT, RESIDUAL}};
 #define CALLS (sizeof calls / sizeof *calls)
 
-/* Calls, and expects `alpha` times the product plus `beta` times c. */
+/* Checks that a call gives `alpha` times the product plus `beta` times c. */
 static void expect(size_t i, const tenon_epilogue *epilogue, bool has_c, double alpha, double beta)
 {
     const test_tensor *added = &tensors[calls[i].added], *result = &tensors[calls[i].result];
@@ -110,6 +74,7 @@ static void set_up(void)
 {
     make(A, TENON_DTYPE_F32, 2, (const int64_t[]){2, 3}, 1, 0);
     make(B, TENON_DTYPE_F32, 2, (const int64_t[]){3, 2}, 1, 0);
+    make(RAGGED_B, TENON_DTYPE_F32, 3, (const int64_t[]){1, 3, 2}, 1, 0);
     make(C, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 10, 1);
     make(D, TENON_DTYPE_F32, 2, (const int64_t[]){2, 2}, 0, 0);
     make(OFFSETS, TENON_DTYPE_I32, 1, (const int64_t[]){2}, 0, 2);
@@ -165,7 +130,7 @@ TEST_WITH(beta_of_0_reads_nothing, set_up, tear_down)
     }
 }
 
-/* `.epilogue = {.beta = 1}` does not multiply the product by 0. */
+/* `.epilogue = {.beta = 1}` is refused, since it sets alpha to 0. */
 TEST_WITH(alpha_is_not_lost, set_up, tear_down)
 {
     const tenon_epilogue bare = {.beta = 1};
@@ -178,7 +143,7 @@ TEST_WITH(alpha_is_not_lost, set_up, tear_down)
     }
 }
 
-/* Added like any c that broadcasts, or refused by its shape. */
+/* A bias passed as c broadcasts, or is refused because of its shape. */
 TEST_WITH(a_bias_as_c, set_up, tear_down)
 {
     for (size_t i = 0; i < CALLS; i++) {

@@ -1,5 +1,6 @@
-/* Every activation in the epilogues of GEMM and of convolution: a solver of each, since all share
- * the functions. The solvers' own epilogues have their tests with the cheap kinds. */
+/* Tests every activation in the epilogues of GEMM and convolution. One solver of each suffices,
+ * since all share the functions; other tests cover each solver's own epilogue with the cheap
+ * activations. */
 #include "conv_case.h"
 #include "gemm_case.h"
 
@@ -13,7 +14,7 @@ TEST(gemm)
         p.bias_form = FORM_COLUMNS;
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
         assert_true(test_solver(&f, "gemm/plain"));
-        if (kind % 4 == 0) /* with vectors; on CPUs alone */
+        if (kind % 4 == 0) /* the vector functions; only on CPUs */
             test_solver(&f, "gemm/cpu_direct");
         test_release(&f);
     }

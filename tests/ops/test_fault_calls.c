@@ -1,8 +1,8 @@
 /*
- * Every operation, while each of its allocations and of its OpenCL calls fails once: in plans, in
- * immediate calls and in self-checks. A failure has its status and a message, a call that fails
- * leaves its outputs as they were or says that they are undefined, one that succeeds has the
- * right result all the same, and nothing is left behind.
+ * Tests every operation while each of its allocations and OpenCL calls fails once: in plans,
+ * immediate calls and self-checks. A failure must have the correct status and a message, and leave
+ * outputs unchanged or report that they are undefined. If the call succeeds, the result must be
+ * correct. Nothing may leak.
  */
 #include "common/cl_faults.h"
 #include "offer.h"
@@ -12,10 +12,10 @@
 #include "ops/registry.h"
 #include "runtime/context/context.h"
 
-/* A way to fail. */
+/* A kind of failure. */
 typedef struct failing {
     const char *name, *functions;
-    cl_int error; /* of OpenCL; CL_SUCCESS for allocations */
+    cl_int error; /* CL_SUCCESS for allocations */
     tenon_status status;
 } failing;
 
@@ -26,12 +26,12 @@ static const failing ways[] = {
 };
 enum { WAYS = sizeof ways / sizeof *ways };
 
-/* A call of an operation's first example, and its right result. */
+/* A call of an operation's first example, and its correct result. */
 typedef struct subject {
     offer o;
     unsigned char *right[TN_MAX_OPERANDS];
     char plan[4096];
-    char where[256]; /* the operation, and which of its calls fails */
+    char where[256]; /* the operation and the failing call, for messages */
 } subject;
 
 static tenon_status make_plan(const subject *s, tenon_plan **plan)
@@ -72,7 +72,7 @@ static void end(subject *s)
     dismiss(&s->o);
 }
 
-/* Lets one call fail from now on. */
+/* Makes the nth call from now on fail. */
 static void fail_next(subject *s, const failing *way, unsigned nth)
 {
     snprintf(s->where, sizeof s->where, "%s, %s %u", s->o.op->name, way->name, nth);
@@ -80,7 +80,8 @@ static void fail_next(subject *s, const failing *way, unsigned nth)
     faults_fail_next(way->functions, way->error, nth);
 }
 
-/* A failure is that of the call that failed; a success leaves the last error alone. */
+/* Checks that a failure reports the call that failed, and that a success leaves the last error
+ * unchanged. */
 static void assert_told(const subject *s, tenon_status status, const failing *way)
 {
     const char *message = tenon_last_error();
@@ -89,7 +90,7 @@ static void assert_told(const subject *s, tenon_status status, const failing *wa
             fail_msg("%s: succeeds, and leaves \"%s\"", s->where, message);
         return;
     }
-    /* A device that cannot say that it is done is lost, whatever it says. */
+    /* A device counts as lost if clFinish fails, whatever its error. */
     const bool is_lost = status == TENON_ERROR_DEVICE_LOST && strstr(message, "clFinish") != NULL;
     if ((status != way->status && status != TENON_ERROR_INCOMPLETE && !is_lost) ||
         tenon_last_cl_error() != way->error || strstr(message, ": ") == NULL ||
@@ -121,7 +122,7 @@ static unsigned plan_while_each_fails(subject *s, const failing *way)
     }
 }
 
-/* The table of plans is empty, as before the first call. */
+/* Empties the table of plans, as before the first call. */
 static void forget_plans(tenon_context *context)
 {
     tn_plan_table *table = &tn_dispatch_of(context)->plans;
@@ -129,16 +130,16 @@ static void forget_plans(tenon_context *context)
     assert_true(tn_plan_table_init(table));
 }
 
-/* Compares what a call has left: all of the result, none of it, or unknown. */
+/* Checks that outputs have the complete result, are unchanged, or were reported as undefined. */
 static void assert_left(const subject *s, tenon_status status)
 {
-    const uint32_t outputs = output_of(s->o.op);
     for (uint32_t i = 0; i < s->o.op->operand_count; i++) {
         if (s->o.arguments[i] == NULL)
             continue;
-        if (i < outputs || (status != TENON_OK && status != TENON_ERROR_INCOMPLETE)) {
+        if (!tn_operation_writes(s->o.op, i) ||
+            (status != TENON_OK && status != TENON_ERROR_INCOMPLETE)) {
             if (!test_untouched(&s->o.tensors[i]))
-                fail_msg("%s: %s was written to", s->where, s->o.op->operands[i].name);
+                fail_msg("%s: %s was overwritten", s->where, s->o.op->operands[i].name);
         } else if (status == TENON_OK) {
             unsigned char *bits = test_download_bits(&s->o.tensors[i]);
             const size_t size = (size_t)tenon_tensor_elements(&s->o.tensors[i].view) *
@@ -150,9 +151,9 @@ static void assert_left(const subject *s, tenon_status status)
     }
 }
 
-/* Streams of all kinds: what calls do beside the launches depends on them. */
+/* Kinds of streams, which make different OpenCL calls in addition to the launches. */
 typedef struct kind_of_stream {
-    cl_command_queue queue; /* NULL: the library's own */
+    cl_command_queue queue; /* NULL: the library creates one */
     bool with_event;
 } kind_of_stream;
 
@@ -161,7 +162,7 @@ enum { STREAMS = sizeof streams / sizeof *streams };
 
 static void open_queues(void)
 {
-    streams[1].queue = test_queue(test_context, true); /* NULL where there is none */
+    streams[1].queue = test_queue(test_context, true); /* NULL if not supported */
 }
 
 static void close_queues(void)
@@ -233,7 +234,7 @@ TEST(calls_that_fail_leave_their_outputs)
     assert_true(failed > 10 * tn_operation_count);
 }
 
-/* No verdict is known, as before the first check. */
+/* Clears the results of self-checks, as before the first one. */
 static void forget_verdicts(tenon_context *context)
 {
     tn_dispatch *dispatch = tn_dispatch_of(context);
@@ -242,7 +243,7 @@ static void forget_verdicts(tenon_context *context)
     dispatch->checked_count = 0;
 }
 
-/* Nothing is concluded from a check that could not be made. */
+/* Checks that a self-check that could not run has barred no solver. */
 static void assert_none_is_barred(const subject *s)
 {
     const tn_dispatch *dispatch = tn_dispatch_of(test_context);
@@ -252,7 +253,7 @@ static void assert_none_is_barred(const subject *s)
                      dispatch->checked[i].why);
 }
 
-/* The first calls of a check fail one by one, the others here and there. */
+/* Returns the next call to fail: each of the first ones, and a random selection of the others. */
 static unsigned next_to_fail(unsigned nth, test_random *random)
 {
     return nth < 12 ? nth + 1 : nth + 1 + (unsigned)test_between(random, 0, nth / 2);
@@ -302,7 +303,7 @@ TEST(checks_that_fail_conclude_nothing)
     assert_true(failed >= 20 * tried);
 }
 
-/* Plans that another thread makes later: what is asked for is made, or the call fails. */
+/* Requests a plan that another thread prepares: it is created, or the call fails. */
 static tenon_status ask_for_plan(tenon_context *context, uint64_t asked[2])
 {
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
@@ -338,9 +339,10 @@ TEST(plans_are_made_later_or_not_at_all)
             assert_true(struck);
             assert_int_equal(status, TENON_ERROR_OUT_OF_MEMORY);
             const char *message = tenon_last_error();
-            if (strstr(message, ": no memory") == NULL && strstr(message, ": no thread") == NULL)
+            if (strstr(message, ": no memory") == NULL &&
+                strstr(message, ": cannot create a thread") == NULL)
                 fail_msg("allocation %u: %s", nth, message);
-            assert_ok(ask_for_plan(context, asked)); /* and the next one is made */
+            assert_ok(ask_for_plan(context, asked)); /* the next request succeeds */
         }
         assert_int_equal(asked[1], 1);
         tenon_context_release(context);

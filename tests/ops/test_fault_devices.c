@@ -1,4 +1,4 @@
-/* Devices that cannot be read, wholly or in part. */
+/* Tests devices whose information cannot be read, completely or in part. */
 #include "common/cl_faults.h"
 #include "common/processor.h"
 #include "common/temporary.h"
@@ -37,7 +37,7 @@ static const query needed[] = {
     QUERY(CL_DEVICE_MAX_WORK_ITEM_SIZES),
 };
 
-/* In the order of hint_of. */
+/* Ordered like the values of hint_of. */
 static const query hints[] = {
     QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT),
     QUERY(CL_DEVICE_NATIVE_VECTOR_WIDTH_DOUBLE),
@@ -45,7 +45,7 @@ static const query hints[] = {
     QUERY(CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
 };
 
-/* By both ways, of which the first looks for the device. */
+/* Imports or creates a context; creating also selects the device. */
 static tenon_status make(bool import, tenon_context **out)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
@@ -108,7 +108,7 @@ TEST(hints_may_be_unknown)
     faults_end();
 }
 
-/* Each call of a function fails in turn: the context is made, or not made. */
+/* Fails each call of a function in turn: the context is created completely or not at all. */
 static void fail_each(const char *function, bool import)
 {
     bool struck = true;
@@ -138,7 +138,7 @@ TEST(nothing_is_made_without_memory)
             fail_each(allocators[i], import == 1);
 }
 
-/* A list with a device that cannot be read is a list, and no failure. */
+/* A device that cannot be read appears in the list with a note. */
 TEST(a_list_says_what_is_broken)
 {
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
@@ -154,7 +154,7 @@ TEST(a_list_says_what_is_broken)
     assert_contains(info.note, "CL_INVALID_DEVICE");
 }
 
-/* It begins with the platform's own, by which the device may have been asked for. */
+/* The truncated name keeps its beginning, which selectors of devices use. */
 TEST(a_long_platform_name_is_cut)
 {
     char name[300];
@@ -192,20 +192,17 @@ TEST(more_dimensions_than_three_are_read)
     tenon_context_release(context);
 }
 
-/* A context of the device at hand, whose driver reports so much cache. */
+/* Creates a context of the test's device with a driver that reports this cache size. */
 static tenon_context *make_with_cache(cl_ulong cache, const tenon_store *store)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = *store;
     faults_answer_query("clGetDeviceInfo", CL_DEVICE_GLOBAL_MEM_CACHE_SIZE, &cache, sizeof cache);
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = *store);
     assert_true(faults_end() > 0);
     assert_int_equal(context->device.driver_cache, cache);
     return context;
 }
 
-/* The constants of a CPU are measured, whatever the driver reports of its cache. */
+/* A CPU's constants are measured regardless of the cache size that the driver reports. */
 TEST(constants_are_measured_whatever_the_driver_reports)
 {
     static const cl_ulong caches[] = {0, 2 << 20, 480 << 20, 1 << 30};

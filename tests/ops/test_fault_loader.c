@@ -1,5 +1,5 @@
-/* An OpenCL loader that lacks a function. The library looks for them once, so that this process has
- * this test alone. */
+/* Tests an OpenCL loader that lacks a function. The library looks up all functions only once, so
+ * the process runs no other test. */
 #include "common/cl_faults.h"
 #include "common/testing.h"
 
@@ -14,10 +14,10 @@ TEST(the_missing_function_is_named)
         assert_int_equal(tenon_context_create(NULL, &context), TENON_ERROR_NO_OPENCL);
         assert_null(context);
         assert_string_equal(tenon_last_error(),
-                            "tenon_context_create: there is no OpenCL here: its loader has no "
+                            "tenon_context_create: OpenCL is not available: the loader lacks "
                             "clEnqueueMarkerWithWaitList");
         assert_int_equal(tenon_device_list(NULL, 0, &count), TENON_ERROR_NO_OPENCL);
-        assert_contains(tenon_last_error(), "tenon_device_list: there is no OpenCL here");
+        assert_contains(tenon_last_error(), "tenon_device_list: OpenCL is not available");
     }
 }
 

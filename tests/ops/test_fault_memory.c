@@ -1,5 +1,5 @@
-/* Memory and transfers while OpenCL or the allocator fails: nothing is lost, written late, handed
- * out while it is in use, or given back twice. */
+/* Tests memory and transfers while OpenCL or the allocator fails: nothing is lost, written late,
+ * reused while it is in use, or released twice. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -17,23 +17,7 @@ typedef struct fault {
     tenon_status status;
 } fault;
 
-static tenon_context *make_context(void)
-{
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.pool_limit = TENON_POOL_DEFAULT;
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
-}
-
-static uint64_t pool_bytes(tenon_context *context)
-{
-    tenon_statistics s = TENON_STATISTICS_INIT;
-    assert_ok(tenon_context_statistics(context, &s));
-    return s.pool_bytes;
-}
-
-/* Every second element. */
+/* Returns a view of every second element. */
 static tenon_tensor strided_of(tenon_tensor x)
 {
     return tenon_tensor_slice_step(x, 0, 0, x.shape[0] / 2, 2);
@@ -66,7 +50,7 @@ TEST(a_failed_upload_reads_and_writes_nothing)
         for (int e = 0; e < 1000; e++)
             assert_true(got[e] == 3);
     }
-    /* The dense form. */
+    /* A contiguous upload. */
     faults_fail_next("clEnqueueWriteBuffer", CL_OUT_OF_RESOURCES, 1);
     assert_refused(tenon_tensor_upload_async(test_stream, got, sizeof got, &x, NULL),
                    TENON_ERROR_OUT_OF_MEMORY, name, "clEnqueueWriteBuffer");
@@ -84,16 +68,15 @@ static void *open_later(void *gate)
     return NULL;
 }
 
-/* What was enqueued when the copy failed has read the data before the call returns. */
+/* If an upload fails after commands were enqueued, they have read the data before the call returns.
+ */
 TEST(a_failed_upload_has_read_its_data)
 {
     tenon_tensor x = make_tensor(test_context, 1000), view = strided_of(x);
     float data[500] = {0};
     pthread_t thread;
-    cl_int error;
     assert_ok(tenon_tensor_upload_async(test_stream, data, sizeof data, &view, NULL));
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    cl_event gate = test_gate(test_context);
     assert_int_equal(pthread_create(&thread, NULL, open_later, gate), 0);
     faults_fail_next("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES, 1);
     assert_int_equal(tenon_tensor_upload_async(test_stream, data, sizeof data, &view,
@@ -156,9 +139,8 @@ TEST(pinned_memory_is_made_whole_or_not)
 
 TEST(a_heap_that_cannot_be_made)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    params.pool_limit = 1 << 20;
+    tenon_context_params params = tenon_context_params(.pool_limit = 1 << 20);
     faults_fail_next("clRetainContext", CL_OUT_OF_HOST_MEMORY, 1);
     assert_refused(tenon_context_create(&params, &context), TENON_ERROR_OUT_OF_MEMORY,
                    "tenon_context_create", "clRetainContext");
@@ -171,7 +153,7 @@ TEST(a_heap_that_cannot_be_made)
             assert_ok(status);
             break;
         }
-        if (status == TENON_OK) /* it went on without */
+        if (status == TENON_OK) /* the context is complete without this allocation */
             tenon_context_release(context);
     }
     tenon_stream *stream;
@@ -183,10 +165,10 @@ TEST(a_heap_that_cannot_be_made)
     tenon_context_release(context);
 }
 
-/* Allocation fails, or what is kept would do instead. */
+/* If an allocation fails, memory that the pool keeps is released for it. */
 TEST(memory_that_is_short)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     tenon_memory memory[2] = {{.kind = 0}}, kept = {.kind = 77};
     faults_fail_next("calloc", 0, 1);
     assert_refused(tenon_memory_create(context, 5000, &kept), TENON_ERROR_OUT_OF_MEMORY,
@@ -203,16 +185,16 @@ TEST(memory_that_is_short)
     assert_int_equal(kept.kind, 77);
     assert_ok(tenon_memory_create(context, 100000, &memory[0]));
     tenon_memory_destroy(&memory[0]);
-    assert_true(pool_bytes(context) > 0);
+    assert_true(test_statistics(context).pool_bytes > 0);
     faults_fail_next("clCreateBuffer", CL_OUT_OF_RESOURCES, 1);
     assert_ok(tenon_memory_create(context, 5000, &memory[1]));
     assert_int_equal(faults_end(), 1);
-    assert_int_equal(pool_bytes(context), 0);
+    assert_int_equal(test_statistics(context).pool_bytes, 0);
     tenon_memory_destroy(&memory[1]);
     tenon_context_release(context);
 }
 
-/* Where there is no event that says when memory is free, it is waited for: contents are right. */
+/* Without an event that reports when memory is free, the library waits: contents are correct. */
 TEST(without_events_it_is_waited)
 {
     static const fault faults[] = {
@@ -221,12 +203,11 @@ TEST(without_events_it_is_waited)
         {"malloc", 0, 1, TENON_OK},
         {"calloc", 0, 1, TENON_OK},
     };
-    tenon_context *context = make_context();
-    tenon_stream *stream;
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     enum { SIZE = 300000 };
     float *got = malloc(SIZE * sizeof *got);
     assert_non_null(got);
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     for (size_t i = 0; i < 2 * sizeof faults / sizeof *faults; i++) {
         tenon_tensor x = make_tensor(context, SIZE), y = make_tensor(context, SIZE), z = {0};
         const int64_t shape[] = {SIZE};
@@ -235,27 +216,25 @@ TEST(without_events_it_is_waited)
         tenon_tensor_destroy(&x);
         const fault *f = &faults[i / 2];
         faults_fail_next(f->function, f->error, 1);
-        if (i % 2 == 0) { /* when it is asked for */
+        if (i % 2 == 0) { /* fails when memory is requested */
             assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, shape, &z));
-        } else { /* or when the stream ends */
+        } else { /* fails when the stream ends */
             assert_int_equal(tenon_stream_finish(stream), TENON_OK);
             tenon_stream_destroy(stream);
         }
         faults_end();
         if (i % 2 == 1) {
-            assert_ok(tenon_stream_create(context, NULL, &stream));
+            stream = test_new_stream(context);
             assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 1, shape, &z));
         }
-        tenon_stream *other;
-        assert_ok(tenon_stream_create(context, NULL, &other));
+        tenon_stream *other = test_new_stream(context);
         assert_ok(tenon_tensor_fill(other, &z, -1, NULL));
         assert_ok(tenon_stream_finish(other));
         tenon_stream_destroy(other);
         assert_ok(tenon_tensor_download(stream, &y, got, SIZE * sizeof *got, NULL));
         for (int e = 0; e < SIZE; e++)
             assert_true(got[e] == (float)(i + 1));
-        tenon_tensor_destroy(&y);
-        tenon_tensor_destroy(&z);
+        test_destroy(&y, &z);
     }
     tenon_stream_destroy(stream);
     tenon_context_release(context);
@@ -274,7 +253,7 @@ TEST(dlpack_gives_back_what_it_cannot_take)
 {
     static const char *const functions[] = {"malloc", "calloc", "clGetMemObjectInfo"};
     int64_t shape[] = {10};
-    tenon_context *context = make_context();
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     tenon_tensor x = make_tensor(context, 10), taken = {.rank = 77};
     struct DLManagedTensorVersioned *out;
     tn_dl_versioned mine = {.version = {1, 0},
@@ -299,7 +278,8 @@ TEST(dlpack_gives_back_what_it_cannot_take)
     assert_int_equal(faults_end(), 1);
     assert_null(out);
     tenon_tensor_destroy(&x);
-    assert_true(pool_bytes(context) > 0); /* it was never handed out */
+    assert_true(test_statistics(context).pool_bytes >
+                0); /* the pool keeps it, since it was never exported */
     tenon_context_release(context);
     x = make_tensor(test_context, 10);
     faults_fail_next("clRetainMemObject", CL_OUT_OF_RESOURCES, 1);

@@ -1,6 +1,5 @@
-/* What a driver of NVIDIA's may do beside the best: PTX that has to be edited and is not taken,
- * local memory that is more or less than it says, a device that it gives up. The driver at hand is
- * made to look like one. */
+/* Tests failures of NVIDIA's drivers: edited PTX that is refused, local memory that is smaller or
+ * larger than reported, a lost device. The test's driver is made to look like one of NVIDIA's. */
 #include "common/cl_faults.h"
 #include "gemm_case.h"
 #include "kept.h"
@@ -34,28 +33,27 @@ static void look_like_nvidia(tenon_context *context)
 
 static tenon_context *nvidia(void)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     look_like_nvidia(context);
     return context;
 }
 
-static void tries(tenon_context *context, tn_local_way way, uint64_t bytes, bool works,
+static void tries(tenon_context *context, tn_local_method way, uint64_t bytes, bool works,
                   const char *why)
 {
     char reason[256];
     bool found;
     assert_ok(tn_local_memory_try(context, way, bytes, &found, reason));
     if (found != works || strstr(reason, why) == NULL)
-        fail_msg("%s of %u: %d, %s", tn_local_way_name(way), (unsigned)bytes, found, reason);
+        fail_msg("%s of %u: %d, %s", tn_local_method_name(way), (unsigned)bytes, found, reason);
 }
 
-/* Arrays and arguments run on any device. */
+/* Arrays and kernel arguments in local memory work on any device. */
 TEST(local_memory_is_tried_by_a_kernel)
 {
     tenon_context *context = nvidia();
-    tries(context, TN_LOCAL_ARRAY, 30000, true, "holds what is written");
-    tries(context, TN_LOCAL_ARGUMENT, 30000, true, "holds what is written");
+    tries(context, TN_LOCAL_ARRAY, 30000, true, "can be written and read back");
+    tries(context, TN_LOCAL_ARGUMENT, 30000, true, "can be written and read back");
     tries(context, TN_LOCAL_ENLARGED, 16, false, "the driver's binary is not PTX");
     tenon_context_release(context);
 }
@@ -69,11 +67,11 @@ TEST(arrays_are_enlarged_in_ptx)
                {"", "not PTX"}};
     tenon_context *context = nvidia();
     faults_give_ptx(PTX_OF("sm_90"));
-    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
     assert_string_equal(faults_loaded_ptx(), EDITED("16"));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         faults_give_ptx(bad[i].ptx);
-        /* Another size: what has been built is there. */
+        /* Another size, since the program of the first is already built. */
         tries(context, TN_LOCAL_ENLARGED, 32 + 16 * i, false, bad[i].why);
         assert_string_equal(faults_loaded_ptx(), "");
     }
@@ -93,15 +91,16 @@ TEST(a_driver_may_refuse_the_edited_text)
     faults_give_ptx(PTX_OF("sm_90"));
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
         faults_fail_next(faults[i].function, faults[i].error, faults[i].nth);
-        tries(context, TN_LOCAL_ENLARGED, 16, false, "clBuildProgram of the edited PTX gave CL_");
+        tries(context, TN_LOCAL_ENLARGED, 16, false,
+              "clBuildProgram of the edited PTX returned CL_");
         assert_int_equal(faults_end(), 1);
     }
-    tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+    tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
     faults_give_ptx(NULL);
     tenon_context_release(context);
 }
 
-/* Allocations fail in turn, every third: the trial cannot be made, and another can. */
+/* Fails every third allocation in turn: this trial may fail, and the next one succeeds. */
 TEST(memory_that_is_short)
 {
     unsigned struck = 1;
@@ -115,18 +114,18 @@ TEST(memory_that_is_short)
             tn_local_memory_try(context, TN_LOCAL_ENLARGED, 16, &works, reason);
         struck = faults_end();
         assert_true(status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_OK);
-        tries(context, TN_LOCAL_ENLARGED, 16, true, "holds what is written");
+        tries(context, TN_LOCAL_ENLARGED, 16, true, "can be written and read back");
         faults_give_ptx(NULL);
         tenon_context_release(context);
     }
 }
 
-/* Launches that the driver has no resources for: no size that is tried is there, whatever it says,
- * and what is asked for by nobody is not tried. */
+/* If launches fail for lack of resources, no size that is tried is available, whatever the driver
+ * reports. Sizes that no caller requests are not tried. */
 TEST(less_than_it_says)
 {
     char reason[256];
-    tn_local_way way;
+    tn_local_method way;
     tenon_context *context = nvidia();
     faults_fail_all("clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES);
     assert_true(tn_local_memory_fits(context, 32 << 10, &way));
@@ -138,15 +137,16 @@ TEST(less_than_it_says)
     tenon_context_release(context);
 }
 
-/* The driver at hand gives more than the 48 KiB, which are not tried before they are wanted. */
+/* The driver provides more than the 48 KiB that it reports. Larger sizes are tried only on request.
+ */
 TEST(more_than_it_says)
 {
-    tn_local_way way;
+    tn_local_method way;
     tenon_context *context = nvidia();
     assert_true(tn_local_memory_fits(context, 100 << 10, &way));
     assert_int_equal(way, TN_LOCAL_ARRAY);
     assert_false(tn_local_memory_fits(context, (227 << 10) + 1, &way));
-    /* Others' word counts. */
+    /* The reports of other drivers are trusted. */
     context->device.speaks_nvidia = false;
     assert_false(tn_local_memory_fits(context, 60 << 10, &way));
     context->device.is_cpu = true;
@@ -155,13 +155,13 @@ TEST(more_than_it_says)
     tenon_context_release(context);
 }
 
-/* Refusals are kept, for the next process; what may have been for the moment is not. */
+/* Lasting refusals are stored for the next process; failures that may be temporary are not. */
 TEST(what_is_found_is_kept)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
     kept_session s;
-    tn_local_way way;
+    tn_local_method way;
     for (int run = 0; run < 3; run++) {
         kept_open(&s, &store);
         look_like_nvidia(s.context);
@@ -180,10 +180,9 @@ TEST(what_is_found_is_kept)
 
 static void run_line(tenon_context *context, const char *line)
 {
-    tenon_stream *stream;
     tn_case c;
     tn_case_result result;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     memset(&c, 0, sizeof c);
     assert_ok(tn_case_parse_line(line, TENON_DTYPE_INVALID, &c));
     assert_ok(tn_case_run(stream, &c, &result));
@@ -193,11 +192,12 @@ static void run_line(tenon_context *context, const char *line)
     tenon_stream_destroy(stream);
 }
 
-/* 192 KiB, where arrays have no more than 48. */
+/* 192 KiB of local memory, while arrays are limited to 48 KiB. */
 TEST(products_take_an_argument)
 {
     tenon_context *context = nvidia();
-    tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, -1); /* PTX is nothing to try here */
+    tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA,
+                      -1); /* there is no PTX to test here */
     tn_local_memory_set(context, TN_LOCAL_ARRAY, 48 << 10);
     tn_local_memory_set(context, TN_LOCAL_ARGUMENT, 227 << 10);
     tn_local_memory_set(context, TN_LOCAL_ENLARGED, 0);
@@ -208,11 +208,11 @@ TEST(products_take_an_argument)
     tenon_context_release(context);
 }
 
-/* A product whose kernel is built from marks runs as any other does; its PTX has been edited. */
+/* A product with a kernel that marks places in its PTX runs normally, and its PTX has been edited.
+ */
 TEST(products_run_from_edited_ptx)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     tn_capability_set(context, TENON_CAPABILITY_NVIDIA_WGMMA, 1);
     faults_give_ptx(PTX_OF("sm_90"));
     run_line(context, "gemm/wgmma:em1 a=f16:65x72 b=f16:72x130 d=f16:65x130");

@@ -1,5 +1,5 @@
-/* Plans of every operation for every kind of device, while each allocation fails once: a plan is
- * made whole or not at all. Nothing is compiled: the devices are not there. */
+/* Tests plans of every operation for every kind of device while each allocation fails once: a plan
+ * is created completely or not at all. Nothing is compiled, since the devices are not present. */
 #include "common/cl_faults.h"
 #include "offer.h"
 
@@ -11,13 +11,13 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* The launches whose allocations have failed already: solvers by kernels, whatever the kind. */
+/* Hashes of the launch sequences that were already tested, each a solver with its kernels. */
 static struct {
     uint64_t seen[1 << 14];
     uint32_t count;
 } launches;
 
-/* The names of a plan's solver and kernels, without parameters and sizes. */
+/* Hashes the names of a plan's solver and kernels, without parameters and sizes. */
 static uint64_t hash_launches(const tenon_plan *plan)
 {
     char text[4096], plain[4096];
@@ -50,14 +50,14 @@ static bool is_new(const tenon_plan *plan)
     return true;
 }
 
-/* A call whose plan is made, by a solver (NULL: the automatic choice). */
+/* A call to plan with a solver, or the automatic choice if it is NULL. */
 typedef struct planned {
     tenon_context *context;
     const tn_case *c;
     const char *solver;
 } planned;
 
-/* Each allocation on the way to the plan fails once. Returns how many there were. */
+/* Fails each allocation of a plan once. Returns their number. */
 static unsigned fail_each(const planned *p, const char *wanted)
 {
     const faults_alive before = faults_count();
@@ -84,7 +84,7 @@ static unsigned fail_each(const planned *p, const char *wanted)
     }
 }
 
-/* Returns how many allocations have failed: 0 where the solver does not serve. */
+/* Returns the number of allocations that failed, or 0 if the solver cannot serve. */
 static unsigned try_solver(const planned *p)
 {
     char wanted[4096];

@@ -1,11 +1,11 @@
-/* Streams that follow their commands, where the driver or memory fails them: a command is followed
- * or its call says why not, and what has failed is told as far as it can be known. */
+/* Tests streams that track their commands while the driver or an allocation fails: either a command
+ * is tracked or its call reports an error, and failures of commands are reported. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
 #include <stdatomic.h>
 
-/* What a context's callback was told last. */
+/* The last failure that a context's callback received. */
 typedef struct told {
     atomic_int count;
     uint32_t status;
@@ -20,13 +20,13 @@ static void tell(void *user, const tenon_failure *failure)
     atomic_fetch_add(&t->count, 1);
 }
 
-/* A context with a stream that has run, so that nothing is left to be made, and a tensor. */
+/* A context with a tensor and a stream that has run, so that all lazily created objects exist. */
 typedef struct setting {
     told told;
     tenon_context *context;
     tenon_stream *stream;
     tenon_tensor x;
-    void *mapped; /* by call_map, until the call is over */
+    void *mapped; /* set by call_map until the call has been undone */
 } setting;
 
 static tenon_stream *make_stream(tenon_context *context, bool unordered)
@@ -42,12 +42,8 @@ static tenon_stream *make_stream(tenon_context *context, bool unordered)
 
 static void begin_with(setting *s, bool unordered, tenon_failure_callback failure)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     memset(s, 0, sizeof *s);
-    params.failure = failure;
-    params.failure_user = &s->told;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &s->context));
+    s->context = test_context_with(.failure = failure, .failure_user = &s->told, .unchecked = 1);
     s->stream = make_stream(s->context, unordered);
     s->x = make_tensor(s->context, 100);
     assert_ok(tenon_tensor_fill(s->stream, &s->x, -3, NULL));
@@ -77,13 +73,11 @@ static void assert_works(setting *s)
         assert_true(values[i] == 6);
 }
 
-/* A relu behind a gate; what it makes of the fault at hand is its result. */
+/* Enqueues a relu that waits for the event `gate`; returns its event. */
 static cl_event enqueue_behind_gate(setting *s, cl_event *gate)
 {
-    cl_int error;
     cl_event event = NULL;
-    *gate = clCreateUserEvent(tenon_context_cl(s->context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    *gate = test_gate(s->context);
     const tenon_sync sync = {.wait_list = gate, .wait_count = 1, .event = &event};
     assert_ok(relu(s->stream, &s->x, &s->x, &sync));
     return event;
@@ -96,7 +90,7 @@ static void fail_gate(cl_event gate, cl_event event)
     clWaitForEvents(1, &event);
 }
 
-/* A driver that takes no callback leaves it to the next call to find out. */
+/* If the driver accepts no callback, the next call detects the failure. */
 TEST(failures_are_found_without_the_drivers_callback)
 {
     for (int unordered = 0; unordered < 2; unordered++) {
@@ -117,7 +111,7 @@ TEST(failures_are_found_without_the_drivers_callback)
     }
 }
 
-/* A state that cannot be had is asked for again. */
+/* A status query that failed is repeated. */
 TEST(states_are_asked_for_again)
 {
     setting s;
@@ -137,7 +131,7 @@ TEST(states_are_asked_for_again)
     end(&s);
 }
 
-/* A command that fails for want of the device is told as that. */
+/* A command that fails because the device is lost is reported as such. */
 TEST(lost_devices_are_told)
 {
     const cl_int lost = CL_DEVICE_NOT_AVAILABLE;
@@ -237,7 +231,7 @@ static void run_all_calls(setting *s)
     s->mapped = NULL;
 }
 
-/* Makes the nth call of `function` fail during the call; false where there are fewer. */
+/* Makes the nth call of `function` fail during the call; returns false if there are fewer calls. */
 static bool fails_at(setting *s, enqueuing_call call, const char *function, cl_int error,
                      unsigned nth, bool wants_event, tenon_status *status)
 {
@@ -256,7 +250,7 @@ static bool fails_at(setting *s, enqueuing_call call, const char *function, cl_i
     return is_hit;
 }
 
-/* Fails each clRetainEvent of a call; returns how many there are. */
+/* Fails each clRetainEvent of a call; returns their number. */
 static unsigned deny_references(setting *s, enqueuing_call call, bool wants_event)
 {
     tenon_status status;
@@ -272,8 +266,8 @@ static unsigned deny_references(setting *s, enqueuing_call call, bool wants_even
     return nth - 1;
 }
 
-/* A driver that gives no further reference to an event: the call that lacks one says so, and
- * nobody uses an event that is gone. */
+/* If the driver refuses to retain an event, the call reports it, and a released event is never
+ * used. */
 TEST(references_that_the_driver_denies_are_told)
 {
     for (int i = 0; i < 4; i++) {
@@ -284,7 +278,8 @@ TEST(references_that_the_driver_denies_are_told)
         for (size_t c = 0; c < CALLS; c++) {
             const unsigned with = deny_references(&s, calls[c], true);
             const unsigned without = deny_references(&s, calls[c], false);
-            /* The stream's chain or report, the watch and the caller share the event. */
+            /* The event is shared by the stream's dependency chain or report, the failure watch and
+             * the caller. */
             assert_true(with >= (unordered && watched ? 2 : 1));
             assert_true(without < with);
         }
@@ -294,7 +289,7 @@ TEST(references_that_the_driver_denies_are_told)
     }
 }
 
-/* A call without memory to follow its command does not enqueue it. */
+/* A command is not enqueued without memory to track it. */
 TEST(commands_without_memory_to_follow_them_are_not_enqueued)
 {
     for (int unordered = 0; unordered < 2; unordered++) {
@@ -326,7 +321,7 @@ TEST(what_is_enqueued_without_memory_is_followed_too)
         faults_fail_next("malloc", CL_OUT_OF_HOST_MEMORY, 1);
         assert_int_equal(call_relu(&s, NULL), TENON_ERROR_OUT_OF_MEMORY);
         assert_int_equal(faults_end(), 1);
-        assert_contains(tenon_last_error(), "no memory to follow");
+        assert_contains(tenon_last_error(), "no memory to track");
         cl_event event = enqueue_behind_gate(&s, &gate);
         fail_gate(gate, event);
         assert_int_equal(tenon_stream_finish(s.stream), TENON_ERROR_ASYNCHRONOUS);
@@ -336,7 +331,7 @@ TEST(what_is_enqueued_without_memory_is_followed_too)
     }
 }
 
-/* A stream that cannot have what it takes to follow its commands is not made. */
+/* A stream is not created without memory to track its commands. */
 TEST(streams_need_memory_to_follow)
 {
     static const char *const functions[] = {"calloc", "malloc"};
@@ -359,16 +354,15 @@ TEST(streams_need_memory_to_follow)
     end(&s);
 }
 
-/* A call whose waits cannot be joined with the stream's own does nothing, and the chain holds. */
+/* A call whose wait list cannot be combined with the stream's own does nothing, and the stream's
+ * order is kept. */
 TEST(the_chain_outlives_a_call_that_fails)
 {
     setting s;
     cl_event gate, other;
-    cl_int error;
     begin(&s, true);
     cl_event event = enqueue_behind_gate(&s, &gate);
-    other = clCreateUserEvent(tenon_context_cl(s.context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    other = test_gate(s.context);
     const tenon_sync sync = {.wait_list = &other, .wait_count = 1};
     faults_fail_next("clEnqueueMarkerWithWaitList", CL_OUT_OF_HOST_MEMORY, 1);
     assert_int_equal(relu(s.stream, &s.x, &s.x, &sync), TENON_ERROR_OUT_OF_MEMORY);
@@ -386,7 +380,7 @@ TEST(the_chain_outlives_a_call_that_fails)
     assert_int_equal(atomic_load(&s.told.count), 0);
 }
 
-/* What the driver reports of a context is passed on, until that is gone. */
+/* Errors that the driver reports for a context are passed on until the context is released. */
 TEST(drivers_reports_are_told)
 {
     setting s;
@@ -398,7 +392,7 @@ TEST(drivers_reports_are_told)
     assert_true(faults_report(NULL));
     assert_int_equal(atomic_load(&s.told.count), 2);
     assert_string_equal(s.told.message, "");
-    assert_works(&s); /* a report is no failure of a call's */
+    assert_works(&s); /* a report fails no call */
     end(&s);
     assert_true(faults_report("too late"));
     assert_int_equal(atomic_load(&s.told.count), 2);

@@ -1,7 +1,7 @@
 /*
- * What an application does from its first call to its last, with a store, while an allocation or an
- * OpenCL call on the way fails: each step fails with a status and a message or does all of its
- * work, nothing is left behind, and what is stored stays right.
+ * Tests an application with a store, from its first call to its last, while an allocation or OpenCL
+ * call fails: each step fails with a status and a message or succeeds completely, nothing leaks,
+ * and stored data stays correct.
  */
 #include "common/cl_faults.h"
 #include "common/processor.h"
@@ -10,7 +10,7 @@
 
 #include "runtime/context/context.h"
 
-/* Puts a processor in the place of the one at hand. */
+/* Replaces the processor by a simulated one. */
 static void replace_processor(tenon_context *context)
 {
     const tn_model *model = &context->device.model;
@@ -34,14 +34,14 @@ static const failing ways[] = {
 
 enum { SIZE = 1000 };
 
-/* What a session has come to. */
+/* State of a session. */
 typedef struct session {
     tenon_context *context;
     tenon_stream *stream;
     tenon_tensor x, y;
     int warnings;
     char warning[512];
-    const char *step; /* the last one that was begun */
+    const char *step; /* the current one */
 } session;
 
 static void hear(void *user, tenon_log_level level, const char *message)
@@ -58,20 +58,18 @@ static void hear_failure(void *user, const tenon_failure *failure)
     (void)failure;
 }
 
-/* With a callback for failures every command has an event, which is followed. */
+/* True to give contexts a failure callback, with which every command has an event. */
 static bool is_followed;
 
 static tenon_status open_session(session *s, const char *folder)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    params.failure = is_followed ? hear_failure : NULL;
-    params.log = hear;
-    params.log_user = s;
-    params.pool_limit = TENON_POOL_DEFAULT;
-    params.store = kept_folder(folder);
+    tenon_context_params params =
+        tenon_context_params(.failure = is_followed ? hear_failure : NULL, .log = hear,
+                             .log_user = s, .pool_limit = TENON_POOL_DEFAULT,
+                             .store = kept_folder(folder));
     s->step = "context";
     TN_TRY(tenon_context_create(&params, &s->context));
-    /* Measuring the processor at hand takes long. */
+    /* Measuring the real processor takes long. */
     replace_processor(s->context);
     s->step = "stream";
     return tenon_stream_create(s->context, NULL, &s->stream);
@@ -82,7 +80,7 @@ static float value_of(int i)
     return (float)(i % 17 - 8);
 }
 
-/* Makes two tensors, and runs a relu from one to the other. */
+/* Creates two tensors, and runs a relu from one to the other. */
 static tenon_status run_session(session *s, float results[SIZE])
 {
     const int64_t shape[] = {SIZE};
@@ -105,13 +103,12 @@ static tenon_status run_session(session *s, float results[SIZE])
 static void close_session(session *s)
 {
     s->step = "end";
-    tenon_tensor_destroy(&s->x);
-    tenon_tensor_destroy(&s->y);
+    test_destroy(&s->x, &s->y);
     tenon_stream_destroy(s->stream);
     tenon_context_release(s->context);
 }
 
-/* All of it, of which one call fails: returns false where none was reached. */
+/* Runs a session with one failing call. Returns false if no call failed. */
 static bool session_with_a_fault(const char *folder, const failing *way, unsigned nth)
 {
     static float results[SIZE];
@@ -140,7 +137,7 @@ static bool session_with_a_fault(const char *folder, const failing *way, unsigne
     return struck;
 }
 
-/* A session in which nothing fails finds nothing wrong with what the others have stored. */
+/* Checks that a session without failures finds no errors in stored data. */
 static void assert_sound(const char *folder)
 {
     static float results[SIZE];
@@ -152,7 +149,8 @@ static void assert_sound(const char *folder)
         fail_msg("what was stored: %s", s.warning);
 }
 
-/* In new folders: everything is tried, built and checked. Some of the calls fail. */
+/* Sessions with an empty store, where everything is tried, built and checked. A random selection of
+ * calls fails. */
 TEST(first_sessions)
 {
     test_random random = test_random_for(72);
@@ -170,7 +168,7 @@ TEST(first_sessions)
     }
 }
 
-/* In one folder that has all of it. Each call fails. */
+/* Sessions with a full store. Each call fails in turn. */
 TEST(later_sessions)
 {
     char *folder = temporary_make();

@@ -1,4 +1,4 @@
-/* What becomes of a choice among solvers when something fails on the way to it. */
+/* Tests the choice of a solver while a part of it fails. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -7,19 +7,20 @@
 #include "runtime/queue/stream.h"
 #include "runtime/context/validation.h"
 
-/* A family of two solvers that do nothing. The check of the faster one fails as `reason` says. A
- * trial can be made impossible where the faster one is asked whether it serves, or is checked. */
+/* A family of two solvers that do nothing. The self-check of the faster one fails with `reason`. A
+ * trial can be made to fail when that solver is configured or checked. */
 static tenon_status reason;
 static cl_int reason_error;
 static bool no_trial_when_asked, no_trial_when_checked;
-/* A stream that takes no more commands, and the queue that is given back to it before it is
- * destroyed. */
+/* A stream that accepts no more commands, and its queue, which is restored before it is destroyed.
+ */
 typedef struct spoilt_stream {
     tenon_stream *stream;
     cl_command_queue queue;
 } spoilt_stream;
 
-/* The stream that the check of the faster solver spoils, where one is wanted. */
+/* Set during the check of the faster solver, which then breaks its stream; NULL if it should not.
+ */
 static spoilt_stream *spoilt;
 static int checks;
 
@@ -101,7 +102,8 @@ typedef struct failure {
     cl_int error;
 } failure;
 
-/* A check that can never be made here leaves the other solver; the forced one has no other. */
+/* If the check of a solver can never succeed on this device, another solver is chosen. A forced
+ * solver has no alternative. */
 TEST(checks_that_this_device_cannot_make_pass_on)
 {
     static const failure lasting[] = {
@@ -113,8 +115,7 @@ TEST(checks_that_this_device_cannot_make_pass_on)
         {TENON_ERROR_INCOMPLETE, CL_INVALID_WORK_GROUP_SIZE},
     };
     for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
-        tenon_context *context;
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         reason = lasting[i].status;
         reason_error = lasting[i].error;
         assert_plan(context, "fake/slow");
@@ -123,7 +124,7 @@ TEST(checks_that_this_device_cannot_make_pass_on)
     }
 }
 
-/* One that could not be made this time fails the call, and the next call has the faster solver. */
+/* A check that fails temporarily fails the call, and the next call gets the faster solver. */
 TEST(checks_that_fail_once_fail_the_call)
 {
     static const failure passing[] = {
@@ -134,8 +135,7 @@ TEST(checks_that_fail_once_fail_the_call)
         {TENON_ERROR_DEVICE_LOST, CL_DEVICE_NOT_AVAILABLE},
     };
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++) {
-        tenon_context *context;
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         reason = passing[i].status;
         reason_error = passing[i].error;
         assert_no_plan(context, &open);
@@ -152,13 +152,10 @@ static void hear(void *user, tenon_log_level level, const char *text)
         snprintf(user, 512, "%s", text);
 }
 
-/* An application that would rather have the first call at once takes what there is. */
+/* Applications may skip checks to have a faster first call. */
 TEST(checks_can_be_left_out)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.unchecked = 1);
     checks = 0;
     reason = TENON_ERROR_UNSUPPORTED;
     assert_plan(context, "fake/fast");
@@ -172,65 +169,60 @@ static void list_barred(void *user, const char *solver, const char *why)
     snprintf(user, 512, "%s: %s", solver, why);
 }
 
-/* A kernel that its context does not survive bars its own variant: the next one is checked in a new
- * context, and trials are made there. */
+/* A kernel that breaks its context bars its own variant. The next solver is checked in a new
+ * context, and trials run there. */
 TEST(a_spoilt_context_costs_nothing_else)
 {
     char heard[512] = "";
     spoilt_stream broken = {.stream = NULL};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_statistics counts = TENON_STATISTICS_INIT;
-    tenon_context *context;
-    params.log = hear;
-    params.log_user = heard;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.log = hear, .log_user = heard);
     reason = TENON_ERROR_OPENCL;
     reason_error = CL_INVALID_COMMAND_QUEUE;
     spoilt = &broken;
     assert_plan(context, "fake/slow");
     assert_contains(heard, "solver fake/fast is barred");
-    assert_contains(heard, "it spoils its context: fake self-check: does not fit");
+    assert_contains(heard, "it makes its context unusable: fake self-check: does not fit");
     reason = TENON_OK;
     spoilt = NULL;
     assert_plan(context, "fake/slow");
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_HARDWARE_FMA),
                      tn_context_has(test_context, TENON_CAPABILITY_HARDWARE_FMA));
-    assert_int_equal(tn_capabilities_unmade(context), 0);
-    assert_ok(tenon_context_statistics(context, &counts));
+    assert_int_equal(tn_capabilities_untested(context), 0);
+    const tenon_statistics counts = test_statistics(context);
     assert_int_equal(counts.checks, 2);
     assert_int_equal(counts.checks_wrong, 1);
     assert_ok(tenon_context_barred(context, list_barred, heard));
     assert_contains(heard, "fake/fast");
-    assert_contains(heard, ": it spoils its context: fake self-check");
+    assert_contains(heard, ": it makes its context unusable: fake self-check");
     assert_non_null(broken.stream);
     broken.stream->queue = broken.queue;
     tenon_context_release(context);
 }
 
-/* A trial that its context does not survive has found that the capability is absent, and costs no
- * other trial. */
+/* A trial that breaks its context makes the capability count as absent, and affects no other trial.
+ */
 TEST(a_spoilt_trial_costs_nothing_else)
 {
     char why[256];
     uint32_t available = 1;
-    tenon_context *context;
     tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     assert_ok(tn_validation_enter(context, &stream));
     const spoilt_stream broken = spoil(stream);
     tn_validation_leave(context);
     assert_ok(tenon_context_capability(context, TENON_CAPABILITY_HARDWARE_FMA, &available, why,
                                        sizeof why));
     assert_int_equal(available, 0);
-    assert_contains(why, "the trial spoilt its context: ");
+    assert_contains(why, "the trial made its context unusable: ");
     assert_int_equal(tn_context_has(context, TENON_CAPABILITY_NONTEMPORAL_STORE),
                      tn_context_has(test_context, TENON_CAPABILITY_NONTEMPORAL_STORE));
-    assert_int_equal(tn_capabilities_unmade(context), 0);
+    assert_int_equal(tn_capabilities_untested(context), 0);
     broken.stream->queue = broken.queue;
     tenon_context_release(context);
 }
 
-/* Whether the table has the plan of `open`; its name. */
+/* Gets the plan of `open` from the table and checks its name; returns the number of plans in the
+ * table. */
 static uint32_t use_table(tenon_context *context, const char *name)
 {
     tenon_plan *plan;
@@ -240,11 +232,10 @@ static uint32_t use_table(tenon_context *context, const char *name)
     return tn_dispatch_of(context)->plans.count;
 }
 
-/* What is decided without knowing all that the device can do is decided again. */
+/* A choice made without the result of a trial is made again. */
 TEST(nothing_is_kept_that_came_of_a_trial_not_made)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     no_trial_when_asked = true;
     assert_int_equal(use_table(context, "fake/slow"), 0);
     no_trial_when_asked = false;
@@ -260,10 +251,10 @@ TEST(nothing_is_kept_that_came_of_a_trial_not_made)
     tenon_context_release(context);
 }
 
-/* Whether places build from source what others take over as binaries. */
+/* True if contexts compile from source instead of loading binaries. */
 static bool from_source;
 
-/* A context and what the tests' call takes. */
+/* A context, and the stream and tensor of the tests' call. */
 typedef struct place {
     tenon_context *context;
     tenon_stream *stream;
@@ -274,9 +265,9 @@ static place make_place(void)
 {
     place p;
     fail_before();
-    assert_ok(tenon_context_create(NULL, &p.context));
+    p.context = test_new_context(NULL);
     p.context->device.keeps_builds |= from_source;
-    assert_ok(tenon_stream_create(p.context, NULL, &p.stream));
+    p.stream = test_new_stream(p.context);
     p.x = make_tensor(p.context, 1000);
     assert_as_before();
     return p;
@@ -300,7 +291,7 @@ static const tn_plan_table *plans_of(place *p)
     return &tn_dispatch_of(p->context)->plans;
 }
 
-/* What is chosen, and with which options it is built: of a binary the driver may not know. */
+/* Describes the chosen plan and its build options; the driver may not know those of a binary. */
 static void describe(place *p, char text[1024])
 {
     cl_kernel last = NULL;
@@ -321,7 +312,7 @@ static void describe(place *p, char text[1024])
     assert_contains(text + used, "-DTENON");
 }
 
-/* Spares a context its trials, which take most of the time. */
+/* Copies the results of trials, which would take most of the time. */
 static void copy_capabilities(tenon_context *to)
 {
     for (int i = 0; i < TN_CAPABILITY_COUNT; i++)
@@ -329,7 +320,7 @@ static void copy_capabilities(tenon_context *to)
                           tn_capability_form(test_context, (tenon_capability)i));
 }
 
-/* Each call of a function fails in turn on the way to the first plan. */
+/* Fails each call of a function in turn during the first call. */
 static void fail_each(const char *function, cl_int error, bool trials, const char *wanted)
 {
     bool struck = true;
@@ -382,7 +373,7 @@ TEST(no_lesser_plan_is_kept)
     from_source = false;
 }
 
-/* Programs that the driver refuses are passed over, and nobody hears of them. */
+/* Variants that the driver does not compile are skipped without an error. */
 TEST(refused_programs_are_passed_over)
 {
     unsigned served = 0, failed = 0;
@@ -396,7 +387,7 @@ TEST(refused_programs_are_passed_over)
             assert_as_before();
             served++;
         } else {
-            /* It had passed its check, and then failed to build in the context. */
+            /* The program compiled for its check, and then failed to build in the context. */
             assert_int_equal(status, TENON_ERROR_BUILD_FAILED);
             assert_int_equal(tenon_last_cl_error(), CL_BUILD_PROGRAM_FAILURE);
             failed++;
@@ -406,8 +397,8 @@ TEST(refused_programs_are_passed_over)
     assert_true(served > 1 && failed <= 1);
 }
 
-/* What the validation context has built is taken over as a binary; where that fails, nobody hears
- * of it either. */
+/* A program built in the validation context is loaded as a binary; if that fails, it is compiled
+ * without an error. */
 TEST(binaries_that_are_refused_are_built_anew)
 {
     static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",

@@ -1,11 +1,11 @@
-/* Drivers that do not take the binaries that they gave, and memory that is short where the store is
- * used. */
+/* Tests the store with drivers that refuse their own binaries, and while allocations fail. */
 #include "common/cl_faults.h"
 #include "kept.h"
 
 #include "runtime/context/context.h"
 
-/* Whatever fails on the way, it is compiled anew, told once, and kept anew. */
+/* If a binary cannot be loaded, the kernel is recompiled, a warning is logged once, and the new
+ * binary is stored. */
 TEST(binaries_that_are_refused_are_compiled_anew)
 {
     static const struct {
@@ -23,8 +23,8 @@ TEST(binaries_that_are_refused_are_compiled_anew)
         assert_true(kept_run(&s, &store) == bits);
         assert_int_equal(faults_end(), 1);
         assert_int_equal(s.log.warnings, 1);
-        assert_contains(s.log.warning, "the driver does not take its own binary of kernel");
-        assert_contains(s.log.warning, "compiled anew");
+        assert_contains(s.log.warning, "the driver rejected its own binary of kernel");
+        assert_contains(s.log.warning, "compiling it again");
         assert_int_equal(s.seen.programs_built, 1);
         assert_int_equal(s.seen.programs_loaded, 0);
         assert_int_equal(s.seen.checks + s.seen.trials, 0);
@@ -35,7 +35,7 @@ TEST(binaries_that_are_refused_are_compiled_anew)
     temporary_remove(folder);
 }
 
-/* Binaries that the driver does not give are not kept, and nobody is told. */
+/* If the driver provides no binary, none is stored, and there is no warning. */
 TEST(binaries_that_are_not_given_are_not_kept)
 {
     char *folder = temporary_make();
@@ -49,8 +49,8 @@ TEST(binaries_that_are_not_given_are_not_kept)
     temporary_remove(folder);
 }
 
-/* Each allocation fails in turn, in a context whose store is full: the call fails or is right, and
- * what is kept stays right. */
+/* Each allocation fails in turn with a full store: the call fails or is correct, and stored data
+ * stays correct. */
 TEST(allocations_that_fail_spoil_nothing)
 {
     static const char *const functions[] = {"malloc", "calloc", "realloc"};

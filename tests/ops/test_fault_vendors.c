@@ -1,5 +1,5 @@
-/* GPUs of all vendors, as their drivers describe them: what is read of a device that is not there.
- */
+/* Tests how devices of all vendors are recognized from the information of their drivers, which are
+ * simulated. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -19,7 +19,7 @@ typedef struct card {
     cl_uint major, minor; /* NVIDIA's compute capability */
     cl_uint ip_version;   /* Intel's */
     size_t sub_groups[LEAST_SIZES];
-    /* What must be found. */
+    /* Expected values. */
     const char *kind;
     uint32_t least_sub_group;
     bool nvidia, amd, intel;
@@ -28,87 +28,43 @@ typedef struct card {
 #define IP_VERSION(architecture, release) ((architecture) << 22 | (release) << 14)
 
 static const card cards[] = {
-    {"H100",
-     "cl_khr_fp64 cl_nv_compiler_options cl_nv_device_attribute_query",
-     9,
-     0,
-     0,
-     {0},
-     "sm_90",
-     0,
-     true,
-     false,
-     false},
-    {"A100",
-     "cl_nv_device_attribute_query cl_nv_compiler_options",
-     8,
-     0,
-     0,
-     {0},
-     "sm_80",
-     0,
-     true,
-     false,
-     false},
-    {"gfx942:sramecc+:xnack-",
-     "cl_khr_fp16 cl_amd_device_attribute_query",
-     0,
-     0,
-     0,
-     {0},
-     "gfx942",
-     0,
-     false,
-     true,
-     false},
-    {"Max 1550",
-     "cl_intel_subgroups cl_intel_required_subgroup_size cl_intel_device_attribute_query",
-     0,
-     0,
-     IP_VERSION(12u, 60u),
-     {32, 16, 0},
-     "xe_hpc",
-     16,
-     false,
-     false,
-     true},
-    {"A770",
-     "cl_intel_device_attribute_query cl_intel_required_subgroup_size",
-     0,
-     0,
-     IP_VERSION(12u, 55u),
-     {8, 16, 32},
-     "xe_hpg",
-     8,
-     false,
-     false,
-     false},
-    {"Mali-G78",
-     "cl_khr_fp16 cl_arm_core_id cl_arm_printf",
-     0,
-     0,
-     0,
-     {0},
-     "mali",
-     0,
-     false,
-     false,
-     false},
-    {"Adreno 730", "cl_qcom_perf_hint cl_khr_fp16", 0, 0, 0, {0}, "adreno", 0, false, false, false},
-    /* An extension's name is a whole word. */
-    {"another",
-     "cl_nv_device_attribute_query_2 xcl_intel_device_attribute_query",
-     9,
-     0,
-     IP_VERSION(12u, 60u),
-     {0},
-     "other",
-     0,
-     false,
-     false,
-     false},
-    {"another", "", 0, 0, 0, {0}, "other", 0, false, false, false},
-};
+    {.name = "H100",
+     .extensions = "cl_khr_fp64 cl_nv_compiler_options cl_nv_device_attribute_query",
+     .major = 9,
+     .kind = "sm_90",
+     .nvidia = true},
+    {.name = "A100",
+     .extensions = "cl_nv_device_attribute_query cl_nv_compiler_options",
+     .major = 8,
+     .kind = "sm_80",
+     .nvidia = true},
+    {.name = "gfx942:sramecc+:xnack-",
+     .extensions = "cl_khr_fp16 cl_amd_device_attribute_query",
+     .kind = "gfx942",
+     .amd = true},
+    {.name = "Max 1550",
+     .extensions = "cl_intel_subgroups cl_intel_required_subgroup_size "
+                   "cl_intel_device_attribute_query",
+     .ip_version = IP_VERSION(12u, 60u),
+     .sub_groups = {32, 16, 0},
+     .kind = "xe_hpc",
+     .least_sub_group = 16,
+     .intel = true},
+    {.name = "A770",
+     .extensions = "cl_intel_device_attribute_query cl_intel_required_subgroup_size",
+     .ip_version = IP_VERSION(12u, 55u),
+     .sub_groups = {8, 16, 32},
+     .kind = "xe_hpg",
+     .least_sub_group = 8},
+    {.name = "Mali-G78", .extensions = "cl_khr_fp16 cl_arm_core_id cl_arm_printf", .kind = "mali"},
+    {.name = "Adreno 730", .extensions = "cl_qcom_perf_hint cl_khr_fp16", .kind = "adreno"},
+    /* Extension names are compared as whole words. */
+    {.name = "another",
+     .extensions = "cl_nv_device_attribute_query_2 xcl_intel_device_attribute_query",
+     .major = 9,
+     .ip_version = IP_VERSION(12u, 60u),
+     .kind = "other"},
+    {.name = "another", .extensions = "", .kind = "other"}};
 
 enum { ANSWERS = 7 };
 
@@ -157,7 +113,7 @@ TEST(kinds_follow_from_what_drivers_say)
     }
 }
 
-/* An attribute that the driver does not know is as if it were 0; memory that is short fails. */
+/* An attribute unknown to the driver counts as 0; lack of memory is an error. */
 TEST(attributes_may_be_unknown)
 {
     static const struct {

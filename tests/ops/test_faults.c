@@ -1,5 +1,5 @@
-/* OpenCL calls and allocations that fail, once or always: what is remembered of them, what is left
- * behind, and what the caller is told. */
+/* Tests OpenCL calls and allocations that fail once or always: cached results, leaks and
+ * error messages. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -7,13 +7,6 @@
 #include "runtime/probe/capability_trials.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/context/validation.h"
-
-static tenon_context *make_context(void)
-{
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
-    return context;
-}
 
 typedef struct fault {
     const char *function;
@@ -28,11 +21,11 @@ static uint32_t ask(tenon_context *context, tenon_capability capability)
     return available;
 }
 
-/* Trials that cannot be made: an application that asks is told, a choice goes on without, and the
- * next one to ask gets the truth. */
+/* Makes a trial fail: an application's query fails, a choice of a solver treats the capability as
+ * absent, and the next query repeats the trial. */
 static void try_and_fail(tenon_capability capability, const fault *f)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     uint32_t available = 7;
     fail_before();
     faults_fail_next(f->function, f->error, f->nth);
@@ -42,7 +35,7 @@ static void try_and_fail(tenon_capability capability, const fault *f)
     assert_int_equal(ask(context, capability), test_has(capability));
     tenon_context_release(context);
 
-    context = make_context();
+    context = test_new_context(NULL);
     faults_fail_next(f->function, f->error, f->nth);
     tenon_status status = tenon_context_capability(context, capability, &available, NULL, 0);
     assert_int_equal(faults_end(), 1);
@@ -74,32 +67,33 @@ TEST(trials_that_cannot_be_made_are_made_again)
         {"malloc", CL_OUT_OF_HOST_MEMORY, 1},
         {"calloc", CL_OUT_OF_HOST_MEMORY, 1},
         {"realloc", CL_OUT_OF_HOST_MEMORY, 1},
-        {"malloc", CL_OUT_OF_HOST_MEMORY, 2}, /* of the message */
+        {"malloc", CL_OUT_OF_HOST_MEMORY, 2}, /* the allocation of the message */
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         try_and_fail(TENON_CAPABILITY_NONTEMPORAL_STORE, &faults[i]);
 }
 
-/* What the compiler says need not be timed: one launch finds whether fma is right. */
+/* If the compiler reports fast fma, it is not timed: a single launch checks that it is correct. */
 TEST(fma_is_timed_only_where_the_compiler_says_nothing)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     if (!test_has(TENON_CAPABILITY_HARDWARE_FMA))
         skip();
     faults_delay("clEnqueueNDRangeKernel", ~0u);
     assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 1);
     const unsigned launches = faults_end();
-    if (context->capabilities.results[TENON_CAPABILITY_HARDWARE_FMA].told)
+    if (context->capabilities.results[TENON_CAPABILITY_HARDWARE_FMA].is_reported)
         assert_int_equal(launches, 1);
     else
         assert_true(launches >= 9);
     tenon_context_release(context);
 }
 
-/* Times fma on a new context, whatever its compiler says of it, while a fault or a delay waits. */
+/* Times fma in a new context, regardless of the compiler's report, with the current fault or delay.
+ */
 static tenon_status time_fma(tn_capability_result *result)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     tenon_stream *validation;
     assert_ok(tn_validation_enter(context, &validation));
     const tenon_status status = tn_capability_time_fma(validation, result);
@@ -129,7 +123,7 @@ TEST(what_a_driver_refuses_is_remembered)
         {"clEnqueueNDRangeKernel", CL_INVALID_WORK_GROUP_SIZE, 1},
     };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        tenon_context *context = make_context();
+        tenon_context *context = test_new_context(NULL);
         fail_before();
         faults_fail_next(faults[i].function, faults[i].error, 1);
         assert_int_equal(ask(context, TENON_CAPABILITY_HARDWARE_FMA), 0);
@@ -140,7 +134,7 @@ TEST(what_a_driver_refuses_is_remembered)
     }
 }
 
-/* Other work on the machine delays launches: the first ones, or every second for a while. */
+/* Other processes delay launches: the first ones, or every second one for a while. */
 TEST(a_busy_machine_does_not_make_fma_slow)
 {
     static const unsigned delayed[] = {0x1f, 0xff, 0x5555, 0xaaaa};
@@ -155,10 +149,10 @@ TEST(a_busy_machine_does_not_make_fma_slow)
     }
 }
 
-/* A device is not said to lack a type because memory was short. */
+/* Lack of memory is not reported as a missing type. */
 TEST(types_are_not_refused_for_want_of_memory)
 {
-    tenon_context *context = make_context();
+    tenon_context *context = test_new_context(NULL);
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
     const int64_t shape[] = {3};
     const tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, shape);
@@ -196,7 +190,7 @@ TEST(nothing_stays_mapped_after_a_failure)
     assert_int_equal(map_count(&x), 0);
     faults_fail_next("clEnqueueUnmapMemObject", CL_OUT_OF_RESOURCES, 1);
     tenon_status status = tenon_tensor_upload(test_stream, data, sizeof data, &x, &sync);
-    /* Where memory is not shared, nothing is mapped. */
+    /* If memory is not shared, nothing is mapped. */
     assert_int_equal(status, faults_end() == 1 ? TENON_ERROR_OUT_OF_MEMORY : TENON_OK);
     assert_int_equal(map_count(&x), 0);
     if (event != NULL)
@@ -204,7 +198,7 @@ TEST(nothing_stays_mapped_after_a_failure)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Halves of a buffer that share bytes. */
+/* Two sub-buffers that share bytes. */
 TEST(overlaps_are_not_overlooked)
 {
     static const cl_mem_info asked[] = {CL_MEM_ASSOCIATED_MEMOBJECT, CL_MEM_OFFSET};
@@ -225,7 +219,7 @@ TEST(overlaps_are_not_overlooked)
         assert_true(faults_end() > 0);
         assert_int_equal(tenon_last_cl_error(), CL_OUT_OF_HOST_MEMORY);
     }
-    /* Nothing is asked of the memory of an empty view. */
+    /* The memory of an empty view is not queried. */
     tenon_tensor nothing = part[0], none = part[1];
     nothing.shape[0] = none.shape[0] = 0;
     nothing.memory.u.buffer = NULL;
@@ -235,7 +229,7 @@ TEST(overlaps_are_not_overlooked)
     tenon_memory_destroy(&whole.memory);
 }
 
-/* A call that is made of several: when a launch after the first fails, its error is kept. */
+/* A call with several launches. If one after the first fails, its error is kept. */
 typedef tenon_status (*several)(void);
 
 static void fail_each_launch(several call)
@@ -275,11 +269,10 @@ static tenon_status call_concat(void)
 
 static tenon_status call_pack(void)
 {
-    tenon_pack_params params = TENON_PACK_PARAMS_INIT;
     const int64_t shape[] = {2, 100};
     tenon_packed *packed = NULL;
     tenon_tensor b;
-    params.layout = "panels";
+    tenon_pack_params params = tenon_pack_params(.layout = "panels");
     TN_TRY(tenon_tensor_reshape(&vectors[2], 2, shape, &b));
     tenon_status status = tenon_gemm_pack(test_stream, &params, &b, &packed, NULL);
     tenon_packed_release(packed);
@@ -303,11 +296,10 @@ TEST(packed_memory_that_fails_tells_why)
 {
     const int64_t shape[] = {10, 10};
     tenon_packed *packed;
-    tenon_tensor b;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     faults_fail_next("clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE, 1);
     assert_refused(tenon_gemm_pack(test_stream, NULL, &b, &packed, NULL), TENON_ERROR_OUT_OF_MEMORY,
-                   "tenon_gemm_pack", "clCreateBuffer gave CL_MEM_OBJECT_ALLOCATION_FAILURE");
+                   "tenon_gemm_pack", "clCreateBuffer returned CL_MEM_OBJECT_ALLOCATION_FAILURE");
     assert_int_equal(faults_end(), 1);
     assert_int_equal(tenon_last_cl_error(), CL_MEM_OBJECT_ALLOCATION_FAILURE);
     tenon_memory_destroy(&b.memory);

@@ -1,6 +1,6 @@
-/* tenon_gated_forward and _backward against their references: every kind of activation, special
- * values, halves of one tensor; gradients against finite differences; refusals. Their shapes are in
- * test_pointwise.c. */
+/* Tests tenon_gated_forward and _backward against their references: every activation, special
+ * values, halves of one tensor, gradients by finite differences, refusals. test_pointwise.c tests
+ * their shapes. */
 #include "fixture.h"
 
 #include "ops/gated/internal.h"
@@ -30,7 +30,7 @@ TEST(every_activation)
         }
 }
 
-/* Every pair of them. Cells where a function overflows are left to activation's own tests. */
+/* Every pair of values, with activations that do not overflow. */
 TEST(special_values)
 {
     static const double values[] = {0,       -0.0,    1,        -1,      NAN,  INFINITY, -INFINITY,
@@ -53,23 +53,20 @@ TEST(special_values)
         }
 }
 
-/* GLU of the two halves of one tensor, as PyTorch has it, and the gradient into the two halves of
- * another; by plans, too. */
+/* GLU of the two halves of one tensor, as in PyTorch, and its gradient into the halves of another
+ * tensor, immediately and by plans. */
 TEST(halves)
 {
     static const float x[2][4] = {{1, -2, 0, 30}, {3, 0.5F, -200, 0}};
     static const float wanted[2][2] = {{0.5F, -2}, {0, 0.25F}};
     static const float gradient[2][4] = {{0.5F, 1, 0.25F, 0}, {0, 0.5F, 0, 0.125F}};
     const int64_t shape[] = {2, 4}, half[] = {2, 2};
-    tenon_tensor tx, tdx, ty, tdy;
     float y[2][2], dx[2][4], ones[4] = {1, 1, 1, 1};
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, half, &ty));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, half, &tdy));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, ones, sizeof ones, &tdy, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tdx = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, half, NULL);
+    tenon_tensor tdy = test_dense(TENON_DTYPE_F32, 2, half, ones);
     const tenon_tensor a = tenon_tensor_slice(tx, 1, 0, 2), b = tenon_tensor_slice(tx, 1, 2, 2);
     const tenon_tensor da = tenon_tensor_slice(tdx, 1, 0, 2), db = tenon_tensor_slice(tdx, 1, 2, 2);
     for (int way = 0; way < 2; way++) {
@@ -94,63 +91,37 @@ TEST(halves)
         for (int i = 0; i < 8; i++)
             assert_true(fabs(dx[i / 4][i % 4] - gradient[i / 4][i % 4]) < 1e-6);
     }
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tdx.memory);
-    tenon_memory_destroy(&ty.memory);
-    tenon_memory_destroy(&tdy.memory);
+    test_destroy(&tx, &tdx, &ty, &tdy);
 }
 
-static tenon_tensor on_host(int64_t count, double *values)
-{
-    tenon_tensor view = tenon_tensor_view(TENON_DTYPE_F64, 1, &count);
-    view.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = values};
-    return view;
-}
-
-/* Of the sum of y·w, with respect to a and to b, away from the kinks. */
+/* The gradient of the sum of y·w with respect to a and b, away from kinks. */
 TEST(gradients)
 {
-    enum { COUNT = 12 };
-    const double h = 1e-5;
     test_random random = test_random_for(705);
-    double x[2][COUNT], w[COUNT];
-    tn_bounded slopes[2][COUNT], above[COUNT], below[COUNT];
-    const tenon_tensor a = on_host(COUNT, x[0]), b = on_host(COUNT, x[1]), dy = on_host(COUNT, w);
-    const tenon_tensor *const views[] = {&a, &b, &dy};
     for (uint32_t kind = 0; kind < TN_ACTIVATION_KINDS; kind++) {
-        tenon_gated_params params = TENON_GATED_PARAMS_INIT;
-        params.activation = (tenon_activation){.kind = kind, .alpha = 0.3, .beta = 0.9};
-        for (int i = 0; i < COUNT; i++) {
-            x[0][i] = test_real(&random, -2, 2);
-            x[1][i] = 0.31 * (i - 6) + 0.07;
-            w[i] = test_real(&random, -2, 2);
+        test_fixture y, dx;
+        test_begin_line(&y, "gated a=T:12 b=T:12 y=T:12", TENON_DTYPE_F64);
+        test_begin_line(&dx, "gated_backward a=T:12 b=T:12 dy=T:12 da=T:12 db=T:12",
+                        TENON_DTYPE_F64);
+        test_params(&y, tenon_gated_params)->activation =
+            (tenon_activation){.kind = kind, .alpha = 0.3, .beta = 0.9};
+        test_fill_gradients(&y, &dx, &random);
+        for (int i = 0; i < 12; i++) {
+            test_set(&y.operands[GATED_A], i, test_real(&random, -2, 2));
+            test_set(&y.operands[GATED_B], i, 0.31 * (i - 6) + 0.07);
         }
-        assert_true(tn_gated_backward_reference(&params, views, slopes[0]));
-        for (int way = 0; way < 2; way++)
-            for (int i = 0; i < COUNT; i++) {
-                const double at = x[way][i];
-                x[way][i] = at + h;
-                assert_true(tn_gated_reference(&params, views, above));
-                x[way][i] = at - h;
-                assert_true(tn_gated_reference(&params, views, below));
-                x[way][i] = at;
-                double slope = w[i] * (above[i].value - below[i].value) / (2 * h);
-                if (fabs(slope - slopes[way][i].value) > 1e-7)
-                    fail_msg(
-                        "kind %u, element %d of %s: the gradient is %g, the difference says %g",
-                        kind, i, way == 0 ? "a" : "b", slopes[way][i].value, slope);
-            }
+        test_check_gradients(&y, &dx, 1e-7, 0);
     }
 }
 
-/* What the tests of every operation do not try. */
+/* Invalid input that the tests of every operation do not cover. */
 TEST(bad_input)
 {
     const int64_t shape[] = {4, 6};
     tenon_tensor v[5];
     tenon_gated_params params = TENON_GATED_PARAMS_INIT;
     for (int i = 0; i < 5; i++)
-        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &v[i]));
+        v[i] = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     params.activation.kind = TN_ACTIVATION_KINDS;
     assert_invalid(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
                    "is no tenon_activation_kind");

@@ -1,5 +1,5 @@
-/* tenon_gather_forward and _backward against their references: any axis and strides, indices that
- * repeat and that are out of range, every type, large. */
+/* Tests tenon_gather_forward and _backward against their references: any axis and strides, repeated
+ * and out-of-range indices, every type, large tensors. */
 #include "fixture.h"
 
 #include "ops/gather/internal.h"
@@ -12,13 +12,13 @@ typedef struct gather_case {
     uint32_t axis, rank, index_rank;
     int64_t shape[TENON_MAX_RANK], index_shape[TENON_MAX_RANK]; /* of the table and the indices */
     test_layout layout[GATHER_OPERANDS];
-    bool gap, repeats; /* between dimensions; an input with stride 0 */
+    bool gap, repeats; /* gaps between dimensions; an input with stride 0 */
     int64_t offset;
-    int64_t spread; /* indices are from -1 to spread; 0: to the size of the axis */
+    int64_t spread; /* indices are from -1 to spread; if 0, to the size of the axis */
     test_judge judge;
 } gather_case;
 
-/* The shape of y. Returns its rank. */
+/* Derives the shape of y; returns its rank. */
 static uint32_t picked_shape(const gather_case *p, int64_t *shape)
 {
     uint32_t rank = 0;
@@ -54,7 +54,7 @@ static void begin(test_fixture *f, const gather_case *p, tenon_dtype dtype)
         operand_view(p, GATHER_INDICES, TENON_DTYPE_I32, p->index_rank, p->index_shape);
 }
 
-/* Indices of rows, of the ends, and now and then of anything. */
+/* Draws indices: mostly valid, some just out of range, a few arbitrary. */
 static void fill(test_fixture *f, const gather_case *p, test_random *random)
 {
     test_tensor *indices = test_operand(f, GATHER_INDICES);
@@ -77,7 +77,7 @@ static void check_type(const gather_case *p, tenon_dtype dtype, test_random *ran
     test_finish(&f, extent);
 }
 
-/* Forward, which is exact, in every type; the gradient on reals and on integers. */
+/* Checks forward, which is exact, in every type, and the gradient on reals and on integers. */
 static void check(gather_case p, test_random *random, test_extent extent)
 {
     p.backward = false;
@@ -106,7 +106,7 @@ TEST(sizes_around_vectors)
     }
 }
 
-/* Sizes that meet 0, 1 and 2 digits of the sort, and several of its work-items. */
+/* Sizes that need 0, 1 and 2 digits of the radix sort, and several of its work-items. */
 TEST(sizes_around_digits)
 {
     static const int64_t rows[] = {1, 254, 255, 256, 257, 65535, 65536};
@@ -173,7 +173,7 @@ TEST(large)
         }
 }
 
-/* A NaN and an infinity go where they are asked for, and nowhere else. */
+/* NaN and infinity appear only where their element is requested. */
 TEST(special_values)
 {
     test_random random = test_random_for(536);

@@ -1,21 +1,10 @@
-/* tenon_gather_forward and _backward: known values, indices out of range, the gradient against
+/* Tests tenon_gather_forward and _backward: known values, out-of-range indices, the gradient by
  * finite differences, empty tensors, shapes and types that do not match, plans. */
-#include "support.h"
+#include "fixture.h"
 
 #include "ops/gather/internal.h"
 
 #include <math.h>
-
-static tenon_tensor make_tensor(tenon_dtype dtype, uint32_t rank, const int64_t *shape,
-                                const void *data)
-{
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
-    size_t bytes = (size_t)tenon_tensor_elements(&tensor) * tenon_dtype_size(dtype);
-    if (data != NULL)
-        assert_ok(tenon_tensor_upload(test_stream, data, bytes, &tensor, NULL));
-    return tensor;
-}
 
 TEST(known_values)
 {
@@ -24,9 +13,9 @@ TEST(known_values)
     static const float forward[] = {5, 6, 1, 2, 5, 6}, backward[] = {3, 4, 0, 0, 6, 8};
     const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2};
     float y[8], dx[6];
-    tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
-                 ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
-                 ty = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, table, x),
+                 ti = test_dense(TENON_DTYPE_I32, 1, list, indices),
+                 ty = test_dense(TENON_DTYPE_F32, 2, picked, NULL);
     assert_ok(tenon_gather_forward(test_stream, NULL, &tx, &ti, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
     assert_memory_equal(y, forward, sizeof forward);
@@ -35,12 +24,10 @@ TEST(known_values)
     assert_ok(tenon_gather_backward(test_stream, NULL, &ty, &ti, &tx, NULL));
     assert_ok(tenon_tensor_download(test_stream, &tx, dx, sizeof dx, NULL));
     assert_memory_equal(dx, backward, sizeof backward);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ti.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &ti, &ty);
 }
 
-/* NaN where the type has one, else 0; nothing outside the table is read or written. */
+/* Results are NaN, or 0 if the type has no NaN; nothing outside the table is read or written. */
 TEST(out_of_range)
 {
     static const int32_t indices[] = {-1, INT32_MIN, 2, INT32_MAX, 1 << 30, -3, 1};
@@ -48,68 +35,37 @@ TEST(out_of_range)
     for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++) {
         const int64_t picked[] = {7, 3};
         static const unsigned char ones[48] = {1, 1, 1};
-        tenon_tensor x = make_tensor((tenon_dtype)type, 2, table, ones),
-                     i = make_tensor(TENON_DTYPE_I32, 1, list, indices),
-                     y = make_tensor((tenon_dtype)type, 2, picked, NULL), wide = y;
+        tenon_tensor x = test_dense((tenon_dtype)type, 2, table, ones),
+                     i = test_dense(TENON_DTYPE_I32, 1, list, indices),
+                     y = test_dense((tenon_dtype)type, 2, picked, NULL), wide = y;
         double values[21];
         if (!test_has(TENON_CAPABILITY_F64))
             continue;
-        wide = make_tensor(TENON_DTYPE_F64, 2, picked, NULL);
+        wide = test_dense(TENON_DTYPE_F64, 2, picked, NULL);
         assert_ok(tenon_gather_forward(test_stream, NULL, &x, &i, &y, NULL));
         assert_ok(tenon_copy(test_stream, NULL, &y, &wide, NULL));
         assert_ok(tenon_tensor_download(test_stream, &wide, values, sizeof values, NULL));
         for (int e = 0; e < 18; e++)
             assert_true(type >= TENON_DTYPE_I8 ? values[e] == 0 : isnan(values[e]));
         assert_false(isnan(values[18]));
-        tenon_memory_destroy(&x.memory);
-        tenon_memory_destroy(&i.memory);
-        tenon_memory_destroy(&y.memory);
-        tenon_memory_destroy(&wide.memory);
+        test_destroy(&x, &i, &y, &wide);
     }
 }
 
-/* L = sum of w · gather(x), whose gradient with respect to y is w. */
 TEST(gradients)
 {
-    enum { OUTER = 2, ROWS = 5, COUNT = 9, INNER = 3, TABLE = OUTER * ROWS * INNER };
-    const int64_t table[] = {OUTER, ROWS, INNER}, list[] = {COUNT},
-                  picked[] = {OUTER, COUNT, INNER};
-    double x[TABLE], w[OUTER * COUNT * INNER];
-    int32_t indices[COUNT];
-    tn_bounded y[OUTER * COUNT * INNER], dx[TABLE];
     test_random random = test_random_for(541);
-    tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 3, table),
-                 vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
-                 vy = tenon_tensor_view(TENON_DTYPE_F64, 3, picked);
-    const tenon_tensor *const forward[] = {&vx, &vi, &vy}, *const backward[] = {&vy, &vi, &vx};
-    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-    params.axis = 1;
-    vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    vi.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = indices};
-    vy.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = w};
-    for (int i = 0; i < TABLE; i++)
-        x[i] = test_real(&random, -1, 1);
-    for (int i = 0; i < OUTER * COUNT * INNER; i++)
-        w[i] = test_real(&random, -1, 1);
-    for (int i = 0; i < COUNT; i++)
-        indices[i] = (int32_t)test_between(&random, 0, ROWS - 1);
-    assert_true(tn_gather_backward_reference(&params, backward, dx));
-    for (int i = 0; i < TABLE; i++) {
-        double loss[2] = {0, 0}, at = x[i];
-        for (int side = 0; side < 2; side++) {
-            x[i] = at + (side == 0 ? 1e-3 : -1e-3);
-            assert_true(tn_gather_reference(&params, forward, y));
-            for (int e = 0; e < OUTER * COUNT * INNER; e++)
-                loss[side] += w[e] * y[e].value;
-        }
-        x[i] = at;
-        if (fabs((loss[0] - loss[1]) / 2e-3 - dx[i].value) > 1e-9)
-            fail_msg("element %d: differences give %g, the gradient is %g", i,
-                     (loss[0] - loss[1]) / 2e-3, dx[i].value);
-    }
+    test_fixture y, dx;
+    test_begin_line(&y, "gather x=T:2x5x3 indices=i32:9 y=T:2x9x3 axis=1", TENON_DTYPE_F64);
+    test_begin_line(&dx, "gather_backward dy=T:2x9x3 indices=i32:9 dx=T:2x5x3 axis=1",
+                    TENON_DTYPE_F64);
+    test_fill_gradients(&y, &dx, &random);
+    for (int i = 0; i < 9; i++)
+        test_set(&y.operands[GATHER_INDICES], i, (double)test_between(&random, 0, 4));
+    test_check_gradients(&y, &dx, 1e-8, 0);
 }
 
-/* Without indices y is empty, and dx is all zeros; without rows there is nothing to write. */
+/* Without indices y is empty and dx is zero; without rows dx is empty. */
 TEST(empty_tensors)
 {
     static const float x[6] = {1, 2, 3, 4, 5, 6};
@@ -118,16 +74,15 @@ TEST(empty_tensors)
     float dx[6];
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
-    tenon_tensor tx = make_tensor(TENON_DTYPE_F32, 2, table, x),
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, table, x),
                  no_indices = tenon_tensor_view(TENON_DTYPE_I32, 1, none),
                  no_rows = tenon_tensor_view(TENON_DTYPE_F32, 2, nothing),
-                 indices = make_tensor(TENON_DTYPE_I32, 1, list, NULL);
+                 indices = test_dense(TENON_DTYPE_I32, 1, list, NULL);
     assert_ok(tenon_gather_forward(test_stream, NULL, &tx, &no_indices, &no_rows, &sync));
     assert_non_null(event);
     clReleaseEvent(event);
     for (int s = 0; s < 3; s++) {
-        tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
-        params.solver = solvers[s];
+        tenon_gather_params params = tenon_gather_params(.solver = solvers[s]);
         assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
         assert_ok(tenon_gather_backward(test_stream, &params, &no_rows, &no_indices, &tx, NULL));
         assert_ok(tenon_tensor_download(test_stream, &tx, dx, sizeof dx, NULL));
@@ -135,13 +90,11 @@ TEST(empty_tensors)
             assert_true(dx[i] == 0);
     }
     const int64_t picked[] = {4, 2};
-    tenon_tensor y = make_tensor(TENON_DTYPE_F32, 2, picked, NULL);
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 2, picked, NULL);
     assert_invalid(tenon_gather_forward(test_stream, NULL, &no_rows, &indices, &y, NULL),
                    "x: axis 0 has size 0");
     assert_ok(tenon_gather_backward(test_stream, NULL, &y, &indices, &no_rows, NULL));
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&indices.memory);
+    test_destroy(&tx, &y, &indices);
 }
 
 TEST(bad_input)
@@ -156,7 +109,6 @@ TEST(bad_input)
                        wide = tenon_tensor_view(TENON_DTYPE_F32, 1, list),
                        f8 = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, table),
                        f8_picked = tenon_tensor_view(TENON_DTYPE_F8_E4M3, 2, picked);
-    tenon_gather_params params = TENON_GATHER_PARAMS_INIT;
     assert_invalid(
         tenon_gather_forward(test_stream, NULL, &x, &i, &turned, NULL),
         "y: shape is 2x4, must be that of x with axis 0 replaced by the shape of indices, 4x2");
@@ -166,7 +118,7 @@ TEST(bad_input)
                    TENON_ERROR_UNSUPPORTED, op, "indices: type is f32");
     assert_refused(tenon_gather_forward(test_stream, NULL, &f8, &i, &f8_picked, NULL),
                    TENON_ERROR_UNSUPPORTED, op, "x: type f8_e4m3");
-    params.axis = 2;
+    tenon_gather_params params = tenon_gather_params(.axis = 2);
     assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is 2");
     params.axis = -3;
     assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is -3");
@@ -179,7 +131,8 @@ TEST(bad_input)
                    TENON_ERROR_UNSUPPORTED, "tenon_gather_backward", "2147483648");
 }
 
-/* A plan runs on other memory, and without a workspace the gradient goes through all indices. */
+/* A plan runs on other memory than it was created with; the solver without workspace scans all
+ * indices. */
 TEST(plans)
 {
     static const int32_t indices[] = {1, 1, 0};
@@ -187,9 +140,9 @@ TEST(plans)
     const int64_t table[] = {2}, list[] = {3};
     tenon_plan *plan;
     float dx[2];
-    tenon_tensor ti = make_tensor(TENON_DTYPE_I32, 1, list, indices),
-                 ty = make_tensor(TENON_DTYPE_F32, 1, list, dy),
-                 tx = make_tensor(TENON_DTYPE_F32, 1, table, NULL);
+    tenon_tensor ti = test_dense(TENON_DTYPE_I32, 1, list, indices),
+                 ty = test_dense(TENON_DTYPE_F32, 1, list, dy),
+                 tx = test_dense(TENON_DTYPE_F32, 1, table, NULL);
     const tenon_tensor vi = tenon_tensor_view(TENON_DTYPE_I32, 1, list),
                        vy = tenon_tensor_view(TENON_DTYPE_F32, 1, list),
                        vx = tenon_tensor_view(TENON_DTYPE_F32, 1, table);
@@ -205,7 +158,5 @@ TEST(plans)
         tenon_plan_release(plan);
         params.solver = "gather_backward/scan";
     }
-    tenon_memory_destroy(&ti.memory);
-    tenon_memory_destroy(&ty.memory);
-    tenon_memory_destroy(&tx.memory);
+    test_destroy(&ti, &ty, &tx);
 }

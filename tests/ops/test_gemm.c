@@ -1,7 +1,7 @@
 /*
- * tenon_gemm against its reference: every solver by name and the automatic choice, every type,
- * random reals within the bound and small integers exactly. Here sizes, layouts, batches and the
- * forms of c and the bias; test_gemm_values.c has the rest.
+ * Tests tenon_gemm against its reference: every solver by name and the automatic choice, every
+ * type, reals within the bound and integers exactly. This file covers sizes, layouts, batches and
+ * the forms of c and the bias, and test_gemm_values.c everything else.
  */
 #include "emulation.h"
 #include "gemm_case.h"
@@ -19,7 +19,7 @@ TEST(empty_products)
     }
 }
 
-/* K = 0 leaves the epilogue. */
+/* With K = 0 only the epilogue remains. */
 TEST(no_depth)
 {
     test_random random = test_random_for(102);
@@ -35,8 +35,7 @@ TEST(no_depth)
     check_gemm(&p, &random);
 }
 
-/* One below, at and one above each tile edge there is: rows 6, 12, 14, columns 32, 64, depth 384.
- */
+/* Sizes around all tile edges: rows 6, 12, 14, columns 32, 64, depth 384. */
 TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 11, 12, 14, 15, 27, 28, 29};
@@ -63,14 +62,15 @@ TEST(every_layout)
                 p.b = (test_layout)b;
                 p.d = (test_layout)d;
                 p.offset = a + b;
-                if ((a + b + d) % 2 == 0) /* each pair of a and b, which are builds, in all types */
+                if ((a + b + d) % 2 ==
+                    0) /* each pair of a and b requires builds; every type of each is covered */
                     check_gemm(&p, &random);
                 else
                     check_gemm_typed(&p, TENON_DTYPE_F32, &random);
             }
 }
 
-/* A product with a vector, from either side, long and short. */
+/* Products of a matrix and a vector, in either order, short and long. */
 TEST(vectors)
 {
     static const int64_t lengths[][2] = {{1, 300},   {7, 5},   {8, 64},    {9, 2047},
@@ -110,7 +110,7 @@ TEST(batches)
             }
 }
 
-/* Which batches fold into M or N must not change what comes out. */
+/* Batches that are folded into M or N must give the same results. */
 TEST(flat_factors)
 {
     test_random random = test_random_for(107);

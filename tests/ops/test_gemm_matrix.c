@@ -1,13 +1,13 @@
 /*
- * GEMM on matrix units, which are emulated: every unit and type, every way that blocks come into
- * local memory, around the edges of blocks and of K, with alignment and without, K cut into slices,
- * and what follows the sum. A device's own units run the same kernel in every other test of GEMM.
+ * Tests GEMM on emulated matrix units: every unit and type, every path into local memory, edges of
+ * blocks and of K, aligned and unaligned factors, K cut into slices, and epilogues. A device's own
+ * units run the same kernel in all other tests of GEMM.
  */
 #include "gemm_case.h"
 
 #include "runtime/context/context.h"
 
-/* Blocks are of two by two units, and K goes by 64 bytes: 32 steps. */
+/* Sizes around blocks of two by two units and 32 steps of K, which are 64 bytes. */
 static const struct {
     int64_t m, n, k, offset;
 } sizes[] = {
@@ -15,7 +15,7 @@ static const struct {
     {40, 48, 136, 0}, {72, 56, 100, 4}, {7, 9, 1, 0},
 };
 
-/* Against the bound of that solver. */
+/* Runs a solver and compares with its own bound. */
 static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver,
                        test_random *random)
 {
@@ -29,7 +29,7 @@ static void run_solver(const gemm_case *p, tenon_dtype dtype, const char *solver
     }
 }
 
-/* Layouts are builds, and so are types; sizes are not. */
+/* Runs all sizes. Types and layouts require a build, sizes do not. */
 static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test_layout b,
                       test_random *random)
 {
@@ -42,7 +42,8 @@ static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test
     }
 }
 
-/* For the largest blocks, which the least local memory that OpenCL allows does not hold. */
+/* Returns true if the largest blocks fit; OpenCL's minimum of local memory is too small for them.
+ */
 static bool has_room(void)
 {
     return test_context->device.info.local_memory >= 48 << 10;
@@ -61,7 +62,7 @@ TEST(every_unit)
         {"gemm/wmma:em1", TENON_DTYPE_BF16, TEST_COL, TEST_ROW},
         {"gemm/wmma:em2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em1", TENON_DTYPE_F16, TEST_ROW, TEST_COL},
-        /* Past local memory, where sizes allow it. */
+        /* Directly from global memory where sizes allow it. */
         {"gemm/xmx:em1", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em1,mb32,nb64,wm2,wn2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW},
         {"gemm/xmx:em2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW},
@@ -74,7 +75,8 @@ TEST(every_unit)
         run_sizes("gemm/wgmma:em1,mb128,wm2", TENON_DTYPE_BF16, TEST_COL, TEST_COL, &random);
 }
 
-/* Through registers and past them, each factor along K and across it, or neither. */
+/* Through registers or by asynchronous copies, with factors contiguous along K, across K, or
+ * neither. */
 TEST(every_way_into_local_memory)
 {
     static const test_layout layouts[][2] = {
@@ -94,8 +96,7 @@ TEST(every_way_into_local_memory)
     run_sizes("gemm/wgmma:em1", TENON_DTYPE_F16, TEST_COL, TEST_ROW, &random);
 }
 
-/* Products of f32: in full on AMD's units, rounded to TF32 on NVIDIA's where the caller allows it.
- */
+/* AMD's units multiply f32 in full precision, NVIDIA's round it to TF32 if the caller allows it. */
 TEST(products_of_f32)
 {
     test_random random = test_random_for(847);
@@ -109,7 +110,7 @@ TEST(products_of_f32)
     }
 }
 
-/* Each pair of signs, with zero points and without; one build serves them all. */
+/* Each combination of signs, with and without zero points; all use the same build. */
 TEST(products_of_bytes)
 {
     static const struct {
@@ -135,7 +136,7 @@ TEST(products_of_bytes)
         }
 }
 
-/* Grids of warps, with vectors that are not a multiple of the work-items, and other depths. */
+/* Other grids of warps and depths, with vector counts that are no multiple of the work-items. */
 TEST(other_blocks)
 {
     static const char *const solvers[] = {
@@ -149,9 +150,9 @@ TEST(other_blocks)
         run_sizes(solvers[i], TENON_DTYPE_F16, i % 2 == 0 ? TEST_ROW : TEST_COL, TEST_ROW, &random);
 }
 
-/* wgmma's blocks of devices that give a work-group all of their local memory, whose products are in
- * flight from stage to stage: 192 KiB, with a factor along K and across it, K of more steps than
- * there are stages, and of fewer. */
+/* wgmma's blocks for devices on which a work-group may use all local memory, 192 KiB, and several
+ * stages of products are in flight: factors contiguous along K and across it, with more and fewer
+ * steps of K than stages. */
 TEST(largest_blocks)
 {
     static const struct {
@@ -197,7 +198,7 @@ TEST(slices_and_epilogues)
         }
 }
 
-/* More blocks than a band of them has. */
+/* More blocks than a band contains. */
 TEST(many_blocks)
 {
     test_random random = test_random_for(845);
@@ -209,7 +210,7 @@ TEST(many_blocks)
     run_solver(&p, TENON_DTYPE_F16, "gemm/mma:em1,st2", &random);
 }
 
-/* Where blocks are many on their way, there are as many as fit. */
+/* The number of prefetched blocks is reduced until they fit local memory. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {"gemm/wgmma:em1 a=f16:65x72 b=f16:72x130 d=f16:65x130",

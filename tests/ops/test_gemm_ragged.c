@@ -1,6 +1,6 @@
 /*
- * tenon_gemm_ragged against its reference: groups of every size, offsets that are no partition,
- * layouts, forms of c and the bias, special values, and calls that are refused.
+ * Tests tenon_gemm_ragged against its reference: groups of every size, offsets that are no
+ * partition, layouts, forms of c and the bias, special values, and refused calls.
  */
 #include "gemm_case.h"
 
@@ -9,22 +9,21 @@
 
 #include <math.h>
 
-/* How the offsets divide the rows. */
+/* Division of the rows by the offsets. */
 typedef enum division {
     EVENLY,
     AT_RANDOM, /* all rows, some groups empty */
     WITHIN,    /* rows before and after all groups */
     ALL_EMPTY,
-    RUBBISH, /* any numbers at all */
+    RUBBISH, /* arbitrary numbers */
     DIVISIONS
 } division;
 
-/* A case of rows in place of M, and of groups in place of a batch; its bias of FORM_FULL has groups
- * by columns. */
+/* Returns a case with rows in place of M and groups in place of a batch. Its bias of FORM_FULL has
+ * shape groups x columns. */
 static gemm_case ragged_of(int64_t rows, int64_t n, int64_t k, int64_t groups)
 {
-    gemm_case p = gemm_of(&simple_gemm, rows, n, k);
-    p.batch[0] = groups;
+    gemm_case p = gemm_like(.m = rows, .n = n, .k = k, .batch[0] = groups);
     return p;
 }
 
@@ -87,7 +86,8 @@ static void begin(test_fixture *f, const gemm_case *p, tenon_dtype dtype)
         f->c.same[RAGGED_C] = 1 + RAGGED_D;
 }
 
-/* Filled for the judge. What must not be read is left poisoned. */
+/* Begins a call and fills its operands as the judge requires; operands that must not be read remain
+ * poisoned. */
 static void make(test_fixture *f, const gemm_case *p, division how, tenon_dtype dtype,
                  test_judge judge, test_random *random)
 {
@@ -99,8 +99,7 @@ static void make(test_fixture *f, const gemm_case *p, division how, tenon_dtype 
         test_fill(&f->operands[RAGGED_A], judge, random);
         test_fill(&f->operands[RAGGED_B], judge, random);
     }
-    /* Rows of no group keep what is there; poison would hide that it was replaced by another NaN.
-     */
+    /* Rows in no group keep their values. Poison would not show it if another NaN replaced them. */
     if (p->c_form == FORM_SAME || how > AT_RANDOM)
         test_fill(&f->operands[RAGGED_D], judge, random);
     if (p->c_form != FORM_SAME && p->c_form != FORM_NONE && p->beta != 0)
@@ -109,8 +108,8 @@ static void make(test_fixture *f, const gemm_case *p, division how, tenon_dtype 
         test_fill(&f->operands[RAGGED_BIAS], judge, random);
 }
 
-/* Tries every solver on random reals and, where the result can be exact, on integers: in one type,
- * or in every type of test_float_types(). */
+/* Run every solver on random reals and, if the result can be exact, on integers: in one type, or in
+ * every type of test_float_types(). */
 static void check_ragged_typed(const gemm_case *p, division how, tenon_dtype dtype,
                                test_random *random)
 {
@@ -150,7 +149,7 @@ TEST(every_division)
         }
 }
 
-/* One below, at and one above each tile edge: rows 6, 32, 64, columns 32, 64, depth 384. */
+/* Sizes around all tile edges: rows 6, 32, 64, columns 32, 64, depth 384. */
 TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 5, 6, 7, 12, 31, 32, 33, 63, 64, 65, 129};
@@ -181,7 +180,7 @@ TEST(every_layout)
             p.d = (test_layout)((a + b) % TEST_LAYOUTS);
             p.gap = (a + b) % 2 != 0;
             p.offset = a + b;
-            if (a == b) /* each pair is a build of its own */
+            if (a == b) /* each pair requires a build */
                 check_ragged(&p, WITHIN, &random);
             else
                 check_ragged_typed(&p, WITHIN, TENON_DTYPE_F32, &random);
@@ -209,7 +208,7 @@ TEST(activations_and_zero_scalars)
         p.c_form = i == 2 ? FORM_FULL : FORM_NONE;
         if (gemm_is_exact(&p))
             check_ragged(&p, AT_RANDOM, &random);
-        else /* a build, for which each type is one more */
+        else /* requires a build in every type */
             check_ragged_typed(&p, AT_RANDOM, TENON_DTYPE_F32, &random);
     }
 }
@@ -248,7 +247,7 @@ TEST(random_problems)
         for (int i = test_problems(20); i > 0; i--) {
             test_fixture f;
             gemm_case p = random_gemm(&random);
-            p.b = p.a; /* every pair has been tried */
+            p.b = p.a; /* to limit the number of builds */
             p.batch[0] = test_between(&random, 1, 12);
             p.alpha = test_real(&random, -2, 2);
             make(&f, &p, (division)test_between(&random, 0, DIVISIONS - 1), *type, TEST_BOUND,
@@ -257,7 +256,7 @@ TEST(random_problems)
         }
 }
 
-/* A plan's offsets are those that the memory holds when it runs. */
+/* A plan reads the offsets when it runs. */
 TEST(plans_read_new_offsets)
 {
     test_random random = test_random_for(810);

@@ -1,12 +1,12 @@
 /*
- * GEMM's solvers where they are at home: K cut into slices, thin factors, CLBlast; and batches in
- * which every operand repeats along any dimension.
+ * Tests GEMM's solvers on the problems that they are made for: K cut into slices, thin factors,
+ * CLBlast; and batches in which every operand repeats along any dimension.
  */
 #include "gemm_case.h"
 
 #include "runtime/context/context.h"
 
-/* K around the edges of slices, small and batched d, through the automatic choice and all solvers.
+/* K around the edges of slices, with small and batched d, by the automatic choice and all solvers.
  */
 TEST(long_sums)
 {
@@ -14,7 +14,7 @@ TEST(long_sums)
     test_random random = test_random_for(821);
     for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
         gemm_case p = gemm_of(&simple_gemm, 5 + (int64_t)i, i % 2 == 0 ? 35 : 6, depths[i]);
-        p.a = p.b = i % 3 == 0 ? TEST_COL : TEST_ROW; /* each pair is a build of its own */
+        p.a = p.b = i % 3 == 0 ? TEST_COL : TEST_ROW; /* each pair requires a build */
         p.offset = (int64_t)i;
         p.bias_form = FORM_COLUMNS;
         p.batch_rank = (uint32_t)(i % 3);
@@ -27,7 +27,7 @@ TEST(long_sums)
     }
 }
 
-/* Any number of slices gives what is right, with what follows the sum. */
+/* Any number of slices gives the correct result, with an epilogue. */
 TEST(slices_by_name)
 {
     static const char *const names[] = {
@@ -47,7 +47,8 @@ TEST(slices_by_name)
         }
 }
 
-/* Either factor thin, either layout of the other, around the edges of strips, tiles and blocks. */
+/* Either factor thin, in both layouts of the other, around the edges of strips, tiles and blocks.
+ */
 TEST(thin_factors)
 {
     static const int64_t thin[] = {2, 3, 4, 5, 8, 9, 16};
@@ -71,8 +72,8 @@ TEST(thin_factors)
         }
 }
 
-/* Tiles as GPUs have them, by vectors: blocks of K and edges of d around them, factors that are
- * aligned or end within a vector, in each pair of layouts. */
+/* Tiles of GPUs, with vector loads: around the edges of blocks of K and of d, with aligned factors
+ * and factors that end within a vector, in each pair of layouts. */
 TEST(tiles_by_name)
 {
     static const char *const names[] = {"tiled:mb32,nb64,kb8,mr8,nr8,vw4,lb2",
@@ -94,7 +95,8 @@ TEST(tiles_by_name)
     }
 }
 
-/* Widths for which tiles of three vectors are chosen with 16 lanes, and heights around theirs. */
+/* Widths for which devices with 16 lanes use tiles of three vectors, and heights around these
+ * tiles. */
 TEST(tiles_of_three_vectors)
 {
     static const int64_t cols[] = {33, 47, 48, 129, 144}, rows[] = {7, 8, 9, 17, 1};
@@ -110,7 +112,7 @@ TEST(tiles_of_three_vectors)
     }
 }
 
-/* Every solver in a context that takes the device's vectors for narrower ones. */
+/* Runs every solver in a context whose device reports shorter vectors. */
 static void check_width(uint32_t lanes, test_random *random)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_F64, TENON_DTYPE_BF16};
@@ -155,7 +157,7 @@ TEST(every_operand_repeats_in_any_dimension)
     }
 }
 
-/* Shapes at which these solvers are chosen: one side short, or a long K. */
+/* Draws shapes for which these solvers are chosen: one short side, or a long K. */
 static gemm_case random_case(test_random *random)
 {
     static const int64_t most[][3] = {{16, 300, 300}, {300, 16, 300}, {40, 40, 3000}};
@@ -216,7 +218,7 @@ TEST(slices_need_workspace)
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
     test_upload_all(&f);
     assert_ok(tenon_stream_create(test_context, NULL, &stream));
-    /* 128 bytes are not enough for a single slice. */
+    /* 128 bytes are too small for a single slice. */
     tenon_tensor small = f.operands[GEMM_A].view;
     assert_ok(tenon_stream_set_workspace(stream, &small.memory, 0, 128));
     assert_refused(run_forced(&f, stream, "gemm/split_k", NULL), TENON_ERROR_WORKSPACE_TOO_SMALL,
@@ -236,7 +238,7 @@ static void count_launches(void *user, const tenon_trace_record *record)
     ++*launches;
 }
 
-/* CLBlast takes no wait list: the call's own has to hold all the same, and its event. */
+/* CLBlast accepts no wait list. The call's wait list and event must still work. */
 TEST(clblast_keeps_to_the_sync)
 {
     test_random random = test_random_for(827);
@@ -272,7 +274,7 @@ TEST(clblast_keeps_to_the_sync)
     }
     clReleaseEvent(gate);
     test_release(&f);
-    if (status != TENON_OK) /* the library was built without it, or it is not there */
+    if (status != TENON_OK) /* CLBlast is not available */
         test_assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_gemm", "CLBlast", "tenon_gemm",
                             __FILE__, __LINE__);
 }
@@ -320,8 +322,8 @@ TEST(what_cannot_be_served)
     TEST_REFUSE(refusals);
 }
 
-/* Blocks of K are rounded to multiples of four, and must not outgrow their memory by that. On a GPU
- * these solvers cannot serve at all. */
+/* Blocks of K are rounded up to multiples of four, which must not overflow their memory. These
+ * solvers serve only CPUs. */
 TEST(parameters_that_do_not_go_together)
 {
 #define WITH "a=f32:13x130 b=f32:130x37 d=f32:13x37"
@@ -336,7 +338,8 @@ TEST(parameters_that_do_not_go_together)
         TEST_REFUSE(refusals);
 }
 
-/* Tiles shrink until their blocks fit: a product that is too large for gemm/plain has a solver. */
+/* Tiles are reduced until their blocks fit, so that products too large for gemm/plain have a
+ * solver. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {"gemm a=f16:96x130 b=f16:130x131 d=f16:96x131",

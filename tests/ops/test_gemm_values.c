@@ -1,7 +1,7 @@
 /*
- * tenon_gemm by what is in its operands: activations, scalars of zero, NaN and infinity, large and
- * random problems; the same bits in any batch and at every run of a plan; and mutants, which the
- * comparison must catch.
+ * Tests the values of tenon_gemm: activations, scalars of zero, NaN and infinity, large and random
+ * problems, the same bits in any batch and at each run of a plan, and mutants that the comparison
+ * must detect.
  */
 #include "gemm_case.h"
 
@@ -26,7 +26,7 @@ TEST(every_activation)
     }
 }
 
-/* make_gemm() leaves NaN in what must not be read. */
+/* make_gemm() leaves NaN in operands that must not be read. */
 TEST(zero_scalars_do_not_read)
 {
     test_random random = test_random_for(110);
@@ -76,7 +76,7 @@ TEST(nan_and_infinity_propagate)
             }
 }
 
-/* Beyond what the plain kernel is chosen for, and over several tiles, blocks and work-groups. */
+/* Sizes beyond those of the plain kernel, with several tiles, blocks and work-groups. */
 TEST(larger_problems)
 {
     static const int64_t sizes[][3] = {{200, 300, 500}, {97, 515, 1000}, {515, 97, 391}};
@@ -101,7 +101,7 @@ TEST(random_problems)
     }
 }
 
-/* Row `row` of entry `entry` of a's batch as a problem of its own. */
+/* Checks that row `row` of batch entry `entry` has the same bits as a problem of its own. */
 static void compare_row(const test_fixture *whole, int64_t entry, int64_t row)
 {
     const tenon_tensor *d = &whole->operands[GEMM_D].view;
@@ -169,7 +169,7 @@ TEST(plans_run_again_and_again)
     test_release(&f);
 }
 
-/* What a device would give that computes the mutated problem as well as can be. */
+/* Returns true if the correctly rounded result of the mutated problem passes as the original's. */
 static bool mutant_passes(const test_fixture *f, const tenon_tensor *a, const tenon_tensor *b)
 {
     const tenon_tensor *d = &f->operands[GEMM_D].host;
@@ -198,7 +198,7 @@ static void round_elements(test_tensor *tensor, tenon_dtype to)
     }
 }
 
-/* The suite must catch a kernel that loses the last step of K: integers see it at any depth. */
+/* A kernel that omits the last step of K must be detected: integers detect it at any depth. */
 TEST(mutant_without_the_last_step)
 {
     static const int64_t depths[] = {1, 41, 385, 5000};
@@ -218,7 +218,7 @@ TEST(mutant_without_the_last_step)
     }
 }
 
-/* And one that rounds its inputs to a lower precision: the bound sees it. */
+/* A kernel that rounds its inputs to a lower precision must be detected by the bound. */
 TEST(mutant_of_lower_precision)
 {
     static const tenon_dtype lower[][2] = {{TENON_DTYPE_F32, TENON_DTYPE_BF16},

@@ -1,5 +1,5 @@
-/* tenon_im2col, which moves elements and computes nothing, so that every bit counts, and
- * tenon_col2im, its adjoint, against their references. */
+/* Tests tenon_im2col, which only moves elements and must be exact, and its adjoint tenon_col2im,
+ * against their references. */
 #include "conv_case.h"
 #include "dispatch/self_check.h"
 #include "dispatch/state.h"
@@ -11,10 +11,10 @@
 #include <math.h>
 
 typedef struct columns_case {
-    uint32_t spatial; /* dimensions */
+    uint32_t spatial; /* number of spatial dimensions */
     int64_t n, c, size[3], filter[3];
     tenon_conv_geometry geometry;
-    int x; /* a test_layout, or TEST_LAYOUTS and an image_layout */
+    int x; /* a test_layout, or TEST_LAYOUTS plus an image_layout */
     test_layout col;
     bool gap;
     int64_t offset;
@@ -38,7 +38,7 @@ static tenon_tensor view_of_x(const columns_case *p, tenon_dtype dtype)
                             p->size, p->offset);
 }
 
-/* tenon_im2col of x and col, or, folding, tenon_col2im of col and x. */
+/* Begins tenon_im2col of x and col, or tenon_col2im of col and x if `folds`. */
 static void begin(test_fixture *f, bool folds, const columns_case *p, tenon_dtype dtype)
 {
     int64_t col[] = {p->n, p->c, 1};
@@ -53,7 +53,7 @@ static void begin(test_fixture *f, bool folds, const columns_case *p, tenon_dtyp
     f->c.views[folds ? 0 : 1] = test_view(dtype, p->col, p->gap, 3, col, p->offset);
 }
 
-/* Folds reals and integers, and unfolds reals, NaN and an infinity. */
+/* Checks tenon_col2im on reals and on integers, and tenon_im2col on reals, NaN and an infinity. */
 static void check_typed(const columns_case *p, tenon_dtype dtype, test_random *random)
 {
     test_fixture f;
@@ -100,7 +100,7 @@ static columns_case random_case(test_random *random)
     return p;
 }
 
-/* Small ones, written out. */
+/* Computed by hand. */
 TEST(known_values)
 {
     static const float pixels[] = {1, 2, 3, 4};
@@ -113,7 +113,7 @@ TEST(known_values)
                folded);
 }
 
-/* ⟨im2col(x), col⟩ = ⟨x, col2im(col)⟩ on integers, which ties one reference to the other. */
+/* ⟨im2col(x), col⟩ = ⟨x, col2im(col)⟩ on integers, which ties the two references together. */
 TEST(adjoint)
 {
     test_random random = test_random_for(1301);
@@ -152,7 +152,7 @@ TEST(every_layout)
     }
 }
 
-/* Around vectors, with strides and dilations that share a divisor and that do not. */
+/* Sizes around vectors, with strides and dilations that have a common divisor or not. */
 TEST(lengths)
 {
     static const int64_t sizes[] = {1, 7, 8, 9, 15, 16, 17, 31, 33, 49};
@@ -185,7 +185,7 @@ TEST(empty)
     }
 }
 
-/* Into sums; unfolding has them in every case. */
+/* tenon_col2im sums NaN and infinities. Every check of tenon_im2col includes them. */
 TEST(nan_and_infinity_propagate)
 {
     test_random random = test_random_for(1305);
@@ -213,8 +213,8 @@ TEST(random_problems)
         }
 }
 
-/* A self-check in the validation context takes the paths of the problem, and tells right from
- * wrong. */
+/* Checks that the self-check covers the paths of the problem and distinguishes correct from wrong
+ * solvers. */
 static void check_folding(const col2im_problem *problem)
 {
     tenon_stream *validation;
@@ -240,7 +240,8 @@ static void check_folding(const col2im_problem *problem)
     tn_validation_leave(test_context);
 }
 
-/* Within a convolution it has an epilogue, and columns in the type of sums, which no call has. */
+/* Within a convolution there are an epilogue and columns in the accumulator's type, which no public
+ * call has. */
 TEST(self_checks_within_a_convolution)
 {
     static const uint32_t flags[] = {0, CONV_HAS_C, CONV_HAS_BIAS, CONV_HAS_C | CONV_HAS_BIAS,

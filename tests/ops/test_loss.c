@@ -1,5 +1,5 @@
-/* tenon_cross_entropy_forward and _backward against their references: any axis and strides, labels
- * out of range and ignored, in place; gradients against finite differences; refusals. */
+/* Tests tenon_cross_entropy_forward and _backward against their references: any axis and strides,
+ * out-of-range and ignored labels, in place; gradients by finite differences; refusals. */
 #include "fixture.h"
 
 #include "ops/loss/internal.h"
@@ -46,7 +46,7 @@ static void begin(test_fixture *f, const loss_case *p, tenon_dtype dtype)
         f->c.same[CROSS_ENTROPY_LOGITS] = 1 + CROSS_ENTROPY_DLOGITS;
 }
 
-/* Some labels are no class, or ignored. */
+/* Runs a case. Some labels are out of range or ignored. */
 static void run(const loss_case *p, tenon_dtype dtype, test_extent extent, test_random *random)
 {
     static const double wrong[] = {-1, -7, INT32_MAX, INT32_MIN};
@@ -131,23 +131,19 @@ TEST(large)
     check(p, &random);
 }
 
-/* By the header's words: uniform logits give log 3; no class gives NaN, an ignored one 0. */
+/* Values by the header: uniform logits give log 3, a label out of range NaN, an ignored one 0. */
 TEST(known_values)
 {
     static const float x[4][3] = {{5, 5, 5}, {5, 5, 5}, {NAN, 5, 5}, {0, -INFINITY, 0}};
     static const int32_t labels[4] = {2, 3, -100, 1};
     const int64_t shape[] = {4, 3};
-    tenon_cross_entropy_params params = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tenon_tensor tx, tl, ty, tdx;
     float y[4], dx[4][3];
-    params.flags = TENON_CROSS_ENTROPY_IGNORE;
-    params.ignore_label = -100;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, shape, &tl));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &ty));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &tl, NULL));
+    tenon_cross_entropy_params params =
+        tenon_cross_entropy_params(.flags = TENON_CROSS_ENTROPY_IGNORE, .ignore_label = -100);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tdx = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    tenon_tensor tl = test_dense(TENON_DTYPE_I32, 1, shape, labels);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_cross_entropy_forward(test_stream, &params, &tx, &tl, &ty, NULL));
     assert_ok(tenon_cross_entropy_backward(test_stream, &params, &tx, &tl, NULL, &tdx, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
@@ -160,10 +156,7 @@ TEST(known_values)
     inside.memory = tx.memory;
     assert_invalid(tenon_cross_entropy_forward(test_stream, NULL, &tx, &tl, &inside, NULL),
                    "overlap");
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tdx.memory);
-    tenon_memory_destroy(&tl.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &tdx, &tl, &ty);
 }
 
 TEST(wrong_calls)
@@ -178,20 +171,17 @@ TEST(wrong_calls)
     TEST_REFUSE(refusals);
 }
 
-/* A plan without dloss, run in place, gives the bits of the immediate call. */
+/* A plan without dloss, run in place, gives the same bits as the immediate call. */
 TEST(plans)
 {
     static const float x[2][3] = {{1, 2, 3}, {-1, 0, 4}};
     static const int32_t labels[2] = {1, 2};
     const int64_t shape[] = {2, 3};
-    tenon_tensor tx, tl, tdx;
     float dx[2][3], again[2][3];
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tdx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, shape, &tl));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &tl, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tdx = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    tenon_tensor tl = test_dense(TENON_DTYPE_I32, 1, shape, labels);
     assert_ok(tenon_cross_entropy_backward(test_stream, NULL, &tx, &tl, NULL, &tdx, NULL));
     assert_ok(tenon_tensor_download(test_stream, &tdx, dx, sizeof dx, NULL));
     assert_ok(tenon_cross_entropy_backward_plan(test_context, NULL, &tx, &tl, NULL, &tdx, &plan));
@@ -200,9 +190,7 @@ TEST(plans)
     assert_ok(tenon_tensor_download(test_stream, &tx, again, sizeof again, NULL));
     assert_memory_equal(dx, again, sizeof dx);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tdx.memory);
-    tenon_memory_destroy(&tl.memory);
+    test_destroy(&tx, &tdx, &tl);
 }
 
 TEST(gradients)
@@ -213,21 +201,8 @@ TEST(gradients)
     test_begin_line(&loss, "cross_entropy logits=T:3x5 labels=i32:3 loss=T:3", TENON_DTYPE_F64);
     test_begin_line(&dx, "cross_entropy_backward logits=T:3x5 labels=i32:3 dloss=T:3 dlogits=T:3x5",
                     TENON_DTYPE_F64);
-    test_make(&loss);
-    test_make(&dx);
-    test_fill_inputs(&loss, TEST_BOUND, &random);
-    test_fill_inputs(&dx, TEST_BOUND, &random);
-    for (int i = 0; i < 15; i++)
-        test_set(&dx.operands[CROSS_ENTROPY_LOGITS], i,
-                 test_get(&loss.operands[CROSS_ENTROPY_LOGITS], i));
-    for (int i = 0; i < 3; i++) {
+    test_fill_gradients(&loss, &dx, &random);
+    for (int i = 0; i < 3; i++)
         test_set(&loss.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
-        test_set(&dx.operands[CROSS_ENTROPY_LABELS], i, labels[i]);
-    }
-    test_expect(&loss);
-    test_expect(&dx);
-    test_slopes(&loss, CROSS_ENTROPY_LOGITS, &dx.operands[CROSS_ENTROPY_DLOSS], dx.expected, 1e-8,
-                0);
-    test_release(&loss);
-    test_release(&dx);
+    test_check_gradients(&loss, &dx, 1e-8, 0);
 }

@@ -1,5 +1,5 @@
-/* Products by matrix units, one instruction after the other, against plain products: emulated on
- * every device, and by the device's own units where it has them. */
+/* Tests single instructions of matrix units against plain products: emulated on every device, and
+ * on the device's own units if it has any. */
 #include "runtime.h"
 
 #include "base/dtype.h"
@@ -11,16 +11,16 @@
 
 #include <math.h>
 
-/* As matrix/layout_test.cl has them: warps, and products of a warp each way. */
+/* As in matrix/layout_test.cl: warps, and products of a warp in each dimension. */
 enum { WARPS = 2, TILES = 2, STEPS = 3, MOST_M = 128, MOST_N = 64, MOST_K = 96 };
 
 typedef struct unit_case {
     int unit, type;
-    const char *options; /* besides those that name the unit and the type */
+    const char *options; /* in addition to the unit and the type */
     bool emulated;
     bool transposed;
     bool reals;                  /* random reals in place of small integers */
-    tenon_capability capability; /* that gives the first options, where it is not emulated */
+    tenon_capability capability; /* of the device's own unit, if not emulated */
 } unit_case;
 
 typedef union word {
@@ -33,13 +33,13 @@ static const char *const type_names[] = {"", "f16", "bf16", "tf32", "i8", "f32"}
 static const char *const unit_names[] = {
     "", "mma", "mfma", "wmma (gfx11)", "wmma (gfx12)", "xmx of 16", "xmx of 8"};
 
-/* Elements as the kernel takes them, and the numbers that they are to the unit. */
+/* Elements as the kernel reads them, and the values that the unit multiplies. */
 typedef struct factor {
     unsigned char bytes[MOST_M * MOST_K * 4];
     double values[MOST_M * MOST_K];
 } factor;
 
-/* 10 bits of the fraction: the rest is dropped, or rounded, ties away from zero. */
+/* Reduces the fraction to 10 bits: truncated, or rounded with ties away from zero. */
 static float to_tf32(float value, bool rounded)
 {
     word w = {.f = value};
@@ -69,7 +69,7 @@ static void put(factor *to, const unit_case *c, int i, double value)
         memcpy(to->bytes + 4 * (size_t)i, &f32, 4);
         to->values[i] = c->type == MATRIX_F32
                             ? f32
-                            : to_tf32(f32, strstr(c->options, "-DTENON_UNIT_ROUND=1") != NULL);
+                            : to_tf32(f32, strstr(c->options, "-DTENON_ROUND_TF32=1") != NULL);
     }
 }
 
@@ -82,7 +82,8 @@ static void fill(factor *to, const unit_case *c, int count, test_random *random)
                 : (double)test_between(random, c->reals ? -128 : -8, c->reals ? 127 : 8));
 }
 
-/* sum + the products, rounded after each as the emulation rounds. Small integers never are. */
+/* Adds the products to `sum`, rounding after each like the emulation. Sums of small integers are
+ * exact. */
 static word plain_product(const unit_case *c, const double *row, const double *column, int depth,
                           word sum)
 {
@@ -138,7 +139,7 @@ static char *options_of(const unit_case *c, char options[512])
                                        c->type, 0, c->options);
 }
 
-/* The first element that is not what it must be, or -1. */
+/* Returns the first wrong element, or -1. */
 static int first_wrong(const unit_case *c, test_random *random)
 {
     static factor a, b;
@@ -185,7 +186,7 @@ static void expect_right(const unit_case *c, test_random *random)
                  wrong / n, wrong % n);
 }
 
-/* Bit for bit: small integers, and reals, which the emulation rounds as told. */
+/* Bit for bit: small integers, and reals with the emulation's rounding. */
 TEST(emulated_units_multiply)
 {
     test_random random = test_random_for(1);
@@ -207,14 +208,14 @@ TEST(loads_may_round)
     for (int transposed = 0; transposed < 2; transposed++)
         expect_right(&(unit_case){.unit = MATRIX_NVIDIA,
                                   .type = MATRIX_TF32,
-                                  .options = "-DTENON_UNIT_ROUND=1",
+                                  .options = "-DTENON_ROUND_TF32=1",
                                   .emulated = true,
                                   .transposed = transposed,
                                   .reals = true},
                      &random);
 }
 
-/* Two lanes that take each other's part of A, of B or of D give another product. */
+/* Exchanging the parts of A, B or D of two lanes changes the product. */
 TEST(exchanged_lanes_are_found)
 {
     static const char *const options[] = {"-DLAYOUT_TEST_EXCHANGE=1", "-DLAYOUT_TEST_EXCHANGE=2",
@@ -228,7 +229,7 @@ TEST(exchanged_lanes_are_found)
     }
 }
 
-/* The device's units, in every way that it has to load. */
+/* Tests the device's own unit with each way of loading. */
 static void try_unit(tenon_capability capability, int unit, const char *options, const char *types)
 {
     test_random random = test_random_for(4);
@@ -260,7 +261,7 @@ TEST(the_devices_own_units_multiply)
     try_unit(TENON_CAPABILITY_INTEL_MATRIX, xmx == 1 ? MATRIX_XMX_8 : MATRIX_XMX_16, "", "124");
 }
 
-/* The trial's own sums agree with a unit that is right. */
+/* The expected sums within the trial's kernel agree with those of a correct unit. */
 TEST(trials_compute_rightly)
 {
     enum { ITEMS = 64, BESIDE = 256 };

@@ -1,4 +1,4 @@
-/* Memory, transfers and workspace. */
+/* Tests memory, transfers and workspace. */
 #include "runtime.h"
 
 #include "runtime/queue/launch.h"
@@ -53,7 +53,7 @@ TEST(transfers_of_wrong_sizes)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Up and down through every layout and type: what comes back is what went, and gaps stay. */
+/* Uploads and downloads in every layout and type: the data is unchanged, and so are gaps. */
 TEST(strided_transfers)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_U8, TENON_DTYPE_BF16, TENON_DTYPE_F32,
@@ -80,7 +80,8 @@ TEST(strided_transfers)
     }
 }
 
-/* Filled with each value of each type, dense and strided; gaps and guards stay. */
+/* Fills tensors of every type and layout with several values; gaps and guard zones are unchanged.
+ */
 TEST(fills)
 {
     static const double values[] = {0, 1, -2.5, 300, 1e300, -0.0};
@@ -156,18 +157,17 @@ TEST(wrapped_host_memory)
     assert_invalid(tenon_memory_wrap(test_context, host, 0, &memory), "bytes");
 }
 
-/* A plan that needs workspace, as long as the device has a solver that does. */
+/* Returns a plan that requires workspace. */
 static tenon_plan *plan_with_workspace(tenon_memory memories[5])
 {
     const int64_t x[] = {1, 4, 12, 12}, w[] = {8, 4, 3, 3}, y[] = {1, 8, 10, 10};
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     tenon_tensor views[3];
     tenon_plan *plan = NULL;
-    params.solver = "conv/im2col_gemm";
+    tenon_conv_params params = tenon_conv_params(.solver = "conv/im2col_gemm");
     memset(memories, 0, 5 * sizeof *memories);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x, &views[0]));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, w, &views[1]));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y, &views[2]));
+    views[0] = test_dense(TENON_DTYPE_F32, 4, x, NULL);
+    views[1] = test_dense(TENON_DTYPE_F32, 4, w, NULL);
+    views[2] = test_dense(TENON_DTYPE_F32, 4, y, NULL);
     memories[0] = views[0].memory;
     memories[1] = views[1].memory;
     memories[4] = views[2].memory;
@@ -188,9 +188,8 @@ TEST(workspace_of_the_caller)
     tenon_memory memories[5], workspace;
     tenon_plan *plan = plan_with_workspace(memories);
     uint64_t needed = tenon_plan_workspace(plan);
-    tenon_stream *stream;
     char bytes[32];
-    assert_ok(tenon_stream_create(test_context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(test_context);
     assert_ok(tenon_memory_create(test_context, needed + 128, &workspace));
     assert_ok(tenon_stream_set_workspace(stream, &workspace, 128, needed));
     assert_ok(tenon_plan_run(stream, plan, memories, 5, NULL));
@@ -218,17 +217,13 @@ TEST(workspace_of_the_caller)
 
 TEST(workspace_within_its_limit)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    tenon_stream *stream;
-    params.workspace_limit = 1000;
-    assert_ok(tenon_context_create(&params, &context));
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_context_with(.workspace_limit = 1000);
+    tenon_stream *stream = test_new_stream(context);
     assert_ok(tenon_stream_reserve_workspace(stream, 1000));
     assert_refused(tenon_stream_reserve_workspace(stream, 1001), TENON_ERROR_WORKSPACE_TOO_SMALL,
                    "tenon_stream_reserve_workspace", "1001");
     assert_invalid(tenon_stream_reserve_workspace(NULL, 1), "stream");
-    /* A forced solver that needs more says so; the automatic choice finds another. */
+    /* A forced solver that requires more is refused; the automatic choice selects another. */
     const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10};
     tenon_tensor x, w, y;
     tenon_conv_params conv = TENON_CONV_PARAMS_INIT;
@@ -239,12 +234,10 @@ TEST(workspace_within_its_limit)
     conv.solver = "conv/im2col_gemm";
     assert_ok(tenon_stream_set_workspace(stream, NULL, 0, 0));
     tenon_status status = tenon_conv_forward(stream, &conv, &x, &w, NULL, NULL, &y, NULL);
-    if (status != TENON_OK) /* it may work in blocks that are small enough */
+    if (status != TENON_OK) /* it may use blocks that are small enough */
         assert_refused(status, TENON_ERROR_WORKSPACE_TOO_SMALL, "tenon_conv_forward", "1000");
     assert_ok(tenon_stream_finish(stream));
-    tenon_tensor_destroy(&x);
-    tenon_tensor_destroy(&w);
-    tenon_tensor_destroy(&y);
+    test_destroy(&x, &w, &y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
 }
@@ -304,7 +297,7 @@ TEST(tensors_are_checked_and_given_back)
 {
     const int64_t shape[] = {2, 3};
     tenon_tensor tensor, zeros = {.rank = 0};
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
+    tensor = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_ok(tenon_tensor_check(&tensor));
     const tenon_tensor slice = tenon_tensor_slice(tensor, 1, 2, 2);
     assert_invalid(tenon_tensor_check(&slice), "tenon_tensor_slice");

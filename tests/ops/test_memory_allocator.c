@@ -1,5 +1,5 @@
-/* The caller's allocator in the place of clCreateBuffer: asked for all that the library allocates,
- * given each buffer back once, and told what may still use it. */
+/* Tests the caller's allocator in place of clCreateBuffer: it provides all memory, gets each buffer
+ * back once, and is told which commands may still use it. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -7,7 +7,7 @@
 typedef enum fault {
     NONE,
     NOTHING, /* no buffer */
-    SMALL,   /* one byte less */
+    SMALL,   /* one byte too small */
     FOREIGN, /* of another context */
     READ_ONLY,
     NO_BUFFER, /* an image */
@@ -19,12 +19,12 @@ enum { MOST = 256 };
 typedef struct allocator {
     pthread_mutex_t lock;
     cl_context foreign;
-    cl_mem out[MOST]; /* that have not come back */
+    cl_mem out[MOST]; /* not given back yet */
     int made, given_back, unknown;
     fault fault;
-    int faulty; /* which call of create it strikes, from 1 */
+    int faulty; /* number of the call of create that has the fault, from 1 */
     uint32_t events;
-    cl_event first_event; /* of the last that came back */
+    cl_event first_event; /* of the last buffer given back */
 } allocator;
 
 static cl_mem make_image(cl_context cl)
@@ -101,14 +101,11 @@ static void end(allocator *a)
 static tenon_context *make_context(allocator *a)
 {
     tenon_allocator functions = TENON_ALLOCATOR_INIT;
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
     functions.user = a;
     functions.create = give;
     functions.destroy = take_back;
-    params.allocator = &functions;
-    assert_ok(tenon_context_create(&params, &context));
-    memset(&functions, 0xee, sizeof functions); /* it was read, and is not needed any more */
+    tenon_context *context = test_context_with(.allocator = &functions);
+    memset(&functions, 0xee, sizeof functions); /* the context must have copied it */
     return context;
 }
 
@@ -116,9 +113,8 @@ TEST(parameters_are_checked)
 {
     static const char name[] = "tenon_context_create";
     tenon_allocator functions = TENON_ALLOCATOR_INIT;
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    params.allocator = &functions;
+    tenon_context_params params = tenon_context_params(.allocator = &functions);
     assert_invalid(tenon_context_create(&params, &context), "create is NULL");
     assert_null(context);
     functions.create = give;
@@ -132,7 +128,7 @@ TEST(parameters_are_checked)
     params.pool_limit = 0;
     functions.struct_size = 0;
     assert_invalid(tenon_context_create(&params, &context), "struct_size");
-    /* From newer headers, with something that is not known here. */
+    /* A newer caller's struct, with an unknown member that is set. */
     struct {
         tenon_allocator known;
         uint64_t more;
@@ -143,16 +139,16 @@ TEST(parameters_are_checked)
                    "struct_size");
 }
 
-/* All that allocates: tensors, packed weights, workspace, what a transfer takes on the way. */
+/* Makes every kind of allocation: tensors, packed weights, workspace, and a transfer's staging
+ * buffer. */
 static tenon_status use(tenon_context *context, tenon_stream *stream)
 {
     const int64_t x_shape[] = {1, 4, 12, 12}, w_shape[] = {8, 4, 3, 3}, y_shape[] = {1, 8, 10, 10},
                   b_shape[] = {20, 30};
-    tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     tenon_tensor x = {0}, w = {0}, y = {0}, b = {0};
     tenon_packed *packed = NULL;
     float data[600] = {0};
-    params.solver = "conv/im2col_gemm";
+    tenon_conv_params params = tenon_conv_params(.solver = "conv/im2col_gemm");
     tenon_status status = tenon_tensor_create(context, TENON_DTYPE_F32, 4, x_shape, &x);
     if (status == TENON_OK)
         status = tenon_tensor_create(context, TENON_DTYPE_F32, 4, w_shape, &w);
@@ -170,22 +166,18 @@ static tenon_status use(tenon_context *context, tenon_stream *stream)
     }
     tenon_status finished = tenon_stream_finish(stream);
     tenon_packed_release(packed);
-    tenon_tensor_destroy(&x);
-    tenon_tensor_destroy(&w);
-    tenon_tensor_destroy(&y);
-    tenon_tensor_destroy(&b);
+    test_destroy(&x, &w, &y, &b);
     return status != TENON_OK ? status : finished;
 }
 
 TEST(all_memory_comes_from_it)
 {
     allocator a;
-    tenon_stream *stream;
     begin(&a, NONE, 0);
     tenon_context *context = make_context(&a);
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     assert_ok(use(context, stream));
-    assert_int_equal(a.made, 7); /* four tensors, workspace, packed, staged */
+    assert_int_equal(a.made, 7); /* four tensors, workspace, packed weights, staging buffer */
     assert_int_equal(a.given_back, 6);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
@@ -195,11 +187,11 @@ TEST(all_memory_comes_from_it)
 TEST(what_does_not_fit_is_refused)
 {
     static const char *const whys[FAULTS] = {
-        [NOTHING] = "allocator: it has no",
-        [SMALL] = "allocator: it gave",
+        [NOTHING] = "allocator: it cannot provide",
+        [SMALL] = "allocator: it returned",
         [FOREIGN] = "another OpenCL context",
         [READ_ONLY] = "only read",
-        [NO_BUFFER] = "no buffer",
+        [NO_BUFFER] = "not a buffer",
     };
     cl_bool images = CL_FALSE;
     tenon_device_info info = TENON_DEVICE_INFO_INIT;
@@ -228,10 +220,9 @@ TEST(it_may_fail_at_every_point)
     for (fault f = NOTHING; f <= SMALL; f++)
         for (int nth = 1; nth <= 7; nth++) {
             allocator a;
-            tenon_stream *stream;
             begin(&a, f, nth);
             tenon_context *context = make_context(&a);
-            assert_ok(tenon_stream_create(context, NULL, &stream));
+            tenon_stream *stream = test_new_stream(context);
             const tenon_status status = use(context, stream);
             if (status != (f == NOTHING ? TENON_ERROR_OUT_OF_MEMORY : TENON_ERROR_INVALID_ARGUMENT))
                 fail_msg("fault %d at %d: %s", f, nth, tenon_status_string(status));
@@ -243,40 +234,31 @@ TEST(it_may_fail_at_every_point)
         }
 }
 
-static bool is_over(cl_event event)
-{
-    cl_int status = CL_QUEUED;
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    return status <= CL_COMPLETE;
-}
-
 TEST(it_is_told_when_memory_is_free)
 {
     allocator a;
     tenon_stream *stream;
-    cl_int error;
     begin(&a, NONE, 0);
     tenon_context *context = make_context(&a);
     tenon_tensor x = make_tensor(context, 100), y = make_tensor(context, 100);
     tenon_tensor_destroy(&y);
-    assert_int_equal(a.events, 0); /* there was no stream */
+    assert_int_equal(a.events, 0); /* no stream existed */
     y = make_tensor(context, 100);
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    stream = test_new_stream(context);
     assert_ok(tenon_tensor_fill(stream, &x, 1, NULL));
     assert_ok(relu(stream, &x, &y, NULL));
     assert_ok(tenon_stream_finish(stream));
-    cl_event gate = clCreateUserEvent(tenon_context_cl(context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    cl_event gate = test_gate(context);
     assert_ok(relu(stream, &x, &y, &(tenon_sync){.wait_list = &gate, .wait_count = 1}));
     tenon_tensor_destroy(&y);
     assert_int_equal(a.events, 1);
     assert_non_null(a.first_event);
-    assert_false(is_over(a.first_event));
-    /* Of a stream that is gone, too. */
+    assert_false(test_is_over(a.first_event));
+    /* Commands of a destroyed stream count too. */
     tenon_stream_destroy(stream);
     tenon_tensor_destroy(&x);
     assert_int_equal(a.events, 1);
-    assert_false(is_over(a.first_event));
+    assert_false(test_is_over(a.first_event));
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     assert_int_equal(clWaitForEvents(1, &a.first_event), CL_SUCCESS);
     clReleaseEvent(gate);

@@ -1,5 +1,5 @@
-/* The pool behind tenon_memory_create: what was given back is handed out again, and never while
- * work still uses it. */
+/* Tests the pool of tenon_memory_create: released memory is reused, but never while commands use
+ * it. */
 #include "runtime.h"
 
 #include "runtime/memory/pool.h"
@@ -11,23 +11,7 @@
 
 enum { MIB = 1 << 20 };
 
-static tenon_context *make_context(uint64_t pool_limit)
-{
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.pool_limit = pool_limit;
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
-}
-
-static tenon_statistics statistics_of(tenon_context *context)
-{
-    tenon_statistics s = TENON_STATISTICS_INIT;
-    assert_ok(tenon_context_statistics(context, &s));
-    return s;
-}
-
-/* Work that waits until the test lets it go. */
+/* An event that commands wait for. */
 typedef struct gate {
     cl_event event;
     tenon_sync sync;
@@ -35,9 +19,7 @@ typedef struct gate {
 
 static void gate_close(gate *g, tenon_context *context)
 {
-    cl_int error;
-    g->event = clCreateUserEvent(tenon_context_cl(context), &error);
-    assert_int_equal(error, CL_SUCCESS);
+    g->event = test_gate(context);
     g->sync = (tenon_sync){.wait_list = &g->event, .wait_count = 1};
 }
 
@@ -55,24 +37,23 @@ TEST(sizes_have_classes)
         uint64_t rounded, again;
         const uint32_t number = tn_pool_class(bytes, &rounded);
         assert_true(number < TN_POOL_CLASSES);
-        assert_true(rounded >= bytes && rounded <= bytes + bytes / 8 + TN_POOL_LEAST);
+        assert_true(rounded >= bytes && rounded <= bytes + bytes / 8 + TN_POOL_MIN);
         assert_int_equal(tn_pool_class(rounded, &again), number);
         assert_true(again == rounded);
         assert_true(tn_pool_class(rounded + 1, &again) == number + 1 && again > rounded);
     }
 }
 
-/* Where the work that waits is enqueued, and what becomes of that stream. */
+/* The stream with the waiting command, and whether it is destroyed. */
 typedef enum place { ON_THE_STREAM, ON_ANOTHER, ON_A_DESTROYED_ONE, PLACES } place;
 
 TEST(memory_in_use_is_not_handed_out)
 {
     for (place p = 0; p < PLACES; p++) {
-        tenon_context *context = make_context(64 * MIB);
-        tenon_stream *stream, *other;
+        tenon_context *context = test_context_with(.pool_limit = 64 * MIB);
         gate g;
-        assert_ok(tenon_stream_create(context, NULL, &stream));
-        assert_ok(tenon_stream_create(context, NULL, &other));
+        tenon_stream *stream = test_new_stream(context);
+        tenon_stream *other = test_new_stream(context);
         tenon_tensor x = make_tensor(context, 5000), y = make_tensor(context, 5000);
         assert_ok(tenon_tensor_fill(stream, &x, 1, NULL));
         assert_ok(relu(stream, &x, &y, NULL)); /* built before it has to wait */
@@ -83,18 +64,18 @@ TEST(memory_in_use_is_not_handed_out)
         if (p == ON_A_DESTROYED_ONE)
             tenon_stream_destroy(other);
         tenon_tensor_destroy(&y);
-        assert_true(statistics_of(context).pool_bytes >= 20000);
+        assert_true(test_statistics(context).pool_bytes >= 20000);
         for (int i = 0; i < 3; i++) {
             tenon_tensor z = make_tensor(context, 5000);
             assert_ptr_not_equal(z.memory.u.buffer, used);
             tenon_tensor_destroy(&z);
         }
-        assert_int_equal(statistics_of(context).pool_served, 0);
+        assert_int_equal(test_statistics(context).pool_served, 0);
         gate_open(&g);
         assert_ok(tenon_stream_finish(stream));
         if (p != ON_A_DESTROYED_ONE)
             assert_ok(tenon_stream_finish(other));
-        /* A destroyed stream's work ends when it ends. */
+        /* The command of a destroyed stream completes at some later time. */
         bool is_back = false;
         for (int tries = 0; tries < TEST_LOOKS && !is_back; tries++) {
             tenon_tensor z[5];
@@ -107,7 +88,7 @@ TEST(memory_in_use_is_not_handed_out)
             nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         }
         assert_true(is_back);
-        assert_true(statistics_of(context).pool_served > 0);
+        assert_true(test_statistics(context).pool_served > 0);
         tenon_tensor_destroy(&x);
         tenon_stream_destroy(stream);
         if (p != ON_A_DESTROYED_ONE)
@@ -118,39 +99,39 @@ TEST(memory_in_use_is_not_handed_out)
 
 TEST(no_more_is_kept_than_the_limit)
 {
-    tenon_context *context = make_context(1 * MIB);
+    tenon_context *context = test_context_with(.pool_limit = 1 * MIB);
     tenon_memory memory[8], large;
     for (int i = 0; i < 8; i++)
         assert_ok(tenon_memory_create(context, MIB / 4, &memory[i]));
     assert_ok(tenon_memory_create(context, 2 * MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(context).pool_bytes, 0);
+    assert_int_equal(test_statistics(context).pool_bytes, 0);
     for (int i = 0; i < 8; i++) {
         tenon_memory_destroy(&memory[i]);
         assert_int_equal(memory[i].kind, TENON_MEMORY_NONE);
-        assert_int_equal(statistics_of(context).pool_bytes, (i < 4 ? i + 1 : 4) * (MIB / 4));
+        assert_int_equal(test_statistics(context).pool_bytes, (i < 4 ? i + 1 : 4) * (MIB / 4));
     }
-    /* Another size drives out what is kept. */
+    /* A new size class displaces kept memory. */
     assert_ok(tenon_memory_create(context, MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(context).pool_bytes, MIB);
+    assert_int_equal(test_statistics(context).pool_bytes, MIB);
     assert_ok(tenon_context_trim(context, MIB));
-    assert_int_equal(statistics_of(context).pool_bytes, MIB);
+    assert_int_equal(test_statistics(context).pool_bytes, MIB);
     assert_ok(tenon_context_trim(context, MIB - 1));
-    assert_int_equal(statistics_of(context).pool_bytes, 0);
+    assert_int_equal(test_statistics(context).pool_bytes, 0);
     assert_invalid(tenon_context_trim(NULL, 0), "context");
     tenon_context_release(context);
-    /* None is the default. */
+    /* By default there is no pool. */
     assert_ok(tenon_memory_create(test_context, MIB, &large));
     tenon_memory_destroy(&large);
-    assert_int_equal(statistics_of(test_context).pool_bytes, 0);
+    assert_int_equal(test_statistics(test_context).pool_bytes, 0);
     assert_ok(tenon_context_trim(test_context, 0));
 }
 
-/* Of the many kinds of sizes, each comes back to the size that it is for. */
+/* Memory of many size classes is reused only for sizes of its own class. */
 TEST(buffers_are_large_enough)
 {
-    tenon_context *context = make_context(TENON_POOL_DEFAULT);
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     test_random random = test_random_for(812);
     for (int round = 0; round < 40; round++) {
         tenon_memory memory[16];
@@ -161,31 +142,30 @@ TEST(buffers_are_large_enough)
             assert_int_equal(
                 clGetMemObjectInfo(memory[i].u.buffer, CL_MEM_SIZE, sizeof size, &size, NULL),
                 CL_SUCCESS);
-            assert_true(size >= bytes && size <= bytes + bytes / 8 + TN_POOL_LEAST);
+            assert_true(size >= bytes && size <= bytes + bytes / 8 + TN_POOL_MIN);
             for (int j = 0; j < i; j++)
                 assert_ptr_not_equal(memory[i].u.buffer, memory[j].u.buffer);
         }
         for (int i = 0; i < 16; i++)
             tenon_memory_destroy(&memory[i]);
     }
-    assert_true(statistics_of(context).pool_served > 200);
+    assert_true(test_statistics(context).pool_served > 200);
     tenon_context_release(context);
 }
 
 TEST(memory_outlives_its_context)
 {
-    tenon_context *context = make_context(TENON_POOL_DEFAULT);
-    tenon_stream *stream;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
+    tenon_stream *stream = test_new_stream(context);
     assert_ok(tenon_stream_reserve_workspace(stream, 4096));
     assert_ok(tenon_stream_reserve_workspace(stream, 40960));
     tenon_tensor x = make_tensor(context, 1000), copy = x, y = make_tensor(context, 1000);
     tenon_tensor_destroy(&y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
-    tenon_tensor_destroy(&copy); /* any copy of the value gives it back */
-    /* Released by OpenCL itself, which nothing forbids. */
-    context = make_context(TENON_POOL_DEFAULT);
+    tenon_tensor_destroy(&copy); /* any copy of the tensor releases the memory */
+    /* A buffer may also be retained and released by OpenCL calls. */
+    context = test_context_with(.pool_limit = TENON_POOL_DEFAULT);
     x = make_tensor(context, 1000);
     clRetainMemObject(x.memory.u.buffer);
     clReleaseMemObject(x.memory.u.buffer);
@@ -209,8 +189,8 @@ static bool fails(worker *w, tenon_status status)
     return status != TENON_OK;
 }
 
-/* y = relu(x) on memory that others have just given back, x given back before the device has read
- * it. */
+/* Computes y = relu(x) on recently released memory, and releases x before the device has read it.
+ */
 static bool begin(worker *w, tenon_stream *stream, int64_t size, int step, tenon_tensor *y)
 {
     tenon_tensor x = {0};
@@ -262,9 +242,9 @@ static void *work(void *data)
         size[slot] = sizes[test_between(&random, 0, SIZES - 1)];
         if (well && step < STEPS)
             well = begin(w, stream, size[slot], step, &y[slot]);
-        /* Streams come and go. */
+        /* Destroys and creates streams. */
         if (well && step % 16 == 15) {
-            well = !fails(w, tenon_stream_finish(stream)); /* the next one reads its results */
+            well = !fails(w, tenon_stream_finish(stream)); /* the next stream reads its results */
             tenon_stream_destroy(stream);
             stream = NULL;
             well = well && !fails(w, tenon_stream_create(w->context, NULL, &stream));
@@ -280,7 +260,7 @@ static void *work(void *data)
 
 TEST(many_streams_share_a_pool)
 {
-    tenon_context *context = make_context(4 * MIB);
+    tenon_context *context = test_context_with(.pool_limit = 4 * MIB);
     worker workers[THREADS];
     for (uint64_t t = 0; t < THREADS; t++) {
         workers[t] = (worker){.context = context, .number = t + 1};
@@ -291,7 +271,7 @@ TEST(many_streams_share_a_pool)
     for (int t = 0; t < THREADS; t++)
         if (workers[t].why[0] != '\0')
             fail_msg("thread %d: %s", t, workers[t].why);
-    const tenon_statistics s = statistics_of(context);
+    const tenon_statistics s = test_statistics(context);
     assert_true(s.pool_served > 0);
     assert_true(s.pool_bytes <= 4 * MIB);
     tenon_context_release(context);
@@ -308,10 +288,10 @@ static size_t size_of(tenon_context *context, uint64_t bytes)
     return size;
 }
 
-/* Beyond the limit nothing will be kept, and so nothing is rounded up for it. */
+/* Sizes above the limit are not rounded up, since the pool would not keep them. */
 TEST(what_is_not_kept_has_its_own_size)
 {
-    tenon_context *context = make_context(MIB);
+    tenon_context *context = test_context_with(.pool_limit = MIB);
     assert_true(size_of(context, MIB / 2 + 1) > MIB / 2 + 1);
     assert_int_equal(size_of(context, 2 * MIB + 1), 2 * MIB + 1);
     tenon_context_release(context);

@@ -1,5 +1,5 @@
-/* tenon_mse_forward and _backward against their references: any axes and strides, in place, special
- * values, large. */
+/* Tests tenon_mse_forward and _backward against their references: any axes and strides, in place,
+ * special values, large tensors. */
 #include "fixture.h"
 
 #include "ops/loss/internal.h"
@@ -11,9 +11,9 @@ typedef struct mse_case {
     bool backward, sum, wide, keeps, without_dloss;
     int same; /* backward: 1 + the operand that is dx, or 0 */
     double scale;
-    uint32_t rank, axes; /* a bit for each axis; none for all */
+    uint32_t rank, axes; /* bit mask of axes; 0 for all */
     int64_t shape[TENON_MAX_RANK];
-    int64_t stride[MSE_BACKWARD_OPERANDS][TENON_MAX_RANK]; /* the loss's are not used */
+    int64_t stride[MSE_BACKWARD_OPERANDS][TENON_MAX_RANK]; /* the loss has loss_layout instead */
     test_layout loss_layout;
     int64_t offset;
     test_judge judge;
@@ -54,7 +54,7 @@ static void check_type(const mse_case *p, tenon_dtype dtype, test_random *random
     test_run_fixture(&f, p->judge, TEST_ALL, random);
 }
 
-/* Forward and backward, on reals and on integers, where the sum and its gradient are exact. */
+/* Checks forward and backward, on reals and on integers, for which both are exact. */
 static void check(mse_case p, test_random *random)
 {
     const int same = p.same;

@@ -1,5 +1,5 @@
-/* tenon_mse_forward and _backward: the gradient against finite differences, values known from the
- * formula, empty tensors, refusals, a plan. */
+/* Tests tenon_mse_forward and _backward: the gradient by finite differences, known values, empty
+ * tensors, refusals, a plan. */
 #include "fixture.h"
 
 #include "ops/loss/internal.h"
@@ -8,45 +8,31 @@
 
 TEST(gradients)
 {
+    static const char *const lines[][2] = {
+        {"mse x=T:3x5 t=T:3x5 loss=T:", "mse_backward x=T:3x5 t=T:3x5 dloss=T: dx=T:3x5"},
+        {"mse x=T:3x5 t=T:3x5 loss=T:3", "mse_backward x=T:3x5 t=T:3x5 dloss=T:3 dx=T:3x5"}};
     test_random random = test_random_for(1607);
     for (int way = 0; way < 4; way++) {
         test_fixture loss, dx;
-        test_begin_line(&loss,
-                        way < 2 ? "mse x=T:3x5 t=T:3x5 loss=T:" : "mse x=T:3x5 t=T:3x5 loss=T:3",
-                        TENON_DTYPE_F64);
-        test_begin_line(&dx,
-                        way < 2 ? "mse_backward x=T:3x5 t=T:3x5 dloss=T: dx=T:3x5"
-                                : "mse_backward x=T:3x5 t=T:3x5 dloss=T:3 dx=T:3x5",
-                        TENON_DTYPE_F64);
+        test_begin_line(&loss, lines[way / 2][0], TENON_DTYPE_F64);
+        test_begin_line(&dx, lines[way / 2][1], TENON_DTYPE_F64);
         tenon_mse_params *params = test_params(&loss, tenon_mse_params);
         params->flags = way % 2 == 0 ? 0 : TENON_MSE_MEAN;
         params->axis_count = way < 2 ? 0 : 1;
         params->axes[0] = 1;
         params->scale = 1.25;
-        dx.c.params = loss.c.params;
-        test_make(&loss);
-        test_make(&dx);
-        test_fill_inputs(&loss, TEST_BOUND, &random);
-        test_fill_inputs(&dx, TEST_BOUND, &random);
-        for (int i = 0; i < 30; i++)
-            test_set(&dx.operands[i / 15], i % 15, test_get(&loss.operands[i / 15], i % 15));
-        test_expect(&loss);
-        test_expect(&dx);
-        test_slopes(&loss, MSE_X, &dx.operands[MSE_DLOSS], dx.expected, 1e-8, 0);
-        test_release(&loss);
-        test_release(&dx);
+        test_fill_gradients(&loss, &dx, &random);
+        test_check_gradients(&loss, &dx, 1e-8, 0);
     }
 }
 
 TEST(empty)
 {
     const int64_t shape[] = {2, 0};
-    tenon_mse_params params = TENON_MSE_PARAMS_INIT;
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, shape), loss;
     float got[2];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &loss));
-    params.axis_count = 1;
-    params.axes[0] = 1;
+    loss = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
+    tenon_mse_params params = tenon_mse_params(.axis_count = 1, .axes[0] = 1);
     assert_invalid(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL), "no element");
     params.flags = 0;
     assert_ok(tenon_mse_forward(test_stream, &params, &x, &x, &loss, NULL));
@@ -56,19 +42,16 @@ TEST(empty)
     tenon_memory_destroy(&loss.memory);
 }
 
-/* By the header's formula; plans as well. */
+/* Values by the header's formula, immediately and by a plan. */
 TEST(known_values)
 {
     static const float x[] = {1, 2, 3, 6}, t[] = {1, 0, 6, 5};
     const int64_t shape[] = {4};
     float loss, gradient[4];
-    tenon_tensor tx, tt, tl;
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tt));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &tl));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, t, sizeof t, &tt, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 1, shape, x);
+    tenon_tensor tt = test_dense(TENON_DTYPE_F32, 1, shape, t);
+    tenon_tensor tl = test_dense(TENON_DTYPE_F32, 0, NULL, NULL);
     assert_ok(tenon_mse_forward(test_stream, NULL, &tx, &tt, &tl, NULL));
     assert_ok(tenon_tensor_download(test_stream, &tl, &loss, sizeof loss, NULL));
     assert_true(fabsf(loss - 3.5F) < 1e-6F);
@@ -79,9 +62,7 @@ TEST(known_values)
     for (int i = 0; i < 4; i++)
         assert_true(fabsf(gradient[i] - (x[i] - t[i]) / 2) < 1e-6F);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tt.memory);
-    tenon_memory_destroy(&tl.memory);
+    test_destroy(&tx, &tt, &tl);
 }
 
 TEST(wrong_parameters)

@@ -1,12 +1,12 @@
 /*
- * A whole network, in f64: its gradients by the backward primitives, for every parameter and for
- * the image, against central differences of its loss.
+ * Tests a whole network in f64: the gradients of every parameter and of the image, computed by the
+ * backward operations, against central differences of the loss.
  *
- *     convolution with bias → normalization → gelu → maximum or average pooling → dropout
+ * convolution with bias → normalization → gelu → maximum or average pooling → dropout
  *     → residual convolution 1×1 → dense → cross-entropy, averaged over the batch
  *
- * The primitives share their conventions here: a sign, a factor or a transpose that each has right
- * by its own reference, but otherwise than its neighbour takes it, shows in this test alone.
+ * Only this test detects conventions that differ between operations: a sign, factor or transpose
+ * that agrees with each operation's own reference, but not with the next operation.
  */
 #include "support.h"
 
@@ -18,11 +18,11 @@
 #define POOLED   (SIDE / 2)
 #define FEATURES (CHANNELS * POOLED * POOLED)
 #define CLASSES  5
-#define STEP     1e-5 /* of the differences */
+#define STEP     1e-5 /* step of the differences */
 
 enum { IMAGE, FILTERS, FILTER_BIAS, GAMMA, BETA, MIXING, WEIGHTS, BIAS, PARAMETERS };
 
-/* A tensor that has a gradient. */
+/* A tensor and its gradient. */
 typedef struct variable {
     tenon_tensor value, gradient;
 } variable;
@@ -30,24 +30,17 @@ typedef struct variable {
 typedef struct network {
     uint32_t norm, pool;
     variable parameters[PARAMETERS];
-    variable convolved, normalised, active, pooled, mixed, logits;
+    variable convolved, normalized, active, pooled, mixed, logits;
     tenon_tensor mean, rstd, places, labels, loss;
 } network;
 
 static const char *const names[PARAMETERS] = {"image", "filters", "filter bias", "gamma",
                                               "beta",  "mixing",  "weights",     "bias"};
 
-static tenon_tensor new_tensor(tenon_dtype dtype, uint32_t rank, const int64_t *shape)
-{
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
-    return tensor;
-}
-
 static variable new_variable(uint32_t rank, const int64_t *shape)
 {
-    return (variable){new_tensor(TENON_DTYPE_F64, rank, shape),
-                      new_tensor(TENON_DTYPE_F64, rank, shape)};
+    return (variable){test_dense(TENON_DTYPE_F64, rank, shape, NULL),
+                      test_dense(TENON_DTYPE_F64, rank, shape, NULL)};
 }
 
 static variable flat(const variable *pooled)
@@ -68,9 +61,7 @@ static tenon_conv_geometry same_size(void)
 
 static tenon_norm_params norm_params(const network *net)
 {
-    tenon_norm_params params = TENON_NORM_PARAMS_INIT;
-    params.kind = (int32_t)net->norm;
-    params.groups = 2;
+    tenon_norm_params params = tenon_norm_params(.kind = (int32_t)net->norm, .groups = 2);
     return params;
 }
 
@@ -83,8 +74,7 @@ static tenon_activation_params gelu(void)
 
 static tenon_pool_params pool_params(const network *net)
 {
-    tenon_pool_params params = TENON_POOL_PARAMS_INIT;
-    params.kind = net->pool;
+    tenon_pool_params params = tenon_pool_params(.kind = net->pool);
     for (int d = 0; d < 2; d++)
         params.window[d] = params.geometry.stride[d] = 2;
     return params;
@@ -92,9 +82,7 @@ static tenon_pool_params pool_params(const network *net)
 
 static tenon_dropout_params dropout_params(void)
 {
-    tenon_dropout_params params = TENON_DROPOUT_PARAMS_INIT;
-    params.seed = 5;
-    params.probability = 0.2;
+    tenon_dropout_params params = tenon_dropout_params(.seed = 5, .probability = 0.2);
     return params;
 }
 
@@ -114,9 +102,9 @@ static void forward(network *net)
     assert_ok(tenon_conv_forward(test_stream, &conv, &p[IMAGE].value, &p[FILTERS].value, NULL,
                                  &p[FILTER_BIAS].value, &net->convolved.value, NULL));
     assert_ok(tenon_norm_forward(test_stream, &norm, &net->convolved.value, &p[GAMMA].value,
-                                 &p[BETA].value, &net->normalised.value, &net->mean, &net->rstd,
+                                 &p[BETA].value, &net->normalized.value, &net->mean, &net->rstd,
                                  NULL, NULL, NULL));
-    assert_ok(tenon_activation_forward(test_stream, &activation, &net->normalised.value,
+    assert_ok(tenon_activation_forward(test_stream, &activation, &net->normalized.value,
                                        &net->active.value, NULL));
     assert_ok(tenon_pool_forward(test_stream, &pool, &net->active.value, &net->pooled.value,
                                  maximum ? &net->places : NULL, NULL));
@@ -129,19 +117,17 @@ static void forward(network *net)
                                           &net->loss, NULL));
 }
 
-/* From the logits to what comes out of the pooling. */
+/* Computes gradients from the logits back to the output of pooling. */
 static void backward_dense(network *net)
 {
     const variable *p = net->parameters;
     const variable rows = flat(&net->mixed);
     const tenon_tensor columns = tenon_tensor_transpose(rows.value, 0, 1),
                        transposed = tenon_tensor_transpose(p[WEIGHTS].value, 0, 1);
-    tenon_cross_entropy_params loss = TENON_CROSS_ENTROPY_PARAMS_INIT;
-    tenon_reduce_params sum = TENON_REDUCE_PARAMS_INIT;
     tenon_conv_backward_params mixing = TENON_CONV_BACKWARD_PARAMS_INIT;
-    loss.scale = 1.0 / BATCH;
-    sum.axis_count = 1;
-    mixing.beta = 1; /* the residual's gradient is there already */
+    tenon_cross_entropy_params loss = tenon_cross_entropy_params(.scale = 1.0 / BATCH);
+    tenon_reduce_params sum = tenon_reduce_params(.axis_count = 1);
+    mixing.beta = 1; /* added to the residual's gradient */
     assert_ok(tenon_cross_entropy_backward(test_stream, &loss, &net->logits.value, &net->labels,
                                            NULL, &net->logits.gradient, NULL));
     assert_ok(tenon_gemm(test_stream, NULL, &columns, &net->logits.gradient, NULL, NULL,
@@ -171,10 +157,10 @@ static void backward(network *net)
         tenon_dropout(test_stream, &dropout, &net->pooled.gradient, &net->pooled.gradient, NULL));
     assert_ok(tenon_pool_backward(test_stream, &pool, NULL, &net->pooled.gradient,
                                   maximum ? &net->places : NULL, &net->active.gradient, NULL));
-    assert_ok(tenon_activation_backward(test_stream, &activation, &net->normalised.value,
-                                        &net->active.gradient, &net->normalised.gradient, NULL));
+    assert_ok(tenon_activation_backward(test_stream, &activation, &net->normalized.value,
+                                        &net->active.gradient, &net->normalized.gradient, NULL));
     assert_ok(tenon_norm_backward(test_stream, &norm, &net->convolved.value,
-                                  &net->normalised.gradient, &p[GAMMA].value, &net->mean,
+                                  &net->normalized.gradient, &p[GAMMA].value, &net->mean,
                                   &net->rstd, &net->convolved.gradient, &p[GAMMA].gradient,
                                   &p[BETA].gradient, NULL));
     assert_ok(tenon_conv_backward_filter(test_stream, &conv, &p[IMAGE].value,
@@ -223,16 +209,16 @@ static void make(network *net, test_random *random)
         fill(&net->parameters[i].value, 1, random);
     }
     net->convolved = new_variable(4, maps);
-    net->normalised = new_variable(4, maps);
+    net->normalized = new_variable(4, maps);
     net->active = new_variable(4, maps);
     net->pooled = new_variable(4, pooled);
     net->mixed = new_variable(4, pooled);
     net->logits = new_variable(2, logits);
-    net->mean = new_tensor(TENON_DTYPE_F64, grouped ? 2 : 1, statistics);
-    net->rstd = new_tensor(TENON_DTYPE_F64, grouped ? 2 : 1, statistics);
-    net->places = new_tensor(TENON_DTYPE_I32, 4, pooled);
-    net->labels = new_tensor(TENON_DTYPE_I32, 1, logits);
-    net->loss = new_tensor(TENON_DTYPE_F64, 1, logits);
+    net->mean = test_dense(TENON_DTYPE_F64, grouped ? 2 : 1, statistics, NULL);
+    net->rstd = test_dense(TENON_DTYPE_F64, grouped ? 2 : 1, statistics, NULL);
+    net->places = test_dense(TENON_DTYPE_I32, 4, pooled, NULL);
+    net->labels = test_dense(TENON_DTYPE_I32, 1, logits, NULL);
+    net->loss = test_dense(TENON_DTYPE_F64, 1, logits, NULL);
     for (int i = 0; i < BATCH; i++)
         labels[i] = (int32_t)test_between(random, 0, CLASSES - 1);
     assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &net->labels, NULL));
@@ -240,20 +226,19 @@ static void make(network *net, test_random *random)
 
 static void destroy(network *net)
 {
-    variable *const variables[] = {&net->convolved, &net->normalised, &net->active,
+    variable *const variables[] = {&net->convolved, &net->normalized, &net->active,
                                    &net->pooled,    &net->mixed,      &net->logits};
     tenon_tensor *const tensors[] = {&net->mean, &net->rstd, &net->places, &net->labels,
                                      &net->loss};
     for (int i = 0; i < PARAMETERS + 6; i++) {
         variable *v = i < PARAMETERS ? &net->parameters[i] : variables[i - PARAMETERS];
-        tenon_memory_destroy(&v->value.memory);
-        tenon_memory_destroy(&v->gradient.memory);
+        test_destroy(&v->value, &v->gradient);
     }
     for (int i = 0; i < 5; i++)
         tenon_memory_destroy(&tensors[i]->memory);
 }
 
-/* The loss where one element is `value`. */
+/* Returns the loss with element i set to `value`. */
 static double loss_at(network *net, const tenon_tensor *whole, int64_t i, double value)
 {
     tenon_tensor element = tenon_tensor_view(TENON_DTYPE_F64, 0, NULL);
@@ -263,8 +248,9 @@ static double loss_at(network *net, const tenon_tensor *whole, int64_t i, double
     return loss_of(net);
 }
 
-/* Some elements of a gradient; the loss is smooth, with derivatives of a moderate size, so the
- * differences are right to about STEP² and what rounding leaves, 1e-16 / STEP. */
+/* Compares some elements of a gradient with differences. The loss is smooth, with derivatives of
+ * moderate size, so the error of differences is about STEP² plus the rounding error 1e-16 / STEP.
+ */
 static void compare(network *net, int number, test_random *random)
 {
     const variable *v = &net->parameters[number];

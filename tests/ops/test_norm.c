@@ -1,5 +1,5 @@
-/* tenon_norm_forward and tenon_norm_inference against their reference: every kind, any strides, in
- * place, special values, sums in pieces, random problems. */
+/* Tests tenon_norm_forward and tenon_norm_inference against their reference: every kind, any
+ * strides, in place, special values, sums in pieces, random problems. */
 #include "norm_case.h"
 
 #include <math.h>
@@ -88,9 +88,9 @@ TEST(in_place_and_repeated)
         }
 }
 
-/* Lines of neighbours, which go by whole vectors four at a time: around those, around the block of
- * them that is summed at once, and so many lines that a sum of blocks starts afresh. */
-TEST(lines_of_neighbours)
+/* Contiguous sets, which are read four whole vectors at a time: sizes around these four, around the
+ * block that is summed at once, and enough lines for a sum of several blocks. */
+TEST(lines_of_neighbors)
 {
     static const int64_t sizes[] = {63, 64, 65, 79, 80, 81, 127, 129, 4095, 4096, 4113, 4163};
     static const int64_t image[] = {2, 260, 3, 27, 0};
@@ -113,7 +113,7 @@ TEST(lines_of_neighbours)
     }
 }
 
-/* Each special value in some sets; the others must not notice. */
+/* Special values in some sets must not affect other sets. */
 TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-30, 3e4, -3e4};
@@ -132,7 +132,7 @@ TEST(special_values)
         }
 }
 
-/* x - m is all that rounding left of it. */
+/* x - m is only the rounding error of m. */
 TEST(constant_sets)
 {
     static const double values[] = {0, 1, 0.1, -1000.7};
@@ -148,7 +148,7 @@ TEST(constant_sets)
         }
 }
 
-/* A mean far above the deviation, where E[x²] - E[x]² would leave nothing. */
+/* A mean much larger than the deviation, for which E[x²] - E[x]² would lose all digits. */
 TEST(far_from_zero)
 {
     static const int64_t shape[] = {3, 4, 1000, 0};
@@ -183,7 +183,7 @@ TEST(large)
         }
 }
 
-/* Those of a forward call, which follow y. */
+/* Tightens the bounds of a forward call's means, which follow y. */
 static void tighten_means(test_fixture *f)
 {
     const test_tensor *y = &f->operands[NORM_FORWARD_Y], *mean = &f->operands[NORM_FORWARD_MEAN];
@@ -192,8 +192,9 @@ static void tighten_means(test_fixture *f)
         expected[i].bound = 12 * tn_roundoff(y->view.dtype) * fabs(expected[i].value);
 }
 
-/* The sum of small integers is exact, and so the mean rounds once: a bound that grows with the
- * count would not see a lost element. The variance likewise, where the mean is an integer. */
+/* A sum of small integers is exact, so the mean is rounded only once. A bound that grows with the
+ * count would not detect a missing element. The same holds for the variance if the mean is an
+ * integer. */
 TEST(integer_means)
 {
     static const int64_t shape[] = {2, 3, 16411, 0};

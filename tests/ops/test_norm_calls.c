@@ -1,21 +1,10 @@
-/* Normalization: values known from the formula, running statistics, parameters, empty tensors,
- * operands that must be apart, plans, a stream without workspace. */
+/* Tests normalization: known values, running statistics, parameters, empty tensors, overlapping
+ * operands, plans, a stream without workspace. */
 #include "fixture.h"
 
 #include "ops/norm/internal.h"
 
 #include <math.h>
-
-/* A dense f32 tensor with values. */
-static tenon_tensor make(uint32_t rank, const int64_t *shape, const float *values)
-{
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, rank, shape, &tensor));
-    assert_ok(tenon_tensor_upload(test_stream, values,
-                                  (size_t)tenon_tensor_elements(&tensor) * sizeof *values, &tensor,
-                                  NULL));
-    return tensor;
-}
 
 #define expect_values(tensor, values)                                                              \
     expect_all((tensor), (values), (int64_t)(sizeof(values) / sizeof *(values)))
@@ -31,13 +20,12 @@ static void expect_all(const tenon_tensor *tensor, const double *values, int64_t
 
 static tenon_norm_params params_of(tenon_norm_kind kind, double epsilon)
 {
-    tenon_norm_params params = TENON_NORM_PARAMS_INIT;
-    params.kind = (int32_t)kind;
-    params.epsilon = epsilon;
+    tenon_norm_params params = tenon_norm_params(.kind = (int32_t)kind, .epsilon = epsilon);
     return params;
 }
 
-/* 1, 3, 5, 7 have mean 4 and variance 5; with epsilon 4, r is 1/3. 3, 4 have mean square 12.5. */
+/* 1, 3, 5, 7 have mean 4 and variance 5; with epsilon 4, rstd is 1/3. 3, 4 have mean square 12.5.
+ */
 TEST(known_values)
 {
     static const int64_t row[] = {1, 4}, four[] = {4}, one[] = {1}, pair[] = {2};
@@ -45,8 +33,12 @@ TEST(known_values)
     static const double y[] = {-1, -2. / 3, 2, -1}, mean[] = {4}, rstd[] = {1. / 3};
     const double rms[] = {3 / sqrt(12.5), 4 / sqrt(12.5)};
     tenon_norm_params params = params_of(TENON_NORM_LAYER, 4);
-    tenon_tensor tx = make(2, row, x), tg = make(1, four, gamma), tb = make(1, four, beta);
-    tenon_tensor tm = make(1, one, x), tr = make(1, one, x), pairs = make(1, pair, x + 1);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, row, x),
+                 tg = test_dense(TENON_DTYPE_F32, 1, four, gamma),
+                 tb = test_dense(TENON_DTYPE_F32, 1, four, beta);
+    tenon_tensor tm = test_dense(TENON_DTYPE_F32, 1, one, x),
+                 tr = test_dense(TENON_DTYPE_F32, 1, one, x),
+                 pairs = test_dense(TENON_DTYPE_F32, 1, pair, x + 1);
     assert_ok(
         tenon_norm_forward(test_stream, &params, &tx, &tg, &tb, &tx, &tm, &tr, NULL, NULL, NULL));
     expect_values(&tx, y);
@@ -58,13 +50,11 @@ TEST(known_values)
     assert_ok(tenon_norm_forward(test_stream, &params, &pairs, NULL, NULL, &pairs, NULL, NULL, NULL,
                                  NULL, NULL));
     expect_values(&pairs, rms);
-    tenon_tensor *all[] = {&tx, &tg, &tb, &tm, &tr, &pairs};
-    for (int i = 0; i < 6; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    test_destroy(&tx, &tg, &tb, &tm, &tr, &pairs);
 }
 
-/* Two calls; the variance is that with divisor n - 1. Inference uses what is there, and the
- * gradients by its formula. */
+/* Two forward calls, whose variance has divisor n - 1; then inference with given statistics, and
+ * its gradients. */
 TEST(running_statistics)
 {
     static const int64_t image[] = {2, 2, 2}, channels[] = {2};
@@ -75,8 +65,11 @@ TEST(running_statistics)
     static const double inferred[] = {0, 2, 8, 8, 4, 6, 8, 12};
     tenon_norm_params params = params_of(TENON_NORM_BATCH, 0.25);
     params.momentum = 0.5;
-    tenon_tensor tx = make(3, image, x), ty = make(3, image, x), rm = make(1, channels, zeros),
-                 rv = make(1, channels, ones), m = make(1, channels, ones);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 3, image, x),
+                 ty = test_dense(TENON_DTYPE_F32, 3, image, x),
+                 rm = test_dense(TENON_DTYPE_F32, 1, channels, zeros),
+                 rv = test_dense(TENON_DTYPE_F32, 1, channels, ones),
+                 m = test_dense(TENON_DTYPE_F32, 1, channels, ones);
     for (int i = 0; i < 2; i++)
         assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, &rm,
                                      &rv, NULL));
@@ -94,9 +87,7 @@ TEST(running_statistics)
     const double dgamma[] = {0 + 6 + 20 + 42, 80 + 80 + 80 + 168};
     expect_values(&ty, dx);
     expect_values(&rm, dgamma);
-    tenon_tensor *all[] = {&tx, &ty, &rm, &rv, &m};
-    for (int i = 0; i < 5; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    test_destroy(&tx, &ty, &rm, &rv, &m);
 }
 
 TEST(wrong_parameters)
@@ -130,7 +121,7 @@ TEST(wrong_parameters)
     TEST_REFUSE(refusals);
 }
 
-/* 16-bit data goes with parameters of its own type or f32, and with f32 statistics. */
+/* Parameters of 16-bit data have its type or f32; its statistics are f32. */
 TEST(wrong_types)
 {
     static const test_refusal refusals[] = {
@@ -152,8 +143,9 @@ TEST(empty)
     static const float values[] = {1, 2, 3};
     static const double same[] = {1, 2, 3};
     tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
-    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape), c = make(1, three, values),
-                 d = make(1, three, values);
+    tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape),
+                 c = test_dense(TENON_DTYPE_F32, 1, three, values),
+                 d = test_dense(TENON_DTYPE_F32, 1, three, values);
     tenon_plan *plan;
     cl_event event = NULL;
     const tenon_sync sync = {.event = &event};
@@ -168,11 +160,10 @@ TEST(empty)
     assert_ok(tenon_norm_forward_plan(test_context, &params, &x, NULL, NULL, &x, NULL, NULL, NULL,
                                       NULL, &plan));
     tenon_plan_release(plan);
-    tenon_memory_destroy(&c.memory);
-    tenon_memory_destroy(&d.memory);
+    test_destroy(&c, &d);
 }
 
-/* y may be x, and dx may be x or dy; no other output may be an input, however like it. */
+/* y may be x, and dx may be x or dy; no other output may share memory with an input. */
 TEST(operands_apart)
 {
     static const test_refusal refusals[] = {
@@ -183,15 +174,17 @@ TEST(operands_apart)
     TEST_REFUSE(refusals);
 }
 
-/* Plans with and without operands, and scalars that are their own. */
+/* Plans with some operands absent, whose scalars are not shared with other calls. */
 TEST(plans)
 {
     static const int64_t image[] = {2, 2, 2}, channels[] = {2};
     static const float x[] = {1, 3, 10, 10, 5, 7, 10, 14};
     static const double mean[] = {4, 11};
     tenon_norm_params params = params_of(TENON_NORM_BATCH, 4);
-    tenon_tensor tx = make(3, image, x), ty = make(3, image, x), tm = make(1, channels, x),
-                 again = make(3, image, x);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 3, image, x),
+                 ty = test_dense(TENON_DTYPE_F32, 3, image, x),
+                 tm = test_dense(TENON_DTYPE_F32, 1, channels, x),
+                 again = test_dense(TENON_DTYPE_F32, 3, image, x);
     tenon_plan *plan;
     float y[8], planned[8];
     assert_ok(tenon_norm_forward_plan(test_context, &params, &tx, NULL, NULL, &ty, &tm, NULL, NULL,
@@ -208,27 +201,23 @@ TEST(plans)
     assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
     assert_memory_equal(y, planned, sizeof y);
     tenon_plan_release(plan);
-    /* Another epsilon alone: the immediate calls share a plan, and must not share the value. */
+    /* Immediate calls that differ only in epsilon share a plan, but not the value. */
     params.epsilon = 11;
     assert_ok(tenon_norm_forward(test_stream, &params, &tx, NULL, NULL, &ty, NULL, NULL, NULL, NULL,
                                  NULL));
     const double other[] = {-0.75, -0.25, -1 / sqrt(14), -1 / sqrt(14),
                             0.25,  0.75,  -1 / sqrt(14), 3 / sqrt(14)};
     expect_values(&ty, other);
-    tenon_tensor *all[] = {&tx, &ty, &tm, &again};
-    for (int i = 0; i < 4; i++)
-        tenon_memory_destroy(&all[i]->memory);
+    test_destroy(&tx, &ty, &tm, &again);
 }
 
-/* What would be summed in pieces is done without them. */
+/* Sums in pieces require workspace; without it another solver is chosen. */
 TEST(without_workspace)
 {
     static const int64_t image[] = {4, 1, 30011};
     tenon_norm_params params = params_of(TENON_NORM_BATCH, 1e-5);
-    tenon_stream *stream;
-    tenon_tensor x;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, image, &x));
-    assert_ok(tenon_stream_create(test_context, NULL, &stream));
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 3, image, NULL);
+    tenon_stream *stream = test_new_stream(test_context);
     tenon_memory small;
     assert_ok(tenon_memory_create(test_context, 16, &small));
     assert_ok(tenon_stream_set_workspace(stream, &small, 0, 16));

@@ -1,10 +1,10 @@
-/* tenon_sgd and tenon_adam: a step against the reference, for any types, layouts and flags; plans;
- * refusals. */
+/* Tests tenon_sgd and tenon_adam: a step against the reference in any types, layouts and flags;
+ * plans; refusals. */
 #include "optimizer_case.h"
 
 #include <math.h>
 
-/* A problem of either optimizer with drawn parameters and the layout that `lay` gives it. */
+/* Runs a step of each optimizer with random parameters and the layout that `lay` chooses. */
 static void check_drawn(tenon_dtype dtype, int way, test_random *random, test_extent extent,
                         void (*lay)(test_fixture *f, test_random *random, int number), int number)
 {
@@ -59,20 +59,18 @@ TEST(random_problems)
                         lay_drawn, n);
 }
 
-/* Sums and products of small integers, for which nothing is rounded. */
+/* Sums and products of small integers, which are exact. */
 TEST(exact)
 {
     test_random random = test_random_for(924);
     for (uint32_t flags = 0; flags < 8; flags++)
         for (int way = 0; way < WAYS; way++)
             for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-                tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
                 test_fixture f;
-                params.flags = flags;
-                params.learning_rate = 0.5;
-                params.momentum = (way & WITH_VELOCITY) != 0 ? 2 : 0;
-                params.dampening = -1;
-                params.weight_decay = flags % 2 == 0 ? 1 : 0;
+                tenon_sgd_params params =
+                    tenon_sgd_params(.flags = flags, .learning_rate = 0.5,
+                                     .momentum = (way & WITH_VELOCITY) != 0 ? 2 : 0,
+                                     .dampening = -1, .weight_decay = flags % 2 == 0 ? 1 : 0);
                 optimizer_begin(&f, &tn_operation_sgd, &params, *type, way);
                 optimizer_lay(&f, &random, (int)flags);
                 test_run_fixture(&f, TEST_EXACT, TEST_ONCE, &random);
@@ -106,15 +104,14 @@ static void check_special(const tn_operation *operation, const void *params, ten
     test_finish(&f, TEST_ALL);
 }
 
-/* Each meets each, by the header: NaN goes into state and parameter, and no further. */
+/* Every pair of values. NaN propagates to the state and parameter of its own element only. */
 TEST(special_values)
 {
     test_random random = test_random_for(926);
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (int n = 0; n < 6; n++) {
-            tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
             tenon_adam_params adam = TENON_ADAM_PARAMS_INIT;
-            sgd.momentum = n % 2 == 0 ? 0.5 : 0;
+            tenon_sgd_params sgd = tenon_sgd_params(.momentum = n % 2 == 0 ? 0.5 : 0);
             sgd.weight_decay = adam.weight_decay = n < 3 ? 0.25 : 0;
             adam.flags = n % 3 == 0 ? TENON_ADAM_DECOUPLED : 0;
             check_special(&tn_operation_sgd, &sgd, *type, n % 2 == 0 ? WITH_VELOCITY : 0, &random);
@@ -130,7 +127,7 @@ TEST(scalars_share_a_plan)
     tenon_tensor t[4];
     uint32_t before = 0;
     for (int i = 0; i < 4; i++) {
-        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &t[i]));
+        t[i] = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
         assert_ok(tenon_tensor_fill(test_stream, &t[i], 1, NULL));
     }
     for (int i = 0; i < 10; i++) {
@@ -151,16 +148,15 @@ TEST(scalars_share_a_plan)
 TEST(plans)
 {
     const int64_t shape[] = {5};
-    tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
     tenon_tensor p, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_memory gradient;
     tenon_plan *plan;
     float values[5];
-    params.learning_rate = 0.5;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &p));
+    tenon_sgd_params params = tenon_sgd_params(.learning_rate = 0.5);
+    p = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     gradient = p.memory;
     assert_ok(tenon_tensor_fill(test_stream, &p, 2, NULL));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &p));
+    p = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &p, 8, NULL));
     assert_ok(tenon_sgd_plan(test_context, &params, &none, &none, NULL, NULL, &plan));
     const tenon_memory memories[] = {gradient, p.memory, {0}, {0}};
@@ -220,7 +216,8 @@ TEST(bad_parameters)
     }
 }
 
-/* Types and shapes of the operands of a 16-bit parameter; both operations have the same checks. */
+/* Types and shapes of the operands of a 16-bit parameter. Both operations use the same validation.
+ */
 TEST(bad_masters)
 {
     const int64_t shape[] = {7}, stride[] = {1};

@@ -1,12 +1,12 @@
-/* tenon_sgd and tenon_adam over many steps: from what each has left, by the formulas of the papers,
- * and with masters. */
+/* Tests tenon_sgd and tenon_adam over many steps: each from the results of the previous one,
+ * against the formulas of the papers, and with master copies. */
 #include "optimizer_case.h"
 
 #include "base/dtype.h"
 
 #include <math.h>
 
-/* Downloads an operand, and begins from what it has become. */
+/* Downloads an operand into its image, as the input of the next step. */
 static void take_over(test_tensor *tensor)
 {
     double *values = test_download(tensor);
@@ -15,7 +15,7 @@ static void take_over(test_tensor *tensor)
     free(values);
 }
 
-/* A call outside the comparison with a reference. */
+/* Makes a call without comparing its results. */
 static void step_once(test_fixture *f)
 {
     const tenon_tensor *views[TN_MAX_OPERANDS] = {0};
@@ -32,7 +32,7 @@ static void upload(const test_fixture *f)
             test_upload(&f->operands[i]);
 }
 
-/* Six steps, each of which begins with what the device left of the one before. */
+/* Makes six steps, each from the device's results of the previous one. */
 static void walk(test_fixture *f, void (*next)(test_fixture *f), test_random *random)
 {
     char why[256];
@@ -65,7 +65,7 @@ static void next_adam(test_fixture *f)
     test_params(f, tenon_adam_params)->step++;
 }
 
-/* A step that is ready to be taken. */
+/* Prepares a step. */
 static void make(test_fixture *f, const tn_operation *operation, const void *params,
                  tenon_dtype dtype, int way, test_random *random)
 {
@@ -86,7 +86,7 @@ TEST(many_steps)
             sgd.flags |= TENON_SGD_FIRST;
             adam.step = 1;
             make(&f, &tn_operation_sgd, &sgd, *type, way, &random);
-            test_fill_poison(&f.operands[SGD_VELOCITY]); /* which the first step does not read */
+            test_fill_poison(&f.operands[SGD_VELOCITY]); /* the first step must not read it */
             walk(&f, next_sgd, &random);
             make(&f, &tn_operation_adam, &adam, *type, way, &random);
             test_fill_value(&f.operands[ADAM_FIRST], 0);
@@ -95,7 +95,7 @@ TEST(many_steps)
         }
 }
 
-/* The formulas of the papers, with their bias-corrected moments, on (p - 3)² / 2. */
+/* Minimizes (p - 3)² / 2 by the formulas of the papers, with bias-corrected moments. */
 static double by_the_paper(bool adam, bool decoupled, double decay, int steps)
 {
     double p = 1, m = 0, v = 0;
@@ -114,7 +114,7 @@ static double by_the_paper(bool adam, bool decoupled, double decay, int steps)
     return p;
 }
 
-/* The same through the device, one element at a time. */
+/* Does the same on the device, with tensors of one element. */
 static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double decay, int steps)
 {
     tenon_sgd_params sgd = TENON_SGD_PARAMS_INIT;
@@ -129,7 +129,7 @@ static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double
     moments.beta2 = 0.99;
     moments.flags = decoupled ? TENON_ADAM_DECOUPLED : 0;
     for (int i = 0; i < 4; i++) {
-        assert_ok(tenon_tensor_create(test_context, dtype, 0, NULL, &t[i]));
+        t[i] = test_dense(dtype, 0, NULL, NULL);
         assert_ok(tenon_tensor_fill(test_stream, &t[i], i == 1 ? 1 : 0, NULL));
     }
     for (int n = 1; n <= steps; n++) {
@@ -146,7 +146,7 @@ static double by_the_device(tenon_dtype dtype, bool adam, bool decoupled, double
     return p;
 }
 
-/* A step rounds some thirty times, and an error made in one decays in those after it. */
+/* A step rounds about thirty times, and errors decay in later steps. */
 TEST(trajectories)
 {
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
@@ -164,16 +164,16 @@ TEST(trajectories)
     }
 }
 
-/* Bit for bit, and a master moves where its rounding is too coarse to. */
+/* The parameter is the rounded master, bit for bit; the master changes even if the parameter does
+ * not. */
 TEST(parameter_is_the_rounded_master)
 {
     test_random random = test_random_for(928);
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-        tenon_sgd_params params = TENON_SGD_PARAMS_INIT;
         test_fixture f;
         if (tn_state_dtype(*type) == *type)
             continue;
-        params.learning_rate = 1e-6;
+        tenon_sgd_params params = tenon_sgd_params(.learning_rate = 1e-6);
         make(&f, &tn_operation_sgd, &params, *type, WITH_MASTER, &random);
         upload(&f);
         for (int step = 0; step < 3; step++)

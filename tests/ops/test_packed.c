@@ -1,14 +1,14 @@
 /*
- * tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts, batches,
- * epilogues, special values; the same bits for any number of rows; and the layout that GEMM's own
- * solvers multiply.
+ * Tests tenon_gemm_packed against the reference of tenon_gemm: sizes around every tile, layouts,
+ * batches, epilogues, special values; the same bits for any number of rows; and the layout "rows",
+ * which GEMM's own solvers multiply.
  */
 #include "gemm_case.h"
 
 #include <math.h>
 
-/* One below, at and one above each edge: rows 4, 8, 12 and their sums; panels of 32 columns and
- * pairs of them, which leave one; blocks of 1024 steps, in equal parts. */
+/* Sizes around all edges: rows 4, 8, 12 and their sums; panels of 32 columns, an odd or even number
+ * of them; blocks of 1024 steps, which are divided evenly. */
 TEST(sizes_around_tile_edges)
 {
     static const int64_t rows[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 15, 16, 23, 24, 25, 37};
@@ -27,8 +27,7 @@ TEST(empty_products)
 {
     test_random random = test_random_for(832);
     for (int i = 0; i < 4; i++) {
-        gemm_case p = simple_packed;
-        p.batch_rank = 1;
+        gemm_case p = gemm_like(.pack = IN_PANELS, .batch_rank = 1);
         *(i == 0 ? &p.m : i == 1 ? &p.n : i == 2 ? &p.k : &p.batch[0]) = 0;
         p.bias_form = FORM_COLUMNS;
         check_gemm(&p, &random);
@@ -40,33 +39,26 @@ TEST(every_layout)
     test_random random = test_random_for(833);
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++) {
-            gemm_case p = simple_packed;
-            p.a = (test_layout)a;
-            p.b = (test_layout)b;
-            p.d = (test_layout)((a + b) % TEST_LAYOUTS);
+            gemm_case p = gemm_like(.pack = IN_PANELS, .a = (test_layout)a, .b = (test_layout)b,
+                                    .d = (test_layout)((a + b) % TEST_LAYOUTS));
             p.m = b == 1 ? 1 : p.m;
             p.offset = a + b;
             check_gemm(&p, &random);
         }
 }
 
-/* Weights for each entry of a batch, for all of it, or for some dimensions; with a repeated, too.
- */
+/* Weights for each entry of a batch, for the whole batch, or for some of its dimensions; a may
+ * repeat as well. */
 TEST(batches)
 {
     test_random random = test_random_for(834);
     for (uint32_t once = 0; once < 8; once++)
         for (uint32_t a_once = 0; a_once < 8; a_once += 3) {
-            gemm_case p = gemm_of(&simple_packed, 5, once == 5 ? 1 : 33, 19);
-            p.alpha = 2;
-            p.batch_rank = 3;
-            p.b_once = once;
-            p.a_once = a_once;
-            p.b_flat = once == 7;
-            p.gap = a_once != 0;
-            p.b = (test_layout)(once % TEST_LAYOUTS);
-            p.c_form = once % 2 == 0 ? FORM_FULL : FORM_SAME;
-            p.beta = -1;
+            gemm_case p =
+                gemm_like(.m = 5, .n = once == 5 ? 1 : 33, .k = 19, .pack = IN_PANELS, .alpha = 2,
+                          .batch_rank = 3, .b_once = once, .a_once = a_once, .b_flat = once == 7,
+                          .gap = a_once != 0, .b = (test_layout)(once % TEST_LAYOUTS),
+                          .c_form = once % 2 == 0 ? FORM_FULL : FORM_SAME, .beta = -1);
             check_gemm_typed(&p, once % 2 == 0 ? TENON_DTYPE_F32 : TENON_DTYPE_BF16, &random);
         }
 }
@@ -78,7 +70,7 @@ TEST(every_form_of_c_and_bias)
         for (int bias = 0; bias < FORM_SAME; bias++) {
             gemm_case p = gemm_of_forms(&simple_packed, (gemm_form)c, (gemm_form)bias);
             p.alpha = c == 2 && bias == 2 ? 0 : 2;
-            p.k = c == bias ? 1100 : p.k; /* sums wait between blocks of K */
+            p.k = c == bias ? 1100 : p.k; /* several blocks of K, between which sums are stored */
             check_gemm(&p, &random);
         }
 }
@@ -87,28 +79,26 @@ TEST(activations)
 {
     test_random random = test_random_for(836);
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
-        gemm_case p = simple_packed;
-        p.activation = gemm_activations[i];
-        p.bias_form = FORM_COLUMNS;
+        gemm_case p = gemm_like(.pack = IN_PANELS, .activation = gemm_activations[i],
+                                .bias_form = FORM_COLUMNS);
         p.k = i == 0 ? 1100 : p.k;
-        if (tn_activation_is_build(p.activation.kind)) /* for which each type is one more */
+        if (tn_activation_is_build(p.activation.kind)) /* requires a build in every type */
             check_gemm_typed(&p, TENON_DTYPE_F32, &random);
         else
             check_gemm(&p, &random);
     }
 }
 
-/* An element beyond the matrix's last column shares its panel, and must not reach the others. */
+/* An element in padding columns of a panel must not affect other columns. */
 TEST(nan_and_infinity_propagate)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY};
     test_random random = test_random_for(837);
     for (int i = 0; i < 3; i++)
         for (int operand = GEMM_A; operand < GEMM_D; operand++) {
-            gemm_case p = simple_packed;
             test_fixture f;
-            p.c_form = p.bias_form = FORM_FULL;
-            p.beta = 1;
+            gemm_case p = gemm_like(.pack = IN_PANELS, .c_form = FORM_FULL, .bias_form = FORM_FULL,
+                                    .beta = 1);
             make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
             int64_t count = tenon_tensor_elements(&f.operands[operand].view);
             test_set(&f.operands[operand], test_between(&random, 0, count - 1), specials[i]);
@@ -141,8 +131,8 @@ TEST(tiles_by_name)
     test_finish_by(&f, names);
 }
 
-/* Where the rows of a tile are forced, the block of K shrinks until they fit: with vectors of any
- * width these do not in so many bytes, and the usual ones do. */
+/* If the rows of a tile are forced, the block of K is reduced until they fit. With vectors of any
+ * width, the usual block does not fit this size and the smaller one does. */
 TEST(little_local_memory)
 {
     static const char *const lines[] = {
@@ -165,12 +155,11 @@ TEST(random_problems)
         }
 }
 
-/* Rows [0, m) of a by one packed matrix, whose bits must be those of all rows at once. */
+/* Checks that the product of rows [0, m) of a has the same bits as the product of all rows. */
 static void same_bits_for(const tenon_packed *packed, const test_tensor *a, const test_tensor *d,
                           const unsigned char *all, int64_t m)
 {
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    params.flags = TENON_GEMM_BATCH_INVARIANT;
+    tenon_gemm_params params = tenon_gemm_params(.flags = TENON_GEMM_BATCH_INVARIANT);
     const tenon_tensor rows = tenon_tensor_slice(a->view, 0, 0, m),
                        out = tenon_tensor_slice(d->view, 0, 0, m);
     test_upload(d);
@@ -212,11 +201,10 @@ TEST(rows_are_multiplied_by_every_solver)
 {
     test_random random = test_random_for(853);
     for (int i = 0; i < 3; i++) {
-        gemm_case p = gemm_of(&simple_gemm, i == 0 ? 1 : 13, i == 1 ? 1 : 37, 41);
         test_fixture f;
-        p.b = (test_layout)(i + 1);
-        p.batch_rank = i == 2 ? 1 : 0;
-        p.pack = IN_ROWS;
+        gemm_case p =
+            gemm_like(.m = i == 0 ? 1 : 13, .n = i == 1 ? 1 : 37, .k = 41,
+                      .b = (test_layout)(i + 1), .batch_rank = i == 2 ? 1 : 0, .pack = IN_ROWS);
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
         test_finish(&f, TEST_ALL);
     }

@@ -1,13 +1,13 @@
 /*
- * Packed weights as objects: packing and unpacking bit for bit, filters, plans that keep
- * them, lifetimes, and calls that are refused.
+ * Tests packed weights as objects: packing and unpacking bit for bit, filters, plans that keep a
+ * reference, lifetimes, and refused calls.
  */
 #include "conv_case.h"
 #include "gemm_case.h"
 
 static const char *const layouts[] = {NULL, "panels", "rows"};
 
-/* A tensor whose every byte is random: NaNs of any payload, denormals, infinities. */
+/* Creates a tensor of random bytes, including NaNs with any payload, subnormals and infinities. */
 static void make_bits(test_tensor *tensor, tenon_dtype dtype, uint32_t rank, const int64_t *shape,
                       test_layout layout, test_random *random)
 {
@@ -110,7 +110,8 @@ TEST(convolutions_take_packed_filters)
     }
 }
 
-/* Bytes: back to the bit, and multiplied by each solver, with every scale and zero point. */
+/* Weights of i8 and u8: unpacked bit for bit, and multiplied by each solver with every scale and
+ * zero point. */
 TEST(bytes_are_packed_in_rows)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8};
@@ -138,18 +139,17 @@ TEST(bytes_are_packed_in_rows)
     }
 }
 
-/* The plan of a product of bytes takes its scales and zero points behind d. */
+/* The plan of an i8 or u8 product takes its scales and zero points after d. */
 TEST(plans_of_bytes_take_scales)
 {
     const int64_t rows[] = {3, 20}, weights[] = {20, 40}, columns[] = {40}, results[] = {3, 40};
     float scales[40], d_data[3 * 40];
-    tenon_tensor a, b, d, scale;
     tenon_packed *packed;
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_U8, 2, rows, &a));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, weights, &b));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, columns, &scale));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, results, &d));
+    tenon_tensor a = test_dense(TENON_DTYPE_U8, 2, rows, NULL);
+    tenon_tensor b = test_dense(TENON_DTYPE_I8, 2, weights, NULL);
+    tenon_tensor scale = test_dense(TENON_DTYPE_F32, 1, columns, NULL);
+    tenon_tensor d = test_dense(TENON_DTYPE_F32, 2, results, NULL);
     for (int i = 0; i < 40; i++)
         scales[i] = (float)(i + 1);
     assert_ok(tenon_tensor_fill(test_stream, &a, 3, NULL));
@@ -169,12 +169,10 @@ TEST(plans_of_bytes_take_scales)
     for (int i = 0; i < 3 * 40; i++)
         assert_true(d_data[i] == -120.0f * scales[i % 40]);
     tenon_plan_release(plan);
-    tenon_tensor_destroy(&a);
-    tenon_tensor_destroy(&scale);
-    tenon_tensor_destroy(&d);
+    test_destroy(&a, &scale, &d);
 }
 
-/* A plan keeps what it was made from, and takes the other operands alone. */
+/* A plan keeps a reference to the packed matrix, and takes only the other operands. */
 TEST(plans_keep_the_packed_matrix)
 {
     test_random random = test_random_for(855);
@@ -191,7 +189,7 @@ TEST(plans_keep_the_packed_matrix)
         assert_ok(tenon_gemm_packed_plan(test_context, NULL, &a, packed, NULL, NULL, &d, &plan));
         tenon_packed_retain(packed);
         tenon_packed_release(packed);
-        tenon_packed_release(packed); /* the plan's is left */
+        tenon_packed_release(packed); /* the plan's reference is left */
         assert_int_equal(tenon_plan_operands(plan), 4);
         assert_invalid(tenon_plan_run(test_stream, plan, memories, 5, NULL), "count");
         for (int run = 0; run < 2; run++)
@@ -201,20 +199,19 @@ TEST(plans_keep_the_packed_matrix)
     }
 }
 
-/* The object keeps its context, whichever of the two, the stream and a plan goes first. */
+/* A packed matrix keeps its context, in whatever order they and the stream and plan are released.
+ */
 TEST(objects_keep_their_context)
 {
     const int64_t shape[] = {20, 40}, a_shape[] = {3, 20}, d_shape[] = {3, 40};
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
                        d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
     for (int order = 0; order < 2; order++) {
-        tenon_context *context;
-        tenon_stream *stream;
         tenon_tensor b;
         tenon_packed *packed;
         tenon_plan *plan;
-        assert_ok(tenon_context_create(NULL, &context));
-        assert_ok(tenon_stream_create(context, NULL, &stream));
+        tenon_context *context = test_new_context(NULL);
+        tenon_stream *stream = test_new_stream(context);
         assert_ok(tenon_tensor_create(context, TENON_DTYPE_F32, 2, shape, &b));
         assert_ok(tenon_tensor_fill(stream, &b, 2, NULL));
         assert_ok(tenon_gemm_pack(stream, NULL, &b, &packed, NULL));
@@ -235,9 +232,8 @@ TEST(objects_keep_their_context)
 TEST(objects_describe_themselves)
 {
     const int64_t shape[] = {2, 20, 40};
-    tenon_tensor b;
     char text[200], cut[8];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 3, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &b, 2, NULL));
     tenon_packed *packed = pack_matrix(&b, "rows");
     size_t length = tenon_packed_describe(packed, text, sizeof text);
@@ -280,9 +276,9 @@ TEST(bad_packing_is_refused)
 {
     const int64_t shape[] = {20, 40};
     tenon_pack_params params = TENON_PACK_PARAMS_INIT;
-    tenon_tensor b, bad;
+    tenon_tensor bad;
     assert_int_equal(params.struct_size, sizeof params);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_invalid(tenon_gemm_pack(test_stream, NULL, &b, NULL, NULL), "packed");
     refuse_pack(NULL, NULL, &b, TENON_ERROR_INVALID_ARGUMENT, "stream");
     refuse_pack(test_stream, NULL, NULL, TENON_ERROR_INVALID_ARGUMENT, "b");
@@ -306,14 +302,14 @@ TEST(bad_packing_is_refused)
     bad = b;
     bad.dtype = TENON_DTYPE_I32;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_UNSUPPORTED, "");
-    bad = b; /* one element, repeated beyond what any device holds */
+    bad = b; /* one element, repeated beyond the memory of any device */
     bad.stride[0] = bad.stride[1] = 0;
     bad.shape[0] = bad.shape[1] = INT64_C(1) << 30;
     refuse_pack(test_stream, NULL, &bad, TENON_ERROR_OUT_OF_MEMORY, "");
     tenon_packed *packed;
     assert_invalid(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL), "w");
     tenon_memory_destroy(&b.memory);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, &b));
+    b = test_dense(TENON_DTYPE_I8, 3, (int64_t[]){4, 3, 2}, NULL);
     params.layout = "panels";
     refuse_pack(test_stream, &params, &b, TENON_ERROR_UNSUPPORTED, "layout");
     assert_refused(tenon_conv_pack_filter(test_stream, NULL, &b, &packed, NULL),
@@ -330,8 +326,8 @@ typedef struct strangers {
 static void make_strangers(strangers *s, const int64_t *shape)
 {
     tenon_tensor b;
-    assert_ok(tenon_context_create(NULL, &s->context));
-    assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
+    s->context = test_new_context(NULL);
+    s->stream = test_new_stream(s->context);
     assert_ok(tenon_tensor_create(s->context, TENON_DTYPE_F32, 2, shape, &b));
     assert_ok(tenon_tensor_fill(s->stream, &b, 0, NULL));
     assert_ok(tenon_gemm_pack(s->stream, NULL, &b, &s->packed, NULL));
@@ -376,21 +372,20 @@ TEST(bad_unpacking_is_refused)
     test_tensor_destroy(&b);
 }
 
-/* What the object itself can have wrong; the rest is test_bad_input's and test_bad_views'. */
+/* Errors of the object itself; test_bad_input.c and test_bad_views.c cover the other arguments. */
 TEST(bad_objects_are_refused)
 {
     const int64_t shape[] = {5, 6}, a_shape[] = {4, 5}, d_shape[] = {4, 6}, w_shape[] = {5, 6, 1};
     const tenon_tensor a = tenon_tensor_view(TENON_DTYPE_F32, 2, a_shape),
                        d = tenon_tensor_view(TENON_DTYPE_F32, 2, d_shape);
-    tenon_tensor w, b;
     tenon_packed *filter, *doubles;
     tenon_plan *plan;
     strangers s;
     make_strangers(&s, shape);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 3, w_shape, &w));
+    tenon_tensor w = test_dense(TENON_DTYPE_F32, 3, w_shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &w, 0, NULL));
     assert_ok(tenon_conv_pack_filter(test_stream, NULL, &w, &filter, NULL));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F16, 2, shape, &b));
+    tenon_tensor b = test_dense(TENON_DTYPE_F16, 2, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &b, 0, NULL));
     assert_ok(tenon_gemm_pack(test_stream, NULL, &b, &doubles, NULL));
     const tenon_packed *const objects[] = {NULL, s.packed, filter, doubles};
@@ -403,7 +398,7 @@ TEST(bad_objects_are_refused)
             tenon_gemm_packed_plan(test_context, NULL, &a, objects[i], NULL, NULL, &d, &plan),
             status, "tenon_gemm_packed_plan", i == 3 ? "" : "packed");
         assert_null(plan);
-        if (i == 2) /* a filter is what a convolution takes */
+        if (i == 2) /* convolutions accept packed filters */
             continue;
         assert_invalid(
             tenon_conv_forward_packed(test_stream, NULL, &w, objects[i], NULL, NULL, &w, NULL),
@@ -414,8 +409,7 @@ TEST(bad_objects_are_refused)
     }
     tenon_packed_release(filter);
     tenon_packed_release(doubles);
-    tenon_memory_destroy(&w.memory);
-    tenon_memory_destroy(&b.memory);
+    test_destroy(&w, &b);
     tenon_packed_release(s.packed);
     tenon_stream_destroy(s.stream);
     tenon_context_release(s.context);

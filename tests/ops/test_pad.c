@@ -1,5 +1,5 @@
-/* tenon_pad_forward against its reference bit for bit: every mode and type, any strides; known
- * values, the gradient as a view, empty tensors, bad input. */
+/* Tests tenon_pad_forward against its reference bit for bit: every mode and type, any strides;
+ * known values, the gradient as a view, empty tensors, invalid input. */
 #include "fixture.h"
 
 #include "ops/pad/internal.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A call with a padding, of dense operands. */
+/* Begins a call on dense operands. */
 static void begin(test_fixture *f, const tenon_pad_params *params, tenon_dtype dtype, uint32_t rank,
                   const int64_t *shape)
 {
@@ -28,7 +28,7 @@ static void run(test_fixture *f, test_random *random)
     test_finish(f, TEST_ALL);
 }
 
-/* Padding that the mode allows. */
+/* Draws a padding that the mode allows. */
 static void draw_padding(tenon_pad_params *params, uint32_t d, int64_t size, test_random *random)
 {
     int64_t most = test_one_in(random, 3) ? 0 : test_one_in(random, 3) ? 20 : 3;
@@ -67,7 +67,7 @@ TEST(random_problems)
             random_problem(&random, (tenon_dtype)type);
 }
 
-/* Images in rows and with the channels last, as networks pad them; and lines around vectors. */
+/* Images padded as in networks, NCHW and NHWC, with widths around vectors. */
 TEST(images)
 {
     static const int64_t shape[] = {3, 17, 61, 63};
@@ -75,14 +75,11 @@ TEST(images)
     for (uint32_t mode = 0; mode <= TENON_PAD_REFLECT; mode++)
         for (int64_t width = 0; width < 19; width++) {
             test_fixture f;
-            tenon_pad_params params = TENON_PAD_PARAMS_INIT;
-            params.mode = mode;
-            params.value = 7;
-            params.begin[2] = params.end[2] = 1;
-            params.begin[3] = width;
-            params.end[3] = width % 5;
+            tenon_pad_params params =
+                tenon_pad_params(.mode = mode, .value = 7, .begin[2] = 1, .end[2] = 1,
+                                 .begin[3] = width, .end[3] = width % 5);
             begin(&f, &params, width % 3 == 0 ? TENON_DTYPE_F16 : TENON_DTYPE_F32, 4, shape);
-            for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* the channels last */
+            for (int i = 0; i < PAD_OPERANDS && width % 2 != 0; i++) { /* NHWC */
                 tenon_tensor *view = &f.c.views[i];
                 view->stride[1] = 1;
                 view->stride[3] = view->shape[1];
@@ -95,20 +92,15 @@ TEST(images)
 static void pad_line(uint32_t mode, double value, const float *x, int64_t size, float *y,
                      int64_t padded)
 {
-    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
-    tenon_tensor tx, ty;
-    params.mode = mode;
-    params.value = value;
-    params.begin[0] = 2;
-    params.end[0] = padded - size - 2;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &size, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, &padded, &ty));
+    tenon_pad_params params =
+        tenon_pad_params(.mode = mode, .value = value, .begin[0] = 2, .end[0] = padded - size - 2);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 1, &size, NULL);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 1, &padded, NULL);
     if (size > 0)
         assert_ok(tenon_tensor_upload(test_stream, x, (size_t)size * sizeof *x, &tx, NULL));
     assert_ok(tenon_pad_forward(test_stream, &params, &tx, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, y, (size_t)padded * sizeof *y, NULL));
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &ty);
 }
 
 TEST(known_values)
@@ -124,27 +116,26 @@ TEST(known_values)
     assert_memory_equal(y, edge, sizeof y);
     pad_line(TENON_PAD_REFLECT, 0, x, 4, y, 9);
     assert_memory_equal(y, reflect, sizeof y);
-    pad_line(TENON_PAD_CONSTANT, (double)NAN, x, 0, y, 9); /* nothing but padding */
+    pad_line(TENON_PAD_CONSTANT, (double)NAN, x, 0, y, 9); /* only padding */
     for (int i = 0; i < 9; i++)
         assert_true(isnan(y[i]));
     pad_line(TENON_PAD_CONSTANT, -1e300, x, 0, y, 9);
     assert_true(isinf(y[8]) && y[8] < 0);
 }
 
-/* As the header says, the gradient of the constant mode is a slice of dy: the sum of w · pad(x)
- * changes by that much. Padding copies, so single steps are as good as small ones. */
+/* The gradient of the constant mode is a slice of dy, by the header: the sum of w · pad(x) changes
+ * accordingly. Since padding is linear, steps need not be small. */
 TEST(gradient)
 {
     const int64_t shape[] = {3, 4}, padded[] = {5, 7};
     double x[12] = {0}, w[35];
     tn_bounded y[35];
-    tenon_pad_params params = TENON_PAD_PARAMS_INIT;
     test_random random = test_random_for(553);
     tenon_tensor vx = tenon_tensor_view(TENON_DTYPE_F64, 2, shape),
                  vy = tenon_tensor_view(TENON_DTYPE_F64, 2, padded), dx = vy;
     vx.memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = x};
-    params.begin[0] = params.end[0] = params.end[1] = 1;
-    params.begin[1] = 2;
+    tenon_pad_params params =
+        tenon_pad_params(.begin[0] = 1, .end[0] = 1, .end[1] = 1, .begin[1] = 2);
     for (uint32_t d = 0; d < 2; d++)
         dx = tenon_tensor_slice(dx, d, params.begin[d], shape[d]);
     for (int i = 0; i < 35; i++)

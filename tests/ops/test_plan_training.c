@@ -1,4 +1,5 @@
-/* Training by plans alone: what changes from step to step is given to each run. */
+/* Tests training by plans alone: parameters that change from step to step are scalars of each run.
+ */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -7,7 +8,7 @@ enum { BATCH = 16, INPUTS = 12, HIDDEN = 24, CLASSES = 4, STEPS = 6 };
 enum { WEIGHTS_1, WEIGHTS_2, PARAMETERS };
 enum { VALUE, GRADIENT, FIRST, SECOND, TENSORS };
 
-/* A perceptron of one hidden layer with dropout. */
+/* A perceptron with one hidden layer and dropout. */
 typedef struct network {
     tenon_tensor x, labels, hidden, d_hidden, logits, d_logits;
     tenon_tensor parameters[PARAMETERS][TENSORS];
@@ -16,9 +17,7 @@ typedef struct network {
 static tenon_tensor matrix(int64_t rows, int64_t columns)
 {
     const int64_t shape[] = {rows, columns};
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
-    return tensor;
+    return test_dense(TENON_DTYPE_F32, 2, shape, NULL);
 }
 
 static network make_network(void)
@@ -37,8 +36,7 @@ static network make_network(void)
         }
     for (int i = 0; i < BATCH; i++)
         labels[i] = i % CLASSES;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 1, batch, &net.labels));
-    assert_ok(tenon_tensor_upload(test_stream, labels, sizeof labels, &net.labels, NULL));
+    net.labels = test_dense(TENON_DTYPE_I32, 1, batch, labels);
     return net;
 }
 
@@ -53,16 +51,16 @@ static void destroy_network(network *net)
             tenon_tensor_destroy(&net->parameters[p][t]);
 }
 
-/* The calls of a step, immediate or by plans: the same list for both. */
+/* The calls of a training step, made immediately or by plans from the same code. */
 #define MOST_CALLS 16
 typedef struct calls {
-    bool plans;   /* they are made, or run; otherwise the calls are immediate */
-    bool is_made; /* the plans are there */
+    bool plans;   /* create or run plans; otherwise immediate calls */
+    bool is_made; /* the plans have been created */
     tenon_plan *made[MOST_CALLS];
     int next;
 } calls;
 
-/* Runs the next plan on the memory of views, in their order, with scalars. */
+/* Runs the next plan on the memory of its operands, in their order, with scalars. */
 static void run_next(calls *c, const tenon_tensor *const *views, const tenon_scalar *scalars,
                      uint32_t scalar_count)
 {
@@ -77,7 +75,8 @@ static void run_next(calls *c, const tenon_tensor *const *views, const tenon_sca
         tenon_plan_run_operands(test_stream, plan, operands, count, scalars, scalar_count, NULL));
 }
 
-/* An operation of the step, whose plan is made without the scalars of a run. */
+/* Makes a call of the step, or creates or runs its plan. `params` is for the plan, without the
+ * scalars of a run. */
 #define CALL(name, params, at_each_run, scalars, scalar_count, ...)                                \
     do {                                                                                           \
         const tenon_tensor *const views[] = {__VA_ARGS__};                                         \
@@ -149,11 +148,11 @@ static void fill_randomly(calls *c, const tenon_tensor *y, uint64_t sequence)
          scalars, 3, y);
 }
 
-/* The weights after some steps. */
+/* Makes some steps; returns the weights. */
 static float *train(calls *c, float *weights)
 {
     network net = make_network();
-    const uint64_t before = c->plans ? 1 : 0; /* a first round makes the plans */
+    const uint64_t before = c->plans ? 1 : 0; /* the first pass creates the plans */
     for (uint64_t step = 1 - before; step <= STEPS; step++) {
         c->next = 0;
         if (step <= 1)
@@ -188,7 +187,7 @@ TEST(plans_train_as_immediate_calls_do)
     assert_true(by_calls[0] != 0 && by_calls[0] == by_calls[0]);
 }
 
-/* Threads that run one plan at once, each with scalars of its own. */
+/* Threads that run one plan at the same time, with different scalars. */
 enum { THREADS = 4, RUNS = 200, SIZE = 2000 };
 typedef struct worker {
     pthread_t thread;
@@ -257,7 +256,6 @@ TEST(background_plans_take_scalars)
     tenon_tensor y = make_tensor(test_context, SIZE);
     const tenon_operand o = {"y", y.memory, 0};
     const tenon_scalar seed = tenon_scalar_u64("seed", 77);
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     float expected[SIZE], got[SIZE];
     tenon_plan *plan;
     assert_ok(tenon_prepare_begin(test_context));
@@ -266,7 +264,7 @@ TEST(background_plans_take_scalars)
     assert_string_equal(tenon_plan_scalar(plan, 0).name, "seed");
     assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, &seed, 1, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
-    params.seed = 77;
+    tenon_random_params params = tenon_random_params(.seed = 77);
     assert_ok(tenon_random(test_stream, &params, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, expected, sizeof expected, NULL));
     assert_memory_equal(got, expected, sizeof got);

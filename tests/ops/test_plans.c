@@ -1,4 +1,4 @@
-/* Plans: their operands, their table, several threads. */
+/* Tests the operands of plans, the table of plans, and plans in several threads. */
 #include "runtime.h"
 
 #include <pthread.h>
@@ -9,16 +9,14 @@ TEST(plans_check_their_operands)
     tenon_tensor x = make_tensor(test_context, 100), y = make_tensor(test_context, 100);
     tenon_tensor small = make_tensor(test_context, 50);
     tenon_plan *plan;
-    tenon_context *other;
-    tenon_stream *stranger;
     assert_ok(tenon_activation_forward_plan(test_context, &params, &x, &y, &plan));
     tenon_memory memories[] = {x.memory, y.memory};
     assert_invalid(tenon_plan_run(NULL, plan, memories, 2, NULL), "stream");
     assert_invalid(tenon_plan_run(test_stream, NULL, memories, 2, NULL), "plan");
     assert_invalid(tenon_plan_run(test_stream, plan, NULL, 2, NULL), "memories");
     assert_invalid(tenon_plan_run(test_stream, plan, memories, 3, NULL), "count");
-    assert_ok(tenon_context_create(NULL, &other));
-    assert_ok(tenon_stream_create(other, NULL, &stranger));
+    tenon_context *other = test_new_context(NULL);
+    tenon_stream *stranger = test_new_stream(other);
     assert_invalid(tenon_plan_run(stranger, plan, memories, 2, NULL), "stream");
     tenon_stream_destroy(stranger);
     tenon_context_release(other);
@@ -36,7 +34,7 @@ TEST(plans_check_their_operands)
     memories[1].reserved = 6;
     assert_invalid(tenon_plan_run(test_stream, plan, memories, 2, NULL),
                    "memories[1]: memory: reserved is 6, must be 0");
-    memories[1] = x.memory; /* the same view: in place, which is allowed */
+    memories[1] = x.memory; /* in place is allowed, since the views are the same */
     assert_ok(tenon_plan_run(test_stream, plan, memories, 2, NULL));
     tenon_plan_retain(plan);
     tenon_plan_release(plan);
@@ -46,9 +44,7 @@ TEST(plans_check_their_operands)
     assert_int_equal(tenon_plan_operands(NULL), 0);
     assert_int_equal(tenon_plan_workspace(NULL), 0);
     assert_int_equal(tenon_plan_describe(NULL, NULL, 0), 0);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&small.memory);
+    test_destroy(&x, &y, &small);
 }
 
 TEST(operands_are_named)
@@ -62,7 +58,7 @@ TEST(operands_are_named)
     assert_null(tenon_plan_operand_name(plan, 2));
     assert_null(tenon_plan_operand_name(NULL, 0));
     tenon_operand o[] = {{"y", x.memory, 400}, {"x", x.memory, 4}, {"x", x.memory, 4}};
-    assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 3, NULL, 0, NULL), "second time");
+    assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 3, NULL, 0, NULL), "given twice");
     assert_invalid(tenon_plan_run_operands(test_stream, plan, o, 1, NULL, 0, NULL),
                    "\"x\" is missing");
     o[1].name = "z";
@@ -97,12 +93,13 @@ TEST(many_shapes_are_planned)
 typedef struct worker {
     pthread_t thread;
     tenon_context *context;
-    const tenon_plan *plan; /* or NULL: immediate calls */
+    const tenon_plan *plan; /* NULL for immediate calls */
     int number;
     char wrong[512];
 } worker;
 
-/* One thread's own stream and memory; no assertion, which would leave by another thread's jump. */
+/* Uses a stream and memory of its own. Contains no assertion, since a failing one would jump to
+ * another thread's stack. */
 static void *work(void *user)
 {
     worker *w = user;
@@ -163,11 +160,10 @@ TEST(one_plan_serves_several_threads)
     tenon_memory_destroy(&x.memory);
 }
 
-/* In a new context, four threads ask for the same kernel, trial and self-check at once. */
+/* In a new context, four threads request the same kernel, trial and self-check at the same time. */
 TEST(threads_build_at_once)
 {
-    tenon_context *context;
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     run_workers(context, NULL);
     tenon_context_release(context);
 }

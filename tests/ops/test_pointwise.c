@@ -1,6 +1,5 @@
-/* The operations on elements over shapes: sizes around vectors and pieces, every rank, inputs that
- * repeat, every way to be in place, long rows. What they compute is tested by programs of their
- * own. */
+/* Tests the elementwise operations over shapes: sizes around vectors and pieces, every rank,
+ * repeated inputs, all in-place combinations, long rows. Other programs test their values. */
 #include "activation_case.h"
 #include "fixture.h"
 
@@ -11,8 +10,7 @@
 
 #define KINDS (TENON_ELEMENTWISE_SCALE_ADD + 1)
 
-/* What parameters are drawn for: integers ask for a function of integers; only some cases may take
- * one that needs a build of its own. */
+/* Requirements of parameters: exact on integers, and whether builds of their own are allowed. */
 typedef struct wish {
     tenon_dtype dtype;
     bool integers, builds;
@@ -20,23 +18,22 @@ typedef struct wish {
 
 typedef struct pointwise_operation {
     const tn_operation *operation;
-    /* Draws the parameters; returns how many inputs there are. */
+    /* Draws the parameters; returns the number of inputs. */
     uint32_t (*draw)(test_fixture *f, const wish *w, test_random *random);
-    double reach;       /* of the inputs */
-    uint32_t divisor;   /* an input that stays away from zero; 0: none */
-    bool integers;      /* are tried, too */
-    test_extent extent; /* of random problems */
+    double reach;       /* inputs are in [-reach, reach] */
+    uint32_t divisor;   /* input that must not be near zero; 0 for none */
+    bool integers;      /* integers are tested too */
+    test_extent extent; /* for random problems */
 } pointwise_operation;
 
-/* The same view for all operands but for what is said of each; from an odd offset on, each has its
- * own. */
+/* Views of a problem. With an odd offset, each operand has a different one. */
 typedef struct pointwise_case {
     uint32_t rank;
     int64_t shape[TENON_MAX_RANK], offset;
     test_layout layout[TN_MAX_OPERANDS];
     bool gap;
-    uint32_t repeats[TN_MAX_OPERANDS]; /* bit d: an input repeats along dimension d */
-    uint32_t form;                     /* which inputs are which outputs */
+    uint32_t repeats[TN_MAX_OPERANDS]; /* bit d: the input has stride 0 along dimension d */
+    uint32_t form;                     /* which inputs are also outputs */
 } pointwise_case;
 
 static uint32_t draw_activation(test_fixture *f, const wish *w, test_random *random)
@@ -49,14 +46,14 @@ static uint32_t draw_activation(test_fixture *f, const wish *w, test_random *ran
     return f->c.operation->operand_count - 1;
 }
 
-/* The gates that have names. */
+/* Draws one of the named gates. */
 static uint32_t draw_gate(test_fixture *f, const wish *w, test_random *random)
 {
     static const uint32_t kinds[] = {TENON_ACTIVATION_RELU, TENON_ACTIVATION_IDENTITY,
                                      TENON_ACTIVATION_SIGMOID, TENON_ACTIVATION_SILU};
     const uint32_t kind = kinds[test_between(random, 0, w->integers ? 1 : 3)];
     test_params(f, tenon_gated_params)->activation = tn_activation_tried(kind);
-    return f->c.operation->operand_count - f->c.operation->output_count;
+    return test_first_output(f->c.operation);
 }
 
 static double draw_factor(bool integer, test_random *random)
@@ -66,7 +63,7 @@ static double draw_factor(bool integer, test_random *random)
                                   : test_real(random, -2, 2);
 }
 
-/* A division of integers is none. */
+/* Divisions are not exact on integers. */
 static uint32_t draw_elementwise(test_fixture *f, const wish *w, test_random *random)
 {
     tenon_elementwise_params *params = test_params(f, tenon_elementwise_params);
@@ -78,7 +75,7 @@ static uint32_t draw_elementwise(test_fixture *f, const wish *w, test_random *ra
     return ELEMENTWISE_D;
 }
 
-/* A step whose bound stays finite; of integers, one that is exact. */
+/* Draws a step whose bound stays finite, and which is exact on integers if `exact`. */
 static tenon_chain_step draw_step(test_random *random, int inputs, uint32_t build, bool exact)
 {
     static const uint32_t cheap[] = {TENON_ACTIVATION_RELU,         TENON_ACTIVATION_ABS,
@@ -110,7 +107,7 @@ static uint32_t draw_chain(test_fixture *f, const wish *w, test_random *random)
     const uint32_t build = builds[may_build ? test_between(random, 0, 2) : 0];
     tenon_elementwise_chain_params *params = test_params(f, tenon_elementwise_chain_params);
     const int inputs = (int)test_between(random, 1, CHAIN_Y);
-    /* Each list of 1 to 3 steps is a build. */
+    /* Each list of 1 to 3 steps requires a build. */
     params->step_count = test_one_in(random, 4)
                              ? (uint32_t)test_between(random, 0, CHAIN_FIXED_STEPS)
                              : (uint32_t)test_between(random, 4, TENON_CHAIN_MAX_STEPS);
@@ -131,22 +128,23 @@ static const pointwise_operation operations[] = {
 
 static uint32_t inputs_of(const pointwise_operation *o)
 {
-    return o->operation->operand_count - o->operation->output_count;
+    return test_first_output(o->operation);
 }
 
-/* How many ways there are to be in place: each input is an output or none. */
+/* Returns the number of in-place combinations: each input is one of the outputs or none. */
 static uint32_t forms_of(const pointwise_operation *o)
 {
     uint32_t forms = 1;
     for (uint32_t i = 0; i < inputs_of(o); i++)
-        forms *= o->operation->output_count + 1;
+        forms *= o->operation->operand_count - inputs_of(o) + 1;
     return forms;
 }
 
 static void set_views(test_fixture *f, const pointwise_case *p, uint32_t inputs, tenon_dtype dtype)
 {
     const tn_operation *operation = f->c.operation;
-    const uint32_t first = operation->operand_count - operation->output_count;
+    const uint32_t first = test_first_output(operation),
+                   forms = operation->operand_count - first + 1;
     uint32_t form = p->form;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         tenon_tensor *view = &f->c.views[i];
@@ -158,8 +156,8 @@ static void set_views(test_fixture *f, const pointwise_case *p, uint32_t inputs,
             continue;
         for (uint32_t d = 0; d < p->rank; d++)
             view->stride[d] = (p->repeats[i] >> d & 1) != 0 ? 0 : view->stride[d];
-        const uint32_t output = form % (operation->output_count + 1);
-        form /= operation->output_count + 1;
+        const uint32_t output = form % forms;
+        form /= forms;
         f->c.same[i] = output != 0 ? first + output : 0;
     }
 }
@@ -181,7 +179,7 @@ static void run(const pointwise_operation *o, const pointwise_case *p, const wis
     test_finish(&f, extent);
 }
 
-/* Every type, reals within the bound and integers bit for bit. */
+/* Checks every type, reals within the bound and integers exactly. */
 static void check(const pointwise_operation *o, const pointwise_case *p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
@@ -210,7 +208,7 @@ TEST(sizes_around_vectors)
         }
 }
 
-/* Every combination of strides of 0 of two inputs, in rows long and short. */
+/* All combinations of strides of 0 of two inputs, in short and long rows. */
 TEST(inputs_that_repeat)
 {
     test_random random = test_random_for(502);
@@ -264,7 +262,8 @@ TEST(random_problems)
         }
 }
 
-/* Past what a work-item does: in one line, and by lines that repeat or lie the other way. */
+/* More elements than one work-item handles: in one line, and in lines that repeat or have another
+ * order. */
 TEST(large)
 {
     const wish w = {.dtype = TENON_DTYPE_F32};

@@ -1,10 +1,10 @@
-/* tenon_pool_forward and tenon_pool_backward: one to three dimensions, borders, ties and NaN, every
- * layout, and gradients against finite differences. */
+/* Tests tenon_pool_forward and tenon_pool_backward: one to three dimensions, borders, ties and NaN,
+ * every layout, and gradients by finite differences. */
 #include "pool_case.h"
 
 #include <math.h>
 
-/* By hand, not by the reference: 2×2 windows of a 3×4 image, padded by one on each side. */
+/* Computed by hand: 2×2 windows of a 3×4 image, padded by one on each side. */
 TEST(known_values)
 {
     static const float x[] = {1, 5, 5, 2, -1, -7, 3, 0, 9, 9, 9, -4};
@@ -12,16 +12,13 @@ TEST(known_values)
         {1, 5, 2, 9, 9, 0}, {0.25F, 2.5F, 0.5F, 2, 3.5F, -1}, {1, 5, 2, 4, 3.5F, -2}};
     static const int32_t places[] = {0, 1, 3, 8, 9, 7};
     const int64_t x_shape[] = {1, 1, 3, 4}, y_shape[] = {1, 1, 2, 3};
-    tenon_tensor image, pooled, indices;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, x_shape, &image));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 4, y_shape, &pooled));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I32, 4, y_shape, &indices));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &image, NULL));
+    tenon_tensor image = test_dense(TENON_DTYPE_F32, 4, x_shape, x);
+    tenon_tensor pooled = test_dense(TENON_DTYPE_F32, 4, y_shape, NULL);
+    tenon_tensor indices = test_dense(TENON_DTYPE_I32, 4, y_shape, NULL);
     for (uint32_t kind = 0; kind < 3; kind++) {
-        tenon_pool_params params = TENON_POOL_PARAMS_INIT;
         float got[6];
         int32_t where[6];
-        params.kind = kind;
+        tenon_pool_params params = tenon_pool_params(.kind = kind);
         for (int d = 0; d < 2; d++) {
             params.window[d] = params.geometry.stride[d] = 2;
             params.geometry.pad_begin[d] = params.geometry.pad_end[d] = 1;
@@ -35,12 +32,10 @@ TEST(known_values)
             assert_memory_equal(where, places, sizeof where);
         }
     }
-    tenon_memory_destroy(&image.memory);
-    tenon_memory_destroy(&pooled.memory);
-    tenon_memory_destroy(&indices.memory);
+    test_destroy(&image, &pooled, &indices);
 }
 
-/* Windows, strides, dilations and padding as they come, where the operation takes them. */
+/* Draws windows, strides, dilations and padding that the operation accepts. */
 static void spoil_geometry(pool_case *p, test_random *random)
 {
     for (uint32_t d = 0; d < p->rank - 2; d++) {
@@ -69,7 +64,7 @@ TEST(random_problems)
         p.x[1] = test_between(&random, 1, 19);
         for (uint32_t d = 2; d < p.rank; d++)
             p.x[d] = test_between(&random, 1, p.rank == 3 ? 70 : p.rank == 4 ? 14 : 6);
-        p.params.kind = (uint32_t)i / 3 % 3; /* each with each type */
+        p.params.kind = (uint32_t)i / 3 % 3; /* every kind with every type */
         p.no_indices = test_one_in(&random, 2);
         p.x_layout = (pool_layout)test_between(&random, 0, LAYOUTS - 1);
         p.y_layout = (pool_layout)test_between(&random, 0, LAYOUTS - 1);
@@ -82,7 +77,7 @@ TEST(random_problems)
     }
 }
 
-/* Small integers have ties without end, and sums that are exact; so are divisions by four. */
+/* Small integers have many ties, and sums and divisions by four are exact. */
 TEST(integers)
 {
     test_random random = test_random_for(702);
@@ -146,7 +141,8 @@ TEST(large)
     }
 }
 
-/* An image shorter than the dilation, whose every window still meets it; and one with no pixels. */
+/* An image shorter than the dilation that still overlaps each window, and an image without pixels.
+ */
 TEST(short_images)
 {
     test_random random = test_random_for(706);
@@ -161,7 +157,7 @@ TEST(short_images)
     pool_check(&p, TEST_BOUND, &random);
     p.params.geometry.dilation[0] = 1;
     p.params.window[0] = 3;
-    p.params.geometry.pad_begin[0] = 4; /* windows of padding alone average to 0 */
+    p.params.geometry.pad_begin[0] = 4; /* the average of a window of only padding is 0 */
     pool_check(&p, TEST_BOUND, &random);
     p.x[2] = 0;
     pool_check(&p, TEST_BOUND, &random);
@@ -172,7 +168,7 @@ TEST(short_images)
     }
 }
 
-/* The sum of dy · y, in double. */
+/* Returns the sum of dy · y in double. */
 static double objective(pool_pair *pair)
 {
     const test_tensor *dy = test_operand(&pair->backward, POOL_BACKWARD_DY);
@@ -183,7 +179,7 @@ static double objective(pool_pair *pair)
     return sum;
 }
 
-/* The maximum is linear between ties, and values that are far apart have none nearby. */
+/* The maximum is linear between ties, which values that are far apart avoid. */
 TEST(finite_differences)
 {
     test_random random = test_random_for(707);
@@ -198,7 +194,8 @@ TEST(finite_differences)
         pool_fill(&pair, TEST_BOUND, &random);
         test_tensor *x = test_operand(&pair.forward, POOL_X);
         const int64_t elements = tenon_tensor_elements(&x->view);
-        for (int64_t i = 0; i < elements; i++) /* 37 is prime to the number: all are different */
+        for (int64_t i = 0; i < elements;
+             i++) /* 37 and `elements` are coprime, so all values differ */
             test_set(x, i, (double)(i * 37 % elements) / 64);
         pool_link(&pair);
         test_expect(&pair.backward);
@@ -218,7 +215,7 @@ TEST(finite_differences)
     }
 }
 
-/* An index may be anything: it is compared, never followed. */
+/* Indices may be arbitrary: they are compared, but never used as addresses. */
 TEST(wild_indices)
 {
     static const double values[] = {-1, -2147483648.0, 2147483647, 30, 0};
@@ -234,7 +231,7 @@ TEST(wild_indices)
     test_release(&pair.forward);
 }
 
-/* dy that repeats, and x that does. */
+/* dy with stride 0, and x with stride 0. */
 TEST(broadcast_inputs)
 {
     test_random random = test_random_for(709);

@@ -1,7 +1,7 @@
-/* Pooling: what is refused beyond what every operation refuses. */
+/* Tests invalid input of pooling that the tests of every operation do not cover. */
 #include "pool_case.h"
 
-/* A sound pair of calls, and the operands of the forward one and dx, uploaded. */
+/* A valid pair of calls. Operands are those of the forward call and dx. */
 enum { DX = POOL_OPERANDS, OPERANDS };
 
 static tenon_pool_params make(pool_pair *pair, test_tensor *o)
@@ -31,7 +31,7 @@ static void refuse(const test_tensor *o, const tenon_pool_params *params,
     assert_untouched(&o[DX]);
 }
 
-/* Geometries that leave a window nothing to look at, or no place. */
+/* Geometries with windows outside the image, or without any window. */
 TEST(bad_geometries)
 {
     static const struct {
@@ -48,7 +48,7 @@ TEST(bad_geometries)
                  {2, 1, 1, 0, -3, "pad_end[1] is -3"},
                  {2, 1, 1, 2, 0, "padding 2 + 0"},
                  {2, 1, 1, 0, 2, "padding 0 + 2"},
-                 {2, 1, 8, 1, 1, "padding 1 + 1"}, /* both taps miss the image between them */
+                 {2, 1, 8, 1, 1, "padding 1 + 1"}, /* the image is between the two taps */
                  {2, 1, 1, 1, 0, "shape"}};
     pool_pair pair;
     test_tensor o[OPERANDS];
@@ -100,7 +100,7 @@ TEST(bad_indices)
     pool_dismiss(&pair);
 }
 
-/* Neither output may overlap anything. */
+/* Outputs must not overlap any other operand. */
 TEST(bad_memory)
 {
     pool_pair pair;

@@ -1,6 +1,6 @@
-/* tenon_prelu_forward and _backward against their references: slopes of every shape that
- * broadcasts, strides, long sums, in place, without workspace; gradients against finite
- * differences; refusals. */
+/* Tests tenon_prelu_forward and _backward against their references: slopes of every broadcast
+ * shape, strides, long sums, in place, without workspace; gradients by finite differences;
+ * refusals. */
 #include "fixture.h"
 
 #include "ops/prelu/internal.h"
@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* Bit d of `kept`: slope has dimension d of x; `lead` drops the dimensions before the first. The
- * number of the input that is dx (or y), or -1. */
+/* Bit d of `kept`: slope has dimension d of x, from dimension `lead` on. `same` is the input that
+ * is also dx (or y), or -1. */
 typedef struct prelu_case {
     bool backward, gap, lead;
     int same;
@@ -18,7 +18,7 @@ typedef struct prelu_case {
     test_layout layout[PRELU_BACKWARD_OPERANDS];
 } prelu_case;
 
-/* The shape of slope; returns its rank. */
+/* Derives the shape of slope; returns its rank. */
 static uint32_t slope_shape(const prelu_case *p, int64_t *shape)
 {
     uint32_t rank = 0;
@@ -44,7 +44,7 @@ static void begin(test_fixture *f, const prelu_case *p, tenon_dtype dtype)
         f->c.same[p->same] = 1 + (p->backward ? PRELU_DX : PRELU_Y);
 }
 
-/* Forward and backward, of reals and of integers. */
+/* Checks forward and backward, on reals and on integers. */
 static void check(prelu_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
@@ -58,8 +58,8 @@ static void check(prelu_case p, test_random *random)
         }
 }
 
-/* Which dimensions slope has of N C H W, as networks have it and otherwise; sizes about those of
- * vectors, of a group of them, and of a segment. */
+/* Slopes with each subset of the dimensions N C H W; sizes around vectors, groups of vectors and
+ * segments. */
 TEST(slopes_of_every_shape)
 {
     static const prelu_case cases[] = {
@@ -93,7 +93,7 @@ TEST(slopes_of_every_shape)
     }
 }
 
-/* More than one segment along and across, their edges, and tails. */
+/* Several segments along and across the sum, their edges, and partial vectors. */
 TEST(long_sums)
 {
     static const prelu_case cases[] = {
@@ -114,7 +114,7 @@ TEST(long_sums)
     }
 }
 
-/* slope itself may be an output where it is as large as x, and dslope an input. */
+/* slope may be an output if it has the size of x, and dslope an input. */
 TEST(slope_in_place)
 {
     test_random random = test_random_for(713);
@@ -148,7 +148,7 @@ TEST(random_problems)
         }
 }
 
-/* Every pair of x and slope; sums of a column see each x with every dy. */
+/* Every pair of x and slope; for the sums of columns each x meets every dy. */
 TEST(special_values)
 {
     static const double values[] = {0,       -0.0,  1,       -1,       NAN,   INFINITY, -INFINITY,
@@ -156,8 +156,8 @@ TEST(special_values)
     const int64_t count = sizeof values / sizeof *values;
     for (int n = 0; n < 4; n++)
         for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
-            prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
             test_fixture f;
+            prelu_case p = {.rank = 2, .same = -1, .shape = {count, count}};
             p.kept = n / 2 == 0 ? 1 : 3;
             p.backward = n % 2 != 0;
             begin(&f, &p, *type);
@@ -173,7 +173,7 @@ TEST(special_values)
         }
 }
 
-/* A stream that may use no workspace still gives the sum. */
+/* Without workspace the sums are still computed. */
 TEST(without_workspace)
 {
     test_random random = test_random_for(715);
@@ -182,7 +182,7 @@ TEST(without_workspace)
     tenon_memory little;
     test_fixture f;
     assert_ok(tenon_memory_create(test_context, 16, &little));
-    assert_ok(tenon_stream_create(test_context, NULL, &test_stream));
+    test_stream = test_new_stream(test_context);
     assert_ok(tenon_stream_set_workspace(test_stream, &little, 0, 16));
     begin(&f, &p, TENON_DTYPE_F32);
     test_run_fixture(&f, TEST_BOUND, TEST_ONCE, &random);
@@ -191,7 +191,7 @@ TEST(without_workspace)
     tenon_memory_destroy(&little);
 }
 
-/* By the header's formulas; an empty x leaves sums of nothing. */
+/* Values by the header's formulas; sums over an empty x are 0. */
 TEST(known_values)
 {
     static const float x[2][3] = {{1, -2, 0}, {-3, 4, -5}}, slope[3] = {0.5F, 2, -1};
@@ -199,17 +199,13 @@ TEST(known_values)
     static const float dx[2][3] = {{1, 2, -1}, {0.5F, 1, -1}};
     const float ones[6] = {1, 1, 1, 1, 1, 1};
     const int64_t shape[] = {2, 3};
-    tenon_tensor tx, ts, tg, ty, td;
     float got[6], sums[3];
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tg));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &ts));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape + 1, &td));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, slope, sizeof slope, &ts, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, ones, sizeof ones, &tg, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
+    tenon_tensor tg = test_dense(TENON_DTYPE_F32, 2, shape, ones);
+    tenon_tensor ts = test_dense(TENON_DTYPE_F32, 1, shape + 1, slope);
+    tenon_tensor td = test_dense(TENON_DTYPE_F32, 1, shape + 1, NULL);
     assert_ok(tenon_prelu_forward(test_stream, NULL, &tx, &ts, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, got, sizeof got, NULL));
     for (int i = 0; i < 6; i++)
@@ -234,14 +230,10 @@ TEST(known_values)
     tg.shape[0] = 2;
     assert_invalid(tenon_prelu_backward(test_stream, NULL, &tx, &ts, &tg, &ty, &ty, NULL),
                    "dslope");
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ts.memory);
-    tenon_memory_destroy(&tg.memory);
-    tenon_memory_destroy(&ty.memory);
-    tenon_memory_destroy(&td.memory);
+    test_destroy(&tx, &ts, &tg, &ty, &td);
 }
 
-/* Of the sum of y·dy, with respect to x and to the slopes, away from the kink. */
+/* The gradient of the sum of y·dy with respect to x and the slopes, away from the kink. */
 TEST(gradients)
 {
     test_random random = test_random_for(716);
@@ -249,19 +241,8 @@ TEST(gradients)
     test_begin_line(&y, "prelu x=T:5x3 slope=T:3 y=T:5x3", TENON_DTYPE_F64);
     test_begin_line(&dx, "prelu_backward x=T:5x3 slope=T:3 dy=T:5x3 dx=T:5x3 dslope=T:3",
                     TENON_DTYPE_F64);
-    test_make(&y);
-    test_make(&dx);
-    test_fill_inputs(&dx, TEST_BOUND, &random);
-    for (int i = 0; i < 15; i++) {
-        const double x = test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1);
-        test_set(&y.operands[PRELU_X], i, x);
-        test_set(&dx.operands[PRELU_X], i, x);
-    }
-    for (int i = 0; i < 3; i++)
-        test_set(&y.operands[PRELU_SLOPE], i, test_get(&dx.operands[PRELU_SLOPE], i));
-    test_expect(&dx);
-    test_slopes(&y, PRELU_X, &dx.operands[PRELU_DY], dx.expected, 1e-8, 0);
-    test_slopes(&y, PRELU_SLOPE, &dx.operands[PRELU_DY], dx.expected + 15, 1e-8, 0);
-    test_release(&y);
-    test_release(&dx);
+    test_fill_gradients(&y, &dx, &random);
+    for (int i = 0; i < 15; i++)
+        test_set(&y.operands[PRELU_X], i, test_real(&random, 0.1, 2) * (i % 2 == 0 ? 1 : -1));
+    test_check_gradients(&y, &dx, 1e-8, 0);
 }

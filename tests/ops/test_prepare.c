@@ -1,4 +1,4 @@
-/* Plans that are made in the background. */
+/* Tests plans that are prepared in the background. */
 #include "runtime.h"
 
 #include "dispatch/plan.h"
@@ -10,9 +10,8 @@ enum { SIZE = 1000 };
 static tenon_status plan_relu(tenon_context *context, const tenon_tensor *x, const char *solver,
                               tenon_plan **plan)
 {
-    tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
-    params.activation.kind = TENON_ACTIVATION_RELU;
-    params.solver = solver;
+    tenon_activation_params params =
+        tenon_activation_params(.activation.kind = TENON_ACTIVATION_RELU, .solver = solver);
     return tenon_activation_forward_plan(context, &params, x, x, plan);
 }
 
@@ -24,7 +23,7 @@ static void assert_progress(tenon_context *context, uint64_t made, uint64_t aske
     assert_int_equal(is_asked, asked);
 }
 
-/* Runs relu of -1, 0, 1, … and looks at what comes of it. */
+/* Runs relu on -1, 0, 1, … and checks the result. */
 static void assert_runs(const tenon_plan *plan, tenon_tensor *x)
 {
     float values[SIZE];
@@ -38,7 +37,8 @@ static void assert_runs(const tenon_plan *plan, tenon_tensor *x)
         assert_true(values[i] == (i % 3 == 2 ? 1 : 0));
 }
 
-/* A plan is there at once, runs when it has been made, and is the one that would have been made. */
+/* A plan is returned immediately, waits until it is prepared when it runs, and is the same as one
+ * that is created synchronously. */
 TEST(plans_are_made_later)
 {
     tenon_tensor x = make_tensor(test_context, SIZE);
@@ -65,7 +65,8 @@ TEST(plans_are_made_later)
     tenon_memory_destroy(&x.memory);
 }
 
-/* What is wrong with the arguments is told at once; what is found on the way, by every use. */
+/* Invalid arguments are reported immediately, and errors of the preparation by each use of the
+ * plan. */
 TEST(failures_are_told)
 {
     tenon_tensor x = make_tensor(test_context, SIZE), wrong = x;
@@ -79,7 +80,7 @@ TEST(failures_are_told)
     assert_int_equal(plan_relu(test_context, &x, "activation/none", &plan),
                      TENON_ERROR_INVALID_ARGUMENT);
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    params.solver = "gemm/skinny"; /* for few rows or columns */
+    params.solver = "gemm/skinny"; /* serves only few rows or columns */
     const int64_t large[] = {80, 80};
     const tenon_tensor b = tenon_tensor_view(TENON_DTYPE_F32, 2, large);
     assert_ok(tenon_gemm_plan(test_context, &params, &b, &b, NULL, NULL, &b, &plan));
@@ -99,13 +100,12 @@ TEST(failures_are_told)
 
 TEST(calls_come_in_pairs)
 {
-    tenon_context *other;
     uint64_t count;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     assert_invalid(tenon_prepare_begin(NULL), "context is NULL");
-    assert_invalid(tenon_prepare_end(other), "this thread has begun for");
+    assert_invalid(tenon_prepare_end(other), "this thread called tenon_prepare_begin for");
     assert_ok(tenon_prepare_begin(other));
-    assert_invalid(tenon_prepare_begin(test_context), "has begun already");
+    assert_invalid(tenon_prepare_begin(test_context), "was already called on this thread");
     assert_invalid(tenon_prepare_end(test_context), "context is");
     assert_ok(tenon_prepare_end(other));
     assert_invalid(tenon_prepare_progress(NULL, &count, &count), "context is NULL");
@@ -123,16 +123,15 @@ static void *plan_elsewhere(void *data)
     return status == TENON_OK ? data : NULL;
 }
 
-/* Another thread's plans, and those of other contexts, are made as always. */
+/* Plans of other threads and of other contexts are created synchronously. */
 TEST(others_are_not_touched)
 {
     tenon_tensor x = make_tensor(test_context, SIZE);
-    tenon_context *other;
     tenon_plan *plan;
     pthread_t thread;
     uint64_t made, asked;
     void *well;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     tenon_tensor y = make_tensor(other, SIZE);
     assert_ok(tenon_prepare_progress(test_context, &made, &asked));
     assert_ok(tenon_prepare_begin(test_context));
@@ -145,18 +144,17 @@ TEST(others_are_not_touched)
     assert_progress(test_context, made, asked);
     assert_progress(other, 0, 0);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     tenon_context_release(other);
 }
 
-/* Whoever lets go last, the caller or the library's thread, takes the context with it. */
+/* The context is destroyed with its last reference, whether the caller or the library's thread
+ * releases it. */
 TEST(plans_outlive_their_callers)
 {
     for (int i = 0; i < 8; i++) {
-        tenon_context *context;
         tenon_plan *plans[4];
-        assert_ok(tenon_context_create(NULL, &context));
+        tenon_context *context = test_new_context(NULL);
         tenon_tensor x = make_tensor(context, SIZE + i);
         assert_ok(tenon_prepare_begin(context));
         for (int p = 0; p < 4; p++)
@@ -174,7 +172,7 @@ TEST(plans_outlive_their_callers)
     }
 }
 
-/* Holds the library's thread in the first plan that it makes. */
+/* Blocks the library's thread while it prepares the first plan. */
 typedef struct gate {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -228,18 +226,13 @@ static void note_freed(void *user)
 
 enum { PLANS = 5 };
 
-/* Asks for plans, of which the first one is being made; `x` has no memory. */
+/* Requests plans, and waits until the first is being prepared; `x` has no memory. */
 static tenon_context *ask_for_plans(gate *g, tenon_plan *plans[PLANS])
 {
     const int64_t size = SIZE;
     const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, &size);
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.progress = hold;
-    params.progress_user = params.log_user = g;
-    params.log = count_plans;
-    params.log_level = TENON_LOG_DEBUG;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.progress = hold, .progress_user = g, .log_user = g,
+                                               .log = count_plans, .log_level = TENON_LOG_DEBUG);
     assert_ok(tenon_prepare_begin(context));
     for (int i = 0; i < PLANS; i++)
         assert_ok(plan_relu(context, &x, NULL, &plans[i]));
@@ -250,7 +243,7 @@ static tenon_context *ask_for_plans(gate *g, tenon_plan *plans[PLANS])
 
 TEST(plans_that_nobody_holds_are_not_made)
 {
-    static gate g = GATE_INIT; /* the library's thread may still be leaving it */
+    static gate g = GATE_INIT; /* static, since the library's thread may still use it */
     tenon_plan *plans[PLANS];
     tenon_context *context = ask_for_plans(&g, plans);
     for (int i = 1; i < PLANS - 1; i++)
@@ -264,13 +257,13 @@ TEST(plans_that_nobody_holds_are_not_made)
     tenon_context_release(context);
 }
 
-/* A program that has released everything does not go on to make plans. */
+/* No plan is prepared after the program has released everything. */
 TEST(nothing_is_made_when_all_is_released)
 {
-    static gate g = GATE_INIT; /* the library's thread may still be leaving it */
+    static gate g = GATE_INIT; /* static, since the library's thread may still use it */
     tenon_plan *plans[PLANS];
     tenon_context *context = ask_for_plans(&g, plans);
-    tn_plan_keep(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
+    tn_plan_bind(plans[PLANS - 1], 0, (tenon_memory){0}, &g, note_freed);
     for (int i = 0; i < PLANS; i++)
         tenon_plan_release(plans[i]);
     tenon_context_release(context);

@@ -1,6 +1,6 @@
-/* The public functions by their own names: each hands its operands and parameters on in their
- * order, in the immediate form and as a plan, and each struct's defaults are those of its macro. */
-#include "fixture.h"
+/* Tests the public functions by name: each passes its operands and parameters on in order,
+ * immediately and as a plan, and each struct's defaults equal those of its macro. */
+#include "gemm_case.h"
 
 #include "dispatch/plan.h"
 #include "ops/registry.h"
@@ -13,7 +13,7 @@
 #define V6 V5, v[5]
 #define V8 V6, v[6], v[7]
 
-/* The operation, the function without "tenon_", the operands. */
+/* The operation, its function without "tenon_", and its operands. */
 #define ENTRIES(X)                                                                                 \
     X(gemm, gemm, V5)                                                                              \
     X(gemm_ragged, gemm_ragged, V6)                                                                \
@@ -71,6 +71,19 @@
     }
 ENTRIES(DEFINE)
 
+static tenon_status call_gemm_int8(const void *params, const tenon_tensor *const *v)
+{
+    const tenon_gemm_params all = gemm_params_of(params, v);
+    return tenon_gemm(test_stream, &all, V5, NULL);
+}
+
+static tenon_status plan_gemm_int8(const void *params, const tenon_tensor *const *v,
+                                   tenon_plan **plan)
+{
+    const tenon_gemm_params all = gemm_params_of(params, v);
+    return tenon_gemm_plan(test_context, &all, V5, plan);
+}
+
 typedef struct public_call {
     const tn_operation *operation;
     const char *name;
@@ -80,10 +93,11 @@ typedef struct public_call {
 
 #define ENTRY(operation, function, views)                                                          \
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
-static const public_call entries[] = {ENTRIES(ENTRY)};
+static const public_call entries[] = {
+    {&tn_operation_gemm_int8, "tenon_gemm", call_gemm_int8, plan_gemm_int8}, ENTRIES(ENTRY)};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
-/* The number of the entry; -1 where the operation has none of its own. */
+/* Returns the number of the operation's entry, or -1 if it has no function of its own. */
 static int entry_of(const tn_operation *operation)
 {
     for (int i = 0; i < ENTRY_COUNT; i++)
@@ -97,9 +111,7 @@ TEST(every_operation_is_there)
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
         const int number = entry_of(op);
-        /* Products of 8-bit integers are tenon_gemm's, and one of packed weights has no view for
-         * them. */
-        if (op == &tn_operation_gemm_int8 || op == &tn_operation_gemm_packed)
+        if (op == &tn_operation_gemm_packed) /* has no view for the weights */
             assert_int_equal(number, -1);
         else if (number < 0)
             fail_msg("%s is not in the list", op->name);
@@ -108,7 +120,7 @@ TEST(every_operation_is_there)
     }
 }
 
-/* Runs the plan on the memory of the operands that it names. */
+/* Runs the plan on the memory of its named operands. */
 static void run_plan(test_fixture *f, const public_call *e)
 {
     const tn_operation *op = f->c.operation;
@@ -178,7 +190,7 @@ TEST(operands_are_handed_on_in_order)
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
     X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
 
-/* Whatever was there before, all bytes of the struct are those of the macro, and none behind it. */
+/* The function sets all bytes of the struct to those of the macro, and none after it. */
 #define ASSERT_DEFAULTS(type, macro)                                                               \
     {                                                                                              \
         static const tenon_##type wanted = macro;                                                  \

@@ -1,16 +1,8 @@
-/* Queues of either order: what waits for what, across queues too; and work that fails after its
- * call has returned. */
+/* Tests in-order and out-of-order queues: dependencies, also across queues, and commands that fail
+ * after their call has returned. */
 #include "runtime.h"
 
 #include <stdatomic.h>
-
-static cl_event make_gate(cl_context cl)
-{
-    cl_int error;
-    cl_event gate = clCreateUserEvent(cl, &error);
-    assert_int_equal(error, CL_SUCCESS);
-    return gate;
-}
 
 static void open_gate(cl_event gate, cl_int status)
 {
@@ -33,7 +25,7 @@ static void wait_and_release(cl_event event)
     clReleaseEvent(event);
 }
 
-/* A stream of the context on a queue of its own; NULL where the device has no such queue. */
+/* Creates a stream with a queue of its own; returns NULL if the device has no such queue. */
 static tenon_stream *make_stream(tenon_context *context, bool unordered)
 {
     tenon_stream *stream = NULL;
@@ -63,7 +55,7 @@ static tenon_status add(tenon_stream *stream, const tenon_tensor *a, const tenon
     return tenon_elementwise(stream, NULL, a, b, y, sync);
 }
 
-/* x is filled behind a gate, and doubled by calls that do not name it. */
+/* x is filled after an event, and doubled by calls whose wait list does not contain the event. */
 TEST(calls_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
@@ -75,7 +67,7 @@ TEST(calls_keep_their_order)
     every_other.stride[0] = 2;
     assert_ok(tenon_tensor_fill(stream, &x, -7, NULL));
     assert_ok(add(stream, &x, &x, &y, NULL));
-    cl_event gate = make_gate(tenon_context_cl(test_context)), done[3] = {NULL};
+    cl_event gate = test_gate(test_context), done[3] = {NULL};
     const tenon_sync first = {.wait_list = &gate, .wait_count = 1, .event = &done[0]};
     assert_ok(tenon_tensor_fill(stream, &x, 1, &first));
     assert_ok(add(stream, &x, &x, &y, &(tenon_sync){.event = &done[1]}));
@@ -90,11 +82,10 @@ TEST(calls_keep_their_order)
     assert_values(stream, &y, 4);
     assert_values(stream, &every_other, 3);
     tenon_stream_destroy(stream);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }
 
-/* A stream whose work waits holds up neither another stream nor the application in its queue. */
+/* A waiting stream delays neither other streams nor the application's commands in its queue. */
 TEST(others_in_the_queue_are_not_held_up)
 {
     cl_command_queue queue = test_queue(test_context, true);
@@ -105,7 +96,7 @@ TEST(others_in_the_queue_are_not_held_up)
     assert_ok(tenon_stream_create(test_context, queue, &waiting));
     assert_ok(tenon_stream_create(test_context, queue, &going));
     tenon_tensor x = make_tensor(test_context, 1000), y = make_tensor(test_context, 1000);
-    cl_event gate = make_gate(tenon_context_cl(test_context)), held, own;
+    cl_event gate = test_gate(test_context), held, own;
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &held};
     assert_ok(tenon_tensor_fill(waiting, &x, -1, NULL));
     assert_ok(relu(waiting, &x, &x, &sync));
@@ -123,11 +114,10 @@ TEST(others_in_the_queue_are_not_held_up)
     tenon_stream_destroy(waiting);
     tenon_stream_destroy(going);
     clReleaseCommandQueue(queue);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
 }
 
-/* Back and forth between two queues, without a flush, a finish or a wait of the application's. */
+/* Events are used in both directions between two queues, without flushing, finishing or waiting. */
 static void events_cross(bool first_unordered, bool second_unordered)
 {
     tenon_stream *streams[] = {make_stream(test_context, first_unordered),
@@ -157,7 +147,7 @@ TEST(events_cross_queues)
         events_cross((i & 1) != 0, (i & 2) != 0);
 }
 
-/* A stream's transfers take their turn, and waits of the caller's are added to it. */
+/* A stream's transfers run in order, and wait for the caller's wait list too. */
 TEST(transfers_keep_their_order)
 {
     tenon_stream *stream = make_stream(test_context, true);
@@ -188,7 +178,7 @@ TEST(transfers_keep_their_order)
     tenon_memory_destroy(&x.memory);
 }
 
-/* What a context's callback was told. */
+/* Failures that a context's callback received. */
 typedef struct told {
     atomic_int count;
     uint32_t status;
@@ -211,19 +201,13 @@ static void tell(void *user, const tenon_failure *failure)
 
 static tenon_context *make_context(told *t)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.failure = t != NULL ? tell : NULL;
-    params.failure_user = t;
-    params.unchecked = 1;
-    assert_ok(tenon_context_create(&params, &context));
-    return context;
+    return test_context_with(.failure = t != NULL ? tell : NULL, .failure_user = t, .unchecked = 1);
 }
 
-/* Enqueues a relu that fails as soon as it would begin. */
+/* Enqueues a relu that fails when it would start. */
 static void enqueue_failure(tenon_stream *stream, const tenon_tensor *x, cl_event *event)
 {
-    cl_event gate = make_gate(tenon_context_cl(tenon_stream_context(stream)));
+    cl_event gate = test_gate(tenon_stream_context(stream));
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = event};
     assert_ok(relu(stream, x, x, &sync));
     assert_ok(tenon_stream_flush(stream));
@@ -238,7 +222,8 @@ static void assert_told(tenon_status status, const char *by)
     assert_true(tenon_last_cl_error() < 0);
 }
 
-/* The next call is refused for it, names it, and does nothing; those after it go on. */
+/* Checks that the next call fails with a message that names the failed call and does nothing, and
+ * that later calls succeed. */
 static void fail_once(tenon_context *context, bool unordered, bool by_event)
 {
     tenon_stream *stream = make_stream(context, unordered);
@@ -252,7 +237,7 @@ static void fail_once(tenon_context *context, bool unordered, bool by_event)
     if (by_event) {
         clWaitForEvents(1, &event);
         assert_true(state_of(event) < 0);
-        /* The driver's thread may still be on its way. */
+        /* The driver's thread may not have called the callback yet. */
         const struct timespec moment = {.tv_nsec = 1000000};
         tenon_status status = TENON_OK;
         for (int i = 0; i < TEST_LOOKS && status == TENON_OK; i++) {
@@ -299,14 +284,14 @@ TEST(failures_are_told_by_the_callback)
     }
 }
 
-/* When it comes the stream and the context are gone, and nobody is told. */
+/* If a command fails after its stream and context were destroyed, the callback is not called. */
 TEST(failures_may_come_after_their_stream)
 {
     told t = {.count = 0};
     tenon_context *context = make_context(&t);
     tenon_stream *stream = make_stream(context, false);
     tenon_tensor x = make_tensor(context, 100);
-    cl_event gate = make_gate(tenon_context_cl(context)), event;
+    cl_event gate = test_gate(context), event;
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &event};
     assert_ok(relu(stream, &x, &x, &sync));
     tenon_stream_destroy(stream);
@@ -321,7 +306,7 @@ TEST(failures_may_come_after_their_stream)
     tenon_memory_destroy(&x.memory);
 }
 
-/* Work that goes well is told to nobody, whatever there is to follow. */
+/* The callback is not called for commands that succeed. */
 TEST(successes_are_not_told)
 {
     told t = {.count = 0};

@@ -1,4 +1,5 @@
-/* tenon_random: numbers against the reference for any strides, intervals, plans, refusals. */
+/* Tests tenon_random: numbers against the reference with any strides, intervals, plans, refusals.
+ */
 #include "lines_case.h"
 
 #include "base/dtype.h"
@@ -27,23 +28,22 @@ static tenon_random_params draw_params(test_random *random)
     return params;
 }
 
-/* There are no inputs to fill. */
+/* Runs a fixture, which has no inputs. */
 static void check(test_fixture *f, test_extent extent)
 {
     test_make(f);
     test_finish(f, extent);
 }
 
-/* The first block of the first vector, through the device: elements 0, 16, 32 and 48 take its
- * words. */
+/* The first block of the published test vectors on the device, whose words determine elements 0,
+ * 16, 32 and 48. */
 TEST(words_on_the_device)
 {
     static const uint32_t words[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8};
     const int64_t shape[] = {64};
-    tenon_tensor y;
     float got[64];
     double wide[64];
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_random(test_stream, NULL, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, got, sizeof got, NULL));
     for (int w = 0; w < 4; w++)
@@ -51,7 +51,7 @@ TEST(words_on_the_device)
     tenon_memory_destroy(&y.memory);
     if (!test_has(TENON_CAPABILITY_F64))
         return;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F64, 1, shape, &y));
+    y = test_dense(TENON_DTYPE_F64, 1, shape, NULL);
     assert_ok(tenon_random(test_stream, NULL, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, wide, sizeof wide, NULL));
     for (int w = 0; w < 2; w++) {
@@ -78,7 +78,7 @@ TEST(sizes_around_groups)
             }
 }
 
-/* Lines that begin anywhere within a group, of any length. */
+/* Lines of any length that begin anywhere within a group. */
 TEST(layouts)
 {
     test_random random = test_random_for(903);
@@ -135,7 +135,7 @@ TEST(large)
     }
 }
 
-/* Dense numbers of a kind as doubles; the caller frees them. */
+/* Returns dense random numbers as doubles; the caller frees them. */
 static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
 {
     test_fixture f;
@@ -148,17 +148,16 @@ static double *generate(const tenon_random_params *params, tenon_dtype dtype, in
     return values;
 }
 
-/* Narrow intervals, where rounding would leave them. */
+/* Narrow intervals, whose results plain rounding would move outside. */
 TEST(intervals)
 {
     static const double limits[][2] = {{1, 2},        {-2, -1},    {0, 0x1p-20}, {1, 1.02},
                                        {0.999, 1.01}, {-1e-4, 30}, {1000, 1001}, {-5, 0}};
     for (const tenon_dtype *type = test_float_types(); *type != 0; type++)
         for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-            tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
             double least, most;
-            params.low = limits[i][0];
-            params.high = limits[i][1];
+            tenon_random_params params =
+                tenon_random_params(.low = limits[i][0], .high = limits[i][1]);
             assert_true(tn_random_limits(*type, params.low, params.high, &least, &most));
             assert_true(least >= params.low && most < params.high && least <= most);
             double *x = generate(&params, *type, 20000);
@@ -172,8 +171,7 @@ TEST(intervals)
 
 TEST(certain_and_impossible)
 {
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
-    params.kind = TENON_RANDOM_BERNOULLI;
+    tenon_random_params params = tenon_random_params(.kind = TENON_RANDOM_BERNOULLI);
     for (int p = 0; p < 2; p++) {
         params.probability = p;
         double *x = generate(&params, TENON_DTYPE_F32, 5000);
@@ -187,8 +185,7 @@ TEST(seeds_share_a_plan)
 {
     tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     const int64_t shape[] = {100};
-    tenon_tensor y;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    tenon_tensor y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_random(test_stream, &params, &y, NULL));
     const uint32_t before = lines_plans();
     for (uint64_t i = 0; i < 10; i++) {
@@ -209,9 +206,9 @@ TEST(plans)
     tenon_tensor y, none = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
     tenon_plan *plan;
     float planned[100], direct[100];
-    params.seed = UINT64_C(0xfff8dead0000beef); /* a NaN, were it taken for a number */
+    params.seed = UINT64_C(0xfff8dead0000beef); /* would be NaNs if converted to doubles */
     params.sequence = UINT64_C(0x7ff0000000000001);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &y));
+    y = test_dense(TENON_DTYPE_F32, 1, shape, NULL);
     assert_ok(tenon_random(test_stream, &params, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, direct, sizeof direct, NULL));
     assert_ok(tenon_tensor_fill(test_stream, &y, 0, NULL));

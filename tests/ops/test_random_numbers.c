@@ -1,5 +1,5 @@
-/* The numbers of tenon_random: the block function by its published vectors, and the distributions.
- */
+/* Tests the numbers of tenon_random: the block function by its published test vectors, and the
+ * distributions. */
 #include "support.h"
 
 #include "base/dtype.h"
@@ -15,7 +15,7 @@ static void multiply(uint32_t a, uint32_t b, uint32_t *high, uint32_t *low)
     *high = a1 * b1 + (middle >> 16) + (other >> 16);
 }
 
-/* The paper's figure, word by word, with 32-bit arithmetic alone. */
+/* Implements the paper's figure word by word, with only 32-bit arithmetic. */
 static void by_the_paper(const uint32_t counter[4], const uint32_t key[2], uint32_t words[4])
 {
     uint32_t l0 = counter[1], r0 = counter[0], l1 = counter[3], r1 = counter[2];
@@ -31,7 +31,7 @@ static void by_the_paper(const uint32_t counter[4], const uint32_t key[2], uint3
     words[0] = r0, words[1] = l0, words[2] = r1, words[3] = l1;
 }
 
-/* The vectors published with Random123 (kat_vectors): counter, key, words. */
+/* Test vectors published with Random123 (kat_vectors): counter, key, words. */
 TEST(known_answers)
 {
     static const uint32_t vectors[][10] = {
@@ -56,15 +56,14 @@ TEST(known_answers)
     }
 }
 
-/* Dense numbers of a kind as doubles; the caller frees them. */
+/* Returns dense random numbers as doubles; the caller frees them. */
 static double *generate(const tenon_random_params *params, tenon_dtype dtype, int64_t size)
 {
     const size_t bytes = (size_t)size * tenon_dtype_size(dtype);
     double *values = calloc((size_t)size, sizeof *values);
     unsigned char *elements = malloc(bytes);
-    tenon_tensor y;
     assert_true(values != NULL && elements != NULL);
-    assert_ok(tenon_tensor_create(test_context, dtype, 1, &size, &y));
+    tenon_tensor y = test_dense(dtype, 1, &size, NULL);
     assert_ok(tenon_random(test_stream, params, &y, NULL));
     assert_ok(tenon_tensor_download(test_stream, &y, elements, bytes, NULL));
     for (int64_t i = 0; i < size; i++)
@@ -85,8 +84,8 @@ static double distribution(uint32_t kind, double x)
     return kind == TENON_RANDOM_UNIFORM ? x : erfc(-x / sqrt(2)) / 2;
 }
 
-/* Kolmogorov and Smirnov: the greatest distance from the distribution, times the root of the
- * number; above 1.95 in one of a thousand cases. `values` are sorted by it. */
+/* Returns the Kolmogorov-Smirnov statistic, multiplied by the square root of the count. It exceeds
+ * 1.95 in one of a thousand cases. Sorts the values. */
 static double distance(uint32_t kind, double *values, int64_t size)
 {
     double worst = 0;
@@ -98,7 +97,7 @@ static double distance(uint32_t kind, double *values, int64_t size)
     return worst * sqrt((double)size);
 }
 
-/* Seeds are fixed, so that this passes or fails for good. */
+/* Seeds are fixed, so the result does not vary. */
 TEST(distributions)
 {
     enum { SIZE = 1 << 16 };
@@ -106,12 +105,10 @@ TEST(distributions)
     static const double fourth[] = {1.0 / 80, 3, 0.21 * (1 - 3 * 0.21)}; /* central moment */
     for (uint32_t kind = 0; kind <= TENON_RANDOM_BERNOULLI; kind++)
         for (uint64_t seed = 0; seed < 4; seed++) {
-            tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
             const bool wide = seed % 2 == 1 && test_has(TENON_CAPABILITY_F64);
-            params.kind = kind;
-            params.seed = seed;
-            params.sequence = 7 * seed;
-            params.probability = 0.3;
+            tenon_random_params params =
+                tenon_random_params(.kind = kind, .seed = seed, .sequence = 7 * seed,
+                                    .probability = 0.3);
             double *x = generate(&params, wide ? TENON_DTYPE_F64 : TENON_DTYPE_F32, SIZE);
             double sum = 0, squares = 0, lag[3] = {0};
             static const int lags[] = {1, 16, 64};
@@ -122,7 +119,7 @@ TEST(distributions)
                 for (int l = 0; l < 3; l++)
                     lag[l] += i + lags[l] < SIZE ? d * (x[i + lags[l]] - mean[kind]) : 0;
             }
-            /* Five standard deviations of each estimate. */
+            /* Each estimate must be within five standard deviations. */
             assert_true(fabs(sum / SIZE) < 5 * sqrt(variance[kind] / SIZE));
             assert_true(fabs(squares / SIZE - variance[kind]) <
                         5 * sqrt((fourth[kind] - variance[kind] * variance[kind]) / SIZE));
@@ -134,7 +131,7 @@ TEST(distributions)
         }
 }
 
-/* Streams of other seeds and sequences have nothing in common with this one. */
+/* Streams with different seeds and sequences are not correlated. */
 TEST(streams_differ)
 {
     enum { SIZE = 1 << 14 };

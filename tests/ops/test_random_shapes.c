@@ -1,23 +1,17 @@
-/* An application whose shapes change with every call comes to where nothing more is compiled. */
+/* Tests that an application whose shapes change with every call eventually compiles nothing more.
+ */
 #include "quick.h"
 #include "random_calls.h"
 
 #include <inttypes.h>
 
 enum { IN_A_ROW = 1000, MOST = 20 * IN_A_ROW, MOST_PROGRAMS = 100 };
-enum { QUICK_KINDS = 2 }; /* whose kernels compile fast */
-
-static tenon_statistics statistics(void)
-{
-    tenon_statistics seen = TENON_STATISTICS_INIT;
-    assert_ok(tenon_context_statistics(test_context, &seen));
-    return seen;
-}
+enum { QUICK_KINDS = 2 }; /* kinds of calls whose kernels compile fast */
 
 TEST(a_thousand_in_a_row_compile_nothing)
 {
     test_random random = test_random_for(71);
-    uint64_t builds = statistics().programs_built;
+    uint64_t builds = test_statistics(test_context).programs_built;
     const uint64_t begins = builds;
     int calls = 0, quiet = 0;
     for (; quiet < IN_A_ROW && calls < MOST; calls++) {
@@ -26,7 +20,7 @@ TEST(a_thousand_in_a_row_compile_nothing)
         random_call(&random, quick_is_on() ? QUICK_KINDS : RANDOM_CALLS, &c);
         if (random_call_run(test_stream, &c, why)[0] != '\0')
             fail_msg("%s", why);
-        const uint64_t now = statistics().programs_built;
+        const uint64_t now = test_statistics(test_context).programs_built;
         quiet = now == builds ? quiet + 1 : 0;
         builds = now;
     }

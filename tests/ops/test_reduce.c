@@ -1,5 +1,5 @@
-/* tenon_reduce and tenon_moments against their reference: every kind, any axes and strides, special
- * values, large. */
+/* Tests tenon_reduce and tenon_moments against their reference: every kind, any axes and strides,
+ * special values, large tensors. */
 #include "fixture.h"
 
 #include "ops/reduce/internal.h"
@@ -11,9 +11,9 @@
 
 typedef struct reduce_case {
     uint32_t kind, correction;
-    bool moments, wide, keeps; /* `keeps`: the axes stay in y, of size 1 */
+    bool moments, wide, keeps; /* `keeps`: y has the reduced axes with size 1 */
     uint32_t rank;
-    uint32_t axes; /* a bit for each; none for all */
+    uint32_t axes; /* bit mask; 0 for all */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_MAX_RANK]; /* of x */
     test_layout y_layout;
@@ -36,7 +36,7 @@ static void begin(test_fixture *f, const reduce_case *p, tenon_dtype dtype)
     tenon_reduce_params *params = test_params(f, tenon_reduce_params);
     params->kind = p->kind;
     params->correction = p->correction;
-    for (uint32_t d = p->rank; d-- > 0;) /* in no special order, some from the end */
+    for (uint32_t d = p->rank; d-- > 0;) /* in descending order, some counted from the end */
         if ((p->axes >> d & 1) != 0)
             params->axes[params->axis_count++] = (int32_t)d - (d % 2 == 0 ? (int32_t)p->rank : 0);
     f->c.views[REDUCE_X] = test_view(dtype, TEST_ROW, false, p->rank, p->shape, p->offset);
@@ -58,7 +58,7 @@ static void check_type(const reduce_case *p, tenon_dtype dtype, test_random *ran
     test_run_fixture(&f, p->judge, TEST_ALL, random);
 }
 
-/* With operands that are filled, for special values in x. */
+/* Begins a case and fills the inputs, for tests that then set special values in x. */
 static test_tensor *begin_filled(test_fixture *f, const reduce_case *p, tenon_dtype dtype,
                                  test_random *random)
 {
@@ -73,7 +73,7 @@ static bool sums_exactly(uint32_t kind)
     return kind != TENON_REDUCE_MEAN && kind != TENON_REDUCE_NORM && kind != TENON_REDUCE_VARIANCE;
 }
 
-/* Every kind in a type: on reals, and on integers those that are exact then. */
+/* Checks every kind in one type: on reals, and on integers if the kind is exact for them. */
 static void check_kinds(reduce_case p, tenon_dtype dtype, test_random *random)
 {
     int64_t size = 1;
@@ -113,7 +113,7 @@ TEST(sizes_around_vectors)
         }
 }
 
-/* One side and the other of the blocks that sums are made in, and of the pieces of rows. */
+/* Sizes around the blocks of sums and around the pieces of rows. */
 TEST(sizes_around_blocks)
 {
     static const int64_t sizes[] = {127, 128, 511, 513, 2047, 2048, 2049, 4097, 16385};
@@ -139,7 +139,7 @@ TEST(every_set_of_axes)
     }
 }
 
-/* Up to eight dimensions, every second one of which is reduced: none of them merge. */
+/* Up to eight dimensions, reduced and kept alternately, so that none can be merged. */
 TEST(every_rank)
 {
     test_random random = test_random_for(1504);
@@ -170,7 +170,7 @@ TEST(broadcast_inputs)
         }
 }
 
-/* Each of the special values in every place of a row, also beside another of them. */
+/* Each special value in every position of a row, alone and with another one. */
 TEST(special_values)
 {
     static const double specials[] = {NAN, INFINITY, -INFINITY, 6e4, -0.0, 0x1p-120, 1e-30, -3e4};
@@ -179,7 +179,7 @@ TEST(special_values)
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
             for (uint32_t axis = 0; axis < 2; axis++) {
-                /* Along rows, past a step of vectors. */
+                /* Rows longer than one step of vectors. */
                 const int64_t size = axis == 1 ? 83 : 19;
                 reduce_case p = {.kind = kind, .rank = 2, .axes = 1u << axis};
                 test_fixture f;
@@ -202,7 +202,7 @@ TEST(special_values)
             }
 }
 
-/* Rows of one value, so that the first of equals counts; of -inf and of NaN, too. */
+/* Rows of equal values, of which the first is the result, also of -inf and NaN. */
 TEST(equal_elements)
 {
     static const double values[] = {2, -INFINITY, INFINITY, NAN, 0};
@@ -220,7 +220,7 @@ TEST(equal_elements)
             }
 }
 
-/* A mean that is large beside the deviation, where the mean of the squares would keep nothing. */
+/* A mean much larger than the deviation, for which the mean of squares would lose all digits. */
 TEST(large_means)
 {
     test_random random = test_random_for(1508);

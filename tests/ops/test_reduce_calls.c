@@ -1,30 +1,12 @@
-/* tenon_reduce and tenon_moments: values known from their definitions, empty tensors, parameters,
- * result types, plans, a workspace limit of zero. */
+/* Tests tenon_reduce and tenon_moments: known values, empty tensors, parameters, result types,
+ * plans, a workspace limit of zero. */
 #include "fixture.h"
 
 #include <math.h>
 
 #define REDUCE_KINDS (TENON_REDUCE_VARIANCE + 1)
 
-static tenon_tensor upload(tenon_dtype dtype, uint32_t rank, const int64_t *shape, const void *data)
-{
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, dtype, rank, shape, &tensor));
-    if (data != NULL)
-        assert_ok(tenon_tensor_upload(
-            test_stream, data, (size_t)tenon_tensor_elements(&tensor) * tenon_dtype_size(dtype),
-            &tensor, NULL));
-    return tensor;
-}
-
-static void download(const tenon_tensor *tensor, void *data)
-{
-    assert_ok(tenon_tensor_download(
-        test_stream, tensor, data,
-        (size_t)tenon_tensor_elements(tensor) * tenon_dtype_size(tensor->dtype), NULL));
-}
-
-/* By the header's definitions and not by the reference. */
+/* Values by the header's definitions, not by the reference. */
 TEST(known_values)
 {
     static const float x[2][3] = {{3, -4, 0}, {1, 1, 4}};
@@ -33,19 +15,18 @@ TEST(known_values)
                             {-1, 6},  {-1. / 3, 2},        {3, 4},      {-4, 1}, {0, 2}, {1, 0},
                             {25, 18}, {5, 4.242640687119}, {74. / 9, 2}};
     const int64_t shape[] = {2, 3};
-    tenon_tensor tx = upload(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
     for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
         for (uint32_t axes = 0; axes < 2; axes++) {
             bool place = kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
-            tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
-            tenon_tensor ty = upload(place ? TENON_DTYPE_I32 : TENON_DTYPE_F32, axes, shape, NULL);
+            tenon_tensor ty =
+                test_dense(place ? TENON_DTYPE_I32 : TENON_DTYPE_F32, axes, shape, NULL);
             float y[2];
             int32_t places[2];
-            params.kind = kind;
-            params.axis_count = axes;
-            params.axes[0] = -1;
+            tenon_reduce_params params =
+                tenon_reduce_params(.kind = kind, .axis_count = axes, .axes[0] = -1);
             assert_ok(tenon_reduce(test_stream, &params, &tx, &ty, NULL));
-            download(&ty, place ? (void *)places : (void *)y);
+            test_read(&ty, place ? (void *)places : (void *)y);
             for (uint32_t i = 0; i < 1 + axes; i++) {
                 double want = axes == 0 ? all[kind] : rows[kind][i];
                 double got = place ? places[i] : (double)y[i];
@@ -58,38 +39,33 @@ TEST(known_values)
     tenon_memory_destroy(&tx.memory);
 }
 
-/* Guesses and labels, as the header shows it. */
+/* The accuracy of predictions, as in the header's example. */
 TEST(accuracy)
 {
     static const float logits[4][3] = {{1, 5, 2}, {9, 1, 9}, {-3, -2, -1}, {0, NAN, 7}};
     static const int32_t labels[] = {1, 2, 2, 1};
     const int64_t shape[] = {4, 3};
-    tenon_tensor x = upload(TENON_DTYPE_F32, 2, shape, logits),
-                 guesses = upload(TENON_DTYPE_I32, 1, shape, NULL);
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 2, shape, logits),
+                 guesses = test_dense(TENON_DTYPE_I32, 1, shape, NULL);
     int32_t found[4];
     int right = 0;
-    params.kind = TENON_REDUCE_ARGMAX;
-    params.axis_count = 1;
-    params.axes[0] = -1;
+    tenon_reduce_params params =
+        tenon_reduce_params(.kind = TENON_REDUCE_ARGMAX, .axis_count = 1, .axes[0] = -1);
     assert_ok(tenon_reduce(test_stream, &params, &x, &guesses, NULL));
-    download(&guesses, found);
+    test_read(&guesses, found);
     for (int i = 0; i < 4; i++)
         right += found[i] == labels[i];
-    assert_int_equal(right, 3); /* the second row's first of equals is class 0 */
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&guesses.memory);
+    assert_int_equal(right, 3); /* in the second row, the first of equal values is class 0 */
+    test_destroy(&x, &guesses);
 }
 
 TEST(empty)
 {
     const int64_t shape[] = {3, 0, 2}, kept[] = {3, 2};
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape),
-                 y = upload(TENON_DTYPE_F32, 2, kept, NULL),
-                 places = upload(TENON_DTYPE_I32, 2, kept, NULL);
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
-    params.axis_count = 1;
-    params.axes[0] = 1;
+                 y = test_dense(TENON_DTYPE_F32, 2, kept, NULL),
+                 places = test_dense(TENON_DTYPE_I32, 2, kept, NULL);
+    tenon_reduce_params params = tenon_reduce_params(.axis_count = 1, .axes[0] = 1);
     for (params.kind = 0; params.kind < REDUCE_KINDS; params.kind++) {
         bool place = params.kind == TENON_REDUCE_ARGMAX || params.kind == TENON_REDUCE_ARGMIN;
         assert_ok(tenon_tensor_fill(test_stream, &y, 7, NULL));
@@ -97,7 +73,7 @@ TEST(empty)
             params.kind == TENON_REDUCE_NORM) {
             float got[6];
             assert_ok(tenon_reduce(test_stream, &params, &x, &y, NULL));
-            download(&y, got);
+            test_read(&y, got);
             for (int i = 0; i < 6; i++)
                 assert_true(got[i] == 0);
         } else {
@@ -105,12 +81,12 @@ TEST(empty)
                            "no element");
         }
     }
-    /* No row: nothing to do. */
+    /* Without rows y is empty. */
     params.kind = TENON_REDUCE_MAX;
     params.axes[0] = 0;
     tenon_tensor none = tenon_tensor_view(TENON_DTYPE_F32, 2, shape + 1);
     assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
-    /* So many sizes beside a 0 that their product would overflow. */
+    /* A size of 0 with others whose product would overflow. */
     const int64_t vast[] = {0, INT64_C(1) << 40, INT64_C(1) << 40};
     x = (tenon_tensor){.dtype = TENON_DTYPE_F32, .rank = 3};
     memcpy(x.shape, vast, sizeof vast);
@@ -119,8 +95,7 @@ TEST(empty)
     params.axes[0] = 1;
     params.axes[1] = 2;
     assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
-    tenon_memory_destroy(&y.memory);
-    tenon_memory_destroy(&places.memory);
+    test_destroy(&y, &places);
 }
 
 TEST(wrong_calls)
@@ -154,15 +129,14 @@ TEST(wrong_calls)
     test_refuse_fixture(&f, TENON_ERROR_INVALID_ARGUMENT, "reserved");
 }
 
-/* Views are enough to plan with; so large a tensor needs no memory to be refused. */
+/* Planning needs only views, so the refused tensor needs no memory. */
 TEST(more_than_an_index_holds)
 {
     const int64_t shape[] = {1 << 16, 1 << 15}, more[] = {1 << 16, (1 << 15) + 1};
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 2, shape),
                  y = tenon_tensor_view(TENON_DTYPE_I32, 0, NULL);
     tenon_plan *plan;
-    params.kind = TENON_REDUCE_ARGMIN;
+    tenon_reduce_params params = tenon_reduce_params(.kind = TENON_REDUCE_ARGMIN);
     assert_ok(tenon_reduce_plan(test_context, &params, &x, &y, &plan));
     tenon_plan_release(plan);
     x = tenon_tensor_view(TENON_DTYPE_F32, 2, more);
@@ -175,43 +149,37 @@ TEST(plans)
     const int64_t shape[] = {3000, 3}, kept[] = {1, 3};
     static float x[9000];
     float mean[3], variance[3], again[2][3];
-    tenon_reduce_params params = TENON_REDUCE_PARAMS_INIT;
     tenon_plan *plan;
     for (int i = 0; i < 9000; i++)
         x[i] = (float)(i * 7 % 11);
-    tenon_tensor tx = upload(TENON_DTYPE_F32, 2, shape, x),
-                 tm = upload(TENON_DTYPE_F32, 2, kept, NULL),
-                 tv = upload(TENON_DTYPE_F32, 2, kept, NULL);
-    params.kind = TENON_REDUCE_VARIANCE;
-    params.axis_count = 1;
-    params.axes[0] = 0;
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x),
+                 tm = test_dense(TENON_DTYPE_F32, 2, kept, NULL),
+                 tv = test_dense(TENON_DTYPE_F32, 2, kept, NULL);
+    tenon_reduce_params params =
+        tenon_reduce_params(.kind = TENON_REDUCE_VARIANCE, .axis_count = 1, .axes[0] = 0);
     assert_ok(tenon_moments(test_stream, &params, &tx, &tm, &tv, NULL));
-    download(&tm, mean);
-    download(&tv, variance);
+    test_read(&tm, mean);
+    test_read(&tv, variance);
     assert_ok(tenon_moments_plan(test_context, &params, &tx, &tm, &tv, &plan));
-    const tenon_memory memories[] = {tx.memory, tv.memory, tm.memory}; /* exchanged */
+    const tenon_memory memories[] = {tx.memory, tv.memory,
+                                     tm.memory}; /* mean and variance exchanged */
     assert_ok(tenon_plan_run(test_stream, plan, memories, 3, NULL));
-    download(&tv, again[0]);
-    download(&tm, again[1]);
+    test_read(&tv, again[0]);
+    test_read(&tm, again[1]);
     assert_memory_equal(mean, again[0], sizeof mean);
     assert_memory_equal(variance, again[1], sizeof variance);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&tm.memory);
-    tenon_memory_destroy(&tv.memory);
+    test_destroy(&tx, &tm, &tv);
 }
 
-/* Large or not, a reduction is possible without workspace. */
+/* Reductions of any size are possible without workspace. */
 TEST(without_workspace)
 {
     const int64_t shape[] = {1 << 20};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
     tenon_plan *plan;
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 1, shape),
                  y = tenon_tensor_view(TENON_DTYPE_F32, 0, NULL);
-    params.workspace_limit = 0;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.workspace_limit = 0);
     assert_ok(tenon_reduce_plan(context, NULL, &x, &y, &plan));
     assert_int_equal(tenon_plan_workspace(plan), 0);
     tenon_plan_release(plan);

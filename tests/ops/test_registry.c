@@ -1,6 +1,6 @@
 /*
- * Walks the registry: a family that lacks what "Adding an operation" asks for fails here. The tree
- * is found through TENON_SOURCE_ROOT, which the build sets.
+ * Checks that each registered family has everything that "Adding an operation" requires. Finds the
+ * source tree by TENON_SOURCE_ROOT, which the build sets.
  */
 #include "dispatch/select.h"
 #include "support.h"
@@ -20,7 +20,8 @@ static const struct {
 #undef X
 };
 
-/* The whole of a file of the tree; the caller frees it. NULL where there is none. */
+/* Returns the contents of a file of the source tree, which the caller frees; NULL if it does not
+ * exist. */
 static char *read_file(const char *path)
 {
     char name[1024];
@@ -37,7 +38,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* Whether a file of the folder src/ops/HOME has the description of that name. */
+/* Returns true if a file of the folder src/ops/HOME defines the operation of that name. */
 static bool is_described_in(const char *home, const char *name)
 {
     static const char *const files[] = {"operations", "gradient_operations"};
@@ -61,7 +62,8 @@ static const char *name_of(const tn_family *family)
     return NULL;
 }
 
-/* The folder under src/ops of the family's description; it lasts until the next call. */
+/* Returns the folder under src/ops that defines the family's operation, valid until the next call.
+ */
 static const char *home_of(const tn_family *family)
 {
     static char home[256];
@@ -103,7 +105,7 @@ TEST(every_family_is_whole)
     assert_non_null(tn_family_at(0));
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++) {
         const tn_family *family = tn_family_at(i);
-        assert_in_range(family->solver_count, 1, TN_MOST_SOLVERS);
+        assert_in_range(family->solver_count, 1, TN_MAX_SOLVERS);
         assert_ptr_equal(family->registry, &tn_library_registry);
         assert_true(family->solver_count > 0 &&
                     (family->awkward != NULL || family->self_check != NULL));
@@ -127,7 +129,8 @@ TEST(every_solver_is_whole)
         }
 }
 
-/* The grammar cannot be read if a name ends in a digit or has one of its separators. */
+/* Solver names must not contain the grammar's separators; parameter names must not contain digits
+ * either. */
 TEST(every_name_fits_the_grammar)
 {
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
@@ -165,7 +168,7 @@ TEST(every_family_has_a_kernel)
     }
 }
 
-/* What the public call of a family is named after, if not the family. */
+/* Returns the name in the family's public call. */
 static const char *call_of(const tn_family *family)
 {
     return strcmp(family->name, "gemm_int8") == 0 ? "gemm" : family->name;

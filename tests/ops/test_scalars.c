@@ -1,4 +1,5 @@
-/* Scalars of a plan's run: each has the effect of the parameter of its name, on every operation. */
+/* Tests scalars of a plan's run: each has the effect of the parameter of that name, in every
+ * operation. */
 #include "fixture.h"
 #include "runtime.h"
 
@@ -11,8 +12,8 @@
 
 static const char operation[] = "tenon_plan_run_operands";
 
-/* Runs a plan on the fixture's operands as they were filled; returns the bytes of all of them,
- * one after the other, which the caller frees, or NULL where the run fails with *status. */
+/* Runs a plan on the fixture's operands. Returns the concatenated bytes of all operands, which the
+ * caller frees, or NULL if the run fails with *status. */
 static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_scalar *scalars,
                           uint32_t count, tenon_status *status, size_t *bytes)
 {
@@ -23,7 +24,7 @@ static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_s
     *bytes = 0;
     for (uint32_t i = 0; i < plan->operand_count; i++)
         for (uint32_t j = 0; j < f->c.operation->operand_count; j++)
-            if (plan->operands[i].present && !plan->operands[i].kept &&
+            if (plan->operands[i].present && !plan->operands[i].is_bound &&
                 strcmp(plan->operands[i].name, f->c.operation->operands[j].name) == 0)
                 operands[operand_count++] =
                     (tenon_operand){plan->operands[i].name, test_operand(f, j)->view.memory,
@@ -47,7 +48,7 @@ static unsigned char *run(test_fixture *f, const tenon_plan *plan, const tenon_s
     return all;
 }
 
-/* Sets the parameter of a scalar's name in the fixture. */
+/* Sets the parameter that has the scalar's name in the fixture. */
 static void set_parameter(test_fixture *f, const tenon_scalar *scalar)
 {
     for (uint32_t i = 0; i < f->c.operation->field_count; i++) {
@@ -73,9 +74,8 @@ static bool is_same_problem(const tenon_plan *a, const tenon_plan *b)
            memcmp(a->problem + 1, b->problem + 1, a->problem->size - sizeof *a->problem) == 0;
 }
 
-/* A run with the scalar must give what another plan gives that is made with the parameter: the same
- * bits, or the same failure; or be refused, where that plan is of another problem. Returns whether
- * it ran. */
+/* Checks that a run with the scalar gives the same bits or the same failure as a plan created with
+ * the parameter, or is refused if that plan has another problem. Returns true if it ran. */
 static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_scalar scalar)
 {
     const tn_case_params params = f->c.params;
@@ -103,7 +103,7 @@ static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_sca
                      scalar.real, (unsigned long long)scalar.integer, message);
     } else {
         assert_int_equal(status, TENON_ERROR_INVALID_ARGUMENT);
-        assert_contains(message, "make another plan");
+        assert_contains(message, "create another plan");
         assert_contains(message, scalar.name);
     }
     tenon_plan_release(other);
@@ -113,7 +113,7 @@ static bool compare_with_plan(test_fixture *f, const tenon_plan *plan, tenon_sca
     return status == TENON_OK;
 }
 
-/* Each scalar of a call's plan with several values, allowed ones and others. */
+/* Tries each scalar of a call's plan with several values, valid and invalid. */
 static void try_scalars(const char *line)
 {
     static const double reals[] = {0, 1, 0.375, 2, -1.5, 0.999999, (double)NAN, (double)INFINITY};
@@ -135,7 +135,7 @@ static void try_scalars(const char *line)
             ran += compare_with_plan(&f, plan,
                                      is_real ? tenon_scalar_f64(planned.name, reals[v])
                                              : tenon_scalar_u64(planned.name, integers[v]));
-        /* The plan is as it was. */
+        /* The plan itself is unchanged. */
         ran += compare_with_plan(&f, plan, planned);
         if (ran < 2 && strcmp(planned.name, "momentum") != 0)
             fail_msg("%s: %s can hardly be set", line, planned.name);
@@ -144,7 +144,7 @@ static void try_scalars(const char *line)
     test_release(&f);
 }
 
-/* The first example of an operation has the default parameters; here are others. */
+/* Calls with other parameters than the defaults, which an operation's first example has. */
 static const char *const lines[] = {
     "activation x=T:40 y=T:40 activation=hard_tanh activation.alpha=-0.5 activation.beta=0.5",
     "activation x=T:40 y=T:40 activation=leaky_relu activation.alpha=0.1",
@@ -174,7 +174,7 @@ TEST(scalars_have_the_effect_of_parameters)
         try_scalars(lines[i]);
 }
 
-/* The names of a plan's scalars, with blanks between. */
+/* Writes the names of a plan's scalars, separated by spaces. */
 static const char *names_of(const char *line, char text[512])
 {
     tenon_memory memories[TN_MAX_OPERANDS];
@@ -214,23 +214,19 @@ TEST(plans_list_the_scalars_they_use)
     assert_null(tenon_plan_scalar(NULL, 0).name);
 }
 
-/* The tensors that parameters point to may be gone by the time a plan is run. */
+/* Tensors that parameters point to need not exist when a plan runs. */
 TEST(parameters_are_the_plans_own)
 {
     static const int64_t shape[] = {2, 2};
-    tenon_tensor scale, x, d;
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     tenon_plan *plan;
     const float factor = 0.5F, expected[4] = {14, 20, 30, 44};
     float got[4];
     const int8_t values[4] = {1, 2, 3, 4};
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 0, NULL, &scale));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_I8, 2, shape, &x));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &d));
-    assert_ok(tenon_tensor_upload(test_stream, &factor, sizeof factor, &scale, NULL));
-    assert_ok(tenon_tensor_upload(test_stream, values, sizeof values, &x, NULL));
+    tenon_tensor scale = test_dense(TENON_DTYPE_F32, 0, NULL, &factor);
+    tenon_tensor x = test_dense(TENON_DTYPE_I8, 2, shape, values);
+    tenon_tensor d = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     tenon_tensor passing = scale;
-    params.epilogue.scale[0] = &passing;
+    tenon_gemm_params params = tenon_gemm_params(.epilogue.scale[0] = &passing);
     assert_ok(tenon_gemm_plan(test_context, &params, &x, &x, NULL, NULL, &d, &plan));
     memset(&passing, 0xff, sizeof passing);
     memset(&params, 0xff, sizeof params);
@@ -243,16 +239,13 @@ TEST(parameters_are_the_plans_own)
     assert_ok(tenon_tensor_download(test_stream, &d, got, sizeof got, NULL));
     assert_memory_equal(got, expected, sizeof got);
     tenon_plan_release(plan);
-    tenon_tensor_destroy(&scale);
-    tenon_tensor_destroy(&x);
-    tenon_tensor_destroy(&d);
+    test_destroy(&scale, &x, &d);
 }
 
 static tenon_plan *plan_random(const tenon_tensor *y, tenon_random_kind kind)
 {
-    tenon_random_params params = TENON_RANDOM_PARAMS_INIT;
     tenon_plan *plan;
-    params.kind = kind;
+    tenon_random_params params = tenon_random_params(.kind = kind);
     assert_ok(tenon_random_plan(test_context, &params, y, &plan));
     return plan;
 }
@@ -272,7 +265,7 @@ TEST(wrong_scalars_are_refused)
     s[1].name = "seed";
     REFUSED(&s[1], 1, "\"seed\" is the double 2, must be an integer of 64 bits");
     s[1] = tenon_scalar_u64("seed", 6);
-    REFUSED(s, 2, "scalars[1]: \"seed\" is given a second time");
+    REFUSED(s, 2, "scalars[1]: \"seed\" is given twice");
     s[1] = tenon_scalar_f64(NULL, 2);
     REFUSED(s, 2, "scalars[1]: name is NULL");
     s[1] = tenon_scalar_f64("low", 2);
@@ -280,7 +273,7 @@ TEST(wrong_scalars_are_refused)
             "\"low\" is not a scalar of this plan of tenon_random_plan, whose scalars are "
             "seed, sequence, mean, deviation");
     s[1] = (tenon_scalar){.name = "mean", .real = 2};
-    REFUSED(s, 2, "\"mean\": kind is 0 and reserved is 0; make it by tenon_scalar_f64");
+    REFUSED(s, 2, "\"mean\": kind is 0 and reserved is 0; create it with tenon_scalar_f64");
     s[1].kind = 3;
     REFUSED(s, 2, "kind is 3");
     s[1] = tenon_scalar_f64("mean", 2);
@@ -288,7 +281,7 @@ TEST(wrong_scalars_are_refused)
     REFUSED(s, 2, "reserved is 4");
     s[1] = tenon_scalar_u64("mean", (UINT64_C(1) << 53) + 1);
     REFUSED(s, 2, "\"mean\" is the integer 9007199254740993, must be a double");
-    s[1] = tenon_scalar_u64("mean", 3); /* an integer that a double holds exactly */
+    s[1] = tenon_scalar_u64("mean", 3); /* an integer that a double represents exactly */
     assert_ok(tenon_plan_run_operands(test_stream, plan, &o, 1, s, 2, NULL));
     s[1] = tenon_scalar_f64("deviation", -1);
     assert_refused(tenon_plan_run_operands(test_stream, plan, &o, 1, s, 2, NULL),
@@ -298,21 +291,20 @@ TEST(wrong_scalars_are_refused)
     tenon_memory_destroy(&y.memory);
 }
 
-/* What a scalar cannot do: make another product of it. The message names the one of several. */
+/* A scalar cannot select another problem. Of several scalars, the message names the one that would.
+ */
 TEST(scalars_keep_the_problem)
 {
     static const int64_t shape[] = {3, 3};
-    tenon_tensor x;
-    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     tenon_scalar s[] = {tenon_scalar_f64("alpha", 2), tenon_scalar_f64("beta", 1)};
     tenon_plan *plan;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &x));
+    tenon_tensor x = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_ok(tenon_tensor_fill(test_stream, &x, 1, NULL));
     const tenon_tensor d = x, *const views[] = {&x, &x, &d, NULL, &d};
-    params.epilogue.beta = 0;
+    tenon_gemm_params params = tenon_gemm_params(.epilogue.beta = 0);
     for (int has_c = 0; has_c < 2; has_c++) {
         tenon_tensor other = x;
-        assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &other));
+        other = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
         assert_ok(tenon_gemm_plan(test_context, &params, views[0], views[1], &other, NULL, &other,
                                   &plan));
         tenon_operand o[] = {
@@ -323,10 +315,10 @@ TEST(scalars_keep_the_problem)
                            ? "\"beta\" is 0, must not be 0: the plan of tenon_gemm_plan was made "
                              "with 0.5"
                            : "\"beta\" is 1, must be 0: the plan of tenon_gemm_plan was made with "
-                             "0, and other kernels serve this value; make another plan");
+                             "0, and this value requires other kernels; create another plan");
         s[1].real = has_c ? 2 : 0;
         assert_ok(tenon_plan_run_operands(test_stream, plan, o, count, s, 2, NULL));
-        s[1].real = 0; /* for the next plan, which is made with another value */
+        s[1].real = 0; /* for the next plan, which has another beta */
         params.epilogue.beta = 0.5;
         tenon_plan_release(plan);
         tenon_tensor_destroy(&other);
@@ -334,7 +326,7 @@ TEST(scalars_keep_the_problem)
     tenon_tensor_destroy(&x);
 }
 
-/* What is printed of a run shows the values that it was given. */
+/* The verbose output of a run shows the values of its scalars. */
 TEST(runs_print_their_scalars)
 {
     tenon_tensor y = make_tensor(test_context, 100);

@@ -1,7 +1,7 @@
 /*
- * A self-check runs what the problem at hand asks of a build by run-time arguments: a solver that
- * is wrong with one value of one of them is barred before it is used with that value, whatever else
- * was found right before.
+ * Tests that self-checks cover the run-time arguments of the current problem: a solver that is
+ * wrong for one value of one argument is barred before it is used with that value, even if it
+ * passed with others.
  */
 #include "support.h"
 
@@ -12,7 +12,7 @@
 #include "dispatch/state.h"
 #include "ops/registry.h"
 
-/* A solver of some family that does nothing where a problem takes one of the `spoiled` paths. */
+/* A solver that does nothing if a problem takes one of the `spoiled` paths. */
 static struct mutant {
     const tn_family *of;
     const tn_solver *original;
@@ -44,8 +44,8 @@ static void make_mutant(const tn_family *family, const char *name, uint64_t spoi
     mutant.spoiled = spoiled;
 }
 
-/* The call of an example: the newest plan that its context keeps, with its problem; NULL where the
- * example needs a type that the device lacks. */
+/* Runs an example; returns the newest plan that the context keeps, with its problem, or NULL if the
+ * device lacks the example's type. */
 static const tenon_plan *plan_of_example(tenon_stream *stream, const char *example,
                                          tenon_dtype type)
 {
@@ -74,13 +74,11 @@ static tenon_status select_mutant(tenon_context *context, const tenon_plan *plan
     return status;
 }
 
-/* A solver that does nothing on one path of the plan's problem is barred, by a context that has not
- * found the solver of that name right. */
+/* Checks that a new context bars a solver that does nothing on one path of the plan's problem. */
 static void try_path(const char *example, const tenon_plan *plan, uint64_t path)
 {
-    tenon_context *fresh;
     make_mutant(plan->family, plan->name, path);
-    assert_ok(tenon_context_create(NULL, &fresh));
+    tenon_context *fresh = test_new_context(NULL);
     tenon_status status = select_mutant(fresh, plan);
     if (status != TENON_ERROR_SOLVER_BARRED)
         fail_msg("%s: %s that does nothing on path %#llx: %s, %s", example, plan->name,
@@ -91,10 +89,8 @@ static void try_path(const char *example, const tenon_plan *plan, uint64_t path)
 
 static void try_example(const char *example, tenon_dtype type)
 {
-    tenon_context *context;
-    tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_new_context(NULL);
+    tenon_stream *stream = test_new_stream(context);
     const tenon_plan *plan = plan_of_example(stream, example, type);
     const uint64_t paths =
         plan != NULL && plan->family->paths != NULL ? plan->family->paths(plan->problem) : 0;
@@ -118,9 +114,8 @@ TEST(mutants_are_barred)
     }
 }
 
-/* The order in which paths come does not matter: what was right without one is looked at again with
- * it. The gradient of an average over the taps within the image differs from that over all taps by
- * one flag of one build. */
+/* A solver that passed without a path is checked again with it. The gradients of an average over
+ * all taps and over the taps within the image differ by one flag of the same build. */
 TEST(later_paths_are_checked)
 {
     static const char *const lines[] = {
@@ -129,18 +124,15 @@ TEST(later_paths_are_checked)
         "pool_backward dx=f32:1x2x5x5 dy=f32:1x2x5x5 kind=average_inside window=3,3 "
         "pad_begin=1,1 pad_end=1,1"};
     const tenon_plan *plans[2];
-    tenon_context *context;
-    tenon_stream *stream;
-    assert_ok(tenon_context_create(NULL, &context));
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_context *context = test_new_context(NULL);
+    tenon_stream *stream = test_new_stream(context);
     for (int i = 0; i < 2; i++)
         plans[i] = plan_of_example(stream, lines[i], TENON_DTYPE_F32);
     const uint64_t all = plans[0]->family->paths(plans[0]->problem),
                    inside = plans[1]->family->paths(plans[1]->problem);
     assert_true((inside & ~all) != 0);
     make_mutant(plans[0]->family, plans[0]->name, inside & ~all);
-    tenon_context *fresh;
-    assert_ok(tenon_context_create(NULL, &fresh));
+    tenon_context *fresh = test_new_context(NULL);
     assert_ok(select_mutant(fresh, plans[0]));
     assert_int_equal(select_mutant(fresh, plans[1]), TENON_ERROR_SOLVER_BARRED);
     tenon_context_release(fresh);

@@ -1,5 +1,5 @@
-/* The application's memory: sub-buffers, shared virtual memory, and Intel's unified shared memory,
- * by the driver's own extension where it has it, else by one made of shared virtual memory. */
+/* Tests the application's memory: sub-buffers, shared virtual memory, and Intel's unified shared
+ * memory, by the driver's extension or else by a simulation with shared virtual memory. */
 #include "common/cl_faults.h"
 #include "runtime.h"
 
@@ -14,7 +14,7 @@ static bool has_svm(void)
     return test_context->device.svm;
 }
 
-/* Unified shared memory: how it is made. ----------------------------------------------------- */
+/* Allocation of unified shared memory, real or simulated. */
 
 enum { ALLOC_TYPE = 0x419A, ALLOC_BASE = 0x419B, ALLOC_SIZE = 0x419C, ALLOC_DEVICE = 0x419D };
 enum { UNKNOWN = 0x4196, OF_HOST = 0x4197, OF_DEVICE = 0x4198, SHARED = 0x4199 };
@@ -83,10 +83,9 @@ static void *half_an_extension(const char *name)
 static tenon_context *context_with(void *(*find)(const char *name))
 {
     static const char extensions[] = "cl_khr_fp64 cl_intel_unified_shared_memory";
-    tenon_context *context;
     faults_give_extension(find);
     faults_answer_query("clGetDeviceInfo", CL_DEVICE_EXTENSIONS, extensions, sizeof extensions);
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     assert_true(faults_end() > 0);
     faults_give_extension(NULL);
     return context;
@@ -98,7 +97,7 @@ typedef struct shared {
     tenon_stream *stream;
 } shared;
 
-/* False where there is neither the extension nor what it can be made of. */
+/* Returns false if there is neither the extension nor shared virtual memory to simulate it. */
 static bool begin(shared *s)
 {
     s->is_fake = test_context->device.usm.info == NULL;
@@ -107,9 +106,9 @@ static bool begin(shared *s)
     if (s->is_fake)
         s->context = context_with(fake_extension);
     else
-        assert_ok(tenon_context_create(NULL, &s->context));
+        s->context = test_new_context(NULL);
     assert_non_null((void *)(uintptr_t)s->context->device.usm.info);
-    assert_ok(tenon_stream_create(s->context, NULL, &s->stream));
+    s->stream = test_new_stream(s->context);
     return true;
 }
 
@@ -176,9 +175,9 @@ static void give_back(const shared *s, void *memory)
     clSVMFree(tenon_context_cl(s->context), memory);
 }
 
-/* What every kind of memory must do. ---------------------------------------------------------- */
+/* Checks for every kind of memory. */
 
-/* A view of every second column of rows of `pitch`, and the whole of its memory. */
+/* A view of every second column of rows with a pitch, and the whole memory as one row. */
 enum { ROWS = 5, COLUMNS = 6, PITCH = 16, ALL = ROWS * PITCH };
 
 static tenon_tensor strided_of(tenon_tensor all)
@@ -227,7 +226,7 @@ static void move(tenon_stream *stream, tenon_tensor all, upload up, download dow
         assert_true(got[i] == (is_of_view(i) ? (float)-n++ : sent[i]));
 }
 
-/* Moved, filled, computed with, by calls and by a plan; overlaps are found. */
+/* Tests transfers, fills, calls and a plan, and that overlaps are detected. */
 static void use(tenon_context *context, tenon_stream *stream, tenon_tensor all)
 {
     tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
@@ -279,13 +278,13 @@ TEST(sub_buffers)
         assert_ok(tenon_tensor_from_buffer(buffer, 0, TENON_DTYPE_F32, 1, shape, &part[i]));
     }
     use(test_context, test_stream, part[0]);
-    /* Beside each other, and within the buffer that they are of. */
+    /* Disjoint parts of a buffer, and a part with its whole buffer. */
     assert_ok(relu(test_stream, &part[0], &part[1], NULL));
     assert_ok(tenon_tensor_from_buffer(memory.u.buffer, step, TENON_DTYPE_F32, 1, shape, &parent));
     assert_refused(relu(test_stream, &parent, &part[0], NULL), invalid, "tenon_activation_forward",
                    "x overlaps the output y");
     assert_ok(relu(test_stream, &parent, &part[1], NULL));
-    /* Past the end of the part, though not of the whole. */
+    /* A view beyond the end of the sub-buffer, but within its buffer. */
     tenon_tensor longer = part[0];
     longer.shape[0] = ALL + 1;
     assert_refused(relu(test_stream, &longer, &longer, NULL), invalid, "tenon_activation_forward",
@@ -306,7 +305,7 @@ TEST(shared_virtual_memory)
     assert_non_null(svm);
     assert_ok(tenon_tensor_from_svm(svm, 64, TENON_DTYPE_F32, 1, shape, &all));
     use(test_context, test_stream, all);
-    tenon_memory_destroy(&all.memory); /* owns nothing */
+    tenon_memory_destroy(&all.memory); /* does not own its memory */
     clSVMFree(tenon_context_cl(test_context), svm);
 }
 
@@ -330,7 +329,7 @@ TEST(unified_shared_memory)
             tenon_tensor_map(s.stream, &all, TENON_MAP_READ | TENON_MAP_WRITE, (void **)&pointer,
                              &(tenon_sync){.event = &event});
         if (kinds[k] == OF_DEVICE) {
-            assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_tensor_map", "device alone");
+            assert_refused(status, TENON_ERROR_UNSUPPORTED, "tenon_tensor_map", "device USM");
             assert_null(event);
         } else {
             assert_ok(status);
@@ -366,9 +365,9 @@ TEST(unified_shared_memory_is_checked)
     assert_invalid(tenon_tensor_from_usm(s.context, usm + 8, 0, f32, 1, shape, &t),
                    "has 312 from there");
     assert_invalid(tenon_tensor_from_usm(s.context, stack, 0, f32, 1, (const int64_t[]){4}, &t),
-                   "is no unified shared memory");
+                   "is not unified shared memory");
     assert_int_equal(t.rank, 77);
-    /* A view that was made by hand, in the calls. */
+    /* Calls with a view that the application made itself. */
     assert_ok(tenon_tensor_from_usm(s.context, usm, 0, f32, 1, shape, &t));
     t.shape[0] = ALL + 1;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward",
@@ -377,12 +376,12 @@ TEST(unified_shared_memory_is_checked)
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward", "no memory");
     t.memory.kind = TENON_MEMORY_USM + 1;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward",
-                   "no tenon_memory_kind");
+                   "not a tenon_memory_kind");
     give_back(&s, usm);
     end(&s);
 }
 
-/* One that the driver lacks, or has in part. */
+/* A driver that lacks the extension or a part of it. */
 TEST(a_driver_without_it)
 {
     tenon_tensor t = {.rank = 77};
@@ -393,8 +392,7 @@ TEST(a_driver_without_it)
         TENON_ERROR_UNSUPPORTED_DEVICE, "tenon_tensor_from_usm", "cl_intel_unified_shared_memory");
     t = tenon_tensor_view(TENON_DTYPE_F32, 1, (const int64_t[]){4});
     t.memory = (tenon_memory){.kind = TENON_MEMORY_USM, .u.usm = host};
-    tenon_stream *stream;
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     assert_refused(relu(stream, &t, &t, NULL), TENON_ERROR_UNSUPPORTED_DEVICE,
                    "tenon_activation_forward", "cl_intel_unified_shared_memory");
     tenon_stream_destroy(stream);

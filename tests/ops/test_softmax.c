@@ -1,5 +1,5 @@
-/* tenon_softmax_forward and _backward against their references: special values, any axis and
- * strides, in place, large. */
+/* Tests tenon_softmax_forward and _backward against their references: special values, any axis and
+ * strides, in place, large tensors. */
 #include "fixture.h"
 
 #include "ops/softmax/internal.h"
@@ -14,7 +14,7 @@ typedef struct softmax_case {
     int32_t axis;
     uint32_t rank;
     int64_t shape[TENON_MAX_RANK];
-    int64_t stride[MOST][TENON_MAX_RANK]; /* the output's is the last that is used */
+    int64_t stride[MOST][TENON_MAX_RANK]; /* the last one used is the output's */
     int64_t offset;
     int same; /* 1 + the operand that is the output, or 0 */
     test_judge judge;
@@ -60,8 +60,8 @@ static void check_type(const softmax_case *p, tenon_dtype dtype, test_random *ra
     test_finish(&f, TEST_ALL);
 }
 
-/* One case in every type, forward and backward, the plain one and the logarithm; backward on
- * integers too, whose products and sums are exact. */
+/* Checks a case in every type, forward and backward, with and without logarithm; backward also on
+ * integers, whose products and sums are exact. */
 static void check(softmax_case p, test_random *random)
 {
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
@@ -183,7 +183,7 @@ TEST(large)
     check_type(&p, TENON_DTYPE_F32, &random);
 }
 
-/* Rows of special values, each in every place that a row of 11 has. */
+/* Each special value in every position of a row of 11. */
 TEST(special_values)
 {
     static const double specials[] = {NAN,  INFINITY, -INFINITY, 6e4,       -6e4, 0,
@@ -201,7 +201,7 @@ TEST(special_values)
             for (int64_t v = 0; v < values; v++)
                 for (int64_t i = 0; i < size; i++)
                     test_set(&f.operands[0], (v * size + i) * size + i, specials[v]);
-            for (int64_t i = 0; i < size; i++) { /* a row of nothing but -inf */
+            for (int64_t i = 0; i < size; i++) { /* a row of only -inf */
                 test_set(&f.operands[0], (2 * size + 3) * size + i, -INFINITY);
                 test_set(&f.operands[0], (2 * size + 4) * size + i, i == 5 ? 2 : -INFINITY);
             }

@@ -1,13 +1,12 @@
-/* tenon_softmax_forward and _backward: values known from the formula, gradients against finite
- * differences, parameters, empty tensors, plans. */
+/* Tests tenon_softmax_forward and _backward: known values, gradients by finite differences,
+ * parameters, empty tensors, plans. */
 #include "fixture.h"
 
 #include "ops/softmax/internal.h"
 
 #include <math.h>
 
-/* By the header's formula: ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, also where exp(x) would overflow.
- */
+/* ln 1, ln 2, ln 5 give 1/8, 2/8, 5/8, even if exp(x) alone would overflow. */
 TEST(known_values)
 {
     static const double shifts[] = {0, 1000, -1000, 60000};
@@ -19,10 +18,8 @@ TEST(known_values)
                           (float)(shifts[s] + log(5))};
             float y[3];
             static const double right[] = {1. / 8, 2. / 8, 5. / 8};
-            tenon_tensor tensor;
             params.flags = log_too ? TENON_SOFTMAX_LOG : 0;
-            assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 1, shape, &tensor));
-            assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
+            tenon_tensor tensor = test_dense(TENON_DTYPE_F32, 1, shape, x);
             assert_ok(tenon_softmax_forward(test_stream, &params, &tensor, &tensor, NULL));
             assert_ok(tenon_tensor_download(test_stream, &tensor, y, sizeof y, NULL));
             for (int i = 0; i < 3; i++) {
@@ -36,8 +33,8 @@ TEST(known_values)
         }
 }
 
-/* A row that has a NaN or +inf, or is masked whole by -inf, is NaN throughout, and so is its
- * gradient: by the header and not by the reference. */
+/* A row with a NaN or +inf, or with only -inf, gives only NaNs, and so does its gradient. Values
+ * are those of the header, not of the reference. */
 TEST(poisoned_rows)
 {
     static const float x[4][3] = {
@@ -45,8 +42,7 @@ TEST(poisoned_rows)
     const int64_t shape[] = {4, 3};
     float y[4][3];
     tenon_softmax_params params = TENON_SOFTMAX_PARAMS_INIT;
-    tenon_tensor tensor;
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tensor));
+    tenon_tensor tensor = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     for (params.flags = 0; params.flags <= TENON_SOFTMAX_LOG; params.flags++) {
         const bool is_log = params.flags == TENON_SOFTMAX_LOG;
         assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tensor, NULL));
@@ -73,18 +69,8 @@ TEST(gradients)
         test_begin_line(&dx, "softmax_backward y=T:3x5 dy=T:3x5 dx=T:3x5", TENON_DTYPE_F64);
         test_params(&y, tenon_softmax_params)->axis = way / 2;
         test_params(&y, tenon_softmax_params)->flags = way % 2 == 0 ? 0 : TENON_SOFTMAX_LOG;
-        dx.c.params = y.c.params;
-        test_make(&y);
-        test_make(&dx);
-        test_fill_inputs(&y, TEST_BOUND, &random);
-        test_fill_inputs(&dx, TEST_BOUND, &random);
-        test_expect(&y);
-        for (int i = 0; i < 15; i++)
-            test_set(&dx.operands[SOFTMAX_BACKWARD_Y], i, y.expected[i].value);
-        test_expect(&dx);
-        test_slopes(&y, SOFTMAX_X, &dx.operands[SOFTMAX_BACKWARD_DY], dx.expected, 1e-8, 0);
-        test_release(&y);
-        test_release(&dx);
+        test_fill_gradients(&y, &dx, &random);
+        test_check_gradients(&y, &dx, 1e-8, 0);
     }
 }
 
@@ -98,8 +84,7 @@ TEST(empty)
         assert_ok(tenon_memory_create(test_context, 64, &y.memory));
         assert_ok(tenon_softmax_forward(test_stream, NULL, &x, &y, NULL));
         assert_ok(tenon_softmax_backward(test_stream, NULL, &x, &x, &y, NULL));
-        tenon_memory_destroy(&x.memory);
-        tenon_memory_destroy(&y.memory);
+        test_destroy(&x, &y);
     }
 }
 
@@ -128,13 +113,11 @@ TEST(plans)
 {
     const int64_t shape[] = {4, 5};
     float x[20], y[20], again[20];
-    tenon_tensor tx, ty;
     tenon_plan *plan;
     for (int i = 0; i < 20; i++)
         x[i] = (float)(i * 7 % 11);
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &tx));
-    assert_ok(tenon_tensor_create(test_context, TENON_DTYPE_F32, 2, shape, &ty));
-    assert_ok(tenon_tensor_upload(test_stream, x, sizeof x, &tx, NULL));
+    tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
+    tenon_tensor ty = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_ok(tenon_softmax_forward(test_stream, NULL, &tx, &ty, NULL));
     assert_ok(tenon_tensor_download(test_stream, &ty, y, sizeof y, NULL));
     assert_ok(tenon_softmax_forward_plan(test_context, NULL, &tx, &ty, &plan));
@@ -143,6 +126,5 @@ TEST(plans)
     assert_ok(tenon_tensor_download(test_stream, &tx, again, sizeof again, NULL));
     assert_memory_equal(y, again, sizeof y);
     tenon_plan_release(plan);
-    tenon_memory_destroy(&tx.memory);
-    tenon_memory_destroy(&ty.memory);
+    test_destroy(&tx, &ty);
 }

@@ -1,5 +1,5 @@
-/* What is learnt is kept between contexts and processes: programs, and the outcomes of trials and
- * self-checks. What becomes of faults is in test_store_faults.c. */
+/* Tests that programs and the results of trials and self-checks are stored for later contexts and
+ * processes. test_store_faults.c tests damaged entries. */
 #include "kept.h"
 
 #include "common/processor.h"
@@ -33,7 +33,7 @@ TEST(a_second_context_makes_nothing_anew)
     temporary_remove(folder);
 }
 
-/* Nor does one for which the driver has forgotten all that it has built. */
+/* A new process recomputes nothing, even if the driver's own cache is empty. */
 TEST(a_second_process_makes_nothing_anew)
 {
     char *folder = temporary_make(), *drivers = temporary_make();
@@ -52,7 +52,8 @@ TEST(a_second_process_makes_nothing_anew)
     temporary_remove(folder);
 }
 
-/* Each step is told when it begins and when it has ended, and once in the log. */
+/* Each step is reported when it begins and ends, and logged once. Stored results are not reported.
+ */
 TEST(steps_are_told_and_found_ones_are_not)
 {
     char *folder = temporary_make();
@@ -71,7 +72,7 @@ TEST(steps_are_told_and_found_ones_are_not)
     temporary_remove(folder);
 }
 
-/* A build that fails begins and ends, too. */
+/* The end of a failing build is reported as well. */
 TEST(builds_that_fail_are_told_to_have_ended)
 {
     const tenon_store none = {.kind = TENON_STORE_NONE};
@@ -98,7 +99,7 @@ TEST(it_can_be_turned_off)
         kept_run(&s, &none);
         assert_true(s.seen.programs_built > 0 && s.seen.trials > 0 && s.seen.checks > 0);
         assert_int_equal(s.seen.programs_kept, 0);
-        kept_run(&s, &usual); /* tests have TENON_CACHE=0 */
+        kept_run(&s, &usual); /* disabled, since tests set TENON_CACHE=0 */
         assert_true(s.seen.programs_built > 0 && s.seen.trials > 0 && s.seen.checks > 0);
     }
     assert_int_equal(temporary_count(folder, ""), 0);
@@ -112,11 +113,11 @@ TEST(it_can_be_turned_off)
     temporary_remove(folder);
 }
 
-/* An application's cache. */
+/* A store implemented by the application. */
 #define MOST_OWN 64
 static struct own {
     pthread_mutex_t lock;
-    int count, delay; /* nanoseconds that it takes to keep a program */
+    int count, delay; /* time to store a program, in nanoseconds */
     struct {
         char name[64];
         unsigned char *bytes;
@@ -124,7 +125,7 @@ static struct own {
     } entries[MOST_OWN];
 } own = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* With the lock held; the first free one where there is none of that name. */
+/* Returns the entry of that name, or the first free one. The caller holds the lock. */
 static int find_own(const char *name)
 {
     int i = 0;
@@ -189,7 +190,8 @@ TEST(an_application_keeps_entries_itself)
 
 #define PROGRAMS 10
 
-/* What has been used, and takes half a second each to keep, keeps nobody waiting at the end. */
+/* Releasing a context does not wait until all programs are stored, which takes half a second each.
+ */
 TEST(the_end_of_a_context_does_not_wait_for_all)
 {
     kept_session s;
@@ -209,10 +211,10 @@ TEST(the_end_of_a_context_does_not_wait_for_all)
         clReleaseKernel(made);
     }
     tenon_stream_destroy(s.stream);
-    const unsigned before = (unsigned)own.count; /* what was written while the process was idle */
+    const unsigned before = (unsigned)own.count; /* stored while the process was idle */
     tenon_context_release(s.context);
-    /* Counted and not timed: on a busy machine all of this takes longer. A second has room for two
-     * or three. */
+    /* Compares a count, since times vary on a busy machine. Two or three programs fit into a
+     * second. */
     assert_in_range(own.count - before, 0, 4);
     assert_in_range(own.count, 1, PROGRAMS);
     forget_own();
@@ -252,7 +254,7 @@ TEST(every_count_counts)
     temporary_remove(folder);
 }
 
-/* Once for a machine, and again where what was kept is damaged. */
+/* The processor is measured once per machine, and again if the stored result is damaged. */
 TEST(the_processors_numbers_are_kept)
 {
     char *folder = temporary_make(), name[256];
@@ -289,12 +291,10 @@ TEST(the_processors_numbers_are_kept)
 TEST(without_measurements_there_is_the_table_alone)
 {
     char *folder = temporary_make();
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     kept_session s = {0};
-    params.store = kept_folder(folder);
-    params.measurements = TENON_MEASUREMENTS_NONE;
-    assert_ok(tenon_context_create(&params, &s.context));
-    assert_ok(tenon_stream_create(s.context, NULL, &s.stream));
+    s.context =
+        test_context_with(.store = kept_folder(folder), .measurements = TENON_MEASUREMENTS_NONE);
+    s.stream = test_new_stream(s.context);
     kept_product(&s);
     assert_ptr_not_equal(s.context->device.model.kind, &s.context->constants.kind);
     assert_int_equal(kept_count(folder, TN_STORE_CONSTANTS), 0);
@@ -313,15 +313,14 @@ TEST(statistics_are_refused_what_is_wrong)
     seen.struct_size = 8;
     assert_invalid(tenon_context_statistics(s.context, &seen), "out: struct_size is 8, must be");
     assert_invalid(tenon_context_keep(NULL), "context is NULL");
-    assert_ok(tenon_context_keep(s.context)); /* with its stream: there is nothing to keep */
+    assert_ok(tenon_context_keep(s.context)); /* everything was already stored with the stream */
     kept_close(&s);
 }
 
 TEST(what_is_no_store_makes_no_context)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
-    params.store.kind = 9;
+    tenon_context_params params = tenon_context_params(.store.kind = 9);
     assert_invalid(tenon_context_create(&params, &context), "params: store.kind is 9");
     assert_null(context);
     params.store = kept_folder("");

@@ -1,4 +1,4 @@
-/* Entries of the store that were altered, and solvers that it says are wrong. */
+/* Tests damaged entries of the store, and solvers that it reports as wrong. */
 #include "dispatch/state.h"
 #include "fake_solvers.h"
 #include "kept.h"
@@ -34,7 +34,8 @@ static void do_damage(const char *folder, tn_store_kind kind, damage how)
     free(bytes);
 }
 
-/* One line, the right result, and what was lost is made anew and kept. */
+/* A damaged entry causes one log line, results stay correct, and the entry is recomputed and
+ * stored. */
 TEST(entries_that_were_damaged_are_made_anew)
 {
     char *folder = temporary_make();
@@ -46,17 +47,17 @@ TEST(entries_that_were_damaged_are_made_anew)
             const int before = kept_count(folder, (tn_store_kind)kind);
             do_damage(folder, (tn_store_kind)kind, (damage)how);
             assert_true(kept_run(&s, &store) == bits);
-            /* That a text makes no sense is no damage of the store's; that of a binary is the
-             * driver's to say. */
+            /* An intact entry with a meaningless text is no damage and is ignored silently; a
+             * meaningless binary is refused by the driver. */
             const bool is_told = how != SENSELESS || kind == TN_STORE_PROGRAM;
             if (s.log.warnings != is_told)
                 fail_msg("kind %d, damage %d: %d lines: %s", kind, how, s.log.warnings, s.log.all);
             if (is_told)
-                assert_contains(s.log.warning, "anew");
+                assert_contains(s.log.warning, "again");
             assert_int_equal(s.seen.programs_built > 0,
                              kind == TN_STORE_PROGRAM || s.seen.trials > 0);
             assert_int_equal(s.seen.trials > 0, kind == TN_STORE_TRIAL);
-            /* A trial that is timed may come out otherwise, and make another kernel. */
+            /* A repeated trial may have another result and lead to another kernel. */
             if (kind != TN_STORE_TRIAL)
                 assert_int_equal(s.seen.checks > 0, kind == TN_STORE_CHECK);
             assert_int_equal(kept_count(folder, (tn_store_kind)kind), before);
@@ -71,7 +72,7 @@ TEST(wrong_solvers_are_barred_at_once_in_the_next_context)
 {
     char *folder = temporary_make();
     kept_session s;
-    fake_behaviour = FAKE_WRONG;
+    fake_behavior = FAKE_WRONG;
     fake_assert_chosen(&s, folder, "good", 2);
     assert_int_equal(s.seen.checks, 2);
     assert_int_equal(s.seen.checks_wrong, 1);
@@ -84,7 +85,7 @@ TEST(wrong_solvers_are_barred_at_once_in_the_next_context)
     temporary_remove(folder);
 }
 
-/* A solver of the real family that would be the best and does nothing. */
+/* A solver in the family of relu that does nothing and has the best estimate. */
 static tn_solver spoilt;
 static const char *(*configure_original)(tenon_context *context, const tn_problem *problem,
                                          tn_choice *choice);
@@ -99,7 +100,7 @@ static const char *configure_as_the_best(tenon_context *context, const tn_proble
 
 #define ELEMENTS 1000
 
-/* Runs a plan of relu, recorded for its family, on numbers of both signs. */
+/* Runs a plan of relu on numbers of both signs and checks the result. */
 static void assert_relu(kept_session *s, const tenon_plan *plan)
 {
     static float x[ELEMENTS], y[ELEMENTS];
@@ -117,11 +118,10 @@ static void assert_relu(kept_session *s, const tenon_plan *plan)
     assert_ok(tenon_tensor_download(s->stream, &to, y, sizeof y, NULL));
     for (int i = 0; i < ELEMENTS; i++)
         assert_true(y[i] == (x[i] > 0 ? x[i] : 0));
-    tenon_memory_destroy(&from.memory);
-    tenon_memory_destroy(&to.memory);
+    test_destroy(&from, &to);
 }
 
-/* The plan that an immediate relu has made. */
+/* Runs an immediate relu; returns the plan that it created. */
 static const tenon_plan *plan_relu(kept_session *s)
 {
     const int64_t shape[] = {ELEMENTS};
@@ -132,8 +132,7 @@ static const tenon_plan *plan_relu(kept_session *s)
     assert_ok(tenon_tensor_create(s->context, TENON_DTYPE_F32, 1, shape, &y));
     assert_ok(tenon_activation_forward(s->stream, &params, &x, &y, NULL));
     assert_ok(tenon_stream_finish(s->stream));
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     return tn_dispatch_of(s->context)->plans.newest;
 }
 
@@ -168,7 +167,8 @@ TEST(a_solver_that_does_nothing_is_found_out_once)
         assert_relu(&s, plan);
         tenon_plan_release(plan);
         kept_see(&s);
-        assert_int_equal(s.log.warnings, run == 0 ? 2 : 1); /* with the line that repeats it */
+        assert_int_equal(s.log.warnings,
+                         run == 0 ? 2 : 1); /* the second one is the line to repeat it */
         assert_contains(s.log.all, "/spoilt");
         assert_contains(s.log.all, "is barred");
         assert_int_equal(s.seen.checks_wrong, run == 0);

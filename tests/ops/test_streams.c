@@ -1,14 +1,13 @@
-/* Contexts, streams, events and the trace. */
+/* Tests contexts, streams, events and the trace. */
 #include "runtime.h"
 
 #include <time.h>
 
 TEST(contexts_refuse_wrong_parameters)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context;
     assert_invalid(tenon_context_create(NULL, NULL), "out");
-    params.struct_size = 3;
+    tenon_context_params params = tenon_context_params(.struct_size = 3);
     assert_invalid(tenon_context_create(&params, &context), "struct_size");
     params = (tenon_context_params)TENON_CONTEXT_PARAMS_INIT;
     params.log_level = 9;
@@ -45,7 +44,8 @@ static cl_uint references_of(cl_context cl)
     return count;
 }
 
-/* In whatever order they are given back, the application's context is left as it was. */
+/* In whatever order objects are released, the reference count of the application's context is
+ * restored. */
 TEST(release_in_any_order)
 {
     cl_context cl = tenon_context_cl(test_context);
@@ -54,13 +54,12 @@ TEST(release_in_any_order)
     assert_ok(tenon_context_device(test_context, &info));
     for (int order = 0; order < 6; order++) {
         tenon_context *context;
-        tenon_stream *stream;
         tenon_plan *plan;
         tenon_activation_params params = TENON_ACTIVATION_PARAMS_INIT;
         assert_ok(tenon_context_import(cl, info.device, NULL, &context));
         assert_ptr_equal(tenon_context_cl(context), cl);
         tenon_tensor x = make_tensor(context, 100);
-        assert_ok(tenon_stream_create(context, NULL, &stream));
+        tenon_stream *stream = test_new_stream(context);
         assert_ptr_equal(tenon_stream_context(stream), context);
         assert_ok(tenon_activation_forward_plan(context, &params, &x, &x, &plan));
         const tenon_memory memories[] = {x.memory, x.memory};
@@ -79,7 +78,7 @@ TEST(release_in_any_order)
             }
         tenon_memory_destroy(&x.memory);
     }
-    /* PoCL's worker lets go of a finished command a moment after clFinish has returned. */
+    /* PoCL releases a finished command some time after clFinish has returned. */
     const struct timespec moment = {.tv_nsec = 1000000};
     for (int i = 0; i < TEST_LOOKS && references_of(cl) != before; i++)
         nanosleep(&moment, NULL);
@@ -105,9 +104,8 @@ TEST(queues_are_imported)
 
 TEST(wrong_queues_are_refused)
 {
-    tenon_context *other;
     tenon_stream *stream = test_stream;
-    assert_ok(tenon_context_create(NULL, &other));
+    tenon_context *other = test_new_context(NULL);
     cl_command_queue queue = test_queue(other, false);
     if (queue != NULL) {
         assert_invalid(tenon_stream_create(test_context, queue, &stream), "queue");
@@ -129,12 +127,10 @@ static cl_int status_of(cl_event event)
     return status;
 }
 
-/* Waits for a user event: what follows must not have run before it is set. */
+/* Checks that a call with a user event in its wait list does not complete before the event. */
 static void check_wait(int64_t size, tenon_status (*call)(const tenon_tensor *, const tenon_sync *))
 {
-    cl_int error;
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error), done = NULL;
-    assert_int_equal(error, CL_SUCCESS);
+    cl_event gate = test_gate(test_context), done = NULL;
     tenon_tensor x = make_tensor(test_context, size);
     const tenon_sync sync = {.wait_list = &gate, .wait_count = 1, .event = &done};
     assert_ok(call(&x, &sync));

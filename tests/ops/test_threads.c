@@ -1,5 +1,5 @@
-/* Many threads, on one context and on one each: every result is right, and under ThreadSanitizer
- * (docs/testing.md) none touches what another does. */
+/* Tests many threads with a shared context and with separate contexts: every result is correct, and
+ * ThreadSanitizer (docs/testing.md) reports no data race. */
 #include "quick.h"
 #include "random_calls.h"
 
@@ -10,16 +10,16 @@
 #include <tenon/statistics.h>
 
 enum { THREADS = 16, CALLS = 24 };
-/* Different shapes that they draw from, and what the quick set has: most of the time goes into
- * compiling, for each context anew. */
+/* Number of shapes to draw from, and smaller numbers for the quick set: most of the time is spent
+ * compiling, in each context. */
 enum { SHAPES = 48, QUICK_SHAPES = 3, QUICK_CONTEXTS = 2 };
 
 typedef struct worker {
     pthread_t thread;
-    tenon_context *context; /* or NULL: it makes one */
+    tenon_context *context; /* NULL: the thread creates one */
     tenon_store store;
     tn_case cases[CALLS];
-    char why[512]; /* what was wrong */
+    char why[512]; /* the first error */
 } worker;
 
 static bool fails(worker *w, tenon_status status)
@@ -30,7 +30,7 @@ static bool fails(worker *w, tenon_status status)
     return true;
 }
 
-/* Each thread prepares, runs, and asks for what other threads change. */
+/* Runs the cases, and queries statistics that other threads change. */
 static void run_cases(worker *w, tenon_context *context)
 {
     tenon_stream *stream;
@@ -48,9 +48,8 @@ static void run_cases(worker *w, tenon_context *context)
 static void *work(void *data)
 {
     worker *w = data;
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     tenon_context *context = w->context;
-    params.store = w->store;
+    tenon_context_params params = tenon_context_params(.store = w->store);
     if (context == NULL && fails(w, tenon_context_create(&params, &context)))
         return NULL;
     run_cases(w, context);
@@ -87,17 +86,14 @@ TEST(threads_share_a_context)
 {
     char *folder = temporary_make();
     const tenon_store store = {.kind = TENON_STORE_FOLDER, .folder = folder};
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = store;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context = test_context_with(.store = store);
     run_all(context, &store, 72);
     assert_ok(tenon_context_keep(context));
     tenon_context_release(context);
     temporary_remove(folder);
 }
 
-/* And a folder. */
+/* The contexts share a store. */
 TEST(threads_have_a_context_each)
 {
     char *folder = temporary_make();
@@ -114,8 +110,8 @@ static void *settle(void *returned)
     return NULL;
 }
 
-/* The gate is closed while a program is read from the driver: kernels that start would end the
- * process (docs/drivers.md). tenon_settle waits for whoever has closed it. */
+/* The gate is closed while a program is read from the driver, since a kernel that starts meanwhile
+ * would end the process (docs/drivers.md). tenon_settle waits for its owner. */
 TEST(settling_leaves_a_closed_gate_closed)
 {
     pthread_t thread;

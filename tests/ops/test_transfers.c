@@ -1,4 +1,4 @@
-/* Transfers that do not wait, and pinned memory. */
+/* Tests asynchronous transfers and pinned memory. */
 #include "runtime.h"
 
 #include <stdint.h>
@@ -8,14 +8,6 @@ static const tenon_dtype types[] = {TENON_DTYPE_U8,  TENON_DTYPE_I8,  TENON_DTYP
                                     TENON_DTYPE_F64};
 enum { TYPES = sizeof types / sizeof *types, POISON = 0xa5 };
 
-static cl_event close_gate(void)
-{
-    cl_int error;
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
-    assert_int_equal(error, CL_SUCCESS);
-    return gate;
-}
-
 static void open_gate(cl_event gate, cl_event done)
 {
     assert_int_equal(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
@@ -24,19 +16,12 @@ static void open_gate(cl_event gate, cl_event done)
     clReleaseEvent(done);
 }
 
-static bool is_over(cl_event event)
-{
-    cl_int status = CL_QUEUED;
-    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status, &status, NULL);
-    return status <= CL_COMPLETE;
-}
-
-/* Up: it waits for what it is to wait for, its event says when the data is free, and all of the
- * tensor's memory is then as it must be, gaps and guards among it. */
+/* Checks that an upload waits for its wait list, that its event reports when the data may change,
+ * and that the tensor's whole memory, including gaps and guard zones, is then correct. */
 static void up(test_tensor *t, unsigned char *data, size_t bytes)
 {
     unsigned char *image = malloc((size_t)t->bytes);
-    cl_event gate = close_gate(), done = NULL;
+    cl_event gate = test_gate(test_context), done = NULL;
     assert_non_null(image);
     memcpy(image, t->image, (size_t)t->bytes);
     test_fill_poison(t);
@@ -44,7 +29,7 @@ static void up(test_tensor *t, unsigned char *data, size_t bytes)
     assert_ok(tenon_tensor_upload_async(
         test_stream, data, bytes, &t->view,
         &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
-    assert_false(is_over(done));
+    assert_false(test_is_over(done));
     open_gate(gate, done);
     memset(data, POISON, bytes);
     memcpy(t->image, image, (size_t)t->bytes);
@@ -52,16 +37,16 @@ static void up(test_tensor *t, unsigned char *data, size_t bytes)
     free(image);
 }
 
-/* Down: nothing arrives before it may. */
+/* Checks that a download writes nothing before its wait list completes. */
 static void down(const test_tensor *t, unsigned char *data, size_t bytes,
                  const unsigned char *expected)
 {
-    cl_event gate = close_gate(), done = NULL;
+    cl_event gate = test_gate(test_context), done = NULL;
     memset(data, POISON, bytes);
     assert_ok(tenon_tensor_download_async(
         test_stream, &t->view, data, bytes,
         &(tenon_sync){.wait_list = &gate, .wait_count = 1, .event = &done}));
-    assert_false(is_over(done));
+    assert_false(test_is_over(done));
     for (size_t i = 0; i < bytes; i++)
         assert_int_equal(data[i], POISON);
     open_gate(gate, done);
@@ -78,7 +63,7 @@ TEST(every_layout_and_type)
         const int64_t shape[] = {3, 4, 5};
         int64_t stride[3];
         test_tensor t;
-        /* From pinned memory and from any other. */
+        /* Pinned memory and ordinary memory. */
         unsigned char other[60 * 8];
         unsigned char *data = i % 2 == 0 ? tenon_pinned_pointer(pinned) : other;
         test_strides((test_layout)(i / TYPES), i % 3 == 1, 3, shape, stride);
@@ -96,14 +81,13 @@ TEST(every_layout_and_type)
     tenon_pinned_destroy(pinned);
 }
 
-/* A pipeline: the next batch goes up, the last comes down, no call waits. */
+/* Uploads the next batch while the previous one is downloaded; no call waits. */
 TEST(a_pipeline)
 {
     enum { STEPS = 12, SIZE = 3000, RING = 3 };
-    tenon_stream *copying;
     tenon_pinned *in, *out;
     tenon_tensor x[RING], y[RING];
-    assert_ok(tenon_stream_create(test_context, NULL, &copying));
+    tenon_stream *copying = test_new_stream(test_context);
     assert_ok(tenon_pinned_create(test_context, RING * SIZE * sizeof(float), &in));
     assert_ok(tenon_pinned_create(test_context, STEPS * SIZE * sizeof(float), &out));
     float *from = tenon_pinned_pointer(in), *to = tenon_pinned_pointer(out);
@@ -116,7 +100,7 @@ TEST(a_pipeline)
     for (int s = 0; s < STEPS; s++) {
         const int r = s % RING;
         float *batch = from + r * SIZE;
-        if (there[r] != NULL) { /* the upload that read this part of the ring */
+        if (there[r] != NULL) { /* the upload that read this slot */
             assert_int_equal(clWaitForEvents(1, &there[r]), CL_SUCCESS);
             clReleaseEvent(there[r]);
         }
@@ -143,8 +127,7 @@ TEST(a_pipeline)
     for (int r = 0; r < RING; r++) {
         clReleaseEvent(there[r]);
         clReleaseEvent(used[r]);
-        tenon_tensor_destroy(&x[r]);
-        tenon_tensor_destroy(&y[r]);
+        test_destroy(&x[r], &y[r]);
     }
     tenon_stream_destroy(copying);
     tenon_pinned_destroy(in);
@@ -182,7 +165,7 @@ TEST(what_is_refused)
                    "20");
     assert_refused(tenon_tensor_download_async(test_stream, &x, NULL, 16, NULL), invalid, down_name,
                    "data");
-    /* Nothing to move is an event all the same. */
+    /* An empty transfer returns an event too. */
     assert_ok(
         tenon_tensor_upload_async(test_stream, NULL, 0, &none, &(tenon_sync){.event = &event}));
     assert_int_equal(clWaitForEvents(1, &event), CL_SUCCESS);
@@ -190,7 +173,7 @@ TEST(what_is_refused)
     tenon_tensor_destroy(&x);
 }
 
-/* What repeats is read as it reads. */
+/* A tensor with stride 0 is downloaded with repeated elements. */
 TEST(a_broadcast_comes_down_whole)
 {
     const float sent[3] = {1, 2, 3};
@@ -221,9 +204,9 @@ TEST(pinned_memory)
                    TENON_ERROR_OUT_OF_MEMORY, name, "largest allocation");
     assert_null(tenon_pinned_pointer(NULL));
     tenon_pinned_destroy(NULL);
-    assert_ok(tenon_context_create(NULL, &context));
+    context = test_new_context(NULL);
     assert_ok(tenon_pinned_create(context, 4099, &pinned));
-    tenon_context_release(context); /* it holds on to it */
+    tenon_context_release(context); /* the pinned memory keeps a reference */
     unsigned char *bytes = tenon_pinned_pointer(pinned);
     assert_int_equal((uintptr_t)bytes % 8, 0);
     for (int i = 0; i < 4099; i++)

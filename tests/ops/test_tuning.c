@@ -1,5 +1,5 @@
-/* Outcomes of measurements: when they are made, when they are taken, and what becomes of them when
- * something fails on the way. */
+/* Tests tuning results: when they are measured, when they are used, and what happens if a
+ * measurement fails. */
 #include "common/cl_faults.h"
 #include "kept.h"
 #include "runtime.h"
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
-/* A family of three solvers that sleep, with estimates and naps of their own. */
+/* A family of three solvers that sleep, with given estimates and durations. */
 enum { FIRST, SECOND, THIRD, SOLVERS };
 static double estimates[SOLVERS];
 static unsigned naps[SOLVERS]; /* microseconds */
@@ -76,7 +76,8 @@ static const tn_solver *const all[] = {&first, &second, &third};
 static const tn_family family = {.name = "fake", TN_SOLVERS(all), .self_check = check};
 static const tn_problem open = {.size = sizeof open, .forced = -1};
 
-/* By estimate the first is the best, by the clock the second; the third is hopeless. */
+/* The first solver has the best estimate, the second is fastest, and the third has a bad estimate.
+ */
 static void reset(void)
 {
     for (int i = 0; i < SOLVERS; i++) {
@@ -98,17 +99,14 @@ static void hear_choice(void *user, const tn_request *request, const tn_choice *
 
 static tenon_context *make_context(const char *folder, tenon_measurements measurements)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    tenon_context *context;
-    params.store = kept_folder(folder);
-    params.measurements = measurements;
-    params.log_level = TENON_LOG_ERROR;
-    assert_ok(tenon_context_create(&params, &context));
+    tenon_context *context =
+        test_context_with(.store = kept_folder(folder), .measurements = measurements,
+                          .log_level = TENON_LOG_ERROR);
     tn_dispatch_of(context)->listener = hear_choice;
     return context;
 }
 
-/* A call whose operands are those of a copy, or of another operation. */
+/* Plans a call with the operands of a copy or another operation. */
 static tenon_status plan_for(tenon_context *context, const tn_operation *operation, char *name)
 {
     static const int64_t shape[] = {16};
@@ -172,7 +170,8 @@ TEST_WITH(a_stored_outcome_comes_before_estimates, reset, NULL)
     temporary_remove(folder);
 }
 
-/* A product that is measured must not change the bits of the convolution that asks for it. */
+/* An operation within another one is chosen by estimates: a measured product must not change the
+ * bits of a convolution that uses it. */
 TEST_WITH(what_an_operation_asks_of_another_goes_by_estimates, reset, NULL)
 {
     char *folder = temporary_make();
@@ -187,7 +186,7 @@ TEST_WITH(what_an_operation_asks_of_another_goes_by_estimates, reset, NULL)
     temporary_remove(folder);
 }
 
-/* An outcome may have come from a file. */
+/* Stored results may come from an untrusted file. */
 TEST_WITH(what_is_never_chosen_is_not_by_an_outcome, reset, NULL)
 {
     char *folder = temporary_make();
@@ -218,7 +217,7 @@ TEST_WITH(what_cannot_serve_leaves_estimates, reset, NULL)
     temporary_remove(folder);
 }
 
-/* What fails once fails the call: the outcome is not decided anew for it. */
+/* A temporary failure fails the call; the stored result stays in use. */
 TEST_WITH(a_failure_that_passes_decides_nothing_anew, reset, NULL)
 {
     char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
@@ -239,7 +238,7 @@ TEST_WITH(the_faster_one_is_found_once, reset, NULL)
     assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_true(was_measured);
     assert_true(runs[FIRST] > 0 && runs[SECOND] > 0);
-    assert_int_equal(runs[THIRD], 0); /* too far apart from the first */
+    assert_int_equal(runs[THIRD], 0); /* its estimate is too far from the first one's */
     assert_int_equal(kept_count(folder, TN_STORE_TUNING), 1);
     const int before = total_runs();
     naps[SECOND] = 6000;
@@ -309,7 +308,7 @@ TEST_WITH(a_call_goes_on_where_measuring_fails, reset, NULL)
     }
 }
 
-/* What `tenon tune` has found for a copy of so many elements. */
+/* Stores a result of `tenon tune` for a copy of this size. */
 static void keep_like(tenon_context *context, int elements, const char *solver, bool is_searched)
 {
     tn_tuned tuned = {.nanoseconds = 5, .candidates = 2, .is_searched = is_searched};
@@ -321,7 +320,7 @@ static void keep_like(tenon_context *context, int elements, const char *solver, 
     tn_tuning_put(context, problem, &tuned);
 }
 
-/* The plans are of 16 elements. */
+/* All plans are for 16 elements. */
 TEST_WITH(the_nearest_outcome_comes_before_estimates, reset, NULL)
 {
     static const struct {
@@ -359,7 +358,7 @@ TEST_WITH(of_several_the_nearest_and_never_before_its_own, reset, NULL)
     temporary_remove(folder);
 }
 
-/* Whether the lock of a context's choices is held where its log is told. */
+/* Counts log messages, and those during which the lock of the context's choices is held. */
 typedef struct lock_probe {
     tenon_context *context;
     int lines, held;
@@ -378,18 +377,15 @@ static void probe_lock(void *user, tenon_log_level level, const char *message)
         pthread_mutex_unlock(lock);
 }
 
-/* The first look at a store whose folder others may write into is told. */
+/* A store in a folder that others can write to causes a warning at its first use. */
 TEST_WITH(no_lock_is_held_where_outcomes_are_listed, reset, NULL)
 {
     char *folder = temporary_make();
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
     lock_probe probe = {NULL, 0, 0};
     assert_int_equal(chmod(folder, 0777), 0);
-    params.store = kept_folder(folder);
-    params.log = probe_lock;
-    params.log_user = &probe;
-    assert_ok(tenon_context_create(&params, &probe.context));
-    probe.context->device.is_cpu = false; /* whose numbers would be looked for before */
+    probe.context =
+        test_context_with(.store = kept_folder(folder), .log = probe_lock, .log_user = &probe);
+    probe.context->device.is_cpu = false; /* a CPU's constants would use the store earlier */
     assert_plan(probe.context, "fake/first");
     assert_int_equal(probe.lines, 1);
     assert_int_equal(probe.held, 0);
@@ -412,14 +408,12 @@ TEST_WITH(calls_are_written_down_once, reset, NULL)
 {
     char *folder = temporary_make();
     const char *path = temporary_path(folder, "calls");
-    tenon_context *context;
-    tenon_stream *stream;
     size_t size;
     tn_case c;
     setenv("TENON_RECORD", path, 1);
-    assert_ok(tenon_context_create(NULL, &context));
+    tenon_context *context = test_new_context(NULL);
     unsetenv("TENON_RECORD");
-    assert_ok(tenon_stream_create(context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(context);
     tenon_tensor x = make_tensor(context, 1000), y = make_tensor(context, 999);
     for (int i = 0; i < 3; i++)
         assert_ok(relu(stream, &x, &x, NULL));
@@ -435,8 +429,7 @@ TEST_WITH(calls_are_written_down_once, reset, NULL)
     }
     assert_null(strtok_r(rest, "\n", &rest));
     free(text);
-    tenon_memory_destroy(&x.memory);
-    tenon_memory_destroy(&y.memory);
+    test_destroy(&x, &y);
     tenon_stream_destroy(stream);
     tenon_context_release(context);
     temporary_remove(folder);

@@ -241,7 +241,7 @@ static void run_control(machine *m, warp *w, const ptx_instruction *i, uint32_t 
 }
 
 /* Returns true if all live lanes of the warp must execute the instruction together: .aligned
- * instructions, and those that exchange values or synchronise. */
+ * instructions, and those that exchange values or synchronize. */
 static bool is_collective(const ptx_instruction *i)
 {
     switch (i->op) {

@@ -44,7 +44,7 @@ struct _cl_event {
     int references;
 };
 
-/* Serialises commands. */
+/* Serializes commands. */
 extern pthread_mutex_t ptx_lock;
 
 /* Returns a value or a text as the result of a query. */

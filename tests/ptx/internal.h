@@ -51,12 +51,12 @@ typedef struct warp {
     int waiting;      /* the barrier that the warp waits at, or -1 */
     int depth[LANES]; /* call depth */
     int back[CALL_DEPTH][LANES];
-    /* Vector clock of the warp: its own component counts its barriers, synchronisations and fences.
+    /* Vector clock of the warp: its own component counts its barriers, synchronizations and fences.
      * An access at time t of warp v happened before if clock[v] >= t. */
     uint32_t clock[MAX_WARPS];
     uint32_t fenced[MAX_WARPS]; /* vector clock of the writes that are visible to the async proxy */
     uint32_t fence_lanes; /* lanes that have executed a fence which other lanes have not reached */
-    uint32_t lanes_met;   /* time at which its lanes last synchronised with one another */
+    uint32_t lanes_met;   /* time at which its lanes last synchronized with one another */
     /* cp.async */
     copy *copies;
     int copy_count, copy_capacity;

@@ -90,7 +90,7 @@ static void create_warps(machine *m)
     }
 }
 
-/* Initialises a work-group: memory and registers are undefined. */
+/* Initializes a work-group: memory and registers are undefined. */
 static void begin_group(machine *m)
 {
     const size_t shared = (size_t)m->program->shared_bytes;

@@ -19,7 +19,7 @@ int elements_of(ptx_type type);
 uint32_t element_bits(ptx_type type, uint64_t value, int i);
 
 /* Adds a product to an accumulator of the given type. f32 is truncated to its bits, the least
- * accurate behaviour that a unit may have; integers are exact. */
+ * accurate behavior that a unit may have; integers are exact. */
 double added(ptx_type type, double sum, double a, double b);
 uint64_t accumulator_bits(const ptx_instruction *i, double sum);
 double accumulator_value(ptx_type type, uint64_t bits);

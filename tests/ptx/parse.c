@@ -30,7 +30,7 @@ static uint32_t take_count(parser *p)
     return count;
 }
 
-/* Initialiser of a variable in global or constant memory: = {1, 2}. */
+/* Initializer of a variable in global or constant memory: = {1, 2}. */
 static void take_values(parser *p, ptx_variable *v, size_t size)
 {
     v->data = calloc(1, v->size + 1);

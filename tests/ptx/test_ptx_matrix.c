@@ -39,7 +39,7 @@ static void put_element(uint32_t *words, int count, const element_type *type, in
     *word |= bits_of(type, value) << (index % each * type->bits);
 }
 
-/* Follows the figures of "Matrix Fragments for mma...": a lane holds `run` neighbours along k (2
+/* Follows the figures of "Matrix Fragments for mma...": a lane holds `run` neighbors along k (2
  * for 16 bits, 4 for 8 bits, 1 for tf32), four lanes share a row of 4 * run elements, and 8 rows
  * form a square. Squares of A are numbered downwards first, then to the right; those of B
  * downwards. */

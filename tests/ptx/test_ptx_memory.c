@@ -77,7 +77,7 @@ TEST(barriers_order_accesses)
     run_right(PLACES "mov.u32 %r3, 5; st.shared.u32 [%r0], %r3;"); /* the same value */
 }
 
-/* Lanes of a warp must synchronise like other threads. */
+/* Lanes of a warp must synchronize like other threads. */
 TEST(lanes_of_a_warp_must_meet)
 {
     static const char next[] = PLACES "xor.b32 %r2, %r1, 4; st.shared.u32 [%r1], %tid;";

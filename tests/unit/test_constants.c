@@ -186,9 +186,9 @@ TEST(tables_without_times_are_refused)
 TEST(outliers_are_ignored)
 {
     double one[] = {7}, even[] = {10, 11, 9, 10}, most[] = {10, 500, 12, 8, 1e9, 10, 37};
-    assert_near(tn_host_undisturbed(one, 1), 7);
-    assert_near(tn_host_undisturbed(even, 4), 10);
-    assert_near(tn_host_undisturbed(most, 7), 10);
+    assert_near(tn_host_uninterrupted_mean(one, 1), 7);
+    assert_near(tn_host_uninterrupted_mean(even, 4), 10);
+    assert_near(tn_host_uninterrupted_mean(most, 7), 10);
 }
 
 /* Checks properties that hold for every processor. The numbers themselves depend on the processor
@@ -208,7 +208,7 @@ TEST(current_processor_is_measured)
         assert_true(speed.rate > 0 && speed.rate < 1e4);
         assert_true(speed.memory > 0 && speed.memory < 1e5);
         assert_true(speed.cache > 0 && speed.cache < 1e5);
-        assert_true(speed.cache_size >= TN_HOST_LEAST_SET && speed.cache_size <= most);
+        assert_true(speed.cache_size >= TN_HOST_MIN_SET && speed.cache_size <= most);
         assert_true(speed.pages > 0 && speed.pages <= 1);
         assert_true(speed.unaligned > 0 && speed.unaligned <= 1);
     }

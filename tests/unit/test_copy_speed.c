@@ -89,7 +89,7 @@ TEST(bandwidth_is_adapted_to_each_card)
     for (size_t i = 0; i < sizeof cards / sizeof *cards; i++) {
         const tn_device_kind *kind = tn_device_kind_named(cards[i].kind);
         tn_device_kind own;
-        tn_copy_speed_apply(kind, cards[i].speed * kind->memory.side_by_side, &own);
+        tn_copy_speed_apply(kind, cards[i].speed * kind->memory.coalesced, &own);
         if (fabs(log2(own.memory.bandwidth / cards[i].speed)) > 0.126)
             fail_msg("%s has %g", cards[i].card, own.memory.bandwidth);
         const double steps = 4 * log2(own.memory.bandwidth / kind->memory.bandwidth);

@@ -96,9 +96,10 @@ static void assert_bars_for(unsigned strikes, unsigned least, int64_t seconds)
     if (seconds == 0)
         return;
     assert_true(tn_crash_record_bars(&mark, NOW, why));
-    snprintf(left, sizeof left, "(%u so far), crashed or killed", strikes);
+    snprintf(left, sizeof left, "(%u so far); the next", strikes);
     assert_contains(why, left);
-    snprintf(left, sizeof left, "; it is tried again in %" PRId64 " minutes", seconds / MINUTE + 1);
+    snprintf(left, sizeof left, "; the next attempt is in %" PRId64 " minutes",
+             seconds / MINUTE + 1);
     assert_contains(why, left);
 }
 

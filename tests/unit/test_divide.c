@@ -1,4 +1,4 @@
-/* Tests divide_by_turns, the division in kernels for Intel's GPUs, against C's division. */
+/* Tests divide_iteratively, the division in kernels for Intel's GPUs, against C's division. */
 #include "common/testing.h"
 
 #include "common/divide.h"
@@ -7,9 +7,9 @@
 
 static void assert_divides(int64_t a, int64_t b)
 {
-    if (divide_by_turns(a, b) != a / b)
+    if (divide_iteratively(a, b) != a / b)
         fail_msg("%lld / %lld gives %lld", (long long)a, (long long)b,
-                 (long long)divide_by_turns(a, b));
+                 (long long)divide_iteratively(a, b));
 }
 
 /* Tests dividends around a multiple of the divisor, where an off-by-one quotient shows. */

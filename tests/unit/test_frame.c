@@ -187,7 +187,7 @@ TEST(random_pieces_do_not_overlap)
     test_random random = test_random_for(2711);
     for (int round = 0; round < 200; round++) {
         tn_pieces pieces = {.count = 0};
-        for (int i = 0; i < TN_MOST_PIECES; i++) {
+        for (int i = 0; i < TN_MAX_PIECES; i++) {
             const uint32_t first = (uint32_t)test_one_in(&random, 2) * 3 + (uint32_t)(i % 5);
             const uint64_t bytes = (uint64_t)(1 + (i * 37 + round * 101) % 700);
             (void)tn_pieces_add(&pieces, bytes, first, first + (uint32_t)((i + round) % 3));

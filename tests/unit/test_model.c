@@ -43,7 +43,7 @@ static void check_assumed(const tn_kind_assumed *assumed)
 {
     assert_true(strlen(assumed->source) > 10);
     assert_true(assumed->core_share >= 1 && assumed->fetching >= 1 && assumed->reading > 0);
-    assert_true(assumed->bringing > 0 && assumed->copying > 0);
+    assert_true(assumed->loading > 0 && assumed->copying > 0);
     assert_true(assumed->mma > 0 && assumed->mma <= 1);
 }
 
@@ -62,8 +62,8 @@ TEST(every_kind_is_complete)
         assert_int_equal(kind->copied.efficiency > 0, kind->memory.local > 0);
         assert_true(memory->bandwidth > 0 && memory->latency > 0 && memory->items > 0);
         assert_true(tn_device_kind_is_cpu(kind) || (memory->group >= 64 && memory->vectors >= 2));
-        assert_true(memory->side_by_side > 0 && memory->short_rows > 0);
-        assert_true(memory->long_rows > 0 && memory->apart > 0);
+        assert_true(memory->coalesced > 0 && memory->short_rows > 0);
+        assert_true(memory->long_rows > 0 && memory->scattered > 0);
         if (!tn_device_kind_is_cpu(kind))
             check_assumed(&kind->assumed);
         assert_true(kind->launch.first > 0 && kind->launch.next > 0);
@@ -178,12 +178,12 @@ TEST(time_of_launches_and_bytes)
     assert_near(TIME(gpu, .launches = 1), gpu.kind->launch.first);
     assert_near(TIME(gpu, .launches = 3), gpu.kind->launch.first + 2 * gpu.kind->launch.next);
     assert_near(TIME(gpu, .launches = 2, .follows = true), 2 * gpu.kind->launch.next);
-    assert_near(TIME(gpu, .bytes = 1e9), 1e9 / memory->bandwidth / memory->side_by_side);
+    assert_near(TIME(gpu, .bytes = 1e9), 1e9 / memory->bandwidth / memory->coalesced);
     assert_near(TIME(gpu, .bytes = 1e9, .reads = TN_LONG_ROWS, .reach = 0.5),
                 2e9 / memory->bandwidth / memory->long_rows);
     /* Half the work-items needed to saturate memory reach half its speed. */
     assert_near(TIME(gpu, .bytes = 1e9, .items = tn_model_items(&gpu) / 2),
-                2e9 / memory->bandwidth / memory->side_by_side);
+                2e9 / memory->bandwidth / memory->coalesced);
     assert_near(TIME(cpu, .bytes = 1e6), 1e6 / cpu.kind->memory.cache / 2);
     assert_near(TIME(cpu, .bytes = 1e9), 1e9 / cpu.kind->memory.bandwidth);
     assert_near(TIME(cpu, .bytes = 1e9, .groups = 1), 2e9 / cpu.kind->memory.bandwidth);

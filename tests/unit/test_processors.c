@@ -167,7 +167,7 @@ typedef struct listener {
 static void hear(void *user, const tn_request *request, const tn_choice *chosen)
 {
     listener *l = user;
-    tn_candidate list[TN_MOST_SOLVERS];
+    tn_candidate list[TN_MAX_SOLVERS];
     assert_non_null(chosen);
     if (l->found.family != NULL)
         return;

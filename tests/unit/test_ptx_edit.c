@@ -159,9 +159,9 @@ TEST(edits_are_requested_by_options)
     tn_ptx_edit edit;
     assert_false(tn_ptx_wanted("-cl-std=CL1.2 -DTENON_DTYPE=3", &edit));
     assert_int_equal(edit.local_bytes, 0);
-    assert_true(tn_ptx_wanted("-cl-std=CL1.2 -DTENON_PTX_MARKS=1 -DTENON_DTYPE=3", &edit));
+    assert_true(tn_ptx_wanted("-cl-std=CL1.2 -DTENON_PTX_EDIT=1 -DTENON_DTYPE=3", &edit));
     assert_int_equal(edit.local_bytes, 0);
-    assert_true(tn_ptx_wanted("-DTENON_PTX_MARKS=1 -DTENON_LOCAL_ENLARGED=196608 -DX", &edit));
+    assert_true(tn_ptx_wanted("-DTENON_PTX_EDIT=1 -DTENON_LOCAL_ENLARGED=196608 -DX", &edit));
     assert_int_equal(edit.local_bytes, 196608);
     assert_false(tn_ptx_wanted("", &edit));
 }

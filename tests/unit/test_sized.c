@@ -77,7 +77,7 @@ TEST(unknown_members_must_be_zero)
 
 TEST(invalid_sizes_are_refused)
 {
-    static const uint32_t sizes[] = {0, 4, 15, 17, TN_SIZED_MOST + 4, UINT32_MAX};
+    static const uint32_t sizes[] = {0, 4, 15, 17, TN_SIZED_MAX + 4, UINT32_MAX};
     known room, own = defaults;
     const known *taken;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -157,7 +157,7 @@ TEST(a_last_member_may_be_newer)
 
 TEST(sizes_of_the_last_member_are_checked)
 {
-    static const uint32_t sizes[] = {0, 4, 17, sizeof(known) + 8, TN_SIZED_MOST + 4};
+    static const uint32_t sizes[] = {0, 4, 17, sizeof(known) + 8, TN_SIZED_MAX + 4};
     whole room, own = whole_defaults;
     const whole *taken;
     assert_int_equal(take_whole(&own, &room, &taken), TENON_OK);

@@ -76,7 +76,7 @@ TEST(unknown_solvers_are_refused_with_a_list)
     tn_problem problem;
     assert_int_equal(force("fake/none", &problem), TENON_ERROR_INVALID_ARGUMENT);
     assert_string_equal(tenon_last_error(),
-                        "tenon_fake: solver: \"fake/none\" names a solver that there is not; those "
+                        "tenon_fake: solver: \"fake/none\" names an unknown solver; those "
                         "of fake are plain, tiled, tiled_fast");
 }
 

@@ -134,7 +134,7 @@ static void assert_refusal(const tenon_store *where, const char *message)
 TEST(invalid_stores_are_refused)
 {
     assert_refusal(&(tenon_store){.kind = 4},
-                   "tenon_test: params: store.kind is 4, which is no tenon_store_kind");
+                   "tenon_test: params: store.kind is 4, which is not a tenon_store_kind");
     assert_refusal(&(tenon_store){.reserved = 7},
                    "tenon_test: params: store.reserved is 7, must be 0");
     assert_refusal(&(tenon_store){.kind = TENON_STORE_FOLDER},
@@ -163,13 +163,13 @@ TEST(unusable_folders_are_reported_once)
     assert_int_equal(chmod(folder, 0770), 0);
     tn_store *store = open_folder(folder, 0);
     use_in_vain(store);
-    assert_lines(1, "others may write into it");
+    assert_lines(1, "other users can write to it");
     tn_store_destroy(store);
     assert_int_equal(chmod(folder, 0700), 0);
     temporary_write(temporary_path(folder, "file"), "", 0);
     store = open_folder(temporary_path(folder, "file"), 0);
     use_in_vain(store);
-    assert_lines(1, "it is no folder");
+    assert_lines(1, "it is not a directory");
     tn_store_destroy(store);
     temporary_remove(folder);
 }
@@ -185,7 +185,7 @@ TEST(a_removed_folder_is_reported_once)
     assert_int_equal(unlink(temporary_path(folder, name)), 0);
     assert_int_equal(rmdir(folder), 0);
     use_in_vain(store);
-    assert_lines(1, "no file can be made in it");
+    assert_lines(1, "no file can be created in it");
     tn_store_destroy(store);
     free(folder);
     temporary_remove(parent);
@@ -259,7 +259,7 @@ TEST(altered_entries_are_reported_and_replaced)
         bytes[size - 1] ^= 4;
         temporary_write(path, bytes, i == 0 ? size - 1 : i == 1 ? size : 0);
         assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
-        assert_lines(1, "was cut or altered, and is made anew");
+        assert_lines(1, "is truncated or corrupted; it will be created again");
         assert_contains(last_line, name);
         assert_has(store, "a", NULL);
         put(store, "a", "1");
@@ -285,13 +285,13 @@ TEST(entries_of_another_key_are_reported_and_replaced)
     tn_store_name(TN_STORE_TRIAL, "b", b);
     assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
     assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
-    assert_lines(1, "has another key, and is made anew");
+    assert_lines(1, "has the wrong key; it will be created again");
     assert_has(store, "a", NULL);
     tn_store_put(store, TN_STORE_CHECK, "a", "3", 1);
     tn_store_name(TN_STORE_CHECK, "a", b);
     assert_int_equal(rename(temporary_path(folder, b), temporary_path(folder, a)), 0);
     assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
-    assert_lines(1, "has another key, and is made anew");
+    assert_lines(1, "has the wrong key; it will be created again");
     tn_store_destroy(store);
     temporary_remove(folder);
 }
@@ -375,7 +375,7 @@ TEST(application_functions_are_used)
     assert_has(store, "b", NULL);
     own.bytes[own.size - 1] ^= 1;
     assert_null(tn_store_get(store, TN_STORE_TRIAL, "a", &size));
-    assert_lines(1, "was cut or altered");
+    assert_lines(1, "is truncated or corrupted");
     assert_int_equal(own.removals, 1);
     assert_has(store, "a", NULL);
     put(store, "a", "two");
@@ -397,8 +397,8 @@ TEST(inconsistent_sizes_are_handled)
     own.is_lying = true;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++) {
-            /* The function would have to write as many bytes as it reports. */
-            if (i == k && sizes[i] > 0 && sizes[i] <= TN_ENTRY_MOST)
+            /* A function that reports this size as written must have written it. */
+            if (i == k && sizes[i] > 0 && sizes[i] <= TN_ENTRY_MAX_SIZE)
                 continue;
             own.told_first = sizes[i];
             own.told_second = sizes[k];

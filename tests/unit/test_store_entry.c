@@ -119,7 +119,7 @@ TEST(sizes_that_overflow_are_refused)
         assert_false(reads(bytes, size));
     }
     free(bytes);
-    assert_null(tn_entry_make(TN_STORE_TRIAL, "key", "", (size_t)TN_ENTRY_MOST, &size));
+    assert_null(tn_entry_make(TN_STORE_TRIAL, "key", "", (size_t)TN_ENTRY_MAX_SIZE, &size));
     assert_null(tn_entry_make(TN_STORE_TRIAL, "key", "", SIZE_MAX, &size));
 }
 

@@ -81,7 +81,7 @@ TEST(folders_writable_by_others_are_refused)
     static const mode_t wrong[] = {0720, 0702, 0770, 0777, 01777}, right[] = {0700, 0755, 0500};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(chmod(folder, wrong[i]), 0);
-        assert_unusable(folder, "others may write into it");
+        assert_unusable(folder, "other users can write to it");
     }
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         assert_int_equal(chmod(folder, right[i]), 0);
@@ -90,7 +90,7 @@ TEST(folders_writable_by_others_are_refused)
     assert_int_equal(chmod(folder, 0700), 0);
     /* root in a container may be unable to use that user ID. */
     if (geteuid() == 0 && chown(folder, 12345, (gid_t)-1) == 0) {
-        assert_unusable(folder, "it is another user's");
+        assert_unusable(folder, "it belongs to another user");
         assert_int_equal(chown(folder, 0, (gid_t)-1), 0);
     }
     temporary_remove(folder);
@@ -100,11 +100,11 @@ TEST(paths_that_cannot_be_folders_are_refused)
 {
     char *parent = temporary_make(), *path = malloc(5000);
     temporary_write(temporary_path(parent, "file"), "x", 1);
-    assert_unusable(temporary_path(parent, "file"), "it is no folder");
-    assert_unusable(temporary_path(parent, "file/below"), "it cannot be made");
+    assert_unusable(temporary_path(parent, "file"), "it is not a directory");
+    assert_unusable(temporary_path(parent, "file/below"), "it cannot be created");
     assert_int_equal(symlink("/nonexistent/place", temporary_path(parent, "link")), 0);
     assert_unusable(temporary_path(parent, "link"), "it cannot be read");
-    assert_unusable("/proc/nothing/here", "it cannot be made");
+    assert_unusable("/proc/nothing/here", "it cannot be created");
     memset(path, 'x', 4999);
     path[0] = '/';
     path[4999] = '\0';

@@ -278,14 +278,14 @@ TEST(hopper_uses_its_full_local_memory)
     chosen_with(true, "sm_90", TENON_DTYPE_F16, 0, name, &little);
     assert_non_null(strstr(native.options, "-DTENON_MB=128 -DTENON_NB=256 -DTENON_KB=64 "));
     assert_non_null(strstr(native.options, "-DTENON_STAGES=4 "));
-    assert_null(strstr(native.options, "TENON_LOCAL_WAY"));
-    assert_null(strstr(native.options, "TENON_PTX_MARKS"));
+    assert_null(strstr(native.options, "TENON_LOCAL_METHOD"));
+    assert_null(strstr(native.options, "TENON_PTX_EDIT"));
     assert_non_null(strstr(edited.options, "-DTENON_MB=128 -DTENON_NB=256 -DTENON_KB=64 "));
-    assert_non_null(strstr(edited.options, "-cl-std=CL1.2 -DTENON_PTX_MARKS=1 "));
-    assert_non_null(strstr(edited.options, " -DTENON_LOCAL_WAY=2 "));
+    assert_non_null(strstr(edited.options, "-cl-std=CL1.2 -DTENON_PTX_EDIT=1 "));
+    assert_non_null(strstr(edited.options, " -DTENON_LOCAL_METHOD=2 "));
     assert_non_null(strstr(edited.options, " -DTENON_LOCAL_ENLARGED=196608"));
     assert_null(strstr(little.options, "-DTENON_KB=64 "));
-    assert_null(strstr(little.options, "TENON_LOCAL_WAY"));
+    assert_null(strstr(little.options, "TENON_LOCAL_METHOD"));
 }
 
 TEST(gpus_without_matrix_units)

@@ -256,7 +256,7 @@ TEST(calls_report_why_a_view_is_invalid)
                  A "tenon_tensor_slice_step of 4x6 refused dim 0, start 1, size 2, step 3: "
                    "dimension 0 has 4 entries");
     refused_with(tenon_tensor_permute(view, twice),
-                 A "tenon_tensor_permute of 4x6 refused order 1x1: dimension 1 is there twice");
+                 A "tenon_tensor_permute of 4x6 refused order 1x1: dimension 1 appears twice");
     refused_with(tenon_tensor_squeeze(view, 1),
                  A "tenon_tensor_squeeze of 4x6 refused dim 1: its size is 6, must be 1");
     refused_with(
@@ -267,14 +267,16 @@ TEST(calls_report_why_a_view_is_invalid)
     refused_with(tenon_tensor_nhwc(view),
                  A "tenon_tensor_nhwc of 4x6 refused rank 2: must be 3, 4 or 5: N, the spatial "
                    "dimensions and C");
-    refused_with(tenon_tensor_view((tenon_dtype)77, 2, shape),
-                 A "tenon_tensor_view refused dtype 77: it is no tenon_dtype with elements");
-    refused_with(tenon_tensor_view(TENON_DTYPE_INVALID, 2, shape),
-                 A "tenon_tensor_view refused dtype 0: it is no tenon_dtype with elements");
+    refused_with(
+        tenon_tensor_view((tenon_dtype)77, 2, shape), A
+        "tenon_tensor_view refused dtype 77: must be a tenon_dtype other than TENON_DTYPE_INVALID");
+    refused_with(
+        tenon_tensor_view(TENON_DTYPE_INVALID, 2, shape), A
+        "tenon_tensor_view refused dtype 0: must be a tenon_dtype other than TENON_DTYPE_INVALID");
     refused_with(tenon_tensor_transpose((tenon_tensor){0}, 0, 1),
-                 A "its dtype is 0, as of one destroyed or never filled in");
+                 A "its dtype is 0: it was destroyed or never initialized");
     assert_string_equal(tenon_last_error(),
-                        A "its dtype is 0, as of one destroyed or never filled in");
+                        A "its dtype is 0: it was destroyed or never initialized");
     tenon_tensor bad = tenon_tensor_squeeze(view, 1);
     assert_true(bad.memory.u.svm == &view);
     /* The first cause is preserved in all views derived from the invalid one. */
@@ -312,9 +314,9 @@ TEST(every_refusal_has_a_reason)
     REASON(tenon_tensor_slice_step(view, 0, 0, 2, 0), ": step is 0, must be at least 1");
     REASON(tenon_tensor_slice_step(view, 0, 1, 2, INT64_MAX), ": dimension 0 has 4 entries");
     REASON(tenon_tensor_permute(view, far), ": entry 1 is 2, must be below the rank, 2");
-    REASON(tenon_tensor_permute(view, NULL), ": must have all 2 dimensions");
+    REASON(tenon_tensor_permute(view, NULL), ": must list all 2 dimensions");
     REASON(tenon_tensor_squeeze(view, 2), ": dim is 2, must be below the rank, 2");
-    REASON(tenon_tensor_unsqueeze(full, 0), ": the rank is 8 already, which is the highest");
+    REASON(tenon_tensor_unsqueeze(full, 0), ": the rank is already the maximum, 8");
     REASON(tenon_tensor_broadcast(view, 2, negative), ": size 1 is -1, must be at least 0");
     REASON(tenon_tensor_broadcast(view, 1, less), ": its rank is 1, must be at least 2");
     REASON(tenon_tensor_broadcast(view, 9, shape), ": must be at most 8");

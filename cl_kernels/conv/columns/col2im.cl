@@ -4,7 +4,7 @@
  *
  *     x = act(alpha * sum + beta * res + bias)
  *
- * col2im_elements: a work-item computes one element. Neighbouring work-items lie along the channels
+ * col2im_elements: a work-item computes one element. Neighboring work-items lie along the channels
  *   if args.run is not 0, otherwise along w. Global size: {pixels * channels, 1, images}.
  * col2im_rows: a work-item computes args.run rows of one plane of x. Its vectors lie along w and
  *   contain elements with the same taps, which are args.window.stride[2] apart. Global size:
@@ -25,7 +25,7 @@
 #include "common/activation.clh"
 #include "conv/reverse.clh"
 
-#if TENON_COL_ACC && !TENON_STORES_ACC
+#if TENON_COL_ACC && !TENON_DATA_IS_ACC
 typedef acc_t col_t;
 
 TENON_INLINE acc_t load_col(__global const col_t *p, long i)

@@ -147,7 +147,7 @@ TENON_INLINE void pack_vector(__local acc_v *to, __global const data_t *y,
     }
 }
 
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
 TENON_INLINE void copy_rows(__local acc_t *to, __global const data_t *w)
 {
     TENON_CAT(vstore, W_PITCH)(TENON_CAT(vload, W_PITCH)(0, w), 0, to);
@@ -164,7 +164,7 @@ TENON_INLINE void pack_filters(__local acc_t *to, __global const data_t *w,
     const long from = (b->group * a->group_filters + k0) * a->w_stride[0] +
                       b->channel * a->w_stride[1] + t * a->w_stride[2];
     int i = 0;
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     if (args->rows_join) {
         /* Lanes past the rows of a tile are not used, but must be readable. */
         const long end = from + (kc - 1) * a->w_stride[0] + row;

@@ -17,7 +17,7 @@
  * With a single part, the first three kernels write dw and there is no second launch.
  *
  * TENON_TAPS: 3 or 5: the window is a square of that size. 0: any window; for the kernels with
- *   vectors with at most TENON_MOST_TAPS taps.
+ *   vectors with at most TENON_MAX_TAPS taps.
  * TENON_CHANNELS: 1 builds the kernel along channels instead of the one along rows.
  * TENON_ROWS: rows of dy that are processed at once.
  * TENON_STEP: 1 or 2, with TENON_TAPS and without vectors: the stride of a window without dilation.
@@ -40,8 +40,8 @@
 #ifndef TENON_TILE
 #define TENON_TILE 2048
 #endif
-#ifndef TENON_MOST_TAPS
-#define TENON_MOST_TAPS 128
+#ifndef TENON_MAX_TAPS
+#define TENON_MAX_TAPS 128
 #endif
 #ifndef TENON_STEP
 #define TENON_STEP 1
@@ -117,7 +117,7 @@ TENON_KERNEL void conv_depthwise_filter_finish(__global const acc_t *sums, __glo
 #define DECLARE_SUMS(name) acc_v name[TENON_TAPS * TENON_TAPS]
 #define TAP_SUMS           acc_v *
 #else
-#define DECLARE_SUMS(name) __local acc_v name[TENON_MOST_TAPS]
+#define DECLARE_SUMS(name) __local acc_v name[TENON_MAX_TAPS]
 #define TAP_SUMS           __local acc_v *
 #endif
 

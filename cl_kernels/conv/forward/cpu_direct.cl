@@ -17,7 +17,7 @@
  * TENON_RUN: pixels per run.
  * TENON_RUNS: runs per tile; 2 * RUN * RUNS sums and 3 vectors must fit into the registers.
  * TENON_SCRATCH: vectors of local memory.
- * TENON_TAP_ROOM: the maximum number of taps at a time.
+ * TENON_TAP_BATCH: the maximum number of taps at a time.
  *
  * TENON_VW, TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and
  * common/activation.clh.
@@ -34,8 +34,8 @@
 #ifndef TENON_SCRATCH
 #define TENON_SCRATCH 8192
 #endif
-#ifndef TENON_TAP_ROOM
-#define TENON_TAP_ROOM 1024
+#ifndef TENON_TAP_BATCH
+#define TENON_TAP_BATCH 1024
 #endif
 
 #define PANEL_VECTORS 2
@@ -45,8 +45,8 @@
 #include "conv/forward/cpu_direct_store.clh"
 
 /* Packs VW filters, `filters` of which exist, by `taps` taps: to[tap * PANEL_VECTORS]. */
-TENON_INLINE void lay_filters(__local acc_v *to, __global const data_t *w, long w_filter,
-                              __local const long *tap_w, int taps, long filters, int taps_join)
+TENON_INLINE void stage_filters(__local acc_v *to, __global const data_t *w, long w_filter,
+                                __local const long *tap_w, int taps, long filters, int taps_join)
 {
     if (w_filter == 1 && filters >= TENON_VW) {
         for (int t = 0; t < taps; t++) {
@@ -145,9 +145,9 @@ conv_cpu_direct(__global const data_t *x, __global const data_t *w, __global con
                 __global const data_t *bias, __global data_t *y, const conv_direct_args args)
 {
     __local acc_v scratch[TENON_SCRATCH];
-    __local long tap_w[TENON_TAP_ROOM];
-    __local int tap_x[TENON_TAP_ROOM], run_x[CONV_DIRECT_RUNS];
-    __local line_span spans[TENON_TAP_ROOM];
+    __local long tap_w[TENON_TAP_BATCH];
+    __local int tap_x[TENON_TAP_BATCH], run_x[CONV_DIRECT_RUNS];
+    __local line_span spans[TENON_TAP_BATCH];
     __local acc_t *copy = (__local acc_t *)scratch;
     __local acc_v *sums = scratch + args.sums_at, *filters = scratch + args.filters_at;
     const conv_window *v = &args.conv.window;
@@ -184,9 +184,9 @@ conv_cpu_direct(__global const data_t *x, __global const data_t *w, __global con
             __global const data_t *from =
                 w + f * args.conv.w_stride[0] + c0 * args.conv.w_stride[1];
             for (int i = 0; i < PANEL_VECTORS; i++) {
-                lay_filters(filters + i, from + i * TENON_VW * args.conv.w_stride[0],
-                            args.conv.w_stride[0], tap_w, (int)some * taps,
-                            box.filters - f - i * TENON_VW, args.taps_join);
+                stage_filters(filters + i, from + i * TENON_VW * args.conv.w_stride[0],
+                              args.conv.w_stride[0], tap_w, (int)some * taps,
+                              box.filters - f - i * TENON_VW, args.taps_join);
             }
             multiply_panel(sums + f / PANEL * panel_vectors, copy, run_x, tap_x, filters, box.runs,
                            (int)some * taps, c0 == 0);

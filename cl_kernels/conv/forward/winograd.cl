@@ -128,7 +128,7 @@ typedef struct output_place {
  * possible. */
 TENON_INLINE void store_leading(__global data_t *y, long at, int lanes, acc_v x)
 {
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     acc_t lane[TENON_VW];
     int l = 0;
     TENON_VSTORE(x, 0, lane);

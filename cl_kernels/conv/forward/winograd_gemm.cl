@@ -3,11 +3,11 @@
  * product for each point, for GPUs. 3 x 3 filters, stride and dilation 1.
  *
  * conv_winograd_filter_points: u from w. A work-item transforms one filter of one channel;
- *   neighbouring work-items have neighbouring channels.
- * conv_winograd_tile_points: v from x. A work-item transforms one tile of one channel; neighbouring
+ *   neighboring work-items have neighboring channels.
+ * conv_winograd_tile_points: v from x. A work-item transforms one tile of one channel; neighboring
  *   work-items have tiles or channels, whichever are contiguous in v.
  * conv_winograd_outputs: y from m, with the epilogue. A work-item computes one tile of one filter;
- *   neighbouring work-items have tiles or filters, whichever are contiguous in m.
+ *   neighboring work-items have tiles or filters, whichever are contiguous in m.
  *
  * Global size: one dimension, one work-item per such pair, at most 2^31 - 1. Local size: any.
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_TILE: see common/types.clh,
@@ -128,7 +128,7 @@ TENON_INLINE acc_t finish(acc_t product, const conv_args *a, __global const data
  * they are contiguous and aligned. */
 TENON_INLINE void store_row(__global data_t *y, long stride, int count, const acc_t *row)
 {
-#if TENON_STORES_ACC
+#if TENON_DATA_IS_ACC
     if (count == TENON_TILE && stride == 1 && ((size_t)y & (TENON_TILE * sizeof(acc_t) - 1)) == 0) {
 #if TENON_TILE == 2
         *(__global TENON_CAT(TENON_ACC, 2) *)y = (TENON_CAT(TENON_ACC, 2))(row[0], row[1]);

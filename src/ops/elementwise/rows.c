@@ -42,8 +42,8 @@ static const char *configure_copy(tenon_context *context, const tn_problem *prob
     if (p->from == p->to)
         tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     else
-        tn_choice_options(context, choice, "-DTENON_FROM=%u -DTENON_TO=%u%s", p->from, p->to,
-                          tn_stream_option(context, tn_moved_vectors(context), gpu));
+        tn_choice_options(context, choice, "-DTENON_X_DTYPE=%u -DTENON_Y_DTYPE=%u%s", p->from,
+                          p->to, tn_stream_option(context, tn_moved_vectors(context), gpu));
     return NULL;
 }
 

@@ -212,7 +212,7 @@ static double packing_moves(double rows)
 static double reach(tenon_context *context, const gemm_problem *p)
 {
     const double m = (double)p->m, n = (double)p->n,
-                 apart = context->device.model.kind->memory.apart;
+                 apart = context->device.model.kind->memory.scattered;
     return 0.9 * (tn_gemm_layout(p, GEMM_A) == GEMM_UNIT_ROW ? (m + n) / (m / apart + n) : 1);
 }
 

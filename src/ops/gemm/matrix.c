@@ -109,14 +109,14 @@ static int64_t group_count(const gemm_problem *p, int32_t mb, int32_t nb)
 }
 
 bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                         tn_local_way *way)
+                         tn_local_method *way)
 {
     return tn_local_memory_fits(context, (uint64_t)tn_matrix_local(unit, values), way);
 }
 
 static bool fits(tenon_context *context, const matrix_unit *unit, const int32_t *values)
 {
-    tn_local_way way;
+    tn_local_method way;
     return tn_matrix_local_way(context, unit, values, &way);
 }
 
@@ -350,7 +350,7 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
     const double read =
         is_wgmma ? wgmma_reads(values) : values[MATRIX_WM] / mb + values[MATRIX_WN] / nb;
     const tn_kind_assumed *assumed = &context->device.model.kind->assumed;
-    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->bringing) * brought +
+    const double moves = (is_copied ? assumed->copying * bytes / 16 : assumed->loading) * brought +
                          (is_wgmma ? 0 : assumed->reading * read);
     return (tn_work){.launches = 1,
                      .groups = groups,
@@ -396,7 +396,7 @@ void tn_matrix_options(tenon_context *context, const gemm_problem *p, const matr
         values[MATRIX_BLOCKS] == 1 ? " -DTENON_LB=1" : "",
         unit->split ? " -DTENON_UNIT_SPLIT=1" : "",
         unit->emulated && unit->number == MATRIX_XMX_16 ? " -DTENON_BLOCK_2D=1" : "",
-        unit->type == MATRIX_TF32 ? " -DTENON_UNIT_ROUND=1" : "", local);
+        unit->type == MATRIX_TF32 ? " -DTENON_ROUND_TF32=1" : "", local);
 }
 
 void tn_matrix_try(tenon_context *context, const tn_problem *problem, const matrix_unit *unit,

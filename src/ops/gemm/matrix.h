@@ -53,10 +53,11 @@ typedef enum matrix_kind {
 typedef struct matrix_unit {
     int number, type;
     bool emulated;
-    bool split;         /* an older unit of the kind, with smaller instructions */
-    bool ldmatrix;      /* tiles are loaded by ldmatrix */
-    bool async;         /* blocks can be filled by cp.async */
-    tn_local_way local; /* how the kernel obtains its local memory; set when the choice is made */
+    bool split;    /* an older unit of the kind, with smaller instructions */
+    bool ldmatrix; /* tiles are loaded by ldmatrix */
+    bool async;    /* blocks can be filled by cp.async */
+    tn_local_method
+        local; /* how the kernel obtains its local memory; set when the choice is made */
     tenon_capability capability;
     /* Bytes of local memory that the kernel uses in addition to its blocks: per column, per step
      * of K, and fixed. */
@@ -104,7 +105,7 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
 /* Finds the method by which a kernel with these blocks obtains its local memory. Returns false if
  * there is none. */
 bool tn_matrix_local_way(tenon_context *context, const matrix_unit *unit, const int32_t *values,
-                         tn_local_way *way);
+                         tn_local_method *way);
 
 /* Writes the build options "… -DTENON_UNIT=… -DTENON_MB=…". */
 void tn_matrix_options(tenon_context *context, const gemm_problem *problem, const matrix_unit *unit,

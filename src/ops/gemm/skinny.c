@@ -217,7 +217,7 @@ static const char *configure_gpu(tenon_context *context, const tn_problem *probl
     tn_choice_options(
         context, choice,
         GEMM_OPTIONS_FORMAT
-        " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_SHARES=%d -DTENON_VL=%d",
+        " -DTENON_MR=%d -DTENON_NR=%d -DTENON_COLS=%d -DTENON_K_SPLIT=%d -DTENON_VL=%d",
         GEMM_OPTIONS_VALUES(&p), values[SKINNY_MR], values[SKINNY_NR], GPU_COLS, GPU_SHARES,
         gpu_vector(&p, values));
     return NULL;

@@ -1,4 +1,5 @@
-/* gemm/tiled: blocks in local memory, sums in registers. For GPUs; serves every layout. */
+/* gemm/tiled: a product for GPUs, with blocks of a and b in local memory and sums in registers.
+ * Supports every layout. tiled.h has the parameters; cl_kernels/gemm/tiled.clh the kernel. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/gemm/tiled.h"
@@ -18,12 +19,13 @@ const tn_parameter tn_gemm_tiled_parameters[TILED_SPLIT_PARAMETERS] = {
     [TILED_SLICES] = {"ks", 2, 64} /* maximum number of slices of K */
 };
 
-/* Instructions in addition to the multiply-adds: per element read from local memory for a step of
- * K (a row and a column of a work-item's sums), and per element loaded to local memory. Both are
- * guesses until measured. */
+/* Costs for the time estimate, in instructions beyond the multiply-adds: READING for each element
+ * that a work-item reads from local memory in a step of K, BRINGING for each element that it loads
+ * from global to local memory. Both are guesses until measured on a GPU. */
 #define READING  0.6
 #define BRINGING 4.0
-/* Maximum elements of a factor that a work-item prefetches to registers. */
+/* The maximum number of elements of a or b that a work-item holds in registers between loading them
+ * from global memory and storing them in local memory. */
 #define MOST_WAITING 64
 
 const tn_kind_tile *tn_gemm_tiles(const tenon_context *context, uint32_t dtype, bool small)
@@ -62,8 +64,8 @@ static bool lies_in_vectors(const gemm_problem *p, int matrix, int64_t width)
     return layout != GEMM_STRIDED && aligned;
 }
 
-/* Returns the vector width: 16 bytes, or one element. Each width is one more set of kernels to
- * build. */
+/* Returns the default of vw: 16 bytes (8 for 16-bit types), or one element. There are no other
+ * defaults, since each width needs another build of the kernel. */
 static int32_t vector_width(const gemm_problem *p)
 {
     int32_t width = p->dtype == TENON_DTYPE_F64 ? 2 : 4;
@@ -90,8 +92,8 @@ void tn_gemm_choose_tile(tenon_context *context, const gemm_problem *p, tn_gemm_
     take_tile(&tiles[0], width, count, choice->values);
     trial(context, p, choice);
     bool fits = choice->misfit == NULL && !context->device.is_cpu;
-    /* A CPU runs this only on request. It uses the last tile, the smallest, since CPU drivers
-     * compile slowly. */
+    /* A CPU runs this solver only if it is forced, and uses the last tile: the smallest compiles
+     * fastest. */
     for (int i = context->device.is_cpu ? number - 1 : 1; i < number; i++) {
         tn_choice tried = given;
         take_tile(&tiles[i], width, count, tried.values);
@@ -145,8 +147,8 @@ const char *tn_gemm_tiled_constrains(tenon_context *context, const tn_problem *p
                : "the blocks do not fit the local memory";
 }
 
-/* Returns the work of the main loop. Each element of a (b) that is loaded to local memory is used
- * by a whole row (column) of the block. */
+/* An element of a that is loaded to local memory is used by the nb columns of the block, one of b
+ * by its mb rows; an element in a register by nr columns or mr rows. */
 tn_work tn_gemm_tiled_loop(uint32_t dtype, const int32_t *values, double groups, double k,
                            double address_instructions)
 {

@@ -168,7 +168,7 @@ void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *pack
     /* Casts away const: only the reference count of the object changes. */
     tenon_packed *kept = (tenon_packed *)(uintptr_t)packed;
     tenon_packed_retain(kept);
-    tn_plan_keep(plan, operand, packed->memory.memory, kept, release);
+    tn_plan_bind(plan, operand, packed->memory.memory, kept, release);
 }
 
 TENON_API tenon_tensor tenon_packed_view(const tenon_packed *packed)

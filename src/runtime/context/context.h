@@ -45,7 +45,7 @@ struct tenon_context {
     tn_reports reports;
     tn_failure_reports failures;
     tn_statistics statistics;
-    tn_persistence kept;
+    tn_persistence persistence;
     tn_binary_writer binary_writer;
     tn_context_memory memory;
     tn_policy policy;

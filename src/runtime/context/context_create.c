@@ -40,7 +40,7 @@ static tenon_status context_create_check_params(const char *caller,
                        caller, params->reserved);
     if (params->measurements > TENON_MEASUREMENTS_MADE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: measurements is %u, which is no tenon_measurements", caller,
+                       "%s: params: measurements is %u, which is not a tenon_measurements", caller,
                        params->measurements);
     return TENON_OK;
 }
@@ -105,7 +105,7 @@ static tenon_status init_locks(const char *caller, tenon_context *context)
     if (!tn_recursive_mutex_init(&context->validation.lock) ||
         !tn_mutex_init(&context->slot_lock) || !tn_mutex_init(&context->capabilities.lock) ||
         tn_queue_tracker_init(caller, &context->binary_writer.streams) != TENON_OK)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the context's locks cannot be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the context's locks", caller);
     return tn_program_cache_init(caller, &context->programs);
 }
 
@@ -145,16 +145,17 @@ static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
 {
     if (context->owner != NULL) {
-        context->kept.store = context->owner->kept.store;
-        context->kept.identity = context->owner->kept.identity;
+        context->persistence.store = context->owner->persistence.store;
+        context->persistence.identity = context->owner->persistence.identity;
         return TENON_OK;
     }
     if (context->cl == NULL)
         return TENON_OK;
-    context->kept.log = tn_context_log(context);
-    TN_TRY(tn_store_create(caller, &params->store, &context->kept.log, &context->kept.store));
-    if (context->kept.store != NULL &&
-        (context->kept.identity = tn_identity_make(&context->device)) == NULL)
+    context->persistence.log = tn_context_log(context);
+    TN_TRY(tn_store_create(caller, &params->store, &context->persistence.log,
+                           &context->persistence.store));
+    if (context->persistence.store != NULL &&
+        (context->persistence.identity = tn_identity_make(&context->device)) == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     return TENON_OK;
 }
@@ -163,8 +164,8 @@ static void close_store(tenon_context *context)
 {
     if (context->owner != NULL)
         return;
-    tn_store_destroy(context->kept.store);
-    free(context->kept.identity);
+    tn_store_destroy(context->persistence.store);
+    free(context->persistence.identity);
 }
 
 static void release_cl_context(cl_context cl)
@@ -194,7 +195,7 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
     if (owner == NULL && cl != NULL)
         tn_binary_writer_enter(context);
     atomic_init(&context->validation.context, NULL);
-    atomic_init(&context->capabilities.unmade, 0);
+    atomic_init(&context->capabilities.untested, 0);
     atomic_init(&context->constants.are_settled, false);
     context->constants.take = cl != NULL ? tn_host_times_take : NULL;
     context->cl = cl;
@@ -274,7 +275,7 @@ static tenon_status create_cl_context(const char *caller, const tn_device *devic
     *cl = clCreateContext(properties, 1, &device->info.device, driver != NULL ? hear_driver : NULL,
                           driver != NULL ? tn_listener_number(driver->listener) : NULL, &error);
     tn_gate_leave();
-    tn_process_renew(NULL);
+    tn_process_reregister(NULL);
     TN_CL_TRY(caller, "clCreateContext", error);
     return TENON_OK;
 }
@@ -341,7 +342,7 @@ TENON_API tenon_status tenon_context_import(cl_context cl, cl_device_id id,
     TN_TRY(tn_device_of_context(caller, cl, id, &belongs));
     if (!belongs)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: device %p is not one of the OpenCL context's", caller, (void *)id);
+                       "%s: device %p does not belong to the OpenCL context", caller, (void *)id);
     TN_TRY(tn_device_read(caller, id, &device));
     TN_CL_TRY(caller, "clRetainContext", clRetainContext(cl));
     TN_TRY(make_context(caller, cl, &device, params, NULL, out));
@@ -361,7 +362,7 @@ static void destroy_validation(tn_validation *validation)
         tenon_stream_destroy(context->validation.replaced.stream);
         tenon_context_release(context);
     }
-    tn_late_lines_send(NULL, validation->lines);
+    tn_deferred_lines_send(NULL, validation->lines);
     tn_recursive_mutex_destroy(&validation->lock);
 }
 

@@ -53,10 +53,10 @@ static char *key_of(const char *identity, const char *format, va_list arguments)
 char *tn_identity_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->kept.store == NULL || context->kept.identity == NULL)
+    if (context->persistence.store == NULL || context->persistence.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(context->kept.identity, format, arguments);
+    char *key = key_of(context->persistence.identity, format, arguments);
     va_end(arguments);
     return key;
 }
@@ -64,10 +64,10 @@ char *tn_identity_key(const tenon_context *context, const char *format, ...)
 char *tn_identity_machine_key(const tenon_context *context, const char *format, ...)
 {
     va_list arguments;
-    if (context->kept.store == NULL || context->kept.identity == NULL)
+    if (context->persistence.store == NULL || context->persistence.identity == NULL)
         return NULL;
     va_start(arguments, format);
-    char *key = key_of(strchr(context->kept.identity, '\n') + 1, format, arguments);
+    char *key = key_of(strchr(context->persistence.identity, '\n') + 1, format, arguments);
     va_end(arguments);
     return key;
 }

@@ -13,13 +13,13 @@
 
 /* Limits of handlers to register, since each costs memory. Handlers that a driver registers later
  * do not affect a build. */
-#define MOST_HANDLERS      64
-#define MOST_LATE_HANDLERS 4096
-#define MOST_HOOKS         4
+#define MAX_HANDLERS      64
+#define MAX_LATE_HANDLERS 4096
+#define MAX_HOOKS         4
 
 /* Maximum number of handlers that the watch thread registers, and the number of milliseconds
  * without activity after which it ends. */
-#define MOST_WATCHED  2000
+#define MAX_WATCHED   2000
 #define WATCHED_QUIET 1000
 
 /* Steps of the end of the process, and the time limit of each. A build is waited for since it
@@ -28,7 +28,7 @@
 enum { STOP, DRAIN, FINISH, WRITE, STEPS };
 static const uint64_t most[STEPS] = {2000 * MILLISECOND, 60000 * MILLISECOND, 10000 * MILLISECOND,
                                      20000 * MILLISECOND};
-#define MOST_WRITE (1000 * MILLISECOND)
+#define MAX_WRITE (1000 * MILLISECOND)
 
 static tn_once once = TN_ONCE_INIT;
 static atomic_uint handlers, late_handlers;
@@ -39,7 +39,7 @@ static const char several;
 static _Atomic(const void *) runner;
 static atomic_bool was_watched, has_watch, watch_ends;
 static tn_thread watching;
-static void (*_Atomic hooks[MOST_HOOKS])(void);
+static void (*_Atomic hooks[MAX_HOOKS])(void);
 static atomic_uint hook_count;
 
 /* State of one end. The steps run on a separate thread, so that the thread that ends the process
@@ -52,7 +52,7 @@ typedef struct ending {
 static void stop(void)
 {
     const unsigned count = atomic_load(&hook_count);
-    for (unsigned i = 0; i < count && i < MOST_HOOKS; i++) {
+    for (unsigned i = 0; i < count && i < MAX_HOOKS; i++) {
         void (*hook)(void) = atomic_load(&hooks[i]);
         if (hook != NULL)
             hook();
@@ -89,7 +89,7 @@ static void *end(void *data)
     if (is_drained && e->depth == 0) {
         tn_binary_writer_finish_streams(tn_now() + most[FINISH] - MILLISECOND);
         atomic_store(&e->step, WRITE);
-        tn_binary_writer_write(tn_now() + MOST_WRITE);
+        tn_binary_writer_write(tn_now() + MAX_WRITE);
     }
     atomic_store(&e->step, STEPS);
     return NULL;
@@ -164,11 +164,11 @@ static void thread_ends(void *nothing)
 {
     (void)nothing;
     if (!tn_gate_is_shut() && is_unsettled() &&
-        atomic_fetch_add(&late_handlers, 1) < MOST_LATE_HANDLERS)
+        atomic_fetch_add(&late_handlers, 1) < MAX_LATE_HANDLERS)
         register_handler();
 }
 
-void tn_process_know_thread(void)
+void tn_process_register_thread(void)
 {
     static _Thread_local bool is_known;
     if (!is_known)
@@ -179,7 +179,7 @@ void tn_process_know_thread(void)
 static void *watch(void *nothing)
 {
     unsigned count = 0, quiet = 0;
-    while (count < MOST_WATCHED && quiet < WATCHED_QUIET && !atomic_load(&watch_ends) &&
+    while (count < MAX_WATCHED && quiet < WATCHED_QUIET && !atomic_load(&watch_ends) &&
            !tn_gate_is_shut()) {
         tn_sleep(MILLISECOND);
         quiet = is_unsettled() ? 0 : quiet + 1;
@@ -198,7 +198,7 @@ void tn_process_watch_builds(void)
         atomic_store(&has_watch, tn_thread_create(&watching, watch, NULL));
 }
 
-void tn_process_rest(void)
+void tn_process_stop_watch(void)
 {
     if (!atomic_exchange(&has_watch, false))
         return;
@@ -233,7 +233,7 @@ void tn_process_begin(void)
     tn_once_run(&once, begin);
 }
 
-void tn_process_runs(const void *stream)
+void tn_process_note_launch(const void *stream)
 {
     const void *none = NULL;
     if (atomic_load(&runner) != stream && !atomic_compare_exchange_strong(&runner, &none, stream) &&
@@ -243,13 +243,13 @@ void tn_process_runs(const void *stream)
 
 static void renew(uint64_t entries)
 {
-    if (atomic_load_explicit(&handlers, memory_order_relaxed) < MOST_HANDLERS &&
+    if (atomic_load_explicit(&handlers, memory_order_relaxed) < MAX_HANDLERS &&
         atomic_exchange(&registered, entries) != entries && !tn_gate_is_shut() &&
-        atomic_fetch_add(&handlers, 1) < MOST_HANDLERS)
+        atomic_fetch_add(&handlers, 1) < MAX_HANDLERS)
         register_handler();
 }
 
-void tn_process_renew(const void *stream)
+void tn_process_reregister(const void *stream)
 {
     const uint64_t entries = tn_gate_entries();
     renew(entries);
@@ -270,7 +270,7 @@ void tn_process_is_idle(void)
 void tn_process_on_end(void (*hook)(void))
 {
     const unsigned at = atomic_fetch_add(&hook_count, 1);
-    if (at < MOST_HOOKS)
+    if (at < MAX_HOOKS)
         atomic_store(&hooks[at], hook);
 }
 

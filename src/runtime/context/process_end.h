@@ -17,24 +17,24 @@
 void tn_process_begin(void);
 
 /* Notes that kernels are enqueued in a stream. Cheap. */
-void tn_process_runs(const void *stream);
+void tn_process_note_launch(const void *stream);
 
 /* Notes that a build has ended (NULL), or that all work of a stream has completed. The driver may
  * have registered exit handlers meanwhile, so Tenon's is registered again. Cheap. */
-void tn_process_renew(const void *stream);
+void tn_process_reregister(const void *stream);
 
-/* Like tn_process_renew, when nothing is being built or running in the whole process. */
+/* Like tn_process_reregister, when nothing is being built or running in the whole process. */
 void tn_process_is_idle(void);
 
 /* Notes that this thread uses the driver, directly or through another thread. Cheap after the
  * first call. */
-void tn_process_know_thread(void);
+void tn_process_register_thread(void);
 
 /* Notes that a program is about to be built. Cheap after the first call. */
 void tn_process_watch_builds(void);
 
 /* Ends the library's last thread after the last context was released. */
-void tn_process_rest(void);
+void tn_process_stop_watch(void);
 
 /* Registers a hook that stops the background work of a higher layer when the process ends. `hook`
  * must not wait for the driver. Call once per hook. */

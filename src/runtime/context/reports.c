@@ -12,9 +12,9 @@ static const char *const stages[] = {
 
 /* Holds a line back, since the validation context's lock is held, under which the application's
  * callback must not run. Without memory the line is lost. */
-static void add_late_line(tn_validation *validation, tenon_log_level level, const char *text)
+static void defer_line(tn_validation *validation, tenon_log_level level, const char *text)
 {
-    tn_late_line *line = malloc(sizeof *line + strlen(text) + 1);
+    tn_deferred_line *line = malloc(sizeof *line + strlen(text) + 1);
     if (line == NULL)
         return;
     line->next = NULL;
@@ -26,10 +26,10 @@ static void add_late_line(tn_validation *validation, tenon_log_level level, cons
     validation->last_line = &line->next;
 }
 
-void tn_late_lines_send(const tn_log *log, tn_late_line *lines)
+void tn_deferred_lines_send(const tn_log *log, tn_deferred_line *lines)
 {
     while (lines != NULL) {
-        tn_late_line *next = lines->next;
+        tn_deferred_line *next = lines->next;
         if (log != NULL)
             tn_log_send(log, lines->level, "%s", lines->text);
         free(lines);
@@ -52,7 +52,7 @@ static void tell(void *user, tenon_log_level level, const char *text)
 {
     tenon_context *owner = user;
     if (has_entered(&owner->validation))
-        add_late_line(&owner->validation, level, text);
+        defer_line(&owner->validation, level, text);
     else
         tn_log_send(&owner->reports.log, level, "%s", text);
 }

@@ -18,11 +18,11 @@ typedef struct tn_reports {
 } tn_reports;
 
 /* A log line that is held back until the validation context is left. */
-typedef struct tn_late_line {
-    struct tn_late_line *next;
+typedef struct tn_deferred_line {
+    struct tn_deferred_line *next;
     tenon_log_level level;
     char text[];
-} tn_late_line;
+} tn_deferred_line;
 
 /* Receiver of the errors that a driver reports for an OpenCL context. */
 typedef struct tn_driver_listener {
@@ -48,6 +48,6 @@ void tn_progress_send(tenon_context *context, tenon_progress_stage stage, const 
 tn_log tn_context_log(tenon_context *context);
 
 /* Sends the lines that were held back and frees them. With `log` NULL, only frees them. */
-void tn_late_lines_send(const tn_log *log, tn_late_line *lines);
+void tn_deferred_lines_send(const tn_log *log, tn_deferred_line *lines);
 
 #endif

@@ -38,14 +38,14 @@ tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream)
 
 void tn_validation_leave(tenon_context *context)
 {
-    tn_late_line *lines = NULL;
+    tn_deferred_line *lines = NULL;
     context = context->owner != NULL ? context->owner : context;
     if (--context->validation.depth == 0) {
         lines = context->validation.lines;
         context->validation.lines = NULL;
     }
     tn_recursive_mutex_unlock(&context->validation.lock);
-    tn_late_lines_send(&context->reports.log, lines);
+    tn_deferred_lines_send(&context->reports.log, lines);
 }
 
 /* Returns true if a number can be written to the device and read back. */

@@ -25,7 +25,7 @@ typedef struct tn_validation {
         tenon_context *next;
         tenon_stream *stream;
     } replaced;
-    tn_late_line *lines, **last_line;
+    tn_deferred_line *lines, **last_line;
 } tn_validation;
 
 /* Returns the validation context, or NULL if it has not been created. */

@@ -52,15 +52,15 @@ void tn_buffer_registry_enter(tn_buffer_entry *owned)
      * OpenCL. */
     tn_buffer_entry **at = owners_find(owned->buffer), *stale = *at != NULL ? unlink_at(at) : NULL;
     owned->uses = 1;
-    owned->was_handed_out = false;
+    owned->is_exported = false;
     link_to(owned);
     tn_mutex_unlock(&lock);
     if (stale != NULL)
         tn_heap_forget(stale);
 }
 
-tenon_status tn_buffer_registry_import(const char *caller, cl_mem buffer, tn_give_back give_back,
-                                       void *what)
+tenon_status tn_buffer_registry_import(const char *caller, cl_mem buffer,
+                                       tn_release_callback give_back, void *what)
 {
     tn_import *import = malloc(sizeof *import);
     tn_buffer_entry *made = calloc(1, sizeof *made);
@@ -90,7 +90,7 @@ tenon_status tn_buffer_registry_retain(const char *caller, cl_mem buffer)
     tn_buffer_entry *owned = *owners_find(buffer);
     if (owned != NULL && owned->heap != NULL) {
         owned->uses++;
-        owned->was_handed_out = true;
+        owned->is_exported = true;
     } else {
         owned = NULL;
     }

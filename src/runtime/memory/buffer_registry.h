@@ -14,11 +14,11 @@
 struct tn_heap;
 
 /* Called once when an imported buffer is released. */
-typedef void (*tn_give_back)(void *what);
+typedef void (*tn_release_callback)(void *what);
 
 typedef struct tn_import {
     struct tn_import *next;
-    tn_give_back give_back;
+    tn_release_callback give_back;
     void *what;
 } tn_import;
 
@@ -28,7 +28,7 @@ typedef struct tn_buffer_entry {
     struct tn_heap *heap; /* NULL: owned by OpenCL, and possibly imported */
     uint64_t bytes;       /* size as counted by the heap */
     uint32_t uses;        /* references held by tenon_memory values and by exports */
-    bool was_handed_out;  /* exported: others may have enqueued work on it in queues of their own */
+    bool is_exported;     /* exported: others may have enqueued work on it in queues of their own */
     tn_import *imports;   /* each also counts as a use */
 } tn_buffer_entry;
 
@@ -36,8 +36,8 @@ typedef struct tn_buffer_entry {
 void tn_buffer_registry_enter(tn_buffer_entry *owned);
 
 /* Adds a use. `give_back` is called when tn_buffer_registry_drop ends it. */
-tenon_status tn_buffer_registry_import(const char *caller, cl_mem buffer, tn_give_back give_back,
-                                       void *what);
+tenon_status tn_buffer_registry_import(const char *caller, cl_mem buffer,
+                                       tn_release_callback give_back, void *what);
 
 /* Adds a use for an importer, which enqueues work of its own. */
 tenon_status tn_buffer_registry_retain(const char *caller, cl_mem buffer);

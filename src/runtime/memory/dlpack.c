@@ -23,16 +23,16 @@ static const struct {
 enum { TYPES = sizeof types / sizeof *types };
 
 /* An exported tensor, with the arrays that its pointers refer to. */
-typedef struct handed_out {
+typedef struct exported {
     union {
         tn_dl_versioned versioned;
         tn_dl_unversioned unversioned;
     } as;
     cl_mem buffer; /* NULL for an empty tensor */
     int64_t shape[TENON_MAX_RANK], stride[TENON_MAX_RANK];
-} handed_out;
+} exported;
 
-static void end(handed_out *h)
+static void end(exported *h)
 {
     if (h->buffer != NULL)
         tn_buffer_registry_drop(h->buffer);
@@ -49,8 +49,8 @@ static void end_unversioned(tn_dl_unversioned *self)
     end(self->manager);
 }
 
-static tenon_status check_handed_out(const char *caller, tenon_context *context,
-                                     const tenon_tensor *tensor)
+static tenon_status check_exported(const char *caller, tenon_context *context,
+                                   const tenon_tensor *tensor)
 {
     if (context == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
@@ -62,13 +62,13 @@ static tenon_status check_handed_out(const char *caller, tenon_context *context,
 }
 
 static tenon_status describe(const char *caller, const tenon_context *context,
-                             const tenon_tensor *tensor, handed_out *h, tn_dl_tensor *dl)
+                             const tenon_tensor *tensor, exported *h, tn_dl_tensor *dl)
 {
     uint32_t type = 0;
     while (type < TYPES && types[type].dtype != tensor->dtype)
         type++;
     if (type == TYPES)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: type %s is none of DLPack's", caller,
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: tensor: DLPack has no type for %s", caller,
                        tenon_dtype_string(tensor->dtype));
     memcpy(h->shape, tensor->shape, sizeof h->shape);
     memcpy(h->stride, tensor->stride, sizeof h->stride);
@@ -82,11 +82,11 @@ static tenon_status describe(const char *caller, const tenon_context *context,
     return TENON_OK;
 }
 
-static tenon_status hand_out(const char *caller, tenon_context *context, const tenon_tensor *tensor,
-                             bool is_versioned, handed_out **out)
+static tenon_status export_tensor(const char *caller, tenon_context *context,
+                                  const tenon_tensor *tensor, bool is_versioned, exported **out)
 {
     TN_TRY(tn_gate_check(caller));
-    handed_out *h = calloc(1, sizeof *h);
+    exported *h = calloc(1, sizeof *h);
     if (h == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     h->buffer = tn_tensor_empty(tensor) ? NULL : tensor->memory.u.buffer;
@@ -107,15 +107,15 @@ TENON_API tenon_status tenon_tensor_to_dlpack(tenon_context *context, const teno
                                               uint32_t flags, struct DLManagedTensorVersioned **out)
 {
     static const char caller[] = "tenon_tensor_to_dlpack";
-    handed_out *h = NULL;
+    exported *h = NULL;
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
-    TN_TRY(check_handed_out(caller, context, tensor));
+    TN_TRY(check_exported(caller, context, tensor));
     if ((flags & ~(uint32_t)TENON_DLPACK_READ_ONLY) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: flags is %u, must be 0 or TENON_DLPACK_READ_ONLY", caller, flags);
-    tenon_status status = hand_out(caller, context, tensor, true, &h);
+    tenon_status status = export_tensor(caller, context, tensor, true, &h);
     if (h == NULL)
         return status;
     tn_dl_versioned *managed = &h->as.versioned;
@@ -132,12 +132,12 @@ TENON_API tenon_status tenon_tensor_to_dlpack_unversioned(tenon_context *context
                                                           struct DLManagedTensor **out)
 {
     static const char caller[] = "tenon_tensor_to_dlpack_unversioned";
-    handed_out *h = NULL;
+    exported *h = NULL;
     if (out == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: out is NULL", caller);
     *out = NULL;
-    TN_TRY(check_handed_out(caller, context, tensor));
-    tenon_status status = hand_out(caller, context, tensor, false, &h);
+    TN_TRY(check_exported(caller, context, tensor));
+    tenon_status status = export_tensor(caller, context, tensor, false, &h);
     if (h == NULL)
         return status;
     tn_dl_unversioned *managed = &h->as.unversioned;
@@ -174,8 +174,8 @@ static tenon_status check_kind(const char *caller, const tn_dl_tensor *dl)
 {
     if (dl->device.type == TN_DL_CPU)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: managed: it lies in host memory: tenon_tensor_upload copies it, "
-                       "tenon_memory_wrap uses it there",
+                       "%s: managed: it is in host memory: tenon_tensor_upload copies it, "
+                       "tenon_memory_wrap wraps it in place",
                        caller);
     if (dl->device.type != TN_DL_OPENCL)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
@@ -218,8 +218,9 @@ static tenon_status read_view(const char *caller, tenon_context *context, const 
 }
 
 /* Imports `what`, whose tensor is `dl`. On failure the caller still owns it. */
-static tenon_status take_over(const char *caller, tenon_context *context, const tn_dl_tensor *dl,
-                              tn_give_back give_back, void *what, tenon_tensor *tensor)
+static tenon_status import_tensor(const char *caller, tenon_context *context,
+                                  const tn_dl_tensor *dl, tn_release_callback give_back, void *what,
+                                  tenon_tensor *tensor)
 {
     tenon_tensor view;
     if (context == NULL || tensor == NULL)
@@ -236,7 +237,7 @@ static tenon_status take_over(const char *caller, tenon_context *context, const 
 
 /* Gives back the import of a failed call. Its deleter may call the library, so the error message
  * is preserved. */
-static tenon_status end_failed(tenon_status status, tn_give_back give_back, void *what)
+static tenon_status end_failed(tenon_status status, tn_release_callback give_back, void *what)
 {
     tn_kept_message kept;
     const bool is_kept = tn_message_keep(&kept);
@@ -257,8 +258,9 @@ static tenon_status take_versioned(const char *caller, tenon_context *context,
     const bool is_read_only = (managed->flags & TN_DL_READ_ONLY) != 0;
     if (is_read_only && flags == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: managed: the tensor must not be written to, and flags is NULL", caller);
-    TN_TRY(take_over(caller, context, &managed->tensor, delete_versioned, managed, tensor));
+                       "%s: managed: the tensor is read-only, which only a call with flags accepts",
+                       caller);
+    TN_TRY(import_tensor(caller, context, &managed->tensor, delete_versioned, managed, tensor));
     if (flags != NULL)
         *flags = is_read_only ? TENON_DLPACK_READ_ONLY : 0;
     return TENON_OK;
@@ -285,6 +287,6 @@ TENON_API tenon_status tenon_tensor_from_dlpack_unversioned(tenon_context *conte
     if (managed == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: managed is NULL", caller);
     tenon_status status =
-        take_over(caller, context, &what->tensor, delete_unversioned, what, tensor);
+        import_tensor(caller, context, &what->tensor, delete_unversioned, what, tensor);
     return status == TENON_OK ? TENON_OK : end_failed(status, delete_unversioned, what);
 }

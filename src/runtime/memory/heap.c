@@ -110,7 +110,7 @@ static tenon_status make(const char *caller, tn_heap *heap, uint64_t bytes, cl_m
     }
     if (error == CL_INVALID_BUFFER_SIZE)
         return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
-                          "%s: the driver refuses %" PRIu64 " bytes", caller, bytes);
+                          "%s: the driver cannot allocate %" PRIu64 " bytes", caller, bytes);
     TN_CL_TRY(caller, "clCreateBuffer", error);
     return TENON_OK;
 }
@@ -160,15 +160,16 @@ static tenon_status check_buffer(const char *caller, const tn_heap *heap, cl_mem
     TN_CL_TRY(caller, "clGetMemObjectInfo(CL_MEM_FLAGS)",
               clGetMemObjectInfo(buffer, CL_MEM_FLAGS, sizeof flags, &flags, NULL));
     if (type != CL_MEM_OBJECT_BUFFER || cl != heap->cl)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: allocator: it gave %s", caller,
-                       type != CL_MEM_OBJECT_BUFFER ? "an object that is no buffer"
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: allocator: it returned %s", caller,
+                       type != CL_MEM_OBJECT_BUFFER ? "an object that is not a buffer"
                                                     : "a buffer of another OpenCL context");
     if (size < bytes)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: allocator: it gave %zu bytes, asked for %" PRIu64, caller, size, bytes);
+                       "%s: allocator: it returned %zu bytes, requested %" PRIu64, caller, size,
+                       bytes);
     if ((flags & (CL_MEM_READ_ONLY | CL_MEM_WRITE_ONLY)) != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: allocator: it gave a buffer that kernels may only %s", caller,
+                       "%s: allocator: it returned a buffer that kernels may only %s", caller,
                        (flags & CL_MEM_READ_ONLY) != 0 ? "read" : "write");
     return TENON_OK;
 }
@@ -185,8 +186,8 @@ static tenon_status allocate_foreign(const char *caller, tn_heap *heap, uint64_t
     tenon_status status =
         owned->buffer != NULL
             ? check_buffer(caller, heap, owned->buffer, bytes)
-            : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: allocator: it has no %" PRIu64 " bytes",
-                      caller, bytes);
+            : tn_fail(TENON_ERROR_OUT_OF_MEMORY,
+                      "%s: allocator: it cannot provide %" PRIu64 " bytes", caller, bytes);
     if (status == TENON_OK) {
         *out = owned;
         return TENON_OK;
@@ -227,7 +228,7 @@ static void give_to_pool(tn_heap *heap, tn_buffer_entry *owned)
     uint64_t rounded;
     tn_pool_class(owned->bytes, &rounded);
     owned->next = NULL;
-    if (owned->was_handed_out || rounded != owned->bytes) {
+    if (owned->is_exported || rounded != owned->bytes) {
         release_buffers(owned);
         return;
     }

@@ -22,8 +22,8 @@ static tenon_status check_size(const char *caller, const tenon_context *context,
     size_t size;
     if (!tn_to_size(bytes, &size))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY,
-                       "%s: %" PRIu64 " bytes; a program of 32 bits has sizes up to %zu", caller,
-                       bytes, SIZE_MAX);
+                       "%s: %" PRIu64 " bytes; a 32-bit process is limited to %zu", caller, bytes,
+                       SIZE_MAX);
     return TENON_OK;
 }
 
@@ -54,7 +54,7 @@ tenon_status tn_memory_make(const char *caller, tenon_context *context, cl_mem_f
     cl_mem buffer = clCreateBuffer(context->cl, flags, (size_t)bytes, host, &error);
     if (error == CL_INVALID_BUFFER_SIZE)
         return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
-                          "%s: the driver refuses %" PRIu64 " bytes", caller, bytes);
+                          "%s: the driver cannot allocate %" PRIu64 " bytes", caller, bytes);
     TN_CL_TRY(caller, "clCreateBuffer", error);
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
@@ -120,7 +120,7 @@ TENON_API tenon_status tenon_tensor_create(tenon_context *context, tenon_dtype d
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
                        context == NULL ? "context" : "tensor");
     if (tenon_dtype_size(dtype) == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is not a tenon_dtype",
                        caller, (int)dtype);
     tenon_tensor view = tenon_tensor_view(dtype, rank, shape);
     TN_TRY(tn_tensor_check(caller, "tensor", &view));
@@ -149,7 +149,7 @@ static tenon_status view_memory(const char *caller, tenon_memory memory, uint64_
                                 tenon_tensor *view)
 {
     if (tenon_dtype_size(dtype) == 0)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is no tenon_dtype",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: dtype is %d, which is not a tenon_dtype",
                        caller, (int)dtype);
     *view = tenon_tensor_view(dtype, rank, shape);
     if (view->dtype != TENON_DTYPE_INVALID) {
@@ -225,7 +225,7 @@ static tenon_status check_buffer(const char *caller, const char *argument, tenon
               clGetMemObjectInfo(buffer, CL_MEM_CONTEXT, sizeof cl, &cl, NULL));
     if (cl != context->cl)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: its buffer is of another OpenCL context", caller, argument);
+                       "%s: %s: its buffer belongs to another OpenCL context", caller, argument);
     return check_end(caller, argument, tensor, size);
 }
 

@@ -22,7 +22,7 @@ void tn_pool_init(tn_pool *pool, uint64_t limit)
 
 uint32_t tn_pool_class(uint64_t bytes, uint64_t *rounded)
 {
-    uint64_t base = TN_POOL_LEAST;
+    uint64_t base = TN_POOL_MIN;
     uint32_t number = 0;
     *rounded = base;
     if (bytes <= base)
@@ -88,12 +88,12 @@ static void collect(tn_pool *pool)
 
 /* Makes a batch of the released buffers, which waits for all work enqueued so far. If memory is
  * short they stay where they are until the next call. */
-static void mark(tn_pool *pool, tn_queue_tracker *followed)
+static void mark(tn_pool *pool, tn_queue_tracker *tracker)
 {
     tn_pool_batch *batch = calloc(1, sizeof *batch);
     if (batch == NULL)
         return;
-    batch->event_count = tn_queue_tracker_mark(followed, &batch->events);
+    batch->event_count = tn_queue_tracker_mark(tracker, &batch->events);
     batch->buffers = pool->fresh;
     pool->fresh = NULL;
     pool->fresh_count = 0;
@@ -112,14 +112,14 @@ static bool is_worth_it(const tn_pool *pool, uint64_t bytes)
     return owned != NULL;
 }
 
-tn_buffer_entry *tn_pool_take(tn_pool *pool, tn_queue_tracker *followed, uint64_t bytes)
+tn_buffer_entry *tn_pool_take(tn_pool *pool, tn_queue_tracker *tracker, uint64_t bytes)
 {
     uint64_t rounded;
     tn_buffer_entry **ready = &pool->ready[tn_pool_class(bytes, &rounded)];
     if (*ready == NULL)
         collect(pool);
     if (*ready == NULL && is_worth_it(pool, rounded)) {
-        mark(pool, followed);
+        mark(pool, tracker);
         collect(pool);
     }
     tn_buffer_entry *owned = pop(ready);

@@ -6,7 +6,7 @@
 #include "runtime/memory/buffer_registry.h"
 
 /* Size classes: sizes are rounded up to one of eight steps per power of two, from 1 KiB. */
-enum { TN_POOL_LEAST = 1024, TN_POOL_STEPS = 8, TN_POOL_CLASSES = 54 * TN_POOL_STEPS + 1 };
+enum { TN_POOL_MIN = 1024, TN_POOL_STEPS = 8, TN_POOL_CLASSES = 54 * TN_POOL_STEPS + 1 };
 
 typedef struct tn_pool_batch tn_pool_batch;
 
@@ -25,9 +25,9 @@ void tn_pool_init(tn_pool *pool, uint64_t limit);
 /* Returns the class of a size, and in `rounded` the size of its buffers in bytes. */
 uint32_t tn_pool_class(uint64_t bytes, uint64_t *rounded);
 
-/* Takes a buffer of the class of `bytes`, or returns NULL. `followed` tells when released buffers
+/* Takes a buffer of the class of `bytes`, or returns NULL. `tracker` tells when released buffers
  * become reusable. */
-tn_buffer_entry *tn_pool_take(tn_pool *pool, tn_queue_tracker *followed, uint64_t bytes);
+tn_buffer_entry *tn_pool_take(tn_pool *pool, tn_queue_tracker *tracker, uint64_t bytes);
 
 /* Puts a buffer into the pool. Buffers that are evicted for it, possibly itself, are prepended to
  * `gone`. */

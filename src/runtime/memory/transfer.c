@@ -83,7 +83,7 @@ tenon_status tn_transfer_dense(const char *caller, tenon_stream *stream, const t
                   copy_pointer(&d, &c));
     const tenon_status status = tn_command_end(caller, NULL, stream, &c, tn_sync_event(sync));
     if (blocking)
-        tn_process_renew(stream); /* earlier kernels have run */
+        tn_process_reregister(stream); /* earlier kernels have run */
     else if (status != TENON_OK)
         tn_stream_settle(stream); /* the caller may free the data after a failed call */
     else
@@ -140,7 +140,7 @@ static void *map_extent(const char *caller, tenon_stream *stream, const tenon_te
     }
     if (at != NULL && error == CL_SUCCESS) {
         *status = tn_command_end(caller, NULL, stream, &command, NULL);
-        tn_process_renew(stream);
+        tn_process_reregister(stream);
         if (*status == TENON_OK)
             return at;
         unmap_after_failure(stream, tensor, at);
@@ -195,7 +195,7 @@ static void copy_view(const tenon_tensor *view, char *strided, char *dense, bool
 
 /* Returns true if the tensor is copied in one transfer: it is dense, and the memory is not shared
  * with the host. Everything else is mapped. */
-static bool moves_whole(const tenon_stream *stream, const tenon_tensor *tensor)
+static bool copies_whole(const tenon_stream *stream, const tenon_tensor *tensor)
 {
     return tn_tensor_dense(tensor) && (tensor->memory.kind == TENON_MEMORY_USM ||
                                        (tensor->memory.kind == TENON_MEMORY_BUFFER &&
@@ -259,7 +259,7 @@ static tenon_status copy_mapped(const char *caller, tenon_stream *stream,
 static tenon_status copy(const char *caller, tenon_stream *stream, const tenon_tensor *tensor,
                          void *data, bool to_view, const tenon_sync *sync)
 {
-    if (moves_whole(stream, tensor))
+    if (copies_whole(stream, tensor))
         return tn_transfer_dense(caller, stream, tensor, data, to_view, true, sync);
     return (tensor->memory.kind == TENON_MEMORY_USM ? copy_through_host : copy_mapped)(
         caller, stream, tensor, data, to_view, sync);
@@ -300,7 +300,7 @@ static tenon_status wait_for_host(const char *caller, tenon_stream *stream,
     TN_TRY(tn_usm_is_of_host(caller, stream->context, usm, &is_of_host));
     if (!is_of_host)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: tensor: %p is unified shared memory of the device alone", caller,
+                       "%s: tensor: %p is device USM, which the host cannot access", caller,
                        (void *)usm);
     TN_TRY(tn_sync_marker(caller, stream,
                           &(tenon_sync){.wait_list = tn_sync_wait_list(sync),

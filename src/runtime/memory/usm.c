@@ -60,16 +60,16 @@ tenon_status tn_usm_check(const char *caller, const char *argument, tenon_contex
     size_t size = 0;
     if (context->device.usm.info == NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: %s: device %s has no cl_intel_unified_shared_memory", caller, argument,
-                       context->device.info.name);
+                       "%s: %s: device %s does not support cl_intel_unified_shared_memory", caller,
+                       argument, context->device.info.name);
     TN_TRY(find_type(caller, context, pointer, &type));
     if (!is_type(type))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: %s: %p is no unified shared memory of the OpenCL context", caller,
+                       "%s: %s: %p is not unified shared memory of the OpenCL context", caller,
                        argument, pointer);
     TN_TRY(ask(caller, context, pointer, ALLOC_DEVICE, &device, sizeof device));
     if (type == TYPE_DEVICE && device != context->device.info.device)
-        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %p is memory of another device",
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: %p is memory of a different device",
                        caller, argument, pointer);
     TN_TRY(ask(caller, context, pointer, ALLOC_BASE, &base, sizeof base));
     TN_TRY(ask(caller, context, pointer, ALLOC_SIZE, &size, sizeof size));

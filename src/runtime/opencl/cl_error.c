@@ -93,7 +93,7 @@ static tenon_status status_of(cl_int error)
 
 tenon_status tn_fail_opencl(const char *caller, const char *function, cl_int error)
 {
-    return tn_fail_cl(status_of(error), error, "%s: %s gave %s (%d)", caller, function,
+    return tn_fail_cl(status_of(error), error, "%s: %s returned %s (%d)", caller, function,
                       tn_cl_error_string(error), error);
 }
 

@@ -146,7 +146,7 @@ static tenon_status enumerate(const char *caller, device_list *list)
 }
 
 /* The stride between entries is the size of the caller's struct. */
-static void give_all(const device_list *list, tenon_device_info *infos, uint32_t capacity)
+static void copy_infos(const device_list *list, tenon_device_info *infos, uint32_t capacity)
 {
     const uint32_t size = capacity > 0 ? infos->struct_size : 0;
     char *at = (char *)infos;
@@ -168,7 +168,7 @@ TENON_API tenon_status tenon_device_list(tenon_device_info *infos, uint32_t capa
     tenon_status status = enumerate("tenon_device_list", &list);
     if (status == TENON_OK) {
         *count = list.count;
-        give_all(&list, infos, capacity);
+        copy_infos(&list, infos, capacity);
     }
     free(list.entries);
     return status;
@@ -245,17 +245,17 @@ static const tenon_device_info *device_list_find(const device_list *list, const 
 static tenon_status fail_not_found(const char *caller, const device_list *list,
                                    const char *selector)
 {
-    const char *there = list->count == 0
-                            ? "is no OpenCL platform: no driver is installed; " TN_INSTALL_DRIVER
-                            : "are:";
+    const char *there =
+        list->count == 0
+            ? "no OpenCL platform was found: no driver is installed; " TN_INSTALL_DRIVER
+            : "found:";
     const tenon_status status =
         list->unread_status != TENON_OK ? list->unread_status : TENON_ERROR_DEVICE_NOT_FOUND;
     if (selector != NULL)
-        tn_fail_cl(status, list->unread_error,
-                   "%s: no device matches the selector \"%s\"; there %s", caller, selector, there);
+        tn_fail_cl(status, list->unread_error, "%s: no device matches the selector \"%s\"; %s",
+                   caller, selector, there);
     else
-        tn_fail_cl(status, list->unread_error, "%s: there is no OpenCL device; there %s", caller,
-                   there);
+        tn_fail_cl(status, list->unread_error, "%s: no OpenCL device was found; %s", caller, there);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];

@@ -6,7 +6,7 @@
 
 /* Polling interval in nanoseconds. No lock is used here, so that exit inside a signal handler
  * cannot wait for the thread that it interrupted. */
-#define LOOK_AGAIN UINT64_C(500000)
+#define POLL_INTERVAL UINT64_C(500000)
 
 /* The lower half counts the entries that have not left, the upper half all entries so far. */
 #define ENTRY  ((UINT64_C(1) << 32) + 1)
@@ -38,7 +38,7 @@ static unsigned within(void)
 
 tenon_status tn_gate_enter(const char *caller)
 {
-    tn_process_know_thread();
+    tn_process_register_thread();
     while (depth == 0) {
         atomic_fetch_add(&entries, ENTRY);
         const int state = atomic_load(&tn_gate_now);
@@ -48,7 +48,7 @@ tenon_status tn_gate_enter(const char *caller)
         if (state != TN_GATE_CLOSED)
             return tn_gate_refuse(caller);
         atomic_store(&has_waiter, true);
-        tn_sleep(LOOK_AGAIN);
+        tn_sleep(POLL_INTERVAL);
     }
     depth++;
     return TENON_OK;
@@ -80,7 +80,7 @@ bool tn_gate_drain(unsigned own, uint64_t until)
     while (within() > own) {
         if (tn_now() >= until)
             return false;
-        tn_sleep(LOOK_AGAIN);
+        tn_sleep(POLL_INTERVAL);
     }
     return true;
 }

@@ -93,7 +93,7 @@ static void load(void)
         /* C has no cast from void * to a function pointer. */
         memcpy((char *)&tn_opencl + functions[i].place, &found, sizeof found);
         if (found == NULL && functions[i].is_needed && why_not[0] == '\0')
-            snprintf(why_not, sizeof why_not, "its loader has no %s", functions[i].name);
+            snprintf(why_not, sizeof why_not, "the loader lacks %s", functions[i].name);
     }
     if (why_not[0] == '\0')
         begin();
@@ -104,7 +104,7 @@ tenon_status tn_opencl_load(const char *caller)
     TN_TRY(tn_gate_check(caller));
     tn_once_run(&once, load);
     if (why_not[0] != '\0')
-        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: there is no OpenCL here: %s%s", caller, why_not,
+        return tn_fail(TENON_ERROR_NO_OPENCL, "%s: OpenCL is not available: %s%s", caller, why_not,
                        remedy);
     return TENON_OK;
 }

@@ -42,17 +42,17 @@ static void set_known(tn_capabilities *known, tenon_capability capability,
  * reason on a line of its own. Accepts any text. */
 static bool read_result(tenon_capability capability, const char *text, tn_capability_result *result)
 {
-    int way, length = 0;
+    int option_set, length = 0;
     char types[sizeof result->types + 1];
-    if (sscanf(text, "way %d types %8[0-9-]%n", &way, types, &length) != 2 ||
-        text[length] != '\n' || way < -1 || way >= TN_TRIAL_WAYS ||
+    if (sscanf(text, "way %d types %8[0-9-]%n", &option_set, types, &length) != 2 ||
+        text[length] != '\n' || option_set < -1 || option_set >= TN_TRIAL_OPTION_SETS ||
         strlen(types) > sizeof result->types ||
-        (way >= 0 && tn_trials[capability].options[way] == NULL))
+        (option_set >= 0 && tn_trials[capability].options[option_set] == NULL))
         return false;
     *result = (tn_capability_result){
-        .available = way >= 0,
-        .way = way,
-        .options = way >= 0 ? tn_trials[capability].options[way] : NULL,
+        .available = option_set >= 0,
+        .option_set = option_set,
+        .options = option_set >= 0 ? tn_trials[capability].options[option_set] : NULL,
     };
     /* A dash means that there are no types. */
     snprintf(result->types, sizeof result->types, "%.7s", types[0] != '-' ? types : "");
@@ -64,7 +64,8 @@ static bool recall_trial(tenon_context *context, const char *key, tenon_capabili
                          tn_capability_result *result)
 {
     size_t size;
-    char *text = key != NULL ? tn_store_get(context->kept.store, TN_STORE_TRIAL, key, &size) : NULL;
+    char *text =
+        key != NULL ? tn_store_get(context->persistence.store, TN_STORE_TRIAL, key, &size) : NULL;
     const bool found = text != NULL && read_result(capability, text, result);
     free(text);
     return found;
@@ -75,10 +76,10 @@ static void store_trial(tenon_context *context, const char *key, const tn_capabi
     char text[sizeof result->reason + 32];
     if (key == NULL)
         return;
-    const int length =
-        snprintf(text, sizeof text, "way %d types %s\n%s", result->available ? result->way : -1,
-                 result->types[0] != '\0' ? result->types : "-", result->reason);
-    tn_store_put(context->kept.store, TN_STORE_TRIAL, key, text, (size_t)length);
+    const int length = snprintf(text, sizeof text, "way %d types %s\n%s",
+                                result->available ? result->option_set : -1,
+                                result->types[0] != '\0' ? result->types : "-", result->reason);
+    tn_store_put(context->persistence.store, TN_STORE_TRIAL, key, text, (size_t)length);
 }
 
 /* Returns how many processes must end during a trial before it is disabled for a time. Without f64
@@ -103,10 +104,10 @@ static tenon_status run_trial(tenon_context *context, tenon_stream *stream, cons
 {
     const char *name = tn_trials[capability].name;
     const uint64_t began = tn_now();
-    *result = (tn_capability_result){.way = -1};
+    *result = (tn_capability_result){.option_set = -1};
     if (tn_crash_guard_bars(context, key, least_to_bar(capability), result->reason)) {
         const tn_log log = tn_context_log(context);
-        tn_log_send(&log, TENON_LOG_WARNING, "%s is not tried on %s: %s", name,
+        tn_log_send(&log, TENON_LOG_WARNING, "the trial of %s is disabled on %s: %s", name,
                     context->device.info.name, result->reason);
         return TENON_OK;
     }
@@ -141,7 +142,7 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
                                tn_capability_result *result)
 {
     const char *ruled_out = tn_trials[capability].ruled_out(&context->device);
-    *result = (tn_capability_result){.way = -1};
+    *result = (tn_capability_result){.option_set = -1};
     if (ruled_out != NULL) {
         snprintf(result->reason, sizeof result->reason, "%s", ruled_out);
         set_known(&context->capabilities, capability, result);
@@ -162,8 +163,8 @@ static tenon_status make_trial(tenon_context *context, tenon_capability capabili
 /* Returns the result for a capability, running its trial if necessary. Fails if the trial cannot
  * be carried out; nothing is then recorded, and the next call tries again. The error message names
  * `caller`; with NULL no message is left. */
-static tenon_status find_out(const char *caller, tenon_context *context,
-                             tenon_capability capability, tn_capability_result *result)
+static tenon_status determine(const char *caller, tenon_context *context,
+                              tenon_capability capability, tn_capability_result *result)
 {
     tn_kept_message kept;
     tenon_status status = TENON_ERROR_OUT_OF_MEMORY;
@@ -175,10 +176,10 @@ static tenon_status find_out(const char *caller, tenon_context *context,
         status = make_trial(context, capability, result);
     if (status != TENON_OK) {
         result->available = false;
-        atomic_fetch_add(&context->capabilities.unmade, 1);
+        atomic_fetch_add(&context->capabilities.untested, 1);
     }
     if (status != TENON_OK && caller != NULL && !is_kept)
-        tn_fail(status, "%s: no memory to try %s", caller, tn_trials[capability].name);
+        tn_fail(status, "%s: no memory for the trial of %s", caller, tn_trials[capability].name);
     else if (status != TENON_OK && caller != NULL)
         tn_fail_because(status, "%s: whether %s has %s cannot be tried", caller,
                         context->device.info.name, tn_trials[capability].name);
@@ -190,7 +191,7 @@ static tenon_status find_out(const char *caller, tenon_context *context,
 static tn_capability_result get(tenon_context *context, tenon_capability capability)
 {
     tn_capability_result result;
-    find_out(NULL, context, capability, &result);
+    determine(NULL, context, capability, &result);
     return result;
 }
 
@@ -198,15 +199,15 @@ tenon_status tn_context_try(const char *caller, tenon_context *context, tenon_ca
                             bool *available)
 {
     tn_capability_result result;
-    TN_TRY(find_out(caller, context, capability, &result));
+    TN_TRY(determine(caller, context, capability, &result));
     *available = result.available;
     return TENON_OK;
 }
 
-unsigned tn_capabilities_unmade(tenon_context *context)
+unsigned tn_capabilities_untested(tenon_context *context)
 {
     context = context->owner != NULL ? context->owner : context;
-    return atomic_load(&context->capabilities.unmade);
+    return atomic_load(&context->capabilities.untested);
 }
 
 bool tn_context_has(tenon_context *context, tenon_capability capability)
@@ -217,7 +218,7 @@ bool tn_context_has(tenon_context *context, tenon_capability capability)
 int tn_capability_form(tenon_context *context, tenon_capability capability)
 {
     const tn_capability_result result = get(context, capability);
-    return result.available ? TN_TRIAL_FORM(result.way) : -1;
+    return result.available ? TN_TRIAL_FORM(result.option_set) : -1;
 }
 
 void tn_capability_set(tenon_context *context, tenon_capability capability, int form)
@@ -225,7 +226,7 @@ void tn_capability_set(tenon_context *context, tenon_capability capability, int 
     context->capabilities.results[capability] =
         (tn_capability_result){.known = true,
                                .available = form >= 0,
-                               .way = form,
+                               .option_set = form,
                                .options = form >= 0 ? tn_trials[capability].options[form] : NULL,
                                .reason = "set without a trial"};
     if (form >= 0 && tn_trials[capability].types != NULL)
@@ -249,7 +250,7 @@ bool tn_capability_trial(tenon_context *context, tenon_capability capability, ui
         return false;
     *out = (tn_trial_build){.source = t->source, .items = tn_trial_items(t)};
     if (t->types != NULL)
-        tn_trial_options(t, result.way, result.types[number], out->options);
+        tn_trial_options(t, result.option_set, result.types[number], out->options);
     else
         snprintf(out->options, sizeof out->options, "%s", result.options);
     return true;
@@ -280,14 +281,14 @@ static char *build_options(tenon_context *context, const char *first, char optio
         used += snprintf(options + used, (size_t)(512 - used), "-DTENON_REBUILD_SALT=%u ", salt);
     used += vsnprintf(options + used, (size_t)(512 - used), format, arguments);
     if (used < 512 && want_own_exp(context, options))
-        snprintf(options + used, (size_t)(512 - used), " -DTENON_OWN_EXP=1");
+        snprintf(options + used, (size_t)(512 - used), " -DTENON_CUSTOM_EXP=1");
     return options;
 }
 
 char *tn_build_options_list(tenon_context *context, char options[512], const char *format,
                             va_list arguments)
 {
-    return build_options(context, TN_LEAST_VERSION, options, format, arguments);
+    return build_options(context, TN_MIN_VERSION, options, format, arguments);
 }
 
 char *tn_build_options(tenon_context *context, char options[512], const char *format, ...)
@@ -305,7 +306,7 @@ char *tn_build_options_with(tenon_context *context, tenon_capability capability,
     const char *first = get(context, capability).options;
     va_list arguments;
     va_start(arguments, format);
-    build_options(context, first != NULL ? first : TN_LEAST_VERSION, options, format, arguments);
+    build_options(context, first != NULL ? first : TN_MIN_VERSION, options, format, arguments);
     va_end(arguments);
     return options;
 }
@@ -323,10 +324,10 @@ TENON_API tenon_status tenon_context_capability(tenon_context *context, tenon_ca
     TN_TRY(tn_gate_check(caller));
     if ((unsigned)capability >= TN_CAPABILITY_COUNT)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: capability is %d, which is no tenon_capability", caller,
+                       "%s: capability is %d, which is not a tenon_capability", caller,
                        (int)capability);
     tn_capability_result result;
-    TN_TRY(find_out(caller, context, capability, &result));
+    TN_TRY(determine(caller, context, capability, &result));
     *available = result.available;
     if (reason != NULL)
         snprintf(reason, reason_size, "%s", result.reason);

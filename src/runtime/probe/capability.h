@@ -16,8 +16,8 @@ enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
 
 typedef struct tn_capability_result {
     bool known, available;
-    bool told;           /* reported by the compiler, so it need not be measured */
-    int way;             /* index of the trial's options that passed */
+    bool is_reported;    /* reported by the compiler, so it need not be measured */
+    int option_set;      /* index of the trial's options that passed */
     char types[8];       /* of a matrix unit: the types of the trial with correct results */
     const char *options; /* the options that passed; static */
     char reason[256];
@@ -26,7 +26,7 @@ typedef struct tn_capability_result {
 typedef struct tn_capabilities {
     tn_mutex lock;
     tn_capability_result results[TN_CAPABILITY_COUNT];
-    atomic_uint unmade; /* number of trials that could not be carried out */
+    atomic_uint untested; /* number of trials that could not be carried out */
 } tn_capabilities;
 
 /* Returns true if the device has the capability; runs the trial at the first call. A trial that
@@ -41,7 +41,7 @@ tenon_status tn_context_try(const char *caller, tenon_context *context, tenon_ca
 
 /* Returns the number of trials so far that could not be carried out. A choice made while the
  * number increases may ignore a capability and must not be stored. */
-unsigned tn_capabilities_unmade(tenon_context *context);
+unsigned tn_capabilities_untested(tenon_context *context);
 
 /* Returns the form of the capability: 0 for the first; 1 for the second of AMD_WMMA (gfx12),
  * INTEL_MATRIX (sub-groups of 8) or F64 (with Tenon's own exp), for example; -1 if it is absent. */

@@ -10,8 +10,8 @@
 #include <stdio.h>
 
 #define TIMED_ITERATIONS 20000
-#define LEAST_TIMED_RUNS 3
-#define MOST_TIMED_RUNS  16
+#define MIN_TIMED_RUNS   3
+#define MAX_TIMED_RUNS   16
 
 uint32_t tn_trial_items(const tn_trial *t)
 {
@@ -49,7 +49,7 @@ static tenon_status capability_run_launch(tenon_stream *stream, const tn_trial *
 static tenon_status run_kernel(tenon_stream *stream, const tn_trial *t, const char *options,
                                const char *kernel, int32_t *answer)
 {
-    int32_t values[TN_MOST_TRIAL_ITEMS] = {0};
+    int32_t values[TN_MAX_TRIAL_ITEMS] = {0};
     const uint32_t items = tn_trial_items(t);
     const int64_t shape[] = {items + t->beside};
     tenon_tensor results;
@@ -94,13 +94,14 @@ tenon_status tn_capability_time_fma(tenon_stream *stream, tn_capability_result *
     TN_TRY(time_run(stream, t, "time_fma", &compiling));
     TN_TRY(time_run(stream, t, "time_mul_add", &compiling));
     result->available = false;
-    for (int i = 0; i < MOST_TIMED_RUNS && (i < LEAST_TIMED_RUNS || !result->available); i++) {
+    for (int i = 0; i < MAX_TIMED_RUNS && (i < MIN_TIMED_RUNS || !result->available); i++) {
         TN_TRY(time_run(stream, t, "time_fma", &fma_time));
         TN_TRY(time_run(stream, t, "time_mul_add", &mul_add_time));
         result->available = fma_time < 4 * mul_add_time;
     }
     snprintf(result->reason, sizeof result->reason,
-             "a loop of fma takes %.2f times one of multiply and add", fma_time / mul_add_time);
+             "a loop of fma takes %.2f times as long as one of multiply and add",
+             fma_time / mul_add_time);
     return TENON_OK;
 }
 
@@ -123,12 +124,12 @@ static tenon_status take_failure(tn_capability_result *result, tenon_status stat
 
 /* If the trial made the validation context unusable, the capability is absent, and other trials
  * are not affected: `*stream` is then the stream of the new context. */
-static tenon_status take_spoilt(tenon_stream **stream, tn_capability_result *result,
-                                tenon_status status)
+static tenon_status take_lost_context(tenon_stream **stream, tn_capability_result *result,
+                                      tenon_status status)
 {
     if (status == TENON_OK || !tn_validation_renewed((*stream)->context, stream))
         return status;
-    snprintf(result->reason, sizeof result->reason, "the trial spoilt its context: %.200s",
+    snprintf(result->reason, sizeof result->reason, "the trial made its context unusable: %.200s",
              tenon_last_error());
     result->available = false;
     return TENON_OK;
@@ -142,8 +143,8 @@ static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const cha
     tenon_status status = run_kernel(stream, t, options, "trial", &answer);
     if (status != TENON_OK)
         return take_failure(result, status);
-    result->told = answer == TRIAL_TOLD;
-    result->available = answer == TRIAL_RIGHT || result->told;
+    result->is_reported = answer == TRIAL_TOLD;
+    result->available = answer == TRIAL_RIGHT || result->is_reported;
     snprintf(result->reason, sizeof result->reason, "%s",
              result->available ? t->found : "compiles and runs, but the result is wrong");
     return TENON_OK;
@@ -152,18 +153,18 @@ static tenon_status try_build(tenon_stream *stream, const tn_trial *t, const cha
 tenon_status tn_trial_try(tenon_stream **stream, const tn_trial *t, const char *options,
                           tn_capability_result *result)
 {
-    return take_spoilt(stream, result, try_build(*stream, t, options, result));
+    return take_lost_context(stream, result, try_build(*stream, t, options, result));
 }
 
-void tn_trial_options(const tn_trial *t, int way, char type, char options[160])
+void tn_trial_options(const tn_trial *t, int option_set, char type, char options[160])
 {
-    snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[way],
-             t->further[TN_TRIAL_FORM(way)], type);
+    snprintf(options, 160, "%s %s -DTENON_EMULATE=0 -DTENON_UNIT_TYPE=%c", t->options[option_set],
+             t->further[TN_TRIAL_FORM(option_set)], type);
 }
 
 /* Tries each type of a matrix unit separately. The device has the unit if one passes. The reason
  * is that of the first failing type. */
-static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
+static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int option_set,
                               tn_capability_result *result)
 {
     char wrong[sizeof result->reason] = "";
@@ -171,7 +172,7 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
     result->types[0] = '\0';
     for (const char *type = t->types; *type != '\0'; type++) {
         char options[160];
-        tn_trial_options(t, way, *type, options);
+        tn_trial_options(t, option_set, *type, options);
         TN_TRY(tn_trial_try(stream, t, options, result));
         if (result->available)
             result->types[right++] = *type;
@@ -185,13 +186,13 @@ static tenon_status try_types(tenon_stream **stream, const tn_trial *t, int way,
     return TENON_OK;
 }
 
-static tenon_status try_way(tenon_stream **stream, const tn_trial *t, int way,
-                            tn_capability_result *result)
+static tenon_status try_option_set(tenon_stream **stream, const tn_trial *t, int option_set,
+                                   tn_capability_result *result)
 {
-    TN_TRY(t->types != NULL ? try_types(stream, t, way, result)
-                            : tn_trial_try(stream, t, t->options[way], result));
-    result->options = result->available ? t->options[way] : NULL;
-    result->way = result->available ? way : -1;
+    TN_TRY(t->types != NULL ? try_types(stream, t, option_set, result)
+                            : tn_trial_try(stream, t, t->options[option_set], result));
+    result->options = result->available ? t->options[option_set] : NULL;
+    result->option_set = result->available ? option_set : -1;
     return TENON_OK;
 }
 
@@ -199,11 +200,11 @@ tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
                           tn_capability_result *result)
 {
     const tn_trial *t = &tn_trials[capability];
-    *result = (tn_capability_result){.way = -1};
-    for (int i = 0; i < TN_TRIAL_WAYS && t->options[i] != NULL && !result->available; i++)
-        TN_TRY(try_way(&stream, t, i, result));
-    if (capability != TENON_CAPABILITY_HARDWARE_FMA || !result->available || result->told)
+    *result = (tn_capability_result){.option_set = -1};
+    for (int i = 0; i < TN_TRIAL_OPTION_SETS && t->options[i] != NULL && !result->available; i++)
+        TN_TRY(try_option_set(&stream, t, i, result));
+    if (capability != TENON_CAPABILITY_HARDWARE_FMA || !result->available || result->is_reported)
         return TENON_OK;
     const tenon_status status = tn_capability_time_fma(stream, result);
-    return take_spoilt(&stream, result, take_failure(result, status));
+    return take_lost_context(&stream, result, take_failure(result, status));
 }

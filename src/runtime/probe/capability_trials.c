@@ -13,28 +13,28 @@ static const char *never_ruled_out(const tn_device *device)
 static const char *without_f16(const tn_device *device)
 {
     return device->speaks_f16 || device->speaks_nvidia ? NULL
-                                                       : "the driver does not know cl_khr_fp16";
+                                                       : "the driver does not support cl_khr_fp16";
 }
 
 static const char *without_f64(const tn_device *device)
 {
     return device->speaks_f64 || device->opencl_version >= 120
                ? NULL
-               : "the driver does not know cl_khr_fp64";
+               : "the driver does not support cl_khr_fp64";
 }
 
 static const char *without_sub_groups(const tn_device *device)
 {
     return device->speaks_khr_subgroups || device->speaks_intel_subgroups
                ? NULL
-               : "the driver knows neither cl_khr_subgroups nor cl_intel_subgroups";
+               : "the driver supports neither cl_khr_subgroups nor cl_intel_subgroups";
 }
 
 static const char *without_dot(const tn_device *device)
 {
     return device->speaks_int_dot || device->speaks_nvidia
                ? NULL
-               : "the driver does not know cl_khr_integer_dot_product";
+               : "the driver does not support cl_khr_integer_dot_product";
 }
 
 static const char *without_nvidia(const tn_device *device)
@@ -51,7 +51,7 @@ static const char *without_intel_matrix(const tn_device *device)
 {
     return device->speaks_intel_matrix
                ? NULL
-               : "the driver does not know cl_intel_subgroup_matrix_multiply_accumulate";
+               : "the driver does not support cl_intel_subgroup_matrix_multiply_accumulate";
 }
 
 #define TRIAL(title, kernel, rules_out, when_found, ...)                                           \
@@ -64,7 +64,7 @@ static const char *without_intel_matrix(const tn_device *device)
     {                                                                                              \
         .name = (title), .source = "capability/matrix",                                            \
         .options = {(version), (second) != NULL ? (version) : NULL}, .ruled_out = (rules_out),     \
-        .found = "the products are right", .items = 64, .further = {(first), (second)},            \
+        .found = "the products are correct", .items = 64, .further = {(first), (second)},          \
         .types = (all_types)                                                                       \
     }
 
@@ -77,55 +77,55 @@ static const char *without_intel_matrix(const tn_device *device)
         version XMX_REGISTERS, version, version
 
 const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
-    [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is right",
-                                   TN_LEAST_VERSION, TN_LEAST_VERSION " -DTENON_OWN_EXP=1"),
+    [TENON_CAPABILITY_F64] = TRIAL("f64", "capability/f64", without_f64, "arithmetic is correct",
+                                   TN_MIN_VERSION, TN_MIN_VERSION " -DTENON_CUSTOM_EXP=1"),
     [TENON_CAPABILITY_F16] =
-        TRIAL("f16", "capability/f16", without_f16, "arithmetic is right", TN_LEAST_VERSION),
+        TRIAL("f16", "capability/f16", without_f16, "arithmetic is correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_HARDWARE_FMA] =
         TRIAL("hardware_fma", "capability/fma", never_ruled_out,
-              "the compiler says that it is an instruction", TN_LEAST_VERSION),
+              "the compiler reports that it is an instruction", TN_MIN_VERSION),
     [TENON_CAPABILITY_SUB_GROUPS] =
         TRIAL("sub_groups", "capability/sub_groups", without_sub_groups,
-              "broadcast and sum are right", "-cl-std=CL3.0", "-cl-std=CL2.0"),
+              "broadcast and sum are correct", "-cl-std=CL3.0", "-cl-std=CL2.0"),
     [TENON_CAPABILITY_NONTEMPORAL_STORE] =
         TRIAL("nontemporal_store", "capability/nontemporal_store", never_ruled_out,
-              "the compiler has the store", TN_LEAST_VERSION),
+              "the compiler supports the store", TN_MIN_VERSION),
     [TENON_CAPABILITY_INT8_DOT] =
-        TRIAL("int8_dot", "capability/int8_dot", without_dot, "the product is right",
+        TRIAL("int8_dot", "capability/int8_dot", without_dot, "the product is correct",
               "-cl-std=CL3.0 -DDIALECT=0", "-cl-std=CL1.2 -DDIALECT=1"),
     [TENON_CAPABILITY_NVIDIA_PTX] = TRIAL("nvidia_ptx", "capability/nvidia_ptx", without_nvidia,
-                                          "the lane's number is right", TN_LEAST_VERSION),
+                                          "the lane's number is correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_NVIDIA_MMA] =
-        UNIT_TRIAL("nvidia_mma", without_nvidia, TN_LEAST_VERSION, "-DTENON_UNIT=1", NULL, "1234"),
+        UNIT_TRIAL("nvidia_mma", without_nvidia, TN_MIN_VERSION, "-DTENON_UNIT=1", NULL, "1234"),
     [TENON_CAPABILITY_INTEL_MATRIX] = {.name = "intel_matrix",
                                        .source = "capability/matrix",
                                        .options = {XMX_WAYS("-cl-std=CL2.0"),
                                                    XMX_WAYS("-cl-std=CL3.0"),
                                                    XMX_WAYS("-cl-std=CL1.2")},
                                        .ruled_out = without_intel_matrix,
-                                       .found = "the products are right",
+                                       .found = "the products are correct",
                                        .items = 64,
                                        .beside = 256,
                                        .further = {"-DTENON_UNIT=5", "-DTENON_UNIT=6"},
                                        .types = "124"},
     [TENON_CAPABILITY_NVIDIA_MMA_TURING] =
-        UNIT_TRIAL("nvidia_mma_turing", without_nvidia, TN_LEAST_VERSION,
+        UNIT_TRIAL("nvidia_mma_turing", without_nvidia, TN_MIN_VERSION,
                    "-DTENON_UNIT=1 -DTENON_UNIT_SPLIT=1", NULL, "14"),
     [TENON_CAPABILITY_NVIDIA_LDMATRIX] =
-        UNIT_TRIAL("nvidia_ldmatrix", without_nvidia, TN_LEAST_VERSION,
+        UNIT_TRIAL("nvidia_ldmatrix", without_nvidia, TN_MIN_VERSION,
                    "-DTENON_UNIT=1 -DTENON_UNIT_SPLIT=1 -DTENON_LDMATRIX=1", NULL, "14"),
     [TENON_CAPABILITY_NVIDIA_CP_ASYNC] =
-        TRIAL("nvidia_cp_async", "capability/cp_async", without_nvidia, "copies and zeros arrive",
-              TN_LEAST_VERSION),
+        TRIAL("nvidia_cp_async", "capability/cp_async", without_nvidia,
+              "copies and zeros are correct", TN_MIN_VERSION),
     [TENON_CAPABILITY_NVIDIA_WGMMA] = {.name = "nvidia_wgmma",
                                        .source = "capability/wgmma",
-                                       .options = {TN_LEAST_VERSION,
-                                                   TN_LEAST_VERSION " " TN_PTX_OPTION},
+                                       .options = {TN_MIN_VERSION,
+                                                   TN_MIN_VERSION " " TN_PTX_OPTION},
                                        .ruled_out = without_nvidia,
-                                       .found = "the product is right",
+                                       .found = "the product is correct",
                                        .items = 128},
     [TENON_CAPABILITY_AMD_MFMA] =
-        UNIT_TRIAL("amd_mfma", without_amd, TN_LEAST_VERSION, "-DTENON_UNIT=2", NULL, "1245"),
-    [TENON_CAPABILITY_AMD_WMMA] = UNIT_TRIAL("amd_wmma", without_amd, TN_LEAST_VERSION,
+        UNIT_TRIAL("amd_mfma", without_amd, TN_MIN_VERSION, "-DTENON_UNIT=2", NULL, "1245"),
+    [TENON_CAPABILITY_AMD_WMMA] = UNIT_TRIAL("amd_wmma", without_amd, TN_MIN_VERSION,
                                              "-DTENON_UNIT=3", "-DTENON_UNIT=4", "124"),
 };

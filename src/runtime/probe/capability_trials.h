@@ -6,23 +6,23 @@
 #include "runtime/opencl/device.h"
 
 /* The language version of kernels that use no later features. */
-#define TN_LEAST_VERSION "-cl-std=CL1.2"
+#define TN_MIN_VERSION "-cl-std=CL1.2"
 
 /* Default work-group size of a trial: one warp, and a multiple of every sub-group size. */
 #define TN_TRIAL_ITEMS 32
 /* Maximum work-group size: AMD's matrix units use 64 work-items, wgmma uses 128. */
-#define TN_MOST_TRIAL_ITEMS 128
+#define TN_MAX_TRIAL_ITEMS 128
 
 /* Maximum number of option sets of a trial. Even indices are the first form of the capability, odd
  * ones the second. */
-#define TN_TRIAL_WAYS    18
-#define TN_TRIAL_FORM(w) ((w) % 2)
+#define TN_TRIAL_OPTION_SETS 18
+#define TN_TRIAL_FORM(w)     ((w) % 2)
 
 typedef struct tn_trial {
     const char *name;
     const char *source;
     /* Tried in order until one passes; kernels are then built with it. NULL ends the list. */
-    const char *options[TN_TRIAL_WAYS];
+    const char *options[TN_TRIAL_OPTION_SETS];
     const char *(*ruled_out)(const tn_device *device); /* returns why no trial is needed, or NULL */
     const char *found;
     uint32_t items;         /* work-group size; 0: TN_TRIAL_ITEMS */
@@ -48,7 +48,7 @@ tenon_status tn_trial_try(tenon_stream **stream, const tn_trial *trial, const ch
 
 /* Return the work-group size of a trial, and the options of one type of a matrix unit's trial. */
 uint32_t tn_trial_items(const tn_trial *trial);
-void tn_trial_options(const tn_trial *trial, int way, char type, char options[160]);
+void tn_trial_options(const tn_trial *trial, int option_set, char type, char options[160]);
 
 /* Times fma against a multiply and an add in the validation context of `stream`, for compilers
  * that do not report whether fma is an instruction. */

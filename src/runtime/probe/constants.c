@@ -11,18 +11,18 @@
 #include <string.h>
 
 /* Rounding of factors: steps per power of two. Within one step the table's value is kept. */
-#define STEPS      4
-#define MOST_STEPS 24
+#define STEPS     4
+#define MAX_STEPS 24
 /* Shares are rounded to eighths. */
 #define SHARE_STEPS 8
 /* In bytes; a stored text with a larger cache is rejected. */
-#define MOST_CACHE 1e15
+#define MAX_CACHE 1e15
 /* Fraction of the device's memory that is used to measure. */
 #define MEMORY_SHARE 16
 
 static double rounded(double factor)
 {
-    const double steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MOST_STEPS), -MOST_STEPS);
+    const double steps = fmax(fmin(nearbyint(STEPS * log2(factor)), MAX_STEPS), -MAX_STEPS);
     return fabs(steps) <= 1 ? 1 : exp2(steps / STEPS);
 }
 
@@ -72,7 +72,7 @@ bool tn_constants_parse(const char *text, tn_host_speed *speed)
     if (sscanf(text, "rate %lf memory %lf cache %lf cache_size %lf pages %lf unaligned %lf",
                &speed->rate, &speed->memory, &speed->cache, &size, &speed->pages,
                &speed->unaligned) != 6 ||
-        !(size >= 1 && size <= MOST_CACHE))
+        !(size >= 1 && size <= MAX_CACHE))
         return false;
     speed->cache_size = (uint64_t)size;
     return makes_sense(speed->rate) && makes_sense(speed->memory) && makes_sense(speed->cache) &&
@@ -82,10 +82,10 @@ bool tn_constants_parse(const char *text, tn_host_speed *speed)
 static bool recall(tenon_context *context, const char *key, tn_host_speed *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->persistence.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_constants_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->persistence.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
@@ -106,11 +106,12 @@ static bool measure(tenon_context *context, const tn_device_kind *table, const c
     const uint64_t began = tn_now();
     char text[TN_CONSTANTS_TEXT];
     /* If an entry exists but could not be read for lack of memory, nothing is measured. */
-    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) || !take(context, table, speed))
+    if (tn_store_has(context->persistence.store, TN_STORE_CONSTANTS, key) ||
+        !take(context, table, speed))
         return false;
     const int length = tn_constants_text(speed, text, sizeof text);
-    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
-    tn_log_send(&log, TENON_LOG_INFO, "the processor's own numbers: %.*s, measured in %.1f ms",
+    tn_store_put(context->persistence.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_log_send(&log, TENON_LOG_INFO, "measured constants of the processor: %.*s, in %.1f ms",
                 length - 1, text, 1e-6 * (double)(tn_now() - began));
     return tn_constants_parse(text, speed); /* with the digits that the next process will read */
 }
@@ -130,14 +131,14 @@ static const tn_device_kind *table_of(tenon_context *context)
         atomic_load(&context->constants.are_settled) ? NULL : context->device.model.kind;
     tn_mutex_unlock(&context->slot_lock);
     const bool has_own = kind != NULL && tn_device_kind_is_cpu(kind) && context->device.is_cpu &&
-                         (context->kept.store != NULL || is_imaginary(context)) &&
+                         (context->persistence.store != NULL || is_imaginary(context)) &&
                          context->policy.measurements != TENON_MEASUREMENTS_NONE;
     return has_own ? kind : NULL;
 }
 
 bool tn_constants_measured(tenon_context *context, tn_host_speed *speed)
 {
-    char *key = context->kept.store != NULL
+    char *key = context->persistence.store != NULL
                     ? tn_identity_machine_key(context, "constants of the processor")
                     : NULL;
     const bool found = key != NULL && recall(context, key, speed);

@@ -16,8 +16,8 @@
 
 /* Bytes per buffer: more than the last-level cache of any GPU, but only a fraction of a small
  * device's memory. */
-#define MOST_BYTES   ((uint64_t)256 << 20)
-#define LEAST_BYTES  ((uint64_t)4 << 20)
+#define MAX_BYTES    ((uint64_t)256 << 20)
+#define MIN_BYTES    ((uint64_t)4 << 20)
 #define MEMORY_SHARE 32
 /* Bytes that a work-item copies. */
 #define ITEM_BYTES 64
@@ -26,7 +26,7 @@ bool tn_copy_bandwidth_applies(const tenon_context *context)
 {
     const tn_device *device = &context->device;
     return !device->is_cpu && (device->info.type & CL_DEVICE_TYPE_CPU) == 0 &&
-           context->cl != NULL && context->kept.store != NULL &&
+           context->cl != NULL && context->persistence.store != NULL &&
            context->policy.measurements != TENON_MEASUREMENTS_NONE;
 }
 
@@ -56,7 +56,7 @@ static bool prepare(copier *c, uint64_t bytes)
     const trial_args args = {1, 0};
     const size_t most = c->stream->context->device.info.max_work_group;
     const tn_launch launch = {.source = TN_COPY_SOURCE,
-                              .options = TN_LEAST_VERSION,
+                              .options = TN_MIN_VERSION,
                               .kernel = TN_COPY_KERNEL,
                               .dimensions = 1,
                               .global = {bytes / ITEM_BYTES},
@@ -74,10 +74,10 @@ static bool prepare(copier *c, uint64_t bytes)
 static uint64_t bytes_for(const tn_device *device)
 {
     uint64_t bytes = device->info.global_memory / MEMORY_SHARE;
-    bytes = bytes < MOST_BYTES ? bytes : MOST_BYTES;
+    bytes = bytes < MAX_BYTES ? bytes : MAX_BYTES;
     bytes = bytes < device->info.max_allocation ? bytes : device->info.max_allocation;
     bytes -= bytes % (ITEM_BYTES * TN_COPY_GROUP);
-    return bytes >= LEAST_BYTES && bytes > device->model.cache_size ? bytes : 0;
+    return bytes >= MIN_BYTES && bytes > device->model.cache_size ? bytes : 0;
 }
 
 bool tn_copy_bandwidth_measure(tenon_stream *stream, double *speed)
@@ -101,10 +101,10 @@ bool tn_copy_bandwidth_parse(const char *text, double *speed)
 static bool recall(tenon_context *context, const char *key, double *speed)
 {
     size_t size;
-    char *text = tn_store_get(context->kept.store, TN_STORE_CONSTANTS, key, &size);
+    char *text = tn_store_get(context->persistence.store, TN_STORE_CONSTANTS, key, &size);
     const bool found = text != NULL && tn_copy_bandwidth_parse(text, speed);
     if (text != NULL && !found)
-        tn_store_remove(context->kept.store, TN_STORE_CONSTANTS, key);
+        tn_store_remove(context->persistence.store, TN_STORE_CONSTANTS, key);
     free(text);
     return found;
 }
@@ -129,11 +129,11 @@ static bool measure_and_keep(tenon_context *context, tenon_stream *stream, const
     const tn_log log = tn_context_log(context);
     const uint64_t began = tn_now();
     char text[64];
-    if (tn_store_has(context->kept.store, TN_STORE_CONSTANTS, key) ||
+    if (tn_store_has(context->persistence.store, TN_STORE_CONSTANTS, key) ||
         !measure(context, stream, key, speed))
         return false;
     const int length = snprintf(text, sizeof text, "copy %.4g\n", *speed);
-    tn_store_put(context->kept.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
+    tn_store_put(context->persistence.store, TN_STORE_CONSTANTS, key, text, (size_t)length);
     tn_log_send(&log, TENON_LOG_INFO, "the GPU's copy bandwidth: %.4g GB/s, measured in %.1f ms",
                 *speed, 1e-6 * (double)(tn_now() - began));
     return tn_copy_bandwidth_parse(text, speed); /* with the digits that the next process reads */

@@ -10,7 +10,7 @@ struct tn_guard {
     bool is_set_aside;
     tn_store *store;
     char *key;
-    tn_crash_record mark, before; /* before.strikes is 0 if there was no record */
+    tn_crash_record record, before; /* before.strikes is 0 if there was no record */
 };
 
 /* Records belong to the process, which ends as a whole. The lock is held while a record is
@@ -23,7 +23,7 @@ static _Thread_local tn_guard *innermost;
 
 /* Returns true if this process may set records. A child forked from a process that sets records
  * may not, since its copy of the lock may be held forever. */
-static bool sets_marks(void)
+static bool may_write_records(void)
 {
     int64_t none = 0;
     const int64_t number = tn_process_number();
@@ -31,43 +31,43 @@ static bool sets_marks(void)
            (atomic_compare_exchange_strong(&process, &none, number) || none == number);
 }
 
-static void write_mark(tn_store *store, const char *key, const tn_crash_record *mark)
+static void write_record(tn_store *store, const char *key, const tn_crash_record *record)
 {
     char text[TN_CRASH_RECORD_TEXT];
-    const size_t length = tn_crash_record_write(mark, text);
+    const size_t length = tn_crash_record_write(record, text);
     tn_store_put(store, TN_STORE_RUNNING, key, text, length);
 }
 
 /* Reads a record and counts the end of its process. A missing or invalid record has no strikes. */
-static tn_crash_record read_mark(tn_store *store, const char *key, unsigned least)
+static tn_crash_record read_record(tn_store *store, const char *key, unsigned least)
 {
     size_t size;
     const int64_t now = (int64_t)time(NULL);
-    tn_crash_record mark, none = {.process = "-", .least = least};
+    tn_crash_record record, none = {.process = "-", .least = least};
     char *text = tn_store_get(store, TN_STORE_RUNNING, key, &size);
-    const bool found = text != NULL && tn_crash_record_read(text, now, &mark);
+    const bool found = text != NULL && tn_crash_record_read(text, now, &record);
     free(text);
     if (!found)
         return none;
-    mark.least = least;
-    if (tn_crash_record_count(&mark, tn_process_look(mark.process), now))
-        write_mark(store, key, &mark);
-    return mark;
+    record.least = least;
+    if (tn_crash_record_count(&record, tn_process_look(record.process), now))
+        write_record(store, key, &record);
+    return record;
 }
 
 bool tn_crash_guard_bars(tenon_context *context, const char *key, unsigned least, char why[256])
 {
     if (key == NULL)
         return false;
-    const tn_crash_record mark = read_mark(context->kept.store, key, least);
-    return tn_crash_record_bars(&mark, (int64_t)time(NULL), why);
+    const tn_crash_record record = read_record(context->persistence.store, key, least);
+    return tn_crash_record_bars(&record, (int64_t)time(NULL), why);
 }
 
 bool tn_crash_guard_explain(const char *text, char why[256])
 {
     const int64_t now = (int64_t)time(NULL);
-    tn_crash_record mark;
-    return tn_crash_record_read(text, now, &mark) && tn_crash_record_bars(&mark, now, why);
+    tn_crash_record record;
+    return tn_crash_record_read(text, now, &record) && tn_crash_record_bars(&record, now, why);
 }
 
 static tn_guard *create(tenon_context *context, const char *key, unsigned least)
@@ -77,11 +77,11 @@ static tn_guard *create(tenon_context *context, const char *key, unsigned least)
         free(guard);
         return NULL;
     }
-    guard->store = context->kept.store;
-    guard->before = read_mark(guard->store, key, least);
-    guard->mark = (tn_crash_record){
+    guard->store = context->persistence.store;
+    guard->before = read_record(guard->store, key, least);
+    guard->record = (tn_crash_record){
         .strikes = guard->before.strikes, .least = least, .since = (int64_t)time(NULL)};
-    tn_process_name(guard->mark.process);
+    tn_process_name(guard->record.process);
     return guard;
 }
 
@@ -95,7 +95,7 @@ static void destroy(tn_guard *guard)
 static void withdraw(const tn_guard *guard)
 {
     if (guard->before.strikes > 0)
-        write_mark(guard->store, guard->key, &guard->before);
+        write_record(guard->store, guard->key, &guard->before);
     else
         tn_store_remove(guard->store, TN_STORE_RUNNING, guard->key);
 }
@@ -108,7 +108,7 @@ static void set(tn_guard *guard)
         withdraw(guard->outer);
         guard->outer->is_set_aside = true;
     }
-    write_mark(guard->store, guard->key, &guard->mark);
+    write_record(guard->store, guard->key, &guard->record);
     guard->next = guards;
     guards = innermost = guard;
 }
@@ -122,14 +122,14 @@ static void unset(tn_guard *guard)
     *at = guard->next;
     tn_store_remove(guard->store, TN_STORE_RUNNING, guard->key);
     if (guard->outer != NULL) {
-        write_mark(guard->outer->store, guard->outer->key, &guard->outer->mark);
+        write_record(guard->outer->store, guard->outer->key, &guard->outer->record);
         guard->outer->is_set_aside = false;
     }
 }
 
 tn_guard *tn_crash_guard_begin(tenon_context *context, const char *key, unsigned least)
 {
-    tn_guard *guard = key != NULL && sets_marks() ? create(context, key, least) : NULL;
+    tn_guard *guard = key != NULL && may_write_records() ? create(context, key, least) : NULL;
     if (guard == NULL)
         return NULL;
     tn_mutex_lock(&lock);

@@ -25,17 +25,17 @@ typedef struct tn_crash_record {
 } tn_crash_record;
 
 #define TN_CRASH_RECORD_TEXT 192
-size_t tn_crash_record_write(const tn_crash_record *mark, char text[TN_CRASH_RECORD_TEXT]);
+size_t tn_crash_record_write(const tn_crash_record *record, char text[TN_CRASH_RECORD_TEXT]);
 
 /* Parses any text. Returns false if it is not a record, or one from the future. */
-bool tn_crash_record_read(const char *text, int64_t now, tn_crash_record *mark);
+bool tn_crash_record_read(const char *text, int64_t now, tn_crash_record *record);
 
 /* Counts a strike if the record's process, whose state is `state`, has ended. The state of a
  * process on another host is unknown; after a day it is assumed to have ended. */
-bool tn_crash_record_count(tn_crash_record *mark, tn_process_state state, int64_t now);
+bool tn_crash_record_count(tn_crash_record *record, tn_process_state state, int64_t now);
 
 /* Returns true, and the reason, if the check or trial is disabled now: for an hour after `least`
  * strikes, for a day after one more, then for 30 days. */
-bool tn_crash_record_bars(const tn_crash_record *mark, int64_t now, char why[256]);
+bool tn_crash_record_bars(const tn_crash_record *record, int64_t now, char why[256]);
 
 #endif

@@ -1,3 +1,5 @@
+/* Writes built programs to the store when the driver, PoCL, cannot return them directly after the
+ * build. */
 #include "runtime/program/binary_writer.h"
 
 #include "runtime/context/context.h"
@@ -14,35 +16,40 @@
 
 #define MILLISECOND UINT64_C(1000000)
 
-/* Time limit for the end of a context. Programs that remain are written by the next process. */
-#define MOST_END (1000 * MILLISECOND)
+/* Time limit for the release of a context. The next process writes the programs that remain. */
+#define MAX_END (1000 * MILLISECOND)
 
-/* Polling interval of the thread, and bounds of the idle time before it writes. A call that
- * arrives while a program is written waits for it; after that, a longer idle time is required. */
-#define TICK           (20 * MILLISECOND)
-#define LEAST_PATIENCE (100 * MILLISECOND)
-#define MOST_PATIENCE  (2000 * MILLISECOND)
+/* The thread polls every TICK. It writes a program when no call was made for `patience`, which
+ * begins at MIN_IDLE. A call that arrives during the write must wait; `patience` is then doubled,
+ * up to MAX_IDLE. */
+#define TICK     (20 * MILLISECOND)
+#define MIN_IDLE (100 * MILLISECOND)
+#define MAX_IDLE (2000 * MILLISECOND)
 
 typedef enum outcome { WRITTEN, NOTHING_LEFT, BUSY } outcome;
 
-/* PoCL's restriction concerns the whole process, so this state is global. */
+/* These are global because PoCL's restriction (binary_writer.h) concerns the whole process. */
 static tn_mutex lock = TN_MUTEX_INIT;
 static tn_condition changed = TN_CONDITION_INIT;
-static tenon_context *all; /* contexts with a device, without validation contexts */
+static tenon_context *all; /* list of all contexts with a device, except validation contexts */
 static unsigned contexts;
 static bool is_writing;
-static unsigned waiters; /* threads that wait for the writer, which pauses after its program */
+static unsigned
+    waiters; /* threads that wait for the writer, which pauses after its current program */
 static _Thread_local bool writes; /* true if this thread is writing */
 
-/* The thread that writes while the process is idle. */
+/* The background thread. `has_news` is true if there may be a program to write. */
 static tn_thread thread;
 static bool has_thread, is_ending, has_news;
-static uint64_t last_entries, idle_since, patience = LEAST_PATIENCE;
+static uint64_t last_entries, idle_since, patience = MIN_IDLE;
 
-/* Programs built in a validation context are written by its owner. */
+/* Returns true if the context's programs are written later instead of directly after the build: the
+ * driver is PoCL and there is a store. Programs of a validation context, which runs the
+ * self-checks, are written by its owner. */
 static bool waits_to_write(const tenon_context *context)
 {
-    return context->owner == NULL && context->kept.store != NULL && context->device.keeps_builds;
+    return context->owner == NULL && context->persistence.store != NULL &&
+           context->device.keeps_builds;
 }
 
 /* The caller holds the lock. */
@@ -63,8 +70,9 @@ void tn_binary_writer_enter(tenon_context *context)
     tn_mutex_unlock(&lock);
 }
 
-/* Streams are tracked if the driver compiles and runs kernels on threads of this process. */
-static bool is_followed(const tenon_context *context)
+/* Returns true if the context's queues must be tracked: the driver compiles and runs kernels on
+ * threads of this process. */
+static bool tracks_streams(const tenon_context *context)
 {
     return context->device.is_cpu || context->device.keeps_builds;
 }
@@ -73,8 +81,9 @@ tenon_status tn_binary_writer_stream_begins(const char *caller, tenon_context *c
                                             cl_command_queue queue)
 {
     tenon_context *owner = context->owner != NULL ? context->owner : context;
-    return is_followed(owner) ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
-                              : TENON_OK;
+    return tracks_streams(owner)
+               ? tn_queue_tracker_begin(caller, &owner->binary_writer.streams, queue)
+               : TENON_OK;
 }
 
 void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue)
@@ -82,7 +91,7 @@ void tn_binary_writer_stream_ends(tenon_context *context, cl_command_queue queue
     tenon_context *owner = context->owner != NULL ? context->owner : context;
     if (waits_to_write(context))
         tn_queue_tracker_end(&owner->binary_writer.streams, queue);
-    else if (is_followed(owner))
+    else if (tracks_streams(owner))
         tn_queue_tracker_drop(&owner->binary_writer.streams, queue);
 }
 
@@ -91,27 +100,28 @@ void tn_binary_writer_shares(const tenon_context *context)
     atomic_store(&((tenon_context *)(uintptr_t)context)->binary_writer.is_shared, true);
 }
 
-static void forget_marks(tn_binary_writer *keeping)
+static void forget_markers(tn_binary_writer *keeping)
 {
-    tn_events_release(keeping->marks, keeping->mark_count);
-    keeping->marks = NULL;
+    tn_events_release(keeping->markers, keeping->mark_count);
+    keeping->markers = NULL;
     keeping->mark_count = 0;
 }
 
-/* Returns true if all work in the context's streams is done; none may be added meanwhile. The same
- * markers are used until something is enqueued, so that a blocked queue is not filled with
- * markers. */
+/* Returns true if all work in the context's queues ends before the time `until`. The gate must be
+ * closed, so that no work is added. To detect the end, each queue receives a marker; the markers
+ * are used again until something else is enqueued, so that a blocked queue does not fill with them.
+ */
 static bool is_idle(tenon_context *context, uint64_t until)
 {
     tn_binary_writer *keeping = &context->binary_writer;
     const uint64_t entries = tn_gate_entries();
-    if (keeping->marks == NULL || keeping->marked_entries != entries) {
-        forget_marks(keeping);
-        keeping->mark_count = tn_queue_tracker_mark(&keeping->streams, &keeping->marks);
+    if (keeping->markers == NULL || keeping->marked_entries != entries) {
+        forget_markers(keeping);
+        keeping->mark_count = tn_queue_tracker_mark(&keeping->streams, &keeping->markers);
         keeping->marked_entries = entries;
     }
     for (uint32_t i = 0; i < keeping->mark_count; i++)
-        while (!tn_event_is_over(keeping->marks[i])) {
+        while (!tn_event_is_over(keeping->markers[i])) {
             if (tn_now() >= until)
                 return false;
             tn_sleep(MILLISECOND / 2);
@@ -119,7 +129,8 @@ static bool is_idle(tenon_context *context, uint64_t until)
     return true;
 }
 
-/* Writes the application's own programs first, since the next process needs them first. */
+/* Writes one program of the context, or else of its validation context: the next process needs the
+ * application's own programs first. */
 static bool write_next(tenon_context *context, bool validations, tn_written *written)
 {
     tenon_context *validation = validations ? tn_validation_if_made(context) : NULL;
@@ -127,8 +138,8 @@ static bool write_next(tenon_context *context, bool validations, tn_written *wri
            (validation != NULL && tn_programs_keep_next(validation, written));
 }
 
-/* Writes one program while no kernel runs, and reports it without holding a lock, since the
- * application's callback may release the context. */
+/* Writes one program while the gate is closed and no kernel runs. Then logs it without holding a
+ * lock, since the application's log callback may release the context. */
 static outcome write_one(tenon_context *context, bool validations, uint64_t until)
 {
     tn_written written = {.name = NULL};
@@ -144,7 +155,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
         result = write_next(context, validations, &written) ? WRITTEN : NOTHING_LEFT;
     }
     if (!is_shut && tn_gate_open())
-        patience = tn_min_u64(2 * patience, MOST_PATIENCE);
+        patience = tn_min_u64(2 * patience, MAX_IDLE);
     if (result == WRITTEN) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_INFO, "kernel %s was written to the store in %.1f ms (%s)",
@@ -153,7 +164,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     return result;
 }
 
-/* The caller holds the lock, which is released during the write. */
+/* Writes one program. The caller holds the lock, which is released during the write. */
 static outcome begin_writing(tenon_context *context, bool validations, uint64_t until)
 {
     is_writing = writes = true;
@@ -177,8 +188,9 @@ static unsigned write_until(tenon_context *context, bool validations, uint64_t u
     return count;
 }
 
-/* Returns the process's only context if no unknown kernel can be running in it; otherwise NULL.
- * The caller holds the lock. */
+/* Returns the process's only context if the library knows of every kernel that may run in it;
+ * otherwise NULL: there is another context, or an imported one, or the application has received its
+ * OpenCL objects. The caller holds the lock. */
 static tenon_context *only_known(void)
 {
     return contexts == 1 && waits_to_write(all) && !all->binary_writer.is_imported &&
@@ -187,8 +199,8 @@ static tenon_context *only_known(void)
                : NULL;
 }
 
-/* Writes a program if the process has been idle long enough. Returns true to look again at once.
- * The caller holds the lock. */
+/* Writes a program if no call was made for `patience`. Returns true if the thread should call again
+ * immediately instead of after a TICK. The caller holds the lock. */
 static bool look(void)
 {
     const uint64_t now = tn_now(), entries = tn_gate_entries();
@@ -227,7 +239,7 @@ static void *work(void *nothing)
     return nothing;
 }
 
-/* The caller holds the lock. */
+/* Starts the background thread, or wakes it. The caller holds the lock. */
 static void begin_thread(void)
 {
     has_news = true;
@@ -279,7 +291,7 @@ void tn_binary_writer_leave(tenon_context *context)
     tn_mutex_lock(&lock);
     wait_for_writer();
     if (waits_to_write(context) && contexts == 1 && !writes && !context->binary_writer.is_imported)
-        count = write_until(context, true, began + MOST_END);
+        count = write_until(context, true, began + MAX_END);
     tn_mutex_unlock(&lock);
     tell_of_end(context, count, began);
     tn_mutex_lock(&lock);
@@ -296,19 +308,20 @@ void tn_binary_writer_leave(tenon_context *context)
         end_thread();
     tn_mutex_unlock(&lock);
     if (is_last)
-        tn_process_rest();
-    forget_marks(&context->binary_writer);
+        tn_process_stop_watch();
+    forget_markers(&context->binary_writer);
 }
 
 /* Returns the reason why nothing can be written now, or NULL. The caller holds the lock. */
 static const char *why_not(void)
 {
     if (tn_gate_depth() > 0 || writes)
-        return "it is called by a callback of a call that has not ended";
+        return "it was called from a callback inside another call";
     return contexts > 1 ? "the process has other contexts, whose kernels may be running" : NULL;
 }
 
-/* The caller holds the lock, which is released at times. */
+/* Writes all programs of the context, and waits for other threads. Returns why not, or NULL. The
+ * caller holds the lock, which is released meanwhile. */
 static const char *write_all(tenon_context *context)
 {
     const char *why;
@@ -318,7 +331,7 @@ static const char *write_all(tenon_context *context)
         result = begin_writing(context, true, UINT64_MAX);
         if (tn_gate_is_shut())
             break;
-        if (result == BUSY) { /* another thread has closed the gate */
+        if (result == BUSY) { /* another thread keeps the gate closed */
             tn_mutex_unlock(&lock);
             tn_sleep(MILLISECOND);
             tn_mutex_lock(&lock);

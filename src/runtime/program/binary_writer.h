@@ -25,8 +25,8 @@
 typedef struct tn_binary_writer {
     tenon_context *next; /* list of all contexts with a device */
     tn_queue_tracker streams;
-    cl_event *marks; /* markers of the work enqueued when the gate had counted `marked_entries`; or
-                      * NULL */
+    cl_event *markers; /* markers of the work enqueued when the gate had counted `marked_entries`;
+                        * or NULL */
     uint32_t mark_count;
     uint64_t marked_entries;
     bool is_imported;
@@ -52,8 +52,8 @@ void tn_binary_writer_shares(const tenon_context *context);
 /* Notes that a program was used for the first time and may have to be written. */
 void tn_binary_writer_wake(tenon_context *context);
 
-/* For the end of the process, after the gate was drained: the first waits for work that still runs
- * on CPU devices, the second writes programs, each until the given time of tn_now(). */
+/* For the end of the process, after the gate was drained. The first waits for work that still runs
+ * on CPU devices; the second writes programs. Both return by the given time of tn_now(). */
 void tn_binary_writer_finish_streams(uint64_t until);
 void tn_binary_writer_write(uint64_t until);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool tn_builds_side_by_side(const tenon_context *context)
+bool tn_builds_in_parallel(const tenon_context *context)
 {
     return context->cl != NULL && !context->device.keeps_builds &&
            context->programs.listener == NULL;
@@ -17,7 +17,7 @@ void tn_build_list_add(tn_build_list *list, const struct tenon_kernel_file *sour
     for (uint32_t i = 0; i < list->count; i++)
         if (list->programs[i].source == source && strcmp(list->programs[i].options, options) == 0)
             return;
-    char *copy = list->count < TN_MOST_BUILDS ? tn_text_copy(options) : NULL;
+    char *copy = list->count < TN_MAX_BUILDS ? tn_text_copy(options) : NULL;
     if (copy == NULL)
         return;
     list->programs[list->count].source = source;
@@ -42,7 +42,7 @@ static void *work(void *data)
 /* A single program is built when it is needed, since nothing can run concurrently with it. */
 void tn_build_list_run(tenon_context *context, tn_build_list *list)
 {
-    build builds[TN_MOST_BUILDS];
+    build builds[TN_MAX_BUILDS];
     const uint32_t count = list->count > 1 ? list->count : 0;
     for (uint32_t i = 0; i < count; i++) {
         build *b = &builds[i];

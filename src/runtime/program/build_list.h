@@ -5,19 +5,19 @@
 #include "runtime/context/context.h"
 #include "runtime/program/kernel_sources.h"
 
-#define TN_MOST_BUILDS 8
+#define TN_MAX_BUILDS 8
 
 typedef struct tn_build_list {
     struct {
         const struct tenon_kernel_file *source;
         char *options;
-    } programs[TN_MOST_BUILDS];
+    } programs[TN_MAX_BUILDS];
     uint32_t count;
 } tn_build_list;
 
 /* Returns true if the context's driver can build several programs at once. PoCL cannot: it locks
  * its compiler. */
-bool tn_builds_side_by_side(const tenon_context *context);
+bool tn_builds_in_parallel(const tenon_context *context);
 
 /* Adds a program unless it is built already. Programs beyond the list's capacity are built when
  * they are needed. */

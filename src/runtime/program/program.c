@@ -15,10 +15,12 @@ tenon_status tn_program_cache_init(const char *caller, tn_program_cache *cache)
 {
     memset(cache, 0, sizeof *cache);
     if (!tn_mutex_init(&cache->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the lock for programs",
+                       caller);
     if (!tn_condition_init(&cache->built)) {
         tn_mutex_destroy(&cache->lock);
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no lock for programs can be made", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create the lock for programs",
+                       caller);
     }
     return TENON_OK;
 }
@@ -185,7 +187,7 @@ static tenon_status get_program(tenon_context *context, const struct tenon_kerne
     if (status == TENON_OK) {
         status = tn_program_build(context, &built);
         tn_gate_leave();
-        tn_process_renew(NULL);
+        tn_process_reregister(NULL);
     }
     tn_mutex_lock(&cache->lock);
     program->cl = built.cl;

@@ -35,8 +35,8 @@ typedef struct tn_program_cache {
     tn_kernel_listener
         listener; /* in a context without a device: receives kernels instead of building them */
     void *listener_user;
-    /* Part of every kernel's options: another value makes a driver compile again instead of taking
-     * what it has cached. The validation context's is ahead while a self-check runs
+    /* Part of every kernel's build options: a new value makes the driver compile again instead of
+     * using its cache. During a self-check the validation context's value may be ahead
      * (dispatch/self_check.c). */
     atomic_uint rebuild_salt;
 } tn_program_cache;

@@ -31,7 +31,7 @@ static tenon_status fail_build(tenon_context *context, const tn_program *program
     const char *name = program->source->name, *options = program->options;
     char *text = cl != NULL ? build_log(cl, context->device.info.device) : NULL;
     tn_fail_cl(TENON_ERROR_BUILD_FAILED, error,
-               "kernel %s does not build on %s with \"%s\": %s gave %s\n", name,
+               "kernel %s does not build on %s with \"%s\": %s returned %s\n", name,
                context->device.info.name, options, call, tn_cl_error_string(error));
     tn_fail_append(text != NULL ? text : "(no build log)");
     tn_log_send(&context->reports.log, TENON_LOG_ERROR, "kernel %s does not build with \"%s\":\n%s",
@@ -126,7 +126,7 @@ static tenon_status load_edited(tenon_context *context, tn_program *program,
 static tenon_status edit(tenon_context *context, tn_program *program, const tn_ptx_edit *wanted)
 {
     size_t size, edited_size = 0;
-    const char *why = "the driver gives no binary of it", *name = program->source->name;
+    const char *why = "the driver returns no binary of it", *name = program->source->name;
     unsigned char *binary = get_binary(program->cl, &size);
     char *ptx = NULL;
     if (binary != NULL)
@@ -202,21 +202,21 @@ static cl_program take_from_store(tenon_context *context, const tn_program *prog
     if (program->key == NULL)
         return NULL;
     unsigned char *binary =
-        tn_store_get(context->kept.store, TN_STORE_PROGRAM, program->key, &size);
+        tn_store_get(context->persistence.store, TN_STORE_PROGRAM, program->key, &size);
     if (binary == NULL)
         return NULL;
     cl_program cl = load_binary(context, program->options, binary, size);
     free(binary);
     if (cl != NULL) {
         const double milliseconds = tn_count(context, TN_PROGRAMS_LOADED, began);
-        tn_log_send(&log, TENON_LOG_INFO, "kernel %s came from the store in %.1f ms (%s)",
+        tn_log_send(&log, TENON_LOG_INFO, "kernel %s was loaded from the store in %.1f ms (%s)",
                     program->source->name, milliseconds, program->options);
         return cl;
     }
     tn_log_send(&log, TENON_LOG_WARNING,
-                "the driver does not take its own binary of kernel %s, which is compiled anew",
+                "the driver rejected its own binary of kernel %s; compiling it again",
                 program->source->name);
-    tn_store_remove(context->kept.store, TN_STORE_PROGRAM, program->key);
+    tn_store_remove(context->persistence.store, TN_STORE_PROGRAM, program->key);
     return NULL;
 }
 
@@ -256,12 +256,12 @@ bool tn_program_keep(tenon_context *context, tn_program *program, double *millis
     if (program->is_kept || program->key == NULL)
         return false;
     program->is_kept = true; /* or never will be */
-    if (tn_store_has(context->kept.store, TN_STORE_PROGRAM, program->key))
+    if (tn_store_has(context->persistence.store, TN_STORE_PROGRAM, program->key))
         return false;
     unsigned char *binary = get_binary(program->cl, &size);
     if (binary == NULL)
         return false;
-    tn_store_put(context->kept.store, TN_STORE_PROGRAM, program->key, binary, size);
+    tn_store_put(context->persistence.store, TN_STORE_PROGRAM, program->key, binary, size);
     const double took = tn_count(context, TN_PROGRAMS_KEPT, began);
     if (milliseconds != NULL)
         *milliseconds = took;

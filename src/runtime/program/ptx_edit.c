@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* First PTX version with the target sm_90a. */
-#define LEAST_VERSION "8.0"
+#define MIN_VERSION "8.0"
 
 /* A section of the text. */
 typedef struct span {
@@ -98,10 +98,10 @@ static bool put_version(output *out, span line)
 {
     span rest;
     if (!after_directive(line, ".version", &rest) || rest.end - rest.at < 3 ||
-        !is_digit(rest.at[0]) || rest.at[1] != '.' || rest.at[0] >= LEAST_VERSION[0])
+        !is_digit(rest.at[0]) || rest.at[1] != '.' || rest.at[0] >= MIN_VERSION[0])
         return false;
     put(out, line.at, (size_t)(rest.at - line.at));
-    put_text(out, LEAST_VERSION);
+    put_text(out, MIN_VERSION);
     rest.at = skip((span){rest.at + 2, rest.end}, is_digit);
     put(out, rest.at, (size_t)(rest.end - rest.at));
     return true;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 /* Build options that request an edit, and the size of the enlarged array in bytes. */
-#define TN_PTX_OPTION       "-DTENON_PTX_MARKS=1"
+#define TN_PTX_OPTION       "-DTENON_PTX_EDIT=1"
 #define TN_PTX_LOCAL_OPTION "-DTENON_LOCAL_ENLARGED="
 /* The marker before an instruction, and a part of the name of the array to enlarge. */
 #define TN_PTX_MARK  "//tenon:"

@@ -50,10 +50,11 @@ static tenon_status gather_waits(const char *caller, tenon_stream *stream,
     return TENON_OK;
 }
 
-tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_command *command)
+tenon_status tn_command_begin_with_event(const char *caller, tenon_stream *stream,
+                                         tn_command *command)
 {
     if (stream->watch != NULL && !tn_watch_reserve(stream->watch))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to follow its commands", caller);
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory to track its commands", caller);
     command->event = &command->made;
     if (!stream->is_unordered || stream->last_count == 0)
         return TENON_OK;
@@ -96,8 +97,8 @@ tenon_status tn_command_keep(const char *caller, const char *label, tenon_stream
     return error == CL_SUCCESS
                ? TENON_OK
                : tn_fail_cl(TENON_ERROR_INCOMPLETE, error,
-                            "%s: clRetainEvent gave %s (%d): the work is enqueued, but cannot be "
-                            "followed",
+                            "%s: clRetainEvent returned %s (%d): the work is enqueued, but its "
+                            "completion cannot be tracked",
                             caller, tn_cl_error_string(error), error);
 }
 

@@ -13,7 +13,8 @@ typedef struct tn_command {
 } tn_command;
 
 /* The part of tn_command_begin for streams in which every command has an event. */
-tenon_status tn_command_follow(const char *caller, tenon_stream *stream, tn_command *command);
+tenon_status tn_command_begin_with_event(const char *caller, tenon_stream *stream,
+                                         tn_command *command);
 
 /* Prepares a command before it is enqueued. `sync` (or NULL) has the wait list in addition to what
  * the stream itself waits for; its `event` is not read. A command that was begun need not be
@@ -26,7 +27,7 @@ static inline tenon_status tn_command_begin(const char *caller, tenon_stream *st
     command->wait_list = sync != NULL ? sync->wait_list : NULL;
     command->made = NULL;
     command->event = wants_event ? &command->made : NULL;
-    return stream->is_followed ? tn_command_follow(caller, stream, command) : TENON_OK;
+    return stream->has_events ? tn_command_begin_with_event(caller, stream, command) : TENON_OK;
 }
 
 /* Keeps the event of an enqueued command as far as the stream needs it. `given`, unless NULL,

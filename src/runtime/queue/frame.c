@@ -1,3 +1,4 @@
+/* Frames, and the allocation of workspaces: see frame.h. */
 #include "runtime/queue/frame.h"
 
 #include <string.h>
@@ -55,7 +56,8 @@ uint64_t tn_frame_workspace(const tn_frame *frame)
     return bytes;
 }
 
-/* Maps an operand of the innermost child to one of the call, and adds its offset in bytes. */
+/* Returns the call's operand for operand `number` of the innermost child, or TN_WORKSPACE. Sets
+ * `*offset` to the sum of the frames' offsets in bytes. */
 static uint8_t find_operand(const tn_frame *frame, uint8_t number, int64_t *offset)
 {
     *offset = 0;
@@ -67,7 +69,8 @@ static uint8_t find_operand(const tn_frame *frame, uint8_t number, int64_t *offs
     return number;
 }
 
-/* Maps a scalar of the innermost child to one of the call; NULL, or the constant that it is. */
+/* Returns the constant to which the frames map scalar `*number` of the innermost child; otherwise
+ * NULL, and sets `*number` to the call's scalar. */
 static const double *find_scalar(const tn_frame *frame, uint8_t *number)
 {
     for (; frame != NULL; frame = frame->outer) {
@@ -78,8 +81,8 @@ static const double *find_scalar(const tn_frame *frame, uint8_t *number)
     return NULL;
 }
 
-/* Writes a scalar that is a constant into the template. Returns false if it is one of the call's.
- */
+/* Writes the constant of a scalar to the kernel arguments. Returns false if the scalar is one of
+ * the call's, whose value is not known yet. */
 static bool write_constant(const tn_frame *frame, tn_patch *patch, unsigned char *args)
 {
     const double *constant = find_scalar(frame, &patch->source);
@@ -90,8 +93,8 @@ static bool write_constant(const tn_frame *frame, tn_patch *patch, unsigned char
     return true;
 }
 
-/* Adds the frames' offset of an operand to the template. Returns false if it is not a whole number
- * of the patch's units. */
+/* Adds the frames' offset of an operand to the kernel arguments. Returns false if the offset is not
+ * a multiple of the patch's unit, the size of an element. */
 static bool move_operand(const tn_frame *frame, tn_patch *patch, unsigned char *args)
 {
     int64_t value, offset;
@@ -126,8 +129,7 @@ const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch
     return &framed->launch;
 }
 
-/* Returns a piece that lives at the same time as [first, last] and shares bytes with
- * [at, at + bytes); NULL if there is none. */
+/* Returns a piece that overlaps `wanted` both in lifetime and in bytes, or NULL. */
 static const tn_piece *conflict(const tn_pieces *pieces, const tn_piece *wanted)
 {
     for (uint32_t i = 0; i < pieces->count; i++) {

@@ -1,12 +1,16 @@
 /*
- * Frames: how the launches of a child operation become part of its parent's recording.
+ * Frames, which map the launches of a child operation to the call that contains it, and the
+ * allocation of workspaces.
  *
- * A compound operation (a convolution by matrix products, attention) records children, each a
- * problem of another family. A child numbers its operands and scalars as in a call of its own, and
- * its workspace begins at byte 0. While the child is recorded, a frame maps each of its operands to
- * an operand of the parent or to the parent's workspace, plus an offset; each scalar to a scalar of
- * the parent or to a constant; and its workspace to a part of the parent's. Frames nest: a child
- * may have children.
+ * A compound operation, such as a convolution by matrix products, records child operations:
+ * problems of another family. A child numbers its operands and scalars as if it were a call of its
+ * own, and its workspace begins at byte 0. While a child is recorded, a frame maps
+ *
+ * - each of its operands to an operand of the parent, or to the parent's workspace, at an offset;
+ * - each of its scalars (alpha, beta …) to a scalar of the parent or to a constant;
+ * - its workspace to a part of the parent's.
+ *
+ * Frames nest, because a child may have children.
  */
 #ifndef TN_RUNTIME_QUEUE_FRAME_H
 #define TN_RUNTIME_QUEUE_FRAME_H
@@ -54,39 +58,42 @@ uint64_t tn_frame_room(uint64_t limit, uint64_t used);
 /* Returns where the workspace of the child that is being recorded begins in that of the call. */
 uint64_t tn_frame_workspace(const tn_frame *frame);
 
-/* Memory for a launch whose arguments and patches a frame changes. */
+/* A copy of a launch, with kernel arguments and patches that a frame has changed. A patch
+ * (queue/launch.h) marks a kernel argument that each run of the plan fills in. */
 typedef struct tn_framed_launch {
     tn_launch launch;
     tn_patch patches[TN_MAX_PATCHES];
     _Alignas(int64_t) unsigned char args[TN_MAX_ARGS_SIZE];
 } tn_framed_launch;
 
-/* Returns the launch in terms of the call's own operands, scalars and workspace: `launch` itself
- * without a frame. Returns NULL if a frame moves an operand by a part of an element. */
+/* Returns the launch in terms of the call's own operands, scalars and workspace: `framed`, or
+ * `launch` itself if `frame` is NULL. Returns NULL if an operand's offset is not a multiple of its
+ * element size. */
 const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch,
                                   tn_framed_launch *framed);
 
 /*
- * Allocation of a workspace among the pieces that the steps of a compound operation use.
+ * Allocation of a compound operation's workspace to the temporary arrays of its steps, called
+ * pieces.
  *
- * Steps are numbered in the order in which they are recorded. A piece lives from its first step to
- * its last, and shares bytes with pieces whose lifetimes do not overlap its own. A child's
- * workspace is a piece that lives during one step.
+ * Steps are numbered in the order in which they are recorded. A piece is in use from its first step
+ * to its last, and shares bytes with pieces that are not in use then. The workspace of a child is a
+ * piece that is in use during one step.
  */
-#define TN_MOST_PIECES 32
+#define TN_MAX_PIECES 32
 typedef struct tn_piece {
     uint64_t at, bytes;
     uint32_t first, last;
 } tn_piece;
 
 typedef struct tn_pieces {
-    tn_piece piece[TN_MOST_PIECES];
+    tn_piece piece[TN_MAX_PIECES];
     uint32_t count;
     uint64_t bytes; /* of the whole workspace */
 } tn_pieces;
 
-/* Allocates a piece and returns where it begins: the lowest aligned offset that is free during its
- * lifetime. At most TN_MOST_PIECES pieces. */
+/* Allocates a piece, and returns its offset: the lowest aligned one that is free from step `first`
+ * to step `last`. At most TN_MAX_PIECES pieces. */
 uint64_t tn_pieces_add(tn_pieces *pieces, uint64_t bytes, uint32_t first, uint32_t last);
 
 #endif

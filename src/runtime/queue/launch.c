@@ -15,8 +15,8 @@
 
 struct tn_step {
     tn_foreign foreign;       /* NULL for a kernel */
-    const char *foreign_name; /* what it is called */
-    uint32_t kernel;          /* the number in the program cache */
+    const char *foreign_name; /* for messages */
+    uint32_t kernel;          /* index in the program cache */
     uint32_t dimensions;
     size_t global[3];
     size_t local[3];
@@ -24,11 +24,11 @@ struct tn_step {
     uint8_t operands[TN_MAX_POINTERS];
     size_t args_size;
     size_t local_argument;
-    tn_patch *patches;   /* of the step's own */
-    unsigned char *args; /* of the step's own */
+    tn_patch *patches;   /* owned */
+    unsigned char *args; /* owned */
 };
 
-/* Work-items of a group; 0 where the driver chooses. */
+/* Returns the number of work-items in a group; 0 if the driver chooses. */
 static size_t items_of(const tn_launch *launch)
 {
     size_t items = 1;
@@ -45,15 +45,16 @@ static tenon_status check_limits(const char *caller, tenon_context *context,
     const size_t items = items_of(launch);
     for (uint32_t d = 0; d < launch->dimensions; d++)
         if (launch->local[d] > context->device.max_work_item[d])
-            return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                           "%s: kernel %s wants a work-group of %zu in dimension %u, %s allows %zu",
-                           caller, launch->kernel, launch->local[d], d, context->device.info.name,
-                           context->device.max_work_item[d]);
+            return tn_fail(
+                TENON_ERROR_UNSUPPORTED_DEVICE,
+                "%s: kernel %s requires a work-group of %zu in dimension %u, %s allows %zu", caller,
+                launch->kernel, launch->local[d], d, context->device.info.name,
+                context->device.max_work_item[d]);
     if (items > kernel->max_work_group)
-        return tn_fail(TENON_ERROR_UNSUPPORTED_DEVICE,
-                       "%s: kernel %s wants a work-group of %zu work-items, %s allows %zu for it",
-                       caller, launch->kernel, items, context->device.info.name,
-                       kernel->max_work_group);
+        return tn_fail(
+            TENON_ERROR_UNSUPPORTED_DEVICE,
+            "%s: kernel %s requires a work-group of %zu work-items, %s allows %zu for it", caller,
+            launch->kernel, items, context->device.info.name, kernel->max_work_group);
     return TENON_OK;
 }
 
@@ -162,7 +163,7 @@ void tn_recording_destroy(tn_recording *recording)
     memset(recording, 0, sizeof *recording);
 }
 
-/* snprintf at `used` of a text that may be too short, or absent; returns the length wanted. */
+/* Like snprintf at text + used. `text` may be NULL or already full. */
 static size_t append_text(char *text, size_t size, size_t used, const char *format, ...)
     TN_PRINTF(4, 5);
 
@@ -222,7 +223,7 @@ int64_t tn_patch_scalar(uint8_t kind, const double *value)
     if (kind == TN_PATCH_SCALAR_F32)
         bits.f32 = (float)*value;
     else
-        memcpy(&bits, value, sizeof bits); /* need not be a number */
+        memcpy(&bits, value, sizeof bits); /* may be an integer */
     return bits.i64;
 }
 
@@ -237,7 +238,7 @@ static void apply_patch(const run *r, const tn_patch *patch, unsigned char *args
     memcpy(args + patch->at, &value, sizeof value);
 }
 
-/* An operand that is absent is a buffer that is NULL. */
+/* Sets a pointer argument. An absent operand is passed as a NULL buffer. */
 static cl_int set_pointer(const run *r, cl_kernel kernel, cl_uint index, const tenon_memory *memory)
 {
     if (memory->kind < TENON_MEMORY_SVM)
@@ -298,8 +299,9 @@ static tenon_status enqueue_kernel(const run *r, const tn_step *step, tn_command
     return TENON_OK;
 }
 
-/* The barrier holds up what the routine enqueues, and the marker waits for all of it: on a queue
- * that keeps no order these two are the step's place in the stream. */
+/* Calls a routine of another library. The barrier delays the kernels that it enqueues, and the
+ * marker waits for all of them. In an out-of-order queue these two keep the step's place in the
+ * stream. */
 static tenon_status enqueue_routine(const run *r, const tn_step *step, tn_command *command)
 {
     unsigned char args[TN_MAX_ARGS_SIZE];
@@ -317,20 +319,21 @@ static tenon_status enqueue_routine(const run *r, const tn_step *step, tn_comman
     cl_int error = clEnqueueMarkerWithWaitList(r->stream->queue, 0, NULL, command->event);
     if (error == CL_SUCCESS)
         return TENON_OK;
-    return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for what %s has enqueued",
+    return tn_fail_cl(TENON_ERROR_INCOMPLETE, error, "%s: no event for the work that %s enqueued",
                       r->caller, step->foreign_name);
 }
 
 static tenon_status enqueue_foreign(const run *r, const tn_step *step, tn_command *command)
 {
     const tenon_status status = enqueue_routine(r, step, command);
-    /* Some of it may be on its way, and there is no event for the next command to wait for. */
+    /* Some of its kernels may be in flight, and no event exists for the next command to wait for.
+     */
     if (status != TENON_OK && r->stream->is_unordered)
         clFinish(r->stream->queue);
     return status;
 }
 
-/* `event` is where the call's event goes, for its last launch; NULL otherwise. */
+/* Enqueues a step. `event` receives the call's event at the last step; otherwise it is NULL. */
 static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync *wait,
                             cl_event *event)
 {
@@ -361,7 +364,7 @@ static tenon_status enqueue_all(const run *r, const tn_recording *recording, con
     return TENON_OK;
 }
 
-/* Other libraries know buffers alone. */
+/* Fails if a routine of another library would get anything but buffers. */
 static tenon_status check_foreign(const run *r, const tn_recording *recording)
 {
     for (uint32_t s = 0; s < recording->step_count; s++) {
@@ -394,7 +397,7 @@ tenon_status tn_recording_run(const char *caller, const char *label, tenon_strea
     if (recording->has_foreign)
         TN_TRY(check_foreign(&r, recording));
     TN_TRY(tn_gate_enter(caller));
-    tn_process_runs(stream);
+    tn_process_note_launch(stream);
     const tenon_status status = enqueue_all(&r, recording, sync, wanted != NULL ? &event : NULL);
     tn_gate_leave();
     if (status != TENON_OK)

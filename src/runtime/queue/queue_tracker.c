@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-tenon_status tn_queue_tracker_init(const char *caller, tn_queue_tracker *followed)
+tenon_status tn_queue_tracker_init(const char *caller, tn_queue_tracker *tracker)
 {
-    memset(followed, 0, sizeof *followed);
-    if (!tn_mutex_init(&followed->lock))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: a lock cannot be made", caller);
+    memset(tracker, 0, sizeof *tracker);
+    if (!tn_mutex_init(&tracker->lock))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: cannot create a lock", caller);
     return TENON_OK;
 }
 
-void tn_queue_tracker_destroy(tn_queue_tracker *followed)
+void tn_queue_tracker_destroy(tn_queue_tracker *tracker)
 {
-    tn_events_release(followed->left, followed->left_count);
-    free(followed->queues);
-    tn_mutex_destroy(&followed->lock);
+    tn_events_release(tracker->left, tracker->left_count);
+    free(tracker->queues);
+    tn_mutex_destroy(&tracker->lock);
 }
 
 void tn_events_release(cl_event *events, uint32_t count)
@@ -46,17 +46,17 @@ static void *grow(void *pointers, uint32_t count, uint32_t *capacity)
     return grown;
 }
 
-tenon_status tn_queue_tracker_begin(const char *caller, tn_queue_tracker *followed,
+tenon_status tn_queue_tracker_begin(const char *caller, tn_queue_tracker *tracker,
                                     cl_command_queue queue)
 {
-    tn_mutex_lock(&followed->lock);
+    tn_mutex_lock(&tracker->lock);
     cl_command_queue *queues =
-        grow(followed->queues, followed->queue_count, &followed->queue_capacity);
+        grow(tracker->queues, tracker->queue_count, &tracker->queue_capacity);
     if (queues != NULL) {
-        followed->queues = queues;
-        queues[followed->queue_count++] = queue;
+        tracker->queues = queues;
+        queues[tracker->queue_count++] = queue;
     }
-    tn_mutex_unlock(&followed->lock);
+    tn_mutex_unlock(&tracker->lock);
     return queues != NULL ? TENON_OK : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
 }
 
@@ -76,79 +76,79 @@ static cl_event end_of(cl_command_queue queue)
 }
 
 /* Drops completed events. The caller holds the lock. */
-static void forget(tn_queue_tracker *followed)
+static void forget(tn_queue_tracker *tracker)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < followed->left_count; i++)
-        if (tn_event_is_over(followed->left[i]))
-            clReleaseEvent(followed->left[i]);
+    for (uint32_t i = 0; i < tracker->left_count; i++)
+        if (tn_event_is_over(tracker->left[i]))
+            clReleaseEvent(tracker->left[i]);
         else
-            followed->left[kept++] = followed->left[i];
-    followed->left_count = kept;
+            tracker->left[kept++] = tracker->left[i];
+    tracker->left_count = kept;
 }
 
 /* The caller holds the lock. */
-static void remove_queue(tn_queue_tracker *followed, cl_command_queue queue)
+static void remove_queue(tn_queue_tracker *tracker, cl_command_queue queue)
 {
     uint32_t at = 0;
-    while (followed->queues[at] != queue)
+    while (tracker->queues[at] != queue)
         at++;
-    followed->queues[at] = followed->queues[--followed->queue_count];
+    tracker->queues[at] = tracker->queues[--tracker->queue_count];
 }
 
-void tn_queue_tracker_drop(tn_queue_tracker *followed, cl_command_queue queue)
+void tn_queue_tracker_drop(tn_queue_tracker *tracker, cl_command_queue queue)
 {
-    tn_mutex_lock(&followed->lock);
-    remove_queue(followed, queue);
-    tn_mutex_unlock(&followed->lock);
+    tn_mutex_lock(&tracker->lock);
+    remove_queue(tracker, queue);
+    tn_mutex_unlock(&tracker->lock);
 }
 
-void tn_queue_tracker_end(tn_queue_tracker *followed, cl_command_queue queue)
+void tn_queue_tracker_end(tn_queue_tracker *tracker, cl_command_queue queue)
 {
-    tn_mutex_lock(&followed->lock);
-    remove_queue(followed, queue);
-    forget(followed);
-    cl_event *left = grow(followed->left, followed->left_count, &followed->left_capacity);
+    tn_mutex_lock(&tracker->lock);
+    remove_queue(tracker, queue);
+    forget(tracker);
+    cl_event *left = grow(tracker->left, tracker->left_count, &tracker->left_capacity);
     cl_event end = left != NULL ? end_of(queue) : NULL;
     if (left != NULL)
-        followed->left = left;
+        tracker->left = left;
     else
         clFinish(queue);
     if (end != NULL)
-        left[followed->left_count++] = end;
-    tn_mutex_unlock(&followed->lock);
+        left[tracker->left_count++] = end;
+    tn_mutex_unlock(&tracker->lock);
 }
 
 /* The caller holds the lock. */
-static void wait_for_all(tn_queue_tracker *followed)
+static void wait_for_all(tn_queue_tracker *tracker)
 {
-    for (uint32_t i = 0; i < followed->queue_count; i++)
-        clFinish(followed->queues[i]);
-    if (followed->left_count > 0)
-        clWaitForEvents(followed->left_count, followed->left);
+    for (uint32_t i = 0; i < tracker->queue_count; i++)
+        clFinish(tracker->queues[i]);
+    if (tracker->left_count > 0)
+        clWaitForEvents(tracker->left_count, tracker->left);
 }
 
-uint32_t tn_queue_tracker_mark(tn_queue_tracker *followed, cl_event **events)
+uint32_t tn_queue_tracker_mark(tn_queue_tracker *tracker, cl_event **events)
 {
     uint32_t count = 0;
-    tn_mutex_lock(&followed->lock);
-    forget(followed);
-    const size_t most = (size_t)followed->queue_count + followed->left_count;
+    tn_mutex_lock(&tracker->lock);
+    forget(tracker);
+    const size_t most = (size_t)tracker->queue_count + tracker->left_count;
     *events = most > 0 ? malloc(most * sizeof **events) : NULL;
     if (*events == NULL) {
-        wait_for_all(followed);
+        wait_for_all(tracker);
     } else {
-        for (uint32_t i = 0; i < followed->queue_count; i++) {
-            cl_event end = end_of(followed->queues[i]);
+        for (uint32_t i = 0; i < tracker->queue_count; i++) {
+            cl_event end = end_of(tracker->queues[i]);
             if (end != NULL)
                 (*events)[count++] = end;
         }
-        for (uint32_t i = 0; i < followed->left_count; i++)
-            if (clRetainEvent(followed->left[i]) == CL_SUCCESS)
-                (*events)[count++] = followed->left[i];
+        for (uint32_t i = 0; i < tracker->left_count; i++)
+            if (clRetainEvent(tracker->left[i]) == CL_SUCCESS)
+                (*events)[count++] = tracker->left[i];
             else
-                clWaitForEvents(1, &followed->left[i]);
+                clWaitForEvents(1, &tracker->left[i]);
     }
-    tn_mutex_unlock(&followed->lock);
+    tn_mutex_unlock(&tracker->lock);
     return count;
 }

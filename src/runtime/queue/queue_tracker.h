@@ -15,22 +15,22 @@ typedef struct tn_queue_tracker {
     uint32_t left_count, left_capacity;
 } tn_queue_tracker;
 
-tenon_status tn_queue_tracker_init(const char *caller, tn_queue_tracker *followed);
-void tn_queue_tracker_destroy(tn_queue_tracker *followed);
+tenon_status tn_queue_tracker_init(const char *caller, tn_queue_tracker *tracker);
+void tn_queue_tracker_destroy(tn_queue_tracker *tracker);
 
 /* Adds the queue of a new stream; removes that of a destroyed one, whose work may still be
  * running. */
-tenon_status tn_queue_tracker_begin(const char *caller, tn_queue_tracker *followed,
+tenon_status tn_queue_tracker_begin(const char *caller, tn_queue_tracker *tracker,
                                     cl_command_queue queue);
-void tn_queue_tracker_end(tn_queue_tracker *followed, cl_command_queue queue);
+void tn_queue_tracker_end(tn_queue_tracker *tracker, cl_command_queue queue);
 
 /* Removes the queue of a destroyed stream whose remaining work does not matter. */
-void tn_queue_tracker_drop(tn_queue_tracker *followed, cl_command_queue queue);
+void tn_queue_tracker_drop(tn_queue_tracker *tracker, cl_command_queue queue);
 
 /* Returns the number of events, and the events, that complete when all work enqueued so far is
  * done. The caller releases them with tn_events_release. If the driver provides no event for a
  * queue, or memory is short, waits instead; an empty list means that all work is done. */
-uint32_t tn_queue_tracker_mark(tn_queue_tracker *followed, cl_event **events);
+uint32_t tn_queue_tracker_mark(tn_queue_tracker *tracker, cl_event **events);
 void tn_events_release(cl_event *events, uint32_t count);
 
 /* Returns true if a command has finished, successfully or not. */

@@ -107,7 +107,7 @@ static tenon_status import_queue(const char *caller, tenon_context *context, cl_
         clGetCommandQueueInfo(queue, CL_QUEUE_PROPERTIES, sizeof properties, &properties, NULL));
     if (cl != context->cl || device != context->device.info.device)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: queue %p is of another %s than the context", caller, (void *)queue,
+                       "%s: queue %p belongs to another %s than the context", caller, (void *)queue,
                        cl != context->cl ? "OpenCL context" : "device");
     *is_unordered = (properties & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) != 0;
     TN_CL_TRY(caller, "clRetainCommandQueue", clRetainCommandQueue(queue));
@@ -115,8 +115,8 @@ static tenon_status import_queue(const char *caller, tenon_context *context, cl_
 }
 
 /* Registers the queue with everything that must know when it is idle. */
-static tenon_status begin_following(const char *caller, tenon_context *context,
-                                    cl_command_queue queue)
+static tenon_status register_queue(const char *caller, tenon_context *context,
+                                   cl_command_queue queue)
 {
     TN_TRY(tn_binary_writer_stream_begins(caller, context, queue));
     const tenon_status status = tn_heap_stream_begins(caller, context->memory.heap, queue);
@@ -158,7 +158,7 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
         TN_TRY(create_queue(caller, context, &queue));
     tenon_stream *stream = new_stream(context);
     tenon_status status = stream != NULL
-                              ? begin_following(caller, context, queue)
+                              ? register_queue(caller, context, queue)
                               : tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     if (status != TENON_OK) {
         if (stream != NULL)
@@ -170,7 +170,7 @@ TENON_API tenon_status tenon_stream_create(tenon_context *context, cl_command_qu
     tenon_context_retain(context);
     stream->queue = queue;
     stream->is_unordered = is_unordered;
-    stream->is_followed = is_unordered || stream->watch != NULL;
+    stream->has_events = is_unordered || stream->watch != NULL;
     *out = stream;
     return TENON_OK;
 }
@@ -220,11 +220,11 @@ TENON_API tenon_status tenon_stream_finish(tenon_stream *stream)
         return tn_stream_check(caller, stream);
     TN_TRY(tn_gate_check(caller));
     cl_int error = clFinish(stream->queue);
-    tn_process_renew(stream);
+    tn_process_reregister(stream);
     /* Waiting needs no resources: a driver that reports a lack of them here has lost the device. */
     if (error == CL_OUT_OF_RESOURCES || error == CL_INVALID_COMMAND_QUEUE)
         return tn_fail_cl(TENON_ERROR_DEVICE_LOST, error,
-                          "%s: the device is lost: clFinish gave %s", caller,
+                          "%s: the device is lost: clFinish returned %s", caller,
                           tn_cl_error_string(error));
     TN_CL_TRY(caller, "clFinish", error);
     return tn_stream_check(caller, stream);

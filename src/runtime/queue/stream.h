@@ -21,7 +21,7 @@ struct tenon_stream {
     cl_kernel *kernels; /* indexed by the number in the program cache; NULL until first used */
     uint32_t kernel_count;
     bool is_unordered; /* an out-of-order queue: each command waits for the previous one */
-    bool is_followed;  /* each command has an event, since the queue is out of order or there is a
+    bool has_events;   /* each command has an event, since the queue is out of order or there is a
                         * watch */
     tn_watch *watch;   /* NULL if the application set no failure callback */
     /* Events that the next command waits for: that of the last command with an event, and the wait

@@ -208,9 +208,9 @@ static void conv_depthwise_set_options(tenon_context *context, const depthwise *
     const conv_problem *p = &w->problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_ROWS=%d "
-                     "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPREAD=%d -DTENON_STEP=%d "
-                     "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d "
-                     "-DTENON_BACKWARDS=%d",
+                     "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPARSE_ROWS=%d -DTENON_STEP=%d "
+                     "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MAX_TAPS=%d "
+                     "-DTENON_SKIP_OUTSIDE=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,

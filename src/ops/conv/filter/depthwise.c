@@ -125,7 +125,7 @@ static void conv_filter_depthwise_set_options(tenon_context *context, const conv
 {
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_VW=%d -DTENON_ROWS=%d -DTENON_TAPS=%d "
-                     "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MOST_TAPS=%d -DTENON_ITEMS=%d "
+                     "-DTENON_CHANNELS=%d -DTENON_TILE=%d -DTENON_MAX_TAPS=%d -DTENON_ITEMS=%d "
                      "-DTENON_STEP=%d",
                      p->dtype, lanes, rows_of(p, lanes), tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, lanes), (int)tn_depthwise_room(p->dtype),

@@ -303,7 +303,7 @@ static void conv_cpu_direct_set_options(tenon_context *context, const layout *l,
     const conv_problem *p = &l->problem;
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_RUN=%d "
-                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d -DTENON_TAP_ROOM=%d",
+                     "-DTENON_RUNS=%d -DTENON_SCRATCH=%d -DTENON_TAP_BATCH=%d",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      (int)l->lanes, (int)l->run, (int)runs_of_tile(l, p->dtype),
                      (int)scratch_vectors(context, l, p->dtype), (int)taps_for(context, MOST_TAPS));
