@@ -245,17 +245,15 @@ static const tenon_device_info *device_list_find(const device_list *list, const 
 static tenon_status fail_not_found(const char *caller, const device_list *list,
                                    const char *selector)
 {
-    const char *there =
-        list->count == 0
-            ? "no OpenCL platform was found: no driver is installed; " TN_INSTALL_DRIVER
-            : "found:";
+    const char *rest =
+        list->count == 0 ? ": no OpenCL driver is installed; " TN_INSTALL_DRIVER : "; found:";
     const tenon_status status =
         list->unread_status != TENON_OK ? list->unread_status : TENON_ERROR_DEVICE_NOT_FOUND;
     if (selector != NULL)
-        tn_fail_cl(status, list->unread_error, "%s: no device matches the selector \"%s\"; %s",
-                   caller, selector, there);
+        tn_fail_cl(status, list->unread_error, "%s: no device matches the selector \"%s\"%s",
+                   caller, selector, rest);
     else
-        tn_fail_cl(status, list->unread_error, "%s: no OpenCL device was found; %s", caller, there);
+        tn_fail_cl(status, list->unread_error, "%s: no OpenCL device was found%s", caller, rest);
     for (uint32_t i = 0; i < list->count; i++) {
         const tenon_device_info *info = &list->entries[i];
         char line[512];
