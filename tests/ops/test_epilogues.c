@@ -8,10 +8,8 @@ TEST(gemm)
 {
     test_random random = test_random_for(431);
     for (uint32_t kind = 0; kind < TN_ACTIVATION_KINDS; kind++) {
-        gemm_case p = simple_gemm;
         test_fixture f;
-        p.activation = tn_activation_tried(kind);
-        p.bias_form = FORM_COLUMNS;
+        gemm_case p = gemm_like(.activation = tn_activation_tried(kind), .bias_form = FORM_COLUMNS);
         make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
         assert_true(test_solver(&f, "gemm/plain"));
         if (kind % 4 == 0) /* the vector functions; only on CPUs */
@@ -25,10 +23,8 @@ TEST(conv)
     static const char *const solvers[] = {"direct", NULL};
     test_random random = test_random_for(432);
     for (uint32_t kind = 0; kind < TN_ACTIVATION_KINDS; kind++) {
-        conv_case p = simple_conv;
         test_fixture f;
-        p.activation = tn_activation_tried(kind);
-        p.bias = true;
+        conv_case p = conv_like(.activation = tn_activation_tried(kind), .bias = true);
         conv_make(&f, FORWARD, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
         test_finish_by(&f, solvers);
     }

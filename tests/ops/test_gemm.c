@@ -57,11 +57,8 @@ TEST(every_layout)
     for (int a = 0; a < TEST_LAYOUTS; a++)
         for (int b = 0; b < TEST_LAYOUTS; b++)
             for (int d = 0; d < TEST_LAYOUTS; d++) {
-                gemm_case p = simple_gemm;
-                p.a = (test_layout)a;
-                p.b = (test_layout)b;
-                p.d = (test_layout)d;
-                p.offset = a + b;
+                gemm_case p = gemm_like(.a = (test_layout)a, .b = (test_layout)b,
+                                        .d = (test_layout)d, .offset = a + b);
                 if ((a + b + d) % 2 ==
                     0) /* each pair of a and b requires builds; every type of each is covered */
                     check_gemm(&p, &random);
@@ -96,14 +93,11 @@ TEST(batches)
     for (uint32_t rank = 1; rank <= MAX_BATCH_RANK; rank++)
         for (uint32_t once = 0; once < (1U << rank); once++)
             for (int gap = 0; gap < 2; gap++) {
-                gemm_case p = gemm_of(&simple_gemm, 7, 37, 9);
-                p.batch_rank = rank;
-                p.a_once = once;
-                p.b_once = ~once & ((1U << rank) - 1);
-                p.gap = gap != 0;
-                p.c_form = (once & 1) != 0 ? FORM_FULL : FORM_COLUMNS;
-                p.beta = 0.5;
-                p.bias_form = (once & 1) != 0 ? FORM_ROWS : FORM_FULL;
+                gemm_case p =
+                    gemm_like(.m = 7, .n = 37, .k = 9, .batch_rank = rank, .a_once = once,
+                              .b_once = ~once & ((1U << rank) - 1), .gap = gap != 0,
+                              .c_form = (once & 1) != 0 ? FORM_FULL : FORM_COLUMNS, .beta = 0.5,
+                              .bias_form = (once & 1) != 0 ? FORM_ROWS : FORM_FULL);
                 check_gemm(&p, &random);
                 p.b_once = 0;
                 check_gemm(&p, &random);
@@ -115,14 +109,10 @@ TEST(flat_factors)
 {
     test_random random = test_random_for(107);
     for (int i = 0; i < 16; i++) {
-        gemm_case p = gemm_of(&simple_gemm, (i & 4) != 0 ? 1 : 5, (i & 8) != 0 ? 1 : 19, 41);
-        p.batch_rank = 2;
-        p.batch[0] = 3;
-        p.batch[1] = 2;
-        p.a_flat = (i & 1) != 0;
-        p.b_flat = (i & 2) != 0;
-        p.d = i % 3 == 0 ? TEST_COL : TEST_ROW;
-        p.bias_form = FORM_FULL;
+        gemm_case p = gemm_like(.m = (i & 4) != 0 ? 1 : 5, .n = (i & 8) != 0 ? 1 : 19, .k = 41,
+                                .batch_rank = 2, .batch[0] = 3, .batch[1] = 2,
+                                .a_flat = (i & 1) != 0, .b_flat = (i & 2) != 0,
+                                .d = i % 3 == 0 ? TEST_COL : TEST_ROW, .bias_form = FORM_FULL);
         check_gemm(&p, &random);
     }
 }

@@ -34,10 +34,8 @@ static void run_sizes(const char *solver, tenon_dtype dtype, test_layout a, test
                       test_random *random)
 {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = gemm_of(&simple_gemm, sizes[i].m, sizes[i].n, sizes[i].k);
-        p.offset = sizes[i].offset;
-        p.a = a;
-        p.b = b;
+        gemm_case p = gemm_like(.m = sizes[i].m, .n = sizes[i].n, .k = sizes[i].k,
+                                .offset = sizes[i].offset, .a = a, .b = b);
         run_solver(&p, dtype, solver, random);
     }
 }
@@ -169,9 +167,8 @@ TEST(largest_blocks)
     if (test_context->device.info.local_memory < 192 << 10)
         skip();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        gemm_case p = gemm_of(&simple_gemm, 130, 264, cases[i].k);
-        p.a = cases[i].a;
-        p.b = cases[i].b;
+        gemm_case p =
+            gemm_like(.m = 130, .n = 264, .k = cases[i].k, .a = cases[i].a, .b = cases[i].b);
         run_solver(&p, cases[i].dtype, cases[i].solver, &random);
     }
 }
@@ -184,16 +181,12 @@ TEST(slices_and_epilogues)
     test_random random = test_random_for(844);
     for (size_t i = 0; i < sizeof solvers / sizeof *solvers; i++)
         for (int activation = 0; activation < (i == 0 ? GEMM_ACTIVATIONS - 1 : 2); activation++) {
-            gemm_case p = gemm_of(&simple_gemm, 37, 41, 523);
-            p.alpha = 2;
-            p.beta = -0.5;
-            p.c_form = activation == 0 ? FORM_SAME : FORM_COLUMNS;
-            p.bias_form = FORM_ROWS;
-            p.activation = gemm_activations[activation];
-            p.batch_rank = 2;
-            p.gap = true;
-            p.b_once = 1;
-            p.d = activation == 1 ? TEST_STRIDED : TEST_ROW;
+            gemm_case p =
+                gemm_like(.m = 37, .n = 41, .k = 523, .alpha = 2, .beta = -0.5,
+                          .c_form = activation == 0 ? FORM_SAME : FORM_COLUMNS,
+                          .bias_form = FORM_ROWS, .activation = gemm_activations[activation],
+                          .batch_rank = 2, .gap = true, .b_once = 1,
+                          .d = activation == 1 ? TEST_STRIDED : TEST_ROW);
             run_solver(&p, TENON_DTYPE_F16, solvers[i], &random);
         }
 }

@@ -34,11 +34,9 @@ TEST(slices_by_name)
         "cpu_split_k:ks2", "cpu_split_k:ks7,pb1", "cpu_split_k:ks7,pb2", "cpu_split_k:ks64,pb2",
         "split_k:ks2",     "split_k:ks13",        "split_k:ks64",        NULL};
     test_random random = test_random_for(822);
-    gemm_case p = {.m = 9, .n = 75, .k = 1003, .batch_rank = 1, .batch = {2}, .alpha = 2};
-    p.beta = -0.5;
-    p.c_form = FORM_SAME;
-    p.bias_form = FORM_ROWS;
-    p.activation = gemm_activations[1];
+    gemm_case p =
+        gemm_like(.m = 9, .n = 75, .k = 1003, .batch_rank = 1, .alpha = 2, .beta = -0.5,
+                  .c_form = FORM_SAME, .bias_form = FORM_ROWS, .activation = gemm_activations[1]);
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
             test_fixture f;
@@ -84,12 +82,10 @@ TEST(tiles_by_name)
     test_random random = test_random_for(829);
     for (size_t i = 0; i < 16; i++) {
         const int64_t *size = sizes[i / 4];
-        gemm_case p = gemm_of(&simple_gemm, size[0], size[1], size[2]);
         test_fixture f;
-        p.a = layouts[i % 4][0];
-        p.b = layouts[i % 4][1];
-        p.offset = i % 4 == 1 ? 1 : 0;
-        p.batch_rank = i % 3 == 0;
+        gemm_case p = gemm_like(.m = size[0], .n = size[1], .k = size[2], .a = layouts[i % 4][0],
+                                .b = layouts[i % 4][1], .offset = i % 4 == 1 ? 1 : 0,
+                                .batch_rank = i % 3 == 0);
         make_gemm(&f, &p, TENON_DTYPE_F32, i % 2 == 0 ? TEST_EXACT : TEST_BOUND, &random);
         test_finish_by(&f, names);
     }
@@ -102,9 +98,9 @@ TEST(tiles_of_three_vectors)
     static const int64_t cols[] = {33, 47, 48, 129, 144}, rows[] = {7, 8, 9, 17, 1};
     test_random random = test_random_for(827);
     for (size_t i = 0; i < sizeof cols / sizeof *cols; i++) {
-        gemm_case p = gemm_of(&simple_gemm, rows[i], cols[i], 385 + (int64_t)i);
-        p.offset = (int64_t)i;
-        p.bias_form = i % 2 == 0 ? FORM_NONE : FORM_COLUMNS;
+        gemm_case p =
+            gemm_like(.m = rows[i], .n = cols[i], .k = 385 + (int64_t)i, .offset = (int64_t)i,
+                      .bias_form = i % 2 == 0 ? FORM_NONE : FORM_COLUMNS);
         if (i == 0)
             check_gemm(&p, &random);
         else
@@ -122,7 +118,7 @@ static void check_width(uint32_t lanes, test_random *random)
     assert_ok(tenon_context_device(test_context, &info));
     assert_ok(tenon_context_import(tenon_context_cl(test_context), info.device, NULL, &context));
     context->device.info.vector_width_f32 = lanes;
-    assert_ok(tenon_stream_create(context, NULL, &test_stream));
+    test_stream = test_new_stream(context);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         gemm_case p = gemm_of(&simple_gemm, 13, 4 * (int64_t)lanes + 3, 391);
         p.a = p.b = i == 1 ? TEST_COL : TEST_ROW;
@@ -144,15 +140,10 @@ TEST(every_operand_repeats_in_any_dimension)
 {
     test_random random = test_random_for(824);
     for (uint32_t once = 0; once < 64; once++) {
-        gemm_case p = gemm_of(&simple_gemm, 3, 5, 4);
-        p.beta = 1;
-        p.batch_rank = 3;
-        p.a_once = once & 7;
-        p.b_once = once >> 3;
-        p.c_once = (once * 5 + 1) & 7;
-        p.bias_once = (once * 3 + 2) >> 1 & 7;
-        p.c_form = p.bias_form = FORM_FULL;
-        p.gap = once % 2 != 0;
+        gemm_case p = gemm_like(.m = 3, .n = 5, .k = 4, .beta = 1, .batch_rank = 3,
+                                .a_once = once & 7, .b_once = once >> 3,
+                                .c_once = (once * 5 + 1) & 7, .bias_once = (once * 3 + 2) >> 1 & 7,
+                                .c_form = FORM_FULL, .bias_form = FORM_FULL, .gap = once % 2 != 0);
         check_gemm_typed(&p, TENON_DTYPE_F32, &random);
     }
 }
@@ -214,10 +205,9 @@ TEST(slices_need_workspace)
     test_random random = test_random_for(826);
     const gemm_case p = gemm_of(&simple_gemm, 8, 8, 2000);
     test_fixture f;
-    tenon_stream *stream;
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
     test_upload_all(&f);
-    assert_ok(tenon_stream_create(test_context, NULL, &stream));
+    tenon_stream *stream = test_new_stream(test_context);
     /* 128 bytes are too small for a single slice. */
     tenon_tensor small = f.operands[GEMM_A].view;
     assert_ok(tenon_stream_set_workspace(stream, &small.memory, 0, 128));
@@ -242,19 +232,17 @@ static void count_launches(void *user, const tenon_trace_record *record)
 TEST(clblast_keeps_to_the_sync)
 {
     test_random random = test_random_for(827);
-    gemm_case p = gemm_of(&simple_gemm, 33, 17, 20);
     test_fixture f;
     cl_event event = NULL;
-    cl_int error, wait_status;
+    cl_int wait_status;
     char why[256];
     int launches = 0;
-    p.alpha = 2;
+    gemm_case p = gemm_like(.m = 33, .n = 17, .k = 20, .alpha = 2);
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     test_expect(&f);
     test_upload_all(&f);
-    cl_event gate = clCreateUserEvent(tenon_context_cl(test_context), &error);
+    cl_event gate = test_gate(test_context);
     const tenon_sync sync = {.wait_count = 1, .wait_list = &gate, .event = &event};
-    assert_int_equal(error, CL_SUCCESS);
     assert_ok(tenon_stream_set_trace(test_stream, count_launches, &launches));
     tenon_status status = run_forced(&f, test_stream, "gemm/clblast", &sync);
     assert_ok(tenon_stream_set_trace(test_stream, NULL, NULL));

@@ -13,9 +13,7 @@ TEST(every_activation)
 {
     test_random random = test_random_for(109);
     for (size_t i = 0; i < GEMM_ACTIVATIONS; i++) {
-        gemm_case p = simple_gemm;
-        p.activation = gemm_activations[i];
-        p.bias_form = FORM_COLUMNS;
+        gemm_case p = gemm_like(.activation = gemm_activations[i], .bias_form = FORM_COLUMNS);
         check_gemm(&p, &random);
         p.m = 1;
         check_gemm(&p, &random);
@@ -31,12 +29,9 @@ TEST(zero_scalars_do_not_read)
 {
     test_random random = test_random_for(110);
     for (int i = 0; i < 8; i++) {
-        gemm_case p = simple_gemm;
-        p.alpha = (i & 1) != 0 ? 0 : 1;
-        p.beta = (i & 2) != 0 ? 0 : 1;
-        p.c_form = i % 3 == 0 ? FORM_SAME : FORM_FULL;
-        p.n = (i & 4) != 0 ? 1 : 37;
-        p.bias_form = FORM_SCALAR;
+        gemm_case p = gemm_like(.alpha = (i & 1) != 0 ? 0 : 1, .beta = (i & 2) != 0 ? 0 : 1,
+                                .c_form = i % 3 == 0 ? FORM_SAME : FORM_FULL,
+                                .n = (i & 4) != 0 ? 1 : 37, .bias_form = FORM_SCALAR);
         check_gemm(&p, &random);
     }
 }
@@ -82,11 +77,9 @@ TEST(larger_problems)
     static const int64_t sizes[][3] = {{200, 300, 500}, {97, 515, 1000}, {515, 97, 391}};
     test_random random = test_random_for(112);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        gemm_case p = gemm_of(&simple_gemm, sizes[i][0], sizes[i][1], sizes[i][2]);
-        p.a = (test_layout)i;
-        p.b = (test_layout)(TEST_STRIDED - i);
-        p.bias_form = FORM_COLUMNS;
-        p.activation = gemm_activations[0];
+        gemm_case p = gemm_like(.m = sizes[i][0], .n = sizes[i][1], .k = sizes[i][2],
+                                .a = (test_layout)i, .b = (test_layout)(TEST_STRIDED - i),
+                                .bias_form = FORM_COLUMNS, .activation = gemm_activations[0]);
         check_gemm(&p, &random);
     }
 }
@@ -130,13 +123,11 @@ TEST(rows_do_not_depend_on_the_batch)
     test_random random = test_random_for(114);
     for (int i = 0; i < 8; i++)
         for (const tenon_dtype *type = test_float_types(); *type != 0; type++) {
-            gemm_case p = gemm_of(&simple_gemm, 100, i % 2 == 0 ? 70 : 1, 800);
             test_fixture f;
-            p.batch_rank = 1;
-            p.batch[0] = (i & 4) != 0 ? 2 : 1;
-            p.b_once = 1;
-            p.b = (i & 2) != 0 ? TEST_COL : TEST_ROW;
-            p.flags = TENON_GEMM_BATCH_INVARIANT;
+            gemm_case p = gemm_like(.m = 100, .n = i % 2 == 0 ? 70 : 1, .k = 800, .batch_rank = 1,
+                                    .batch[0] = (i & 4) != 0 ? 2 : 1, .b_once = 1,
+                                    .b = (i & 2) != 0 ? TEST_COL : TEST_ROW,
+                                    .flags = TENON_GEMM_BATCH_INVARIANT);
             make_gemm(&f, &p, *type, TEST_BOUND, &random);
             test_check(&f, TEST_ALL);
             test_solver(&f, NULL);
@@ -150,13 +141,11 @@ TEST(rows_do_not_depend_on_the_batch)
 TEST(plans_run_again_and_again)
 {
     test_random random = test_random_for(115);
-    gemm_case p = simple_gemm;
     tenon_memory memories[TN_MAX_OPERANDS];
     test_fixture f;
     tenon_plan *plan;
     char line[256];
-    p.c_form = FORM_FULL;
-    p.beta = 1;
+    gemm_case p = gemm_like(.c_form = FORM_FULL, .beta = 1);
     make_gemm(&f, &p, TENON_DTYPE_F32, TEST_EXACT, &random);
     assert_int_equal(test_plan(&f, &plan, memories), GEMM_OPERANDS);
     assert_int_equal(tenon_plan_operands(plan), GEMM_OPERANDS);
