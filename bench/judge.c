@@ -56,9 +56,12 @@ static bool verify_part(const bench_parts *parts, int64_t number, const unsigned
     memcpy(part.params.bytes, parts->params, operation->params_size);
     part.params.head.solver = parts->solver;
     parts->cut(parts->data, number, &part);
-    for (uint32_t i = 0; i < operation->operand_count; i++)
+    const tenon_tensor *result = NULL; /* the first output */
+    for (uint32_t i = 0; i < operation->operand_count; i++) {
         views[i] = part.views[i].dtype != TENON_DTYPE_INVALID ? &part.views[i] : NULL;
-    const tenon_tensor *result = views[operation->operand_count - operation->output_count];
+        if (result == NULL && tn_operation_writes(operation, i))
+            result = views[i];
+    }
     const int64_t count = tenon_tensor_elements(result);
     tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
     const bool well = expected != NULL && operation->reference(&part.params, views, expected) &&

@@ -96,8 +96,7 @@ static void cut(const void *data, int64_t number, bench_part *part)
                        b = tenon_tensor_slice(o[B].host, 0, z, 1);
     part->views[GEMM_A] = tenon_tensor_slice(view_of(&a, s->a_transposed), 1, number % s->m, 1);
     part->views[GEMM_B] = view_of(&b, s->b_transposed);
-    part->views[operation_for(a.dtype)->operand_count - 1] =
-        tenon_tensor_view(o[D].view.dtype, 3, width);
+    part->views[GEMM_D] = tenon_tensor_view(o[D].view.dtype, 3, width);
     part->first = number * s->n;
 }
 
@@ -141,11 +140,9 @@ static bool prepare(bench_session *session, const product *p, tenon_dtype dtype,
     const tenon_tensor view_a = view_of(&o[A].view, s->a_transposed),
                        view_b = view_of(&o[B].view, s->b_transposed);
     /* A product of a vector and a matrix is memory-bound. */
-    const tenon_tensor *views[TN_MAX_OPERANDS] = {&view_a, &view_b};
-    const tn_operation *operation = operation_for(dtype);
-    views[operation->operand_count - 1] = &o[D].view;
+    const tenon_tensor *views[TN_MAX_OPERANDS] = {&view_a, &view_b, [GEMM_D] = &o[D].view};
     return bench_operands_create(session, operands, s->m == 1 || s->n == 1) &&
-           bench_plan(session, operation, &p->params, views, bench, plan);
+           bench_plan(session, operation_for(dtype), &p->params, views, bench, plan);
 }
 
 /* Adds Tenon's own f32 product as a peer of a 16-bit product. */

@@ -75,30 +75,24 @@ void tn_case_integers(const tenon_tensor *view, int64_t low, int64_t high, uint6
     fill(view, draw_integer, range, seed);
 }
 
-static uint32_t first_output(const tn_operation *operation)
+/* Returns whether operand `number` is identical to an output, or else to an input. */
+static bool is_shared(const tn_case *c, uint32_t number, bool to_output)
 {
-    return operation->operand_count - operation->output_count;
-}
-
-/* Whether an operand of [first, end) is the same as operand `number`. */
-static bool is_shared(const tn_case *c, uint32_t number, uint32_t first, uint32_t end)
-{
-    for (uint32_t i = first; i < end; i++)
-        if (c->same[i] == number + 1 || c->same[number] == i + 1)
+    for (uint32_t i = 0; i < c->operation->operand_count; i++)
+        if (tn_operation_writes(c->operation, i) == to_output &&
+            (c->same[i] == number + 1 || c->same[number] == i + 1))
             return true;
     return false;
 }
 
 static bool is_read(const tn_case *c, uint32_t number)
 {
-    return c->operation->operands[number].read ||
-           is_shared(c, number, 0, first_output(c->operation));
+    return c->operation->operands[number].read || is_shared(c, number, false);
 }
 
 static bool is_written(const tn_case *c, uint32_t number)
 {
-    const uint32_t first = first_output(c->operation);
-    return number >= first || is_shared(c, number, first, c->operation->operand_count);
+    return tn_operation_writes(c->operation, number) || is_shared(c, number, true);
 }
 
 /* Memory and random values for each operand; those that are the view of another come after it. */
@@ -130,7 +124,7 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (t->mirrors[i].host.memory.kind == TENON_MEMORY_NONE)
             continue;
-        if (i >= first_output(operation) && !is_read(t->c, i))
+        if (tn_operation_writes(operation, i) && !is_read(t->c, i))
             fill(&t->mirrors[i].host, draw_nothing, NULL, NULL);
         else if (t->c->integers)
             tn_case_integers(&t->mirrors[i].host,
@@ -158,8 +152,9 @@ static tenon_status expect(trial *t, const void *params)
 {
     const tn_operation *operation = t->c->operation;
     int64_t count = 0;
-    for (uint32_t i = first_output(operation); i < operation->operand_count; i++)
-        count += t->host[i] != NULL ? tenon_tensor_elements(t->host[i]) : 0;
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (t->host[i] != NULL && tn_operation_writes(operation, i))
+            count += tenon_tensor_elements(t->host[i]);
     t->expected = tn_array(count, sizeof *t->expected);
     if (t->expected == NULL || !operation->reference(params, t->host, t->expected))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the reference",
@@ -246,7 +241,7 @@ static tenon_status compare(tenon_stream *stream, trial *t, tn_case_result *resu
     const tn_bounded *expected = t->expected;
     for (uint32_t i = 0; i < operation->operand_count && result->right; i++) {
         const uint32_t own = t->c->same[i] != 0 ? t->c->same[i] - 1 : i;
-        const bool output = i >= first_output(operation);
+        const bool output = tn_operation_writes(operation, i);
         if (t->host[i] == NULL || (!output && (own != i || is_written(t->c, i))))
             continue;
         TN_TRY(tn_mirror_fetch(stream, &t->mirrors[own]));
@@ -275,26 +270,17 @@ static tenon_status plan(tenon_stream *stream, trial *t, const void *params, tn_
     return TENON_OK;
 }
 
-/* The memory of an operand of the plan, whose order may be another than the operation's. */
-static tenon_memory memory_of(const trial *t, const char *name)
-{
-    for (uint32_t i = 0; i < t->c->operation->operand_count; i++)
-        if (t->device[i] != NULL && strcmp(t->c->operation->operands[i].name, name) == 0)
-            return t->device[i]->memory;
-    return (tenon_memory){.kind = TENON_MEMORY_NONE};
-}
-
 /* In a self-check the plan itself: a call would take what an earlier check has left in the table of
  * plans. */
 static tenon_status call(tenon_stream *stream, const trial *t, const void *params)
 {
     tenon_memory memories[TN_MAX_OPERANDS] = {{0}};
-    uint32_t count = 0;
+    const uint32_t count = t->c->operation->operand_count;
     if (stream->context->owner == NULL)
         return tn_operation_call(t->c->operation, stream, params, t->device, NULL);
-    for (uint32_t i = 0; i < t->plan->operand_count; i++)
-        if (!t->plan->operands[i].kept)
-            memories[count++] = memory_of(t, t->plan->operands[i].name);
+    for (uint32_t i = 0; i < count; i++)
+        if (t->device[i] != NULL)
+            memories[i] = t->device[i]->memory;
     return tenon_plan_run(stream, t->plan, memories, count, NULL);
 }
 

@@ -30,7 +30,8 @@ typedef struct bench {
 
 bool tn_can_measure(const tn_call *call)
 {
-    return call != NULL && call->operation != NULL && call->operation->fill_valid == NULL;
+    return call != NULL && call->operation != NULL &&
+           (call->operation->fill_valid == NULL || call->operation->is_measurable);
 }
 
 static tenon_status make_operand(bench *b, const tenon_tensor *view, tn_operand *operand)

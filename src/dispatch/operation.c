@@ -122,6 +122,11 @@ void tn_operation_defaults(const tn_operation *operation, void *params)
     memcpy(params, operation->defaults, operation->params_size);
 }
 
+bool tn_operation_writes(const tn_operation *operation, uint32_t operand)
+{
+    return tn_is_output(operation->operands[operand].role);
+}
+
 size_t tn_field_size(tn_field_type type)
 {
     return type == TN_FIELD_I32 || type == TN_FIELD_U32 ? 4 : 8;

@@ -99,8 +99,8 @@ struct tn_operation {
     /* The dispatch family whose solvers serve it. Several operations may share a family. An
      * operation with several families (by type) has one tn_operation for each. */
     const tn_family *family;
-    tn_operand_info operands[TN_MAX_OPERANDS]; /* outputs last */
-    uint32_t operand_count, output_count;
+    tn_operand_info operands[TN_MAX_OPERANDS]; /* as runs of a plan take them */
+    uint32_t operand_count;
     const tn_field *fields;
     uint32_t field_count;
     size_t params_size;
@@ -128,6 +128,7 @@ struct tn_operation {
     /* Writes valid values to operands for which random ones are not allowed (labels, indices,
      * variances); NULL if any values are allowed. */
     tn_fill_function *fill_valid;
+    bool is_measurable; /* despite fill_valid: the time does not depend on the values */
     /* Example calls as arguments of `tenon check` (grammar in case.h), terminated by NULL. A type
      * T stands for f32, f16, bf16 and f64 in turn, and S for the type of T's sums: f64 for f64,
      * otherwise f32. Together they use every solver that can be selected. The first is small and
@@ -139,6 +140,9 @@ struct tn_operation {
      * second size does not. NULL if this cannot be determined. */
     uint32_t (*channels_last)(const void *params, const tn_call *call);
 };
+
+/* Returns whether an operand is an output, from its role. */
+bool tn_operation_writes(const tn_operation *operation, uint32_t operand);
 
 /* Return the size of a field's element in bytes, and the name of a value (NULL if it has none). */
 size_t tn_field_size(tn_field_type type);

@@ -214,8 +214,8 @@ static bool is_transformed(const test_fixture *f, const tn_solver *solver, test_
 static void emulate_conv(const test_subject *subject)
 {
     const test_fixture *f = subject->data;
-    const uint32_t output = subject->operand_count - 1;
     const tn_operation *operation = f->c.operation;
+    const uint32_t output = operation->operand_count - 1;
     const tenon_epilogue *epilogue =
         operation == &tn_operation_conv ? &test_params(f, const tenon_conv_params)->epilogue
         : operation == &tn_operation_conv_transpose

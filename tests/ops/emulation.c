@@ -161,7 +161,8 @@ void emulate(const test_subject *subject, const emulation *e)
     size_t of[UNITS];
     const size_t count = units_of(subject->family, of);
     if (!test_context->device.is_cpu || count == 0 ||
-        tn_tensor_empty(&subject->operands[subject->operand_count - 1].host)) /* no solver runs */
+        tn_tensor_empty(
+            &subject->operands[test_first_output(subject->operation)].host)) /* no solver runs */
         return;
     const size_t turn = turn_of(count);
     for (size_t i = 0; i < count; i++)

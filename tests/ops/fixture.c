@@ -43,11 +43,6 @@ tenon_tensor test_random_view(test_random *random, tenon_dtype dtype, uint32_t r
     return test_view(dtype, layout, gap, rank, shape, test_between(random, 0, 9));
 }
 
-static uint32_t first_output(const test_fixture *f)
-{
-    return f->c.operation->operand_count - f->c.operation->output_count;
-}
-
 /* Returns the owner of an operand's memory: the last of the operands that share a view, which is an
  * output if one is among them. */
 static uint32_t owner_of(const test_fixture *f, uint32_t number)
@@ -81,7 +76,7 @@ void test_make(test_fixture *f)
         f->c.views[i] = *view;
         test_tensor_create(&f->operands[i], view->dtype, view->rank, view->shape, view->stride,
                            (int64_t)(view->offset / tenon_dtype_size(view->dtype)));
-        if (i >= first_output(f))
+        if (tn_operation_writes(f->c.operation, i))
             results += tenon_tensor_elements(view);
     }
     f->expected = calloc((size_t)results, sizeof *f->expected);
@@ -108,7 +103,7 @@ void test_fill_plainly(test_fixture *f, test_judge judge, double reach, test_ran
     f->judge = judge;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         test_tensor *tensor = test_operand(f, i);
-        if (tensor == NULL || (i >= first_output(f) && !operation->operands[i].read))
+        if (tensor == NULL || (tn_operation_writes(operation, i) && !operation->operands[i].read))
             continue;
         test_fill(tensor, judge, random);
         for (int64_t n = 0;
@@ -139,8 +134,8 @@ static tenon_status call(const void *user, const char *solver)
                            : test_call_views(f->c.operation, &params, views);
 }
 
-/* Returns the tensor of a plan's operand by name; the plan's order may differ from the
- * operation's. */
+/* Returns the tensor of a plan's operand by name: a plan of packed weights has an operand for
+ * them. */
 static const test_tensor *operand_named(const void *user, const char *name)
 {
     const test_fixture *f = user;
@@ -265,11 +260,10 @@ test_subject test_subject_of(const test_fixture *f)
                           .call = call,
                           .describe = describe,
                           .data = f,
+                          .operation = operation,
                           .operands = f->operands,
-                          .operand_count = operation->operand_count,
                           .expected = f->expected,
                           .judge = f->judge,
-                          .outputs = operation->output_count,
                           .expected_of =
                               f->by_solver || f->has_own_bounds != NULL ? expected_of : NULL,
                           .plan = f->call == NULL || f->plan != NULL ? make_plan : NULL,
@@ -331,48 +325,37 @@ void test_finish_by(test_fixture *f, const char *const *solvers)
     test_release(f);
 }
 
-/* Returns the memory of a plan's operand by name; the plan's order may differ from the
- * operation's. */
-static tenon_memory memory_of(const test_fixture *f, const char *name)
-{
-    const tenon_tensor *views[TN_MAX_OPERANDS];
-    gather_views(f, false, views);
-    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
-        if (views[i] != NULL && strcmp(f->c.operation->operands[i].name, name) == 0)
-            return views[i]->memory;
-    return (tenon_memory){.kind = TENON_MEMORY_NONE};
-}
-
 uint32_t test_plan(test_fixture *f, tenon_plan **plan, tenon_memory memories[TN_MAX_OPERANDS])
 {
     const tenon_tensor *views[TN_MAX_OPERANDS];
     tenon_tensor bare[TN_MAX_OPERANDS];
     gather_views(f, false, views);
-    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++) {
+        memories[i] = (tenon_memory){.kind = TENON_MEMORY_NONE};
         if (views[i] != NULL) {
+            memories[i] = views[i]->memory;
             bare[i] = *views[i];
             bare[i].memory = (tenon_memory){.kind = TENON_MEMORY_NONE};
             views[i] = &bare[i];
         }
+    }
     assert_ok(tn_operation_call_plan(f->c.operation, test_context, f->c.params.bytes, views, plan));
     test_upload_all(f);
-    for (uint32_t i = 0; i < (*plan)->operand_count; i++)
-        memories[i] = memory_of(f, (*plan)->operands[i].name);
     return (*plan)->operand_count;
 }
 
 void test_run_plan(test_fixture *f, tenon_plan *plan, const tenon_memory *memories, uint32_t count)
 {
-    const uint32_t end = f->c.operation->operand_count;
+    const tn_operation *operation = f->c.operation;
     const tn_bounded *expected = f->expected;
     char why[256];
     expect_tightly(f);
-    for (uint32_t i = first_output(f); i < end; i++)
-        if (f->operands[i].image != NULL)
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (f->operands[i].image != NULL && tn_operation_writes(operation, i))
             test_upload(&f->operands[i]);
     assert_ok(tenon_plan_run(test_stream, plan, memories, count, NULL));
-    for (uint32_t i = first_output(f); i < end; i++)
-        if (f->operands[i].image != NULL) {
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (f->operands[i].image != NULL && tn_operation_writes(operation, i)) {
             if (!test_result(&f->operands[i], expected, f->judge, why))
                 fail_msg("%s, by a plan of %s", why, describe(f));
             expected += tenon_tensor_elements(&f->operands[i].view);
@@ -410,7 +393,7 @@ void test_known(const char *line, const float *const *values)
     for (uint32_t i = 0; i < f.c.operation->operand_count; i++)
         for (int64_t n = 0;
              f.operands[i].image != NULL && n < tenon_tensor_elements(&f.operands[i].view); n++)
-            if (i < first_output(&f))
+            if (!tn_operation_writes(f.c.operation, i))
                 test_set(&f.operands[i], n, values[i][n]);
             else
                 *expected++ = (tn_bounded){values[i][n], 0};
@@ -433,8 +416,9 @@ void test_refuse_fixture(test_fixture *f, tenon_status status, const char *text)
     test_upload_all(f);
     test_assert_refused(call(f, forced), status, f->c.operation->name, text, describe(f), __FILE__,
                         __LINE__);
-    for (uint32_t i = first_output(f); i < f->c.operation->operand_count; i++)
-        assert_true(f->operands[i].image == NULL || test_untouched(&f->operands[i]));
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
+        assert_true(f->operands[i].image == NULL || !tn_operation_writes(f->c.operation, i) ||
+                    test_untouched(&f->operands[i]));
     test_release(f);
 }
 

@@ -131,9 +131,7 @@ static tenon_tensor term(const gemm_case *p, tenon_dtype dtype, gemm_form form, 
                              : gemm_term(dtype, form, TEST_STRIDED, p->m, p->n, (int64_t)form - 1);
 }
 
-/* Returns the parameters of a product with a packed matrix. Products of bytes have scales and zero
- * points. */
-static tenon_gemm_params packed_params(const void *params, const tenon_tensor *const *v)
+tenon_gemm_params gemm_params_of(const void *params, const tenon_tensor *const *v)
 {
     tenon_gemm_params all = *(const tenon_gemm_params *)params;
     for (int i = 0; i < 3 && is_byte(v[GEMM_A]->dtype); i++) {
@@ -143,18 +141,13 @@ static tenon_gemm_params packed_params(const void *params, const tenon_tensor *c
     return all;
 }
 
-static const tenon_tensor *result_of(const tenon_tensor *const *v)
-{
-    return v[is_byte(v[GEMM_A]->dtype) ? INT8_D : GEMM_D];
-}
-
 static tenon_status call_packed(const void *params, const tenon_tensor *const *v,
                                 const char *layout)
 {
-    const tenon_gemm_params all = packed_params(params, v);
+    const tenon_gemm_params all = gemm_params_of(params, v);
     tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_status status = tenon_gemm_packed(test_stream, &all, v[GEMM_A], packed, v[GEMM_C],
-                                            v[GEMM_BIAS], result_of(v), NULL);
+                                            v[GEMM_BIAS], v[GEMM_D], NULL);
     tenon_packed_release(packed); /* enqueued work continues */
     return status;
 }
@@ -162,10 +155,10 @@ static tenon_status call_packed(const void *params, const tenon_tensor *const *v
 static tenon_status plan_packed(const void *params, const tenon_tensor *const *v,
                                 const char *layout, tenon_plan **plan)
 {
-    const tenon_gemm_params all = packed_params(params, v);
+    const tenon_gemm_params all = gemm_params_of(params, v);
     tenon_packed *packed = pack_matrix(v[GEMM_B], layout);
     tenon_status status = tenon_gemm_packed_plan(test_stream->context, &all, v[GEMM_A], packed,
-                                                 v[GEMM_C], v[GEMM_BIAS], result_of(v), plan);
+                                                 v[GEMM_C], v[GEMM_BIAS], v[GEMM_D], plan);
     tenon_packed_release(packed); /* the plan keeps a reference */
     return status;
 }
@@ -237,7 +230,6 @@ static void begin_int8(test_fixture *f, const gemm_case *p)
 void begin_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype)
 {
     const bool bytes = p->a_type != TENON_DTYPE_INVALID;
-    const uint32_t d = bytes ? INT8_D : GEMM_D;
     test_begin(f, bytes ? &tn_operation_gemm_int8 : &tn_operation_gemm);
     tenon_gemm_params *params = test_params(f, tenon_gemm_params);
     params->flags = p->flags;
@@ -251,8 +243,8 @@ void begin_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype)
     views[GEMM_BIAS] = term(p, dtype, p->bias_form, TEST_ROW, p->bias_once);
     if (bytes)
         begin_int8(f, p);
-    views[d] = matrix(p, bytes ? p->d_type : dtype, p->m, p->n, p->d, 0, false);
-    f->c.same[GEMM_C] = p->c_form == FORM_SAME ? d + 1 : 0;
+    views[GEMM_D] = matrix(p, bytes ? p->d_type : dtype, p->m, p->n, p->d, 0, false);
+    f->c.same[GEMM_C] = p->c_form == FORM_SAME ? GEMM_D + 1 : 0;
     f->emulate = emulate_gemm;
     if (p->pack == IN_PANELS)
         f->family = &tn_gemm_packed_family;
@@ -283,18 +275,21 @@ static void fill_operand(test_tensor *tensor, uint32_t operand, test_judge judge
         tn_case_integers(&tensor->host, 0, exact ? 6 : 255, &seed);
     else if (tensor->view.dtype == TENON_DTYPE_I32)
         tn_case_integers(&tensor->host, -1000, 1000, &seed);
-    else if (operand >= GEMM_D)
+    else if (operand > GEMM_D)
         fill_scale(tensor, operand == INT8_VECTOR(INT8_SCALE_D), judge, random);
     else
         test_fill(tensor, judge, random);
 }
 
-/* Returns false for operands multiplied by a factor of 0, which must not be read. */
+/* Returns false for d and for operands multiplied by a factor of 0, which must not be read. */
 static bool is_read(const gemm_case *p, uint32_t operand)
 {
     if (operand == GEMM_C)
         return p->beta != 0;
-    if (operand == GEMM_BIAS || (operand >= GEMM_D && (operand - GEMM_D) % 3 == 2))
+    if (operand == GEMM_D)
+        return false;
+    if (operand == GEMM_BIAS || operand == INT8_VECTOR(INT8_SCALE_D) ||
+        operand == INT8_VECTOR(INT8_ZERO_D))
         return true;
     return p->alpha != 0;
 }
@@ -305,7 +300,7 @@ void make_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype, test_judg
     begin_gemm(f, p, dtype);
     test_make(f);
     f->judge = judge;
-    for (uint32_t i = 0; i + 1 < f->c.operation->operand_count; i++)
+    for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
         if (test_operand(f, i) != NULL && is_read(p, i))
             fill_operand(test_operand(f, i), i, judge, random);
 }

@@ -71,9 +71,9 @@ extern const tenon_dtype int8_results[INT8_RESULTS + 1];
 #define GEMM_ACTIVATIONS 5
 extern const tenon_activation gemm_activations[GEMM_ACTIVATIONS];
 
-/* Operands of tn_operation_gemm_int8 in addition to those of GEMM: scales and zero points by
- * number, followed by d. */
-#define INT8_VECTOR(number) (GEMM_D + (number))
+/* Returns the parameters of tenon_gemm for a call of tn_operation_gemm or tn_operation_gemm_int8,
+ * with the scales and zero points among its views. */
+tenon_gemm_params gemm_params_of(const void *params, const tenon_tensor *const *v);
 
 /* Returns the view of c or the bias in a form, for m by n elements without a batch. */
 tenon_tensor gemm_term(tenon_dtype dtype, gemm_form form, test_layout layout, int64_t m, int64_t n,

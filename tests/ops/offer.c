@@ -50,11 +50,6 @@ void dismiss(offer *o)
     }
 }
 
-uint32_t output_of(const tn_operation *op)
-{
-    return op->operand_count - op->output_count;
-}
-
 const char *plan_name(const tn_operation *op)
 {
     static char name[128];
@@ -79,10 +74,11 @@ void spoil_views(void (*spoil)(tenon_tensor *view), tenon_status status, bool in
 {
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
-        for (uint32_t a = inputs ? 0 : output_of(op); a < op->operand_count; a++) {
+        for (uint32_t a = 0; a < op->operand_count; a++) {
             offer o;
             prepare(&o, op);
-            if (o.arguments[a] != NULL && o.views[a].rank > 0) {
+            if ((inputs || tn_operation_writes(op, a)) && o.arguments[a] != NULL &&
+                o.views[a].rank > 0) {
                 spoil(&o.views[a]);
                 refuse(&o, status, op->operands[a].name);
             }

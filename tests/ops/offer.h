@@ -31,9 +31,6 @@ void prepare(offer *o, const tn_operation *op);
 /* Fails if the call has written to an operand; frees the operands. */
 void dismiss(offer *o);
 
-/* Returns the number of the first output; all operands after it are outputs too. */
-uint32_t output_of(const tn_operation *op);
-
 /* Returns the name of the plan function, such as "tenon_gemm_plan", valid until the next call. */
 const char *plan_name(const tn_operation *op);
 

@@ -35,9 +35,19 @@ const char *test_repeat(bool integers)
     return last_call.operation != NULL ? tn_case_text(&last_call, text) : "";
 }
 
-static uint32_t first_output(const test_subject *subject)
+uint32_t test_first_output(const tn_operation *operation)
 {
-    return subject->operand_count - (subject->outputs != 0 ? subject->outputs : 1);
+    uint32_t i = 0;
+    while (i < operation->operand_count && !tn_operation_writes(operation, i))
+        i++;
+    return i;
+}
+
+/* Returns whether an operand is present and an output, or present and an input. */
+static bool is_present(const test_subject *subject, uint32_t operand, bool output)
+{
+    return subject->operands[operand].image != NULL &&
+           tn_operation_writes(subject->operation, operand) == output;
 }
 
 static void fail_subject(const test_subject *subject, const char *solver, const char *why)
@@ -60,8 +70,8 @@ static bool cannot_serve(tenon_status status, const char *solver)
 static bool call_subject(const test_subject *subject, const char *solver)
 {
     static const char before[] = "nothing has failed";
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++)
-        if (subject->operands[i].image != NULL)
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++)
+        if (is_present(subject, i, true))
             test_upload(&subject->operands[i]);
     tn_fail(TENON_ERROR_UNSUPPORTED, before);
     may_leave_out = true;
@@ -85,9 +95,9 @@ static bool outputs_agree(const test_subject *subject, const char *solver, char 
         subject->expected_of != NULL ? subject->expected_of(subject->data, solver, &judge) : NULL;
     if (expected == NULL)
         expected = subject->expected;
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++) {
         const test_tensor *output = &subject->operands[i];
-        if (output->image == NULL)
+        if (!is_present(subject, i, true))
             continue;
         if (!test_result(output, expected, judge, why)) {
             size_t length = strlen(why);
@@ -104,9 +114,9 @@ static unsigned char *output_bits(const test_subject *subject, size_t *bytes)
 {
     unsigned char *bits = NULL;
     *bytes = 0;
-    for (uint32_t i = first_output(subject); i < subject->operand_count; i++) {
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++) {
         const test_tensor *output = &subject->operands[i];
-        if (output->image == NULL)
+        if (!is_present(subject, i, true))
             continue;
         size_t size =
             (size_t)tenon_tensor_elements(&output->view) * tenon_dtype_size(output->view.dtype);
@@ -194,7 +204,7 @@ static void run_elsewhere(const test_subject *subject, const char *solver)
     const bool is_shared =
         test_one_in(&random, 3) && strstr(plan->name, "/clblast") == NULL && can_share();
     memset(moved, 0, sizeof moved);
-    for (uint32_t i = 0; i < subject->operand_count; i++) {
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++) {
         const test_tensor *from = &subject->operands[i];
         const int64_t most = test_one_in(&random, 2) ? 9 : 700;
         if (from->image != NULL)
@@ -213,8 +223,8 @@ static void run_elsewhere(const test_subject *subject, const char *solver)
         fail_subject(subject, solver, tenon_last_error());
     if (!is_refused && !outputs_agree(&there, solver, why))
         fail_subject(subject, solver, why);
-    for (uint32_t i = 0; i < subject->operand_count; i++) {
-        if (moved[i].image != NULL && i < first_output(subject) && !test_untouched(&moved[i]))
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++) {
+        if (is_present(&there, i, false) && !test_untouched(&moved[i]))
             fail_subject(subject, solver, "an input was written to by a run at other offsets");
         if (moved[i].image != NULL)
             destroy_moved(&moved[i]);
@@ -248,8 +258,8 @@ bool test_run(const test_subject *subject, const char *solver)
 
 static void upload_inputs(const test_subject *subject)
 {
-    for (uint32_t i = 0; i < first_output(subject); i++)
-        if (subject->operands[i].image != NULL)
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++)
+        if (is_present(subject, i, false))
             test_upload(&subject->operands[i]);
 }
 
@@ -316,8 +326,8 @@ void test_run_all(const test_subject *subject)
     }
     if (subject->emulate != NULL && has_its_turn(ways - 1, ways))
         subject->emulate(subject);
-    for (uint32_t i = 0; i < first_output(subject); i++)
-        if (subject->operands[i].image != NULL && !test_untouched(&subject->operands[i])) {
+    for (uint32_t i = 0; i < subject->operation->operand_count; i++)
+        if (is_present(subject, i, false) && !test_untouched(&subject->operands[i])) {
             snprintf(why, sizeof why, "operand %u, an input, was written to", i);
             fail_subject(subject, NULL, why);
         }

@@ -161,6 +161,9 @@ bool test_compare(const double *got, const tn_bounded *expected, int64_t count, 
 bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
                  char why[256]);
 
+/* Returns the number of the first output. */
+uint32_t test_first_output(const tn_operation *operation);
+
 /* A prepared call of an operation and its expected results, to be run on every solver. */
 typedef struct test_subject test_subject;
 struct test_subject {
@@ -169,12 +172,10 @@ struct test_subject {
     /* Returns a description of the problem for failure messages. */
     const char *(*describe)(const void *data);
     const void *data;
-    /* The last operands are the outputs; absent ones have no image. */
-    const test_tensor *operands;
-    uint32_t operand_count;
-    const tn_bounded *expected; /* for all outputs, concatenated */
+    const tn_operation *operation;
+    const test_tensor *operands; /* of the operation; absent ones have no image */
+    const tn_bounded *expected;  /* for all outputs, concatenated */
     test_judge judge;
-    uint32_t outputs; /* 0 means 1 */
     /* Returns the expected results of a solver (NULL: the automatic choice) if they depend on the
      * solver, valid until the next call. NULL selects `expected`. May make *judge more lenient. */
     const tn_bounded *(*expected_of)(const void *data, const char *solver, test_judge *judge);

@@ -153,7 +153,6 @@ static const tn_operation operation = {
     .family = &family,
     .operands = {{.name = "a"}, {.name = "b"}, {.name = "c"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = OPERANDS,
-    .output_count = 1,
     TN_OWN_PARAMS(defaults),
     TN_PROBLEM(compound_problem),
     .prepare = prepare,

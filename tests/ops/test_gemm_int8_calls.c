@@ -16,12 +16,11 @@ TEST(plans_run_again_and_again)
     p.many = ALL_VECTORS;
     make_gemm(&f, &p, p.d_type, TEST_EXACT, &random);
     assert_int_equal(test_plan(&f, &plan, memories), INT8_OPERANDS);
-    for (int i = 0; i < INT8_VECTORS; i++)
-        assert_true(memories[GEMM_OPERANDS + i].u.buffer ==
-                    f.operands[INT8_VECTOR(i)].view.memory.u.buffer);
+    for (int i = 0; i < INT8_OPERANDS; i++)
+        assert_true(memories[i].u.buffer == f.operands[i].view.memory.u.buffer);
     for (int i = 0; i < 3; i++)
         test_run_plan(&f, plan, memories, INT8_OPERANDS);
-    memories[GEMM_OPERANDS + INT8_ZERO_B].kind = TENON_MEMORY_NONE;
+    memories[INT8_VECTOR(INT8_ZERO_B)].kind = TENON_MEMORY_NONE;
     assert_refused(tenon_plan_run(test_stream, plan, memories, INT8_OPERANDS, NULL),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_gemm_plan", "zero point of b");
     tenon_plan_release(plan);
@@ -36,10 +35,12 @@ TEST(types_that_do_not_go_together)
 {
     static const test_refusal refusals[] = {
         {"gemm_int8 a=u8:13x41 b=i32:41x37 d=f32:13x37", "b is i32", TENON_ERROR_UNSUPPORTED},
-        {"gemm_int8 a=i32:13x41 b=i8:41x37 d=f32:13x37",
+        {"gemm_int8 a=f32:13x41 b=i8:41x37 d=f32:13x37", "a is f32, must be i8 or u8",
+         TENON_ERROR_UNSUPPORTED},
+        {"gemm a=i32:13x41 b=i8:41x37 d=f32:13x37",
          "a: type i32 is not supported; f64, f32, f16 and bf16 are, and i8 and u8",
          TENON_ERROR_UNSUPPORTED},
-        {"gemm_int8 a=f16:13x41 b=i8:41x37 d=f32:13x37", "b is i8 and a is f16",
+        {"gemm a=f16:13x41 b=i8:41x37 d=f32:13x37", "b is i8 and a is f16",
          TENON_ERROR_UNSUPPORTED},
         {FACTORS TERMS("f32") "d=f64:13x37", "d is f64", TENON_ERROR_UNSUPPORTED},
         {FACTORS "c=bf16:13x37 d=f16:13x37 beta=1", "c is bf16", TENON_ERROR_UNSUPPORTED},

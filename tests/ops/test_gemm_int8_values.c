@@ -80,7 +80,7 @@ TEST(mutant_without_the_last_step)
         test_fill_value(&f.operands[GEMM_A], 1);
         test_fill_value(&f.operands[GEMM_B], 1);
         test_expect(&f);
-        int64_t count = tenon_tensor_elements(&f.operands[INT8_D].view);
+        int64_t count = tenon_tensor_elements(&f.operands[GEMM_D].view);
         double *mutated = malloc((size_t)count * sizeof *mutated);
         assert_non_null(mutated);
         for (int64_t j = 0; j < count; j++)

@@ -56,7 +56,7 @@ static uint32_t draw_gate(test_fixture *f, const wish *w, test_random *random)
                                      TENON_ACTIVATION_SIGMOID, TENON_ACTIVATION_SILU};
     const uint32_t kind = kinds[test_between(random, 0, w->integers ? 1 : 3)];
     test_params(f, tenon_gated_params)->activation = tn_activation_tried(kind);
-    return f->c.operation->operand_count - f->c.operation->output_count;
+    return test_first_output(f->c.operation);
 }
 
 static double draw_factor(bool integer, test_random *random)
@@ -131,7 +131,7 @@ static const pointwise_operation operations[] = {
 
 static uint32_t inputs_of(const pointwise_operation *o)
 {
-    return o->operation->operand_count - o->operation->output_count;
+    return test_first_output(o->operation);
 }
 
 /* How many ways there are to be in place: each input is an output or none. */
@@ -139,14 +139,15 @@ static uint32_t forms_of(const pointwise_operation *o)
 {
     uint32_t forms = 1;
     for (uint32_t i = 0; i < inputs_of(o); i++)
-        forms *= o->operation->output_count + 1;
+        forms *= o->operation->operand_count - inputs_of(o) + 1;
     return forms;
 }
 
 static void set_views(test_fixture *f, const pointwise_case *p, uint32_t inputs, tenon_dtype dtype)
 {
     const tn_operation *operation = f->c.operation;
-    const uint32_t first = operation->operand_count - operation->output_count;
+    const uint32_t first = test_first_output(operation),
+                   forms = operation->operand_count - first + 1;
     uint32_t form = p->form;
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         tenon_tensor *view = &f->c.views[i];
@@ -158,8 +159,8 @@ static void set_views(test_fixture *f, const pointwise_case *p, uint32_t inputs,
             continue;
         for (uint32_t d = 0; d < p->rank; d++)
             view->stride[d] = (p->repeats[i] >> d & 1) != 0 ? 0 : view->stride[d];
-        const uint32_t output = form % (operation->output_count + 1);
-        form /= operation->output_count + 1;
+        const uint32_t output = form % forms;
+        form /= forms;
         f->c.same[i] = output != 0 ? first + output : 0;
     }
 }

@@ -30,7 +30,7 @@ void tn_pointwise_awkward(const tn_operation *operation, uint32_t from, uint32_t
 {
     tn_awkward_begin(c, operation);
     for (uint32_t i = 0; i < operation->operand_count; i++) {
-        const bool output = i >= operation->operand_count - operation->output_count;
+        const bool output = tn_operation_writes(operation, i);
         c->views[i] = common_pointwise_check_make_view(output ? to : from, layout, i, output);
     }
 }

@@ -194,7 +194,7 @@ static const char *const transpose_filter_examples[] = {
     .operands = {{.name = first, .image = true},                                                   \
                  {.name = second, .image = true},                                                  \
                  {.name = result, .image = true, .read = true, .role = TN_OUTPUT}},                \
-    .operand_count = 3, .output_count = 1, TN_FIELDS(fields),                                      \
+    .operand_count = 3, TN_FIELDS(fields),                                                         \
     TN_PARAMS(conv_backward_defaults, TENON_CONV_BACKWARD_PARAMS_INIT), TN_PROBLEM(conv_problem)
 
 const tn_operation tn_operation_conv_backward_data = {
@@ -238,7 +238,6 @@ const tn_operation tn_operation_conv_backward_bias = {
     .family = &tn_conv_backward_bias_family,
     .operands = {{.name = "dy", .image = true}, {.name = "db", .read = true, .role = TN_OUTPUT}},
     .operand_count = 2,
-    .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(conv_backward_defaults, TENON_CONV_BACKWARD_PARAMS_INIT),
     TN_PROBLEM(conv_bias_problem),
@@ -256,7 +255,6 @@ const tn_operation tn_operation_conv_transpose = {
                  {.name = "bias", .optional = true},
                  {.name = "y", .image = true, .role = TN_OUTPUT}},
     .operand_count = CONV_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(transpose_fields),
     TN_PARAMS(conv_transpose_defaults, TENON_CONV_TRANSPOSE_PARAMS_INIT),
     .epilogue_at = offsetof(tenon_conv_transpose_params, epilogue),

@@ -42,7 +42,6 @@ const tn_operation tn_operation_dropout = {
     .family = &tn_dropout_family,
     .operands = {{.name = "x", .role = TN_INPUT_OR_SAME}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = DROPOUT_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(dropout_defaults, TENON_DROPOUT_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),

@@ -52,8 +52,8 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     /* A plan prepares the call again at each run, when the caller's tensor structs may no longer
      * exist. */
     for (int i = 0; i < 3; i++) {
-        own.epilogue.scale[i] = views[GEMM_OPERANDS + INT8_SCALE_A + i];
-        own.epilogue.zero_point[i] = views[GEMM_OPERANDS + INT8_ZERO_A + i];
+        own.epilogue.scale[i] = views[INT8_VECTOR(INT8_SCALE_A + i)];
+        own.epilogue.zero_point[i] = views[INT8_VECTOR(INT8_ZERO_A + i)];
     }
     TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));

@@ -8,11 +8,8 @@
 
 /* Operands of a call: those of GEMM, followed by the scales and zero points as numbered in
  * gemm/int8_args.h. */
-#define INT8_OPERANDS (GEMM_OPERANDS + INT8_VECTORS)
-
-/* Index of the output of tn_operation_gemm_int8. The scales and zero points start at the index of
- * GEMM's output. */
-#define INT8_D (INT8_OPERANDS - 1)
+#define INT8_VECTOR(number) (GEMM_OPERANDS + (number))
+#define INT8_OPERANDS       INT8_VECTOR(INT8_VECTORS)
 
 /* A scale or a zero point; all fields are zero if it is absent. */
 typedef struct int8_vector {
@@ -36,9 +33,7 @@ typedef const tenon_tensor *int8_views[INT8_OPERANDS];
 /* Returns true if this family serves products with this first factor. */
 bool tn_gemm_is_int8(const tenon_tensor *a);
 
-/* Functions as declared in tn_operation and tn_family. The operands of a call are in the order of
- * int8_views. The reference takes them in the order of tn_operation_gemm_int8, with the output
- * last. */
+/* Functions as declared in tn_operation and tn_family. */
 tn_prepare_function tn_gemm_int8_prepare;
 tn_reference_function tn_gemm_int8_reference;
 tn_awkward_function tn_gemm_int8_awkward;

@@ -24,6 +24,9 @@ static tenon_status need_dtype(const char *caller, const char *argument, const t
 static tenon_status check_types(const char *caller, int8_views views)
 {
     tenon_dtype d = views[GEMM_D]->dtype, real = is_byte(d) ? TENON_DTYPE_F32 : d;
+    if (!tn_gemm_is_int8(views[GEMM_A])) /* tenon_gemm selects another family */
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: a is %s, must be i8 or u8", caller,
+                       tenon_dtype_string(views[GEMM_A]->dtype));
     if (!is_byte(views[GEMM_B]->dtype))
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: b is %s and a is %s; b must be i8 or u8",
                        caller, tenon_dtype_string(views[GEMM_B]->dtype),

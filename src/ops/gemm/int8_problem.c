@@ -17,7 +17,7 @@ static void take_vector(int8_problem *p, uint32_t number, const tenon_tensor *vi
     if (view == NULL)
         return;
     p->present |= 1U << number;
-    vector->operand = GEMM_OPERANDS + number;
+    vector->operand = INT8_VECTOR(number);
     if (view->rank == 1 && view->shape[0] != 1)
         *(of_rows ? &vector->row : &vector->col) = view->stride[0];
 }
@@ -63,7 +63,7 @@ tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_para
     if ((p->gemm.flags & GEMM_HAS_C) == 0)
         p->types[GEMM_C] = 0;
     for (uint32_t i = 0; i < INT8_VECTORS; i++)
-        take_vector(p, i, views[GEMM_OPERANDS + i]);
+        take_vector(p, i, views[INT8_VECTOR(i)]);
     if (p->gemm.matrix[GEMM_A].operand == GEMM_B)
         exchange(p);
     return TENON_OK;

@@ -16,7 +16,7 @@
 /* All inputs in double precision. Matrices are broadcast to d's batch, vectors to M or N. Absent
  * inputs are NULL. */
 typedef struct dense {
-    double *x[INT8_D];
+    double *x[INT8_OPERANDS];
     int64_t m, n, k;
     const tenon_epilogue *epilogue;
     tenon_dtype bias, d;
@@ -24,12 +24,12 @@ typedef struct dense {
 
 static bool read_all(const tenon_tensor *const *views, dense *o)
 {
-    const tenon_tensor *d = views[INT8_D];
+    const tenon_tensor *d = views[GEMM_D];
     const int64_t rows[] = {o->m, o->k, o->m, o->m}, cols[] = {o->k, o->n, o->n, o->n};
     bool whole = true;
-    for (int i = GEMM_A; i < INT8_D; i++) {
-        bool of_rows = i == GEMM_D + INT8_SCALE_A || i == GEMM_D + INT8_ZERO_A;
-        if (views[i] == NULL || (i == GEMM_C && o->epilogue->beta == 0))
+    for (int i = GEMM_A; i < INT8_OPERANDS; i++) {
+        bool of_rows = i == INT8_VECTOR(INT8_SCALE_A) || i == INT8_VECTOR(INT8_ZERO_A);
+        if (views[i] == NULL || i == GEMM_D || (i == GEMM_C && o->epilogue->beta == 0))
             continue;
         o->x[i] = i < GEMM_D ? tn_gemm_read_matrix(views[i], d, rows[i], cols[i])
                              : tn_host_read(views[i], 1, of_rows ? &o->m : &o->n);
@@ -41,7 +41,7 @@ static bool read_all(const tenon_tensor *const *views, dense *o)
 /* Returns an entry of a vector, or `absent` if there is no such vector. */
 static double entry(const dense *o, int vector, int64_t i, double absent)
 {
-    const double *x = o->x[GEMM_D + vector];
+    const double *x = o->x[INT8_VECTOR(vector)];
     return x != NULL ? x[i] : absent;
 }
 
@@ -141,7 +141,7 @@ bool tn_gemm_int8_reference(const void *given, const tenon_tensor *const *views,
                             tn_bounded *results)
 {
     const tenon_gemm_params *params = given;
-    const tenon_tensor *a = views[GEMM_A], *d = views[INT8_D];
+    const tenon_tensor *a = views[GEMM_A], *d = views[GEMM_D];
     dense o = {.m = d->shape[d->rank - 2],
                .n = d->shape[d->rank - 1],
                .k = a->shape[a->rank - 1],
@@ -156,7 +156,7 @@ bool tn_gemm_int8_reference(const void *given, const tenon_tensor *const *views,
         for (int64_t i = 0; i < o.m; i++)
             for (int64_t j = 0; j < o.n; j++)
                 results[(z * o.m + i) * o.n + j] = element(&o, z, i, j);
-    for (int i = 0; i < INT8_D; i++)
+    for (int i = 0; i < INT8_OPERANDS; i++)
         free(o.x[i]);
     return whole;
 }
@@ -185,16 +185,16 @@ static tenon_epilogue awkward_epilogue(const int8_problem *like)
 }
 
 /* Adds the vectors of the given problem, with gaps between elements. */
-static void add_vectors(const int8_problem *like, const tenon_tensor *matrices, tn_case *c)
+static void add_vectors(const int8_problem *like, tn_case *c)
 {
     static const int of[] = {GEMM_A, GEMM_B, GEMM_D};
     for (int i = 0; i < INT8_VECTORS; i++) {
-        const tenon_tensor *factor = &matrices[of[i % 3]];
+        const tenon_tensor *factor = &c->views[of[i % 3]];
         const tenon_dtype type = i < INT8_ZERO_A ? TENON_DTYPE_F32 : factor->dtype;
         if ((like->present >> i & 1) == 0)
             continue;
-        c->views[GEMM_D + i] = tenon_tensor_view(type, 1, &factor->shape[i % 3 == 0 ? 1 : 2]);
-        c->views[GEMM_D + i].stride[0] = 2;
+        c->views[INT8_VECTOR(i)] = tenon_tensor_view(type, 1, &factor->shape[i % 3 == 0 ? 1 : 2]);
+        c->views[INT8_VECTOR(i)].stride[0] = 2;
     }
 }
 
@@ -203,14 +203,11 @@ bool tn_gemm_int8_awkward(const tn_problem *problem, const tn_choice *choice, ui
 {
     const int8_problem *like = (const int8_problem *)problem;
     tenon_gemm_params *params = (tenon_gemm_params *)c->params.bytes;
-    tenon_tensor matrices[GEMM_OPERANDS] = {{.rank = 0}};
     if (number == tn_awkward_count(choice))
         return false;
     tn_awkward_begin(c, &tn_operation_gemm_int8);
     params->epilogue = awkward_epilogue(like);
-    tn_gemm_awkward_views(&like->gemm, choice, number, 2, GEMM_AWKWARD_ROWS, like->types, matrices);
-    memcpy(c->views, matrices, GEMM_D * sizeof *matrices);
-    c->views[INT8_D] = matrices[GEMM_D];
-    add_vectors(like, matrices, c);
+    tn_gemm_awkward_views(&like->gemm, choice, number, 2, GEMM_AWKWARD_ROWS, like->types, c->views);
+    add_vectors(like, c);
     return true;
 }

@@ -49,9 +49,63 @@ static const char *const gemm_examples[] = {
     NULL,
 };
 
-/* Description of a call with i8 or u8. Its scales and zero points, which the parameters point to,
+static const tn_operation *served_as(const void *given, const tenon_tensor **views)
+{
+    const tenon_gemm_params *params = given;
+    if (!tn_gemm_is_int8(views[GEMM_A]))
+        return &tn_operation_gemm;
+    for (int i = 0; i < 3 && params != NULL; i++) {
+        views[INT8_VECTOR(INT8_SCALE_A + i)] = params->epilogue.scale[i];
+        views[INT8_VECTOR(INT8_ZERO_A + i)] = params->epilogue.zero_point[i];
+    }
+    return &tn_operation_gemm_int8;
+}
+
+const tn_operation tn_operation_gemm = {
+    TN_NAMES("tenon_gemm"),
+    .family = &tn_gemm_family,
+    .operands = {{.name = "a"},
+                 {.name = "b"},
+                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
+                 {.name = "d", .role = TN_OUTPUT}},
+    .operand_count = GEMM_OPERANDS,
+    TN_FIELDS(gemm_fields),
+    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
+    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
+    TN_PROBLEM(gemm_problem),
+    .served_as = served_as,
+    .prepare = tn_gemm_prepare,
+    .reference = tn_gemm_reference,
+    .examples = gemm_examples,
+};
+
+/* Fills scales with positive values. */
+static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    (void)params;
+    for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
+        if (v[INT8_VECTOR(i)] != NULL)
+            tn_case_reals(v[INT8_VECTOR(i)], 0.01, 0.1, seed);
+}
+
+static const char *const int8_examples[] = {
+    ("gemm_int8 a=u8:4x5 b=i8:5x6 c=f32:4x6 bias=f32:6 scale_of_a=f32:4 scale_of_b=f32:6 "
+     "scale_of_d=f32:6 zero_point_of_a=u8:4 zero_point_of_b=i8:6 zero_point_of_d=u8:6 d=u8:4x6 "
+     "beta=1"),
+    "gemm_int8 a=i8:2x33x300 b=i8:2x300x69/1,310,1+3 bias=i32:69 d=i32:2x33x69 activation=relu",
+    "gemm_int8 a=u8:70x150/1,71 b=i8:150x67 scale_of_b=f32:67 zero_point_of_a=u8: d=f16:70x67",
+    "gemm_int8 a=i8:3x500 b=u8:500x130/1,501 zero_point_of_b=u8: d=bf16:3x130 alpha=0.01",
+    "gemm_int8 a=i8:1x700 b=i8:700x300 d=f32:1x300 alpha=0.01 activation=sigmoid",
+    "gemm_int8 a=u8:1x700 b=u8:700x300/1,700 d=i32:1x300",
+    NULL,
+};
+
+/* A product of i8 and u8. Its scales and zero points, which the parameters of tenon_gemm point to,
  * are operands after d. */
-static const tn_operation int8_call = {
+const tn_operation tn_operation_gemm_int8 = {
+    TN_NAMES("tenon_gemm"),
     .family = &tn_gemm_int8_family,
     .operands = {{.name = "a"},
                  {.name = "b"},
@@ -67,124 +121,12 @@ static const tn_operation int8_call = {
     .operand_count = INT8_OPERANDS,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
-};
-
-static const tn_operation *served_as(const void *given, const tenon_tensor **views)
-{
-    const tenon_gemm_params *params = given;
-    if (!tn_gemm_is_int8(views[GEMM_A]))
-        return &tn_operation_gemm;
-    for (int i = 0; i < 3 && params != NULL; i++) {
-        views[GEMM_OPERANDS + INT8_SCALE_A + i] = params->epilogue.scale[i];
-        views[GEMM_OPERANDS + INT8_ZERO_A + i] = params->epilogue.zero_point[i];
-    }
-    return &int8_call;
-}
-
-const tn_operation tn_operation_gemm = {
-    TN_NAMES("tenon_gemm"),
-    .family = &tn_gemm_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT}},
-    .operand_count = GEMM_OPERANDS,
-    .output_count = 1,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
-    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
-    TN_PROBLEM(gemm_problem),
-    .served_as = served_as,
-    .prepare = tn_gemm_prepare,
-    .reference = tn_gemm_reference,
-    .examples = gemm_examples,
-};
-
-/* Products of i8 and u8 as a regular operation, for generic callers: the output is the last
- * operand, and scales and zero points are operands instead of parameters. */
-static tenon_status with_vectors(const char *caller, const void *params,
-                                 const tenon_tensor *const *v, tenon_gemm_params *all)
-{
-    const void *taken;
-    TN_TRY(tn_operation_take_params(caller, &tn_operation_gemm, params, all, &taken));
-    if (taken != all)
-        *all = *(const tenon_gemm_params *)taken;
-    for (int i = 0; i < 3; i++) {
-        all->epilogue.scale[i] = v[GEMM_D + INT8_SCALE_A + i];
-        all->epilogue.zero_point[i] = v[GEMM_D + INT8_ZERO_A + i];
-    }
-    return TENON_OK;
-}
-
-static tenon_status run_int8(tenon_stream *stream, const void *params, const tenon_tensor *const *v,
-                             const tenon_sync *sync)
-{
-    tenon_gemm_params all;
-    TN_TRY(with_vectors("tenon_gemm", params, v, &all));
-    return tenon_gemm(stream, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D], sync);
-}
-
-static tenon_status plan_int8(tenon_context *context, const void *params,
-                              const tenon_tensor *const *v, tenon_plan **plan)
-{
-    tenon_gemm_params all;
-    if (plan != NULL)
-        *plan = NULL;
-    TN_TRY(with_vectors("tenon_gemm_plan", params, v, &all));
-    return tenon_gemm_plan(context, &all, v[GEMM_A], v[GEMM_B], v[GEMM_C], v[GEMM_BIAS], v[INT8_D],
-                           plan);
-}
-
-/* Fills scales with positive values. */
-static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
-{
-    (void)params;
-    for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
-        if (v[GEMM_D + i] != NULL)
-            tn_case_reals(v[GEMM_D + i], 0.01, 0.1, seed);
-}
-
-static const char *const int8_examples[] = {
-    ("gemm_int8 a=u8:4x5 b=i8:5x6 c=f32:4x6 bias=f32:6 scale_of_a=f32:4 scale_of_b=f32:6 "
-     "scale_of_d=f32:6 zero_point_of_a=u8:4 zero_point_of_b=i8:6 zero_point_of_d=u8:6 d=u8:4x6 "
-     "beta=1"),
-    "gemm_int8 a=i8:2x33x300 b=i8:2x300x69/1,310,1+3 bias=i32:69 d=i32:2x33x69 activation=relu",
-    "gemm_int8 a=u8:70x150/1,71 b=i8:150x67 scale_of_b=f32:67 zero_point_of_a=u8: d=f16:70x67",
-    "gemm_int8 a=i8:3x500 b=u8:500x130/1,501 zero_point_of_b=u8: d=bf16:3x130 alpha=0.01",
-    "gemm_int8 a=i8:1x700 b=i8:700x300 d=f32:1x300 alpha=0.01 activation=sigmoid",
-    "gemm_int8 a=u8:1x700 b=u8:700x300/1,700 d=i32:1x300",
-    NULL,
-};
-
-const tn_operation tn_operation_gemm_int8 = {
-    .name = "tenon_gemm",
-    .run = run_int8,
-    .plan = plan_int8,
-    .family = &tn_gemm_int8_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .optional = true},
-                 {.name = "bias", .optional = true},
-                 {.name = "scale of a", .optional = true},
-                 {.name = "scale of b", .optional = true},
-                 {.name = "scale of d", .optional = true},
-                 {.name = "zero point of a", .optional = true},
-                 {.name = "zero point of b", .optional = true},
-                 {.name = "zero point of d", .optional = true},
-                 {.name = "d"}},
-    .operand_count = INT8_OPERANDS,
-    .output_count = 1,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
+    .is_measurable = true,
     .examples = int8_examples,
 };
 
@@ -237,7 +179,6 @@ const tn_operation tn_operation_gemm_ragged = {
                  {.name = "bias", .optional = true},
                  {.name = "d", .read = true, .role = TN_OUTPUT}},
     .operand_count = RAGGED_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(ragged_fields),
     TN_PARAMS(ragged_defaults, TENON_GEMM_RAGGED_PARAMS_INIT),
     .epilogue_at = offsetof(tenon_gemm_ragged_params, epilogue),

@@ -69,7 +69,6 @@ static bool open_host(const tn_operation *operation, const tenon_norm_params *pa
                       const tenon_tensor *const *operands, host_norm *h)
 {
     const tenon_tensor *x = operands[0];
-    const uint32_t inputs = operation->operand_count - operation->output_count;
     memset(h, 0, sizeof *h);
     h->dtype = x->dtype;
     h->unit = tn_unit(x->dtype);
@@ -81,7 +80,8 @@ static bool open_host(const tn_operation *operation, const tenon_norm_params *pa
     bool whole = h->set != NULL && h->parameter != NULL;
     for (uint32_t i = 0; i < operation->operand_count && whole; i++) {
         double **value = &h->value[tn_norm_number(operation, i)];
-        if (operands[i] == NULL || (i >= inputs && !operation->operands[i].read))
+        if (operands[i] == NULL ||
+            (tn_operation_writes(operation, i) && !operation->operands[i].read))
             continue;
         *value = tn_host_read(operands[i], operands[i]->rank, operands[i]->shape);
         whole = *value != NULL;
@@ -107,9 +107,8 @@ static norm_results place_results(const tn_operation *operation,
                                   const tenon_tensor *const *operands, tn_bounded *expected)
 {
     norm_results results = {{NULL}};
-    for (uint32_t i = operation->operand_count - operation->output_count;
-         i < operation->operand_count; i++)
-        if (operands[i] != NULL) {
+    for (uint32_t i = 0; i < operation->operand_count; i++)
+        if (operands[i] != NULL && tn_operation_writes(operation, i)) {
             results.of[tn_norm_number(operation, i)] = expected;
             expected += tenon_tensor_elements(operands[i]);
         }

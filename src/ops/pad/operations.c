@@ -48,7 +48,6 @@ const tn_operation tn_operation_pad = {
     .family = &tn_pad_family,
     .operands = {{.name = "x"}, {.name = "y", .role = TN_OUTPUT}},
     .operand_count = PAD_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(pad_defaults, TENON_PAD_PARAMS_INIT),
     TN_PROBLEM(pad_problem),

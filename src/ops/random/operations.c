@@ -71,7 +71,6 @@ const tn_operation tn_operation_random = {
     .family = &tn_random_family,
     .operands = {{.name = "y", .role = TN_OUTPUT}},
     .operand_count = RANDOM_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(fields),
     TN_PARAMS(random_defaults, TENON_RANDOM_PARAMS_INIT),
     TN_PROBLEM(tn_lines_problem),

@@ -248,12 +248,6 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     return TENON_OK;
 }
 
-static tenon_status plan_folding(tenon_context *context, const void *params,
-                                 const tenon_tensor *const *views, tenon_plan **plan)
-{
-    return tn_operation_plan(&tn_conv_folding, context, params, views, plan);
-}
-
 static const tn_field fields[] = {
     TN_FIELD_ARRAY("filter", TN_FIELD_I64, conv_folding_params, columns.filter),
     TN_GEOMETRY_FIELDS(conv_folding_params, columns.geometry),
@@ -271,11 +265,9 @@ const tn_operation tn_conv_folding = {
                  {.name = "bias", .optional = true},
                  {.name = "x", .role = TN_OUTPUT}},
     .operand_count = COL2IM_OPERANDS,
-    .output_count = 1,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(folding_defaults),
     TN_PROBLEM(col2im_problem),
     .prepare = prepare_folding,
-    .plan = plan_folding,
     .reference = tn_conv_folding_reference,
 };
