@@ -77,10 +77,16 @@ typedef struct bench_case {
     void (*destroy)(struct bench_case *bench);
 } bench_case;
 
-/* A suite of cases. Suites may share functions: `selection` selects the cases. */
-typedef struct bench_suite bench_suite;
-struct bench_suite {
+/* A suite of cases: `selection` selects those of a kind. */
+typedef struct bench_suite {
     const char *name, *about;
+    const struct bench_kind *kind;
+    double seconds; /* approximate time of a case, unless given on the command line */
+    int selection;
+} bench_suite;
+
+/* The functions of suites. */
+typedef struct bench_kind {
     uint32_t (*count)(const bench_suite *suite);
     /* Return the name of a case, and whether it supports the type. */
     void (*name_of)(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE]);
@@ -89,9 +95,7 @@ struct bench_suite {
      * to stderr and returns false. */
     bool (*make)(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench);
-    double seconds; /* approximate time of a case, unless given on the command line */
-    int selection;
-};
+} bench_kind;
 
 extern const bench_suite *const bench_suites[];
 extern const uint32_t bench_suite_count;

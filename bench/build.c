@@ -54,8 +54,8 @@ static void note_refused(building *b, const bench_case *bench)
 static void make(building *b, const bench_entry *e)
 {
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype};
-    e->suite->name_of(e->suite, e->number, bench.name);
-    const bool made = e->suite->make(b->session, e->suite, e->number, e->dtype, &bench);
+    e->suite->kind->name_of(e->suite, e->number, bench.name);
+    const bool made = e->suite->kind->make(b->session, e->suite, e->number, e->dtype, &bench);
     const bool refused =
         !made && b->options.solver != NULL && strstr(tenon_last_error(), "cannot serve") != NULL;
     b->well &= made || refused;

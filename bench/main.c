@@ -56,8 +56,8 @@ static void run_entry(bench_session *session, const bench_entry *e, progress *p)
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype, .seconds = e->suite->seconds};
     if (session->options->seconds > 0)
         bench.seconds = session->options->seconds;
-    e->suite->name_of(e->suite, e->number, bench.name);
-    bool well = e->suite->make(session, e->suite, e->number, e->dtype, &bench);
+    e->suite->kind->name_of(e->suite, e->number, bench.name);
+    bool well = e->suite->kind->make(session, e->suite, e->number, e->dtype, &bench);
     if (!well && cannot_be_forced(session->options)) {
         fprintf(stderr, "tenon-bench: %s is left out\n", bench.name);
     } else if (well && bench_run(session, &bench, &p->results[p->count])) {
@@ -97,7 +97,7 @@ static void run_entries(bench_session *session, const bench_entry *entries, uint
         char name[BENCH_NAME_SIZE];
         if (i == 0 || suite != entries[i - 1].suite)
             bench_print_heading(suite->name, suite->about);
-        suite->name_of(suite, entries[i].number, name);
+        suite->kind->name_of(suite, entries[i].number, name);
         bench_progress(i, count, bench_now() - start, name);
         run_by_all(session, &entries[i], p);
     }
@@ -162,9 +162,9 @@ static int with_device(int argc, char **argv, bool (*command)(bench_session *ses
 static void list(void)
 {
     for (uint32_t s = 0; s < bench_suite_count; s++)
-        for (uint32_t n = 0; n < bench_suites[s]->count(bench_suites[s]); n++) {
+        for (uint32_t n = 0; n < bench_suites[s]->kind->count(bench_suites[s]); n++) {
             char name[BENCH_NAME_SIZE];
-            bench_suites[s]->name_of(bench_suites[s], n, name);
+            bench_suites[s]->kind->name_of(bench_suites[s], n, name);
             printf("%-17s %s\n", bench_suites[s]->name, name);
         }
 }

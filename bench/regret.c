@@ -216,12 +216,12 @@ static bool run_case(bench_session *session, const bench_entry *e, tn_search_spa
     static race r; /* too large for the stack */
     bench_case bench = {.suite = e->suite->name, .dtype = e->dtype};
     tn_case call;
-    e->suite->name_of(e->suite, e->number, bench.name);
+    e->suite->kind->name_of(e->suite, e->number, bench.name);
     *o = (outcome){.dtype = e->dtype};
     snprintf(o->suite, sizeof o->suite, "%s", bench.suite);
     snprintf(o->name, sizeof o->name, "%s", bench.name);
     r = (race){session, &bench, &call, candidates, .well = true};
-    const bool well = e->suite->make(session, e->suite, e->number, e->dtype, &bench) &&
+    const bool well = e->suite->kind->make(session, e->suite, e->number, e->dtype, &bench) &&
                       read_call(&bench, &call) && run_race(&r, o);
     if (bench.destroy != NULL)
         bench.destroy(&bench);
@@ -310,7 +310,7 @@ static bool run_cases(bench_session *session, const bench_entry *entries, uint32
            "ratio");
     for (uint32_t i = 0; i < count && !bench_interrupted; i++) {
         char name[BENCH_NAME_SIZE];
-        entries[i].suite->name_of(entries[i].suite, entries[i].number, name);
+        entries[i].suite->kind->name_of(entries[i].suite, entries[i].number, name);
         bench_progress(i, count, bench_now() - start, name);
         outcome *o = &all->outcomes[all->count];
         const bool right = run_case(session, &entries[i], candidates, o);

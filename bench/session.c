@@ -68,10 +68,10 @@ static bool suite_wanted(const bench_options *o, const char *suite)
 static bool wanted(const bench_options *o, const bench_entry *e)
 {
     char name[BENCH_NAME_SIZE];
-    e->suite->name_of(e->suite, e->number, name);
+    e->suite->kind->name_of(e->suite, e->number, name);
     return suite_wanted(o, e->suite->name) &&
            bench_listed(o->dtypes, tenon_dtype_string(e->dtype)) &&
-           e->suite->has_dtype(e->suite, e->number, e->dtype) &&
+           e->suite->kind->has_dtype(e->suite, e->number, e->dtype) &&
            (o->filter == NULL || strstr(name, o->filter) != NULL);
 }
 
@@ -79,11 +79,11 @@ bench_entry *bench_entries_of(const bench_options *o, uint32_t *count)
 {
     uint32_t most = 0;
     for (uint32_t s = 0; s < bench_suite_count; s++)
-        most += bench_suites[s]->count(bench_suites[s]) * BENCH_DTYPES;
+        most += bench_suites[s]->kind->count(bench_suites[s]) * BENCH_DTYPES;
     bench_entry *entries = malloc((most + 1) * sizeof *entries);
     *count = 0;
     for (uint32_t s = 0; entries != NULL && s < bench_suite_count; s++)
-        for (uint32_t n = 0; n < bench_suites[s]->count(bench_suites[s]); n++)
+        for (uint32_t n = 0; n < bench_suites[s]->kind->count(bench_suites[s]); n++)
             for (size_t t = 0; t < BENCH_DTYPES; t++) {
                 const bench_entry e = {bench_suites[s], n, bench_dtypes[t]};
                 if (wanted(o, &e))

@@ -128,5 +128,6 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-const bench_suite bench_suite_activation = {
-    "activation", "activations, forward", count, name_of, bench_floating, make, 1, 0};
+static const bench_kind functions = {count, name_of, bench_floating, make};
+
+const bench_suite bench_suite_activation = {"activation", "activations, forward", &functions, 1, 0};

@@ -289,19 +289,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-const bench_suite bench_suite_bandwidth_cpu = {"bandwidth-cpu",
-                                               "memory-bound operations on rows of 1024",
-                                               count,
-                                               name_of,
-                                               bench_floating,
-                                               make,
-                                               0.5,
-                                               ON_CPU};
-const bench_suite bench_suite_bandwidth_gpu = {"bandwidth-gpu",
-                                               "memory-bound operations on rows of 1024",
-                                               count,
-                                               name_of,
-                                               bench_floating,
-                                               make,
-                                               0.3,
-                                               ON_GPU};
+static const bench_kind functions = {count, name_of, bench_floating, make};
+
+const bench_suite bench_suite_bandwidth_cpu = {
+    "bandwidth-cpu", "memory-bound operations on rows of 1024", &functions, 0.5, ON_CPU};
+const bench_suite bench_suite_bandwidth_gpu = {
+    "bandwidth-gpu", "memory-bound operations on rows of 1024", &functions, 0.3, ON_GPU};

@@ -134,27 +134,11 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-const bench_suite bench_suite_conv = {"conv",
-                                      "two-dimensional convolution, forward",
-                                      count,
-                                      name_of,
-                                      bench_floating,
-                                      make,
-                                      1,
+static const bench_kind functions = {count, name_of, bench_floating, make};
+
+const bench_suite bench_suite_conv = {"conv", "two-dimensional convolution, forward", &functions, 1,
                                       BENCH_CONV_SHORT};
-const bench_suite bench_suite_conv_cpu = {"conv-cpu",
-                                          "two-dimensional convolution, forward",
-                                          count,
-                                          name_of,
-                                          bench_floating,
-                                          make,
-                                          0.6,
-                                          BENCH_CONV_NETWORKS};
-const bench_suite bench_suite_conv_gpu = {"conv-gpu",
-                                          "two-dimensional convolution, forward",
-                                          count,
-                                          name_of,
-                                          bench_floating,
-                                          make,
-                                          0.4,
-                                          BENCH_CONV_GPU};
+const bench_suite bench_suite_conv_cpu = {"conv-cpu", "two-dimensional convolution, forward",
+                                          &functions, 0.6, BENCH_CONV_NETWORKS};
+const bench_suite bench_suite_conv_gpu = {"conv-gpu", "two-dimensional convolution, forward",
+                                          &functions, 0.4, BENCH_CONV_GPU};

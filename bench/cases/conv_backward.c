@@ -165,21 +165,12 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
+static const bench_kind functions = {count, name_of, bench_floating, make};
+
 const bench_suite bench_suite_conv_cpu_backward = {
-    "conv-cpu-backward",
-    "gradients of convolutions, of images (dx) and of filters (dw)",
-    count,
-    name_of,
-    bench_floating,
-    make,
-    0.6,
-    BENCH_CONV_RESNET50};
+    "conv-cpu-backward", "gradients of convolutions, of images (dx) and of filters (dw)",
+    &functions, 0.6, BENCH_CONV_RESNET50};
 
 const bench_suite bench_suite_conv_cpu_depthwise = {"conv-cpu-depthwise",
                                                     "gradients of depthwise convolutions",
-                                                    count,
-                                                    name_of,
-                                                    bench_floating,
-                                                    make,
-                                                    0.6,
-                                                    BENCH_CONV_DEPTHWISE};
+                                                    &functions, 0.6, BENCH_CONV_DEPTHWISE};

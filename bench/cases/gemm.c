@@ -200,9 +200,11 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-const bench_suite bench_suite_gemm = {
-    "gemm", "matrix products, M x N x K", count, name_of, has_dtype, make, 1, BENCH_GEMM_SHORT};
-const bench_suite bench_suite_gemm_cpu = {
-    "gemm-cpu", "matrix products, M x N x K", count, name_of, has_dtype, make, 0.5, BENCH_GEMM_CPU};
-const bench_suite bench_suite_gemm_gpu = {
-    "gemm-gpu", "matrix products, M x N x K", count, name_of, has_dtype, make, 0.5, BENCH_GEMM_GPU};
+static const bench_kind functions = {count, name_of, has_dtype, make};
+
+const bench_suite bench_suite_gemm = {"gemm", "matrix products, M x N x K", &functions, 1,
+                                      BENCH_GEMM_SHORT};
+const bench_suite bench_suite_gemm_cpu = {"gemm-cpu", "matrix products, M x N x K", &functions, 0.5,
+                                          BENCH_GEMM_CPU};
+const bench_suite bench_suite_gemm_gpu = {"gemm-gpu", "matrix products, M x N x K", &functions, 0.5,
+                                          BENCH_GEMM_GPU};

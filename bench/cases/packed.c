@@ -180,11 +180,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-const bench_suite bench_suite_packed = {"packed-cpu",
-                                        "products with packed weights, M x N x K",
-                                        count,
-                                        name_of,
-                                        bench_floating,
-                                        make,
-                                        0.3,
-                                        0};
+static const bench_kind functions = {count, name_of, bench_floating, make};
+
+const bench_suite bench_suite_packed = {"packed-cpu", "products with packed weights, M x N x K",
+                                        &functions, 0.3, 0};

@@ -142,5 +142,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return bench_plan(session, &tn_operation_gemm, &params, views, bench, &s->plan);
 }
 
-const bench_suite bench_suite_start = {
-    "start", "startup, and a call on a small problem", count, name_of, has_dtype, make, 1, 0};
+static const bench_kind functions = {count, name_of, has_dtype, make};
+
+const bench_suite bench_suite_start = {"start", "startup, and a call on a small problem",
+                                       &functions, 1, 0};

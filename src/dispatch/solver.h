@@ -38,6 +38,9 @@ typedef struct tn_problem {
     int32_t reserved;
 } tn_problem;
 
+/* Clears a problem of `size` bytes and sets its head. */
+void tn_problem_begin(tn_problem *head, size_t size);
+
 typedef struct tn_solver tn_solver;
 
 /* The time of a solver that is never selected by estimate, only by measurement. */

@@ -91,6 +91,13 @@ static tenon_status list_solvers(const tn_family *family)
     return TENON_ERROR_INVALID_ARGUMENT;
 }
 
+void tn_problem_begin(tn_problem *head, size_t size)
+{
+    memset(head, 0, size);
+    head->size = size;
+    head->forced = -1;
+}
+
 tenon_status tn_solver_force(const char *caller, const tn_family *family, const char *name,
                              tn_problem *problem)
 {

@@ -53,7 +53,7 @@ void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, 
 {
     const tenon_tensor *like = views[by == TN_LINES_NUMBERED ? 0 : by];
     tn_space space = space_of(views, operands, by);
-    memset(problem, 0, sizeof *problem);
+    tn_problem_begin(&problem->head, sizeof *problem);
     tn_space_collapse(&space);
     if (tn_tensor_empty(like) || space.rank == 0) { /* zero elements or one */
         memset(space.stride, 0, sizeof space.stride);
@@ -61,8 +61,6 @@ void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, 
         space.rank = 1;
         space.shape[0] = tn_tensor_empty(like) ? 0 : 1;
     }
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
     problem->dtype = like->dtype;
     problem->operands = operands;
     for (uint32_t v = 0; v < operands; v++)

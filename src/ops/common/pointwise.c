@@ -35,9 +35,7 @@ tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, si
     tn_space space;
     tn_pointwise_problem *problem = (tn_pointwise_problem *)wanted;
     TN_TRY(make_space(call, &space));
-    memset(problem, 0, size);
-    problem->head.size = size;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, size);
     problem->from = call->operands[0].view->dtype;
     problem->to = call->operands[call->operand_count - 1].view->dtype;
     problem->operands = call->operand_count;

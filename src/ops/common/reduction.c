@@ -125,9 +125,7 @@ void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
     const tenon_tensor *x = view[REDUCTION_X], *y = view[REDUCTION_Y];
     tn_space kept = {.views = REDUCTION_VIEWS}, along = {.views = REDUCTION_INPUTS};
     int64_t size = tn_axes_size(axes, x);
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, sizeof *problem);
     if (tn_tensor_empty(y))
         return;
     take_dimensions(axes, view, &kept, &along);

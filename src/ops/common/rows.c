@@ -62,7 +62,7 @@ void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint
 {
     const tenon_tensor *full = views[by];
     tn_space space = {.rank = full->rank - 1, .views = count};
-    memset(problem, 0, sizeof *problem);
+    tn_problem_begin(&problem->head, sizeof *problem);
     for (uint32_t d = 0; d < space.rank; d++)
         space.shape[d] = full->shape[d < axis ? d : d + 1];
     for (uint32_t v = 0; v < count; v++) {
@@ -77,8 +77,6 @@ void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint
     tn_space_collapse(&space);
     if (space.rank == 0)
         space.rank = (uint32_t)(space.shape[0] = 1);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
     problem->dtype = full->dtype;
     problem->views = count;
     problem->size = full->shape[axis];

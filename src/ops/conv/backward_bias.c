@@ -179,9 +179,7 @@ static tenon_status canonicalise(const char *caller, const tenon_conv_backward_p
                                  const tenon_tensor *dy, const tenon_tensor *db,
                                  conv_bias_problem *p)
 {
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     TN_TRY(tn_conv_check_image_rank(caller, "dy", dy));
     TN_TRY(tn_shape_check(caller, "db", db, 1, &dy->shape[1]));
     p->dtype = dy->dtype;

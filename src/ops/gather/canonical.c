@@ -4,13 +4,6 @@
 
 #include <string.h>
 
-static void begin_problem(tn_problem *head, size_t size)
-{
-    memset(head, 0, size);
-    head->size = size;
-    head->forced = -1;
-}
-
 static void at_least_one(tn_space *space)
 {
     if (space->rank == 0)
@@ -33,7 +26,7 @@ void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
     tn_space_sort(&space, GATHER_TO);
     tn_space_collapse(&space);
     at_least_one(&space);
-    begin_problem(&problem->head, sizeof *problem);
+    tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = y->dtype;
     problem->rank = space.rank;
     memcpy(problem->shape, space.shape, sizeof problem->shape);
@@ -71,7 +64,7 @@ void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor 
     tn_space_sort(&space, 1);
     tn_space_collapse(&space);
     at_least_one(&space);
-    begin_problem(&problem->head, sizeof *problem);
+    tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = dx->dtype;
     problem->rank = space.rank;
     memcpy(problem->shape, space.shape, sizeof problem->shape);

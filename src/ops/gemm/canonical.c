@@ -216,9 +216,7 @@ static tenon_status fill(const char *caller, const tenon_gemm_params *params,
 static tenon_status begin(const char *caller, const tenon_gemm_params *params,
                           const tenon_tensor *const *views, gemm_problem *problem)
 {
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, sizeof *problem);
     TN_TRY(check_shapes(caller, views[GEMM_A], views[GEMM_B], views[GEMM_D]));
     TN_TRY(fill(caller, params, views, problem));
     for (uint64_t x = 0; x < GEMM_OPERANDS; x++)

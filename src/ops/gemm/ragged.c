@@ -82,9 +82,7 @@ static tenon_status canonicalise(const char *caller, const tenon_gemm_ragged_par
                                                     RAGGED_D};
     const tenon_tensor *b = views[RAGGED_B], *d = views[RAGGED_D];
     gemm_problem *p = &problem->gemm;
-    memset(problem, 0, sizeof *problem);
-    p->head.size = sizeof *problem;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *problem);
     TN_TRY(check_shapes(caller, views));
     p->dtype = d->dtype;
     p->activation = params->epilogue.activation.kind;

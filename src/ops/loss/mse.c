@@ -28,9 +28,7 @@ static void canonicalise_backward(const tn_axes *axes,
     const tenon_tensor *dx = view[MSE_DX];
     tenon_tensor weights = *dx;
     tn_space space = {.rank = dx->rank, .views = TENON_ROWS_VIEWS};
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, sizeof *problem);
     if (tn_tensor_empty(dx))
         return;
     memcpy(space.shape, dx->shape, sizeof space.shape);

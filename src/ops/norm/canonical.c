@@ -125,9 +125,7 @@ static void order_dimensions(norm_problem *p)
 void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *views, norm_problem *p)
 {
     const tenon_tensor *x = views->view[NORM_X];
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     p->dtype = x->dtype;
     p->backward = views->backward;
     p->parameter_acc = 1;

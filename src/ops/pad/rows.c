@@ -36,9 +36,7 @@ void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
 {
     pad_dimension sorted[TENON_MAX_RANK];
     uint32_t count = 0;
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = y->dtype;
     problem->mode = params->mode;
     for (uint32_t d = 0; d < y->rank; d++) {

@@ -158,9 +158,7 @@ tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *p
                                   const pool_views *views, pool_problem *p)
 {
     const tenon_tensor *x = views->x;
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     TN_TRY(pool_canonical_check_params(caller, params));
     if (x->rank < 3 || x->rank > POOL_RANK)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

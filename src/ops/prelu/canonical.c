@@ -40,9 +40,7 @@ tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_
         TN_TRY(tn_broadcast(call->caller, arguments[v].name, arguments[v].view, x->rank, x->shape,
                             all.stride[v]));
     make_space(&all, empty, &space);
-    memset(problem, 0, sizeof *problem);
-    problem->head.size = sizeof *problem;
-    problem->head.forced = -1;
+    tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = x->dtype;
     while (problem->kept < space.rank && space.stride[PRELU_DSLOPE][problem->kept] != 0)
         problem->kept++;

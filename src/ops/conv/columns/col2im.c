@@ -201,9 +201,7 @@ tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_param
     static const uint8_t operand[COL2IM_OPERANDS] = {OPERAND_COL, OPERAND_X, OPERAND_X, OPERAND_X};
     im2col_problem unfolding;
     TN_TRY(tn_im2col_canonicalise(caller, params, x, col, &unfolding));
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     p->dtype = x->dtype;
     p->n = unfolding.n;
     p->c = unfolding.c;

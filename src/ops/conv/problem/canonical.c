@@ -261,9 +261,7 @@ tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
                                  conv_problem *p)
 {
     const tenon_tensor *x = views->x, *w = views->w, *y = views->y;
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     for (int i = 0; i < CONV_OPERANDS; i++)
         p->operand[i] = (uint8_t)i;
     TN_TRY(tn_conv_check_image_rank(caller, views->x_name, x));
@@ -312,9 +310,7 @@ tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_param
                                     im2col_problem *p)
 {
     const conv_window *v = &p->window;
-    memset(p, 0, sizeof *p);
-    p->head.size = sizeof *p;
-    p->head.forced = -1;
+    tn_problem_begin(&p->head, sizeof *p);
     TN_TRY(tn_conv_check_image_rank(caller, "x", x));
     TN_TRY(tn_conv_check_rank(caller, "col", col, 3));
     for (uint32_t d = 0; d + 2 < x->rank; d++)
