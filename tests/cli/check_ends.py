@@ -4,14 +4,14 @@ other end counts as one crash.
 
     check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so
 """
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-from pathlib import Path
+
+from in_folder import WithStore
 
 TENON, BACKGROUND, HELD_DRIVER = sys.argv[1:4]
 del sys.argv[1:4]
@@ -22,18 +22,7 @@ CALL = ("check", "gemm", "a=f32:64x64", "b=f32:64x64", "d=f32:64x64")
 LAUNCHES = (1, 2)
 
 
-class Ends(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-        self.use_store("store")
-
-    def use_store(self, name):
-        """Selects an empty store for the following processes."""
-        self.store = self.place / name
-        self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
-
+class Ends(WithStore):
     def start(self, launch, *command, ignored=()):
         """Starts a process and waits until it is blocked in this launch. Returns the process."""
         for name in ("held", "go"):
