@@ -8,10 +8,11 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 from pathlib import Path
+
+from in_folder import WithStore
 
 TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
 SEED = int(os.environ.get("TENON_TEST_SEED") or time.time())
@@ -23,25 +24,16 @@ def tenon(*args, **environment):
                           env=dict(os.environ, **environment))
 
 
-class WithFolder(unittest.TestCase):
-    """Provides the path of a store that does not exist yet, and a folder for files."""
-
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-        self.folder = self.place / "store"
-
+class Cache(WithStore):
     def cache(self, *args, **environment):
-        return tenon("cache", *args, **{"TENON_CACHE": "1", "TENON_CACHE_DIR": str(self.folder),
-                                        **environment})
+        return tenon("cache", *args, **{**self.environment, **environment})
 
     def fill(self):
-        done = tenon(*CASE, TENON_CACHE="1", TENON_CACHE_DIR=str(self.folder))
+        done = tenon(*CASE, **self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def entries(self):
-        return {path.name: path.read_bytes() for path in self.folder.glob("*")}
+        return {path.name: path.read_bytes() for path in self.store.glob("*")}
 
     def assert_fails(self, done, *texts):
         self.assertEqual(done.returncode, 1, done.stdout)
@@ -49,7 +41,7 @@ class WithFolder(unittest.TestCase):
             self.assertIn(text, done.stderr)
 
 
-class Usage(WithFolder):
+class Usage(Cache):
     def test_wrong_usage(self):
         for args, why in (((), "an action is missing"), (("remove",), 'unknown action "remove"'),
                           (("list", "--kind"), 'list: unknown argument "--kind"'),
@@ -69,10 +61,10 @@ class Usage(WithFolder):
             self.assertIn(word, done.stdout)
 
 
-class Folder(WithFolder):
+class Folder(Cache):
     def test_the_path_depends_on_the_environment(self):
         home = str(self.place)
-        for changes, expected in (({}, self.folder),
+        for changes, expected in (({}, self.store),
                                   ({"TENON_CACHE_DIR": "", "XDG_CACHE_HOME": home},
                                    self.place / "tenon"),
                                   ({"TENON_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": home},
@@ -88,23 +80,23 @@ class Folder(WithFolder):
                           "list: no folder: none of TENON_CACHE_DIR")
 
     def test_an_unusable_folder_is_explained(self):
-        self.folder.mkdir()
-        self.folder.chmod(0o770)
+        self.store.mkdir()
+        self.store.chmod(0o770)
         done = self.cache("path")
-        self.assertEqual(done.stdout, f"{self.folder}\n")
-        self.assert_fails(done, f"folder {self.folder} is not used: other users can write to it")
+        self.assertEqual(done.stdout, f"{self.store}\n")
+        self.assert_fails(done, f"folder {self.store} is not used: other users can write to it")
         for args in (("clear",), ("export", str(self.place / "file")),
                      ("import", str(self.place / "file"))):
             self.assert_fails(self.cache(*args), "other users can write to it")
 
     def test_an_empty_folder(self):
-        self.assertEqual(self.cache("list").stdout, f"0 entries of 0 bytes in {self.folder}\n")
+        self.assertEqual(self.cache("list").stdout, f"0 entries of 0 bytes in {self.store}\n")
         self.assertEqual(self.cache("clear").stdout,
-                         f"removed 0 entries of 0 bytes from {self.folder}\n")
-        self.assertFalse(self.folder.exists())
+                         f"removed 0 entries of 0 bytes from {self.store}\n")
+        self.assertFalse(self.store.exists())
 
 
-class List(WithFolder):
+class List(Cache):
     def test_every_kind_has_a_line(self):
         self.fill()
         done = self.cache("list")
@@ -116,7 +108,7 @@ class List(WithFolder):
         entries = self.entries()
         size = sum(len(data) for data in entries.values())
         self.assertTrue(done.stdout.endswith(
-            f"\n{len(entries)} entries of {size} bytes in {self.folder}\n"), done.stdout)
+            f"\n{len(entries)} entries of {size} bytes in {self.store}\n"), done.stdout)
 
     def test_one_kind(self):
         self.fill()
@@ -129,22 +121,21 @@ class List(WithFolder):
         spoiled = Path(TENON).resolve().parents[1] / "tests/cli/libspoiled_driver.so"
         if not spoiled.exists():
             self.skipTest("the spoiled driver was not built")
-        done = tenon(*CASE, LD_PRELOAD=str(spoiled), SPOILED_KERNEL="forward_dense",
-                     TENON_CACHE="1", TENON_CACHE_DIR=str(self.folder))
+        done = tenon(*CASE, LD_PRELOAD=str(spoiled), SPOILED_KERNEL="forward_dense", **self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(self.cache("list", "--kind", "check").stdout,
                          "(?m)^check .* activation/dense.*: wrong: .*element ")
 
     def test_damaged_entries_are_a_failure(self):
         self.fill()
-        path = next(self.folder.glob("*.trial"))
+        path = next(self.store.glob("*.trial"))
         path.write_bytes(path.read_bytes()[:-1])
-        self.assert_fails(self.cache("list"), f"list: 1 damaged in {self.folder}")
+        self.assert_fails(self.cache("list"), f"list: 1 damaged in {self.store}")
         self.assertIn(f"{path.name} is damaged", self.cache("list").stdout)
 
     def test_listing_does_not_count_as_use(self):
         self.fill()
-        path = next(self.folder.glob("*.trial"))
+        path = next(self.store.glob("*.trial"))
         os.utime(path, (1000000000, 1000000000))
         self.assertIn("2001-09-", self.cache("list").stdout)
         self.cache("export", str(self.place / "file"))
@@ -152,14 +143,14 @@ class List(WithFolder):
 
     def test_clear(self):
         self.fill()
-        (self.folder / "README").write_text("not an entry")
+        (self.store / "README").write_text("not an entry")
         count = len(self.entries()) - 1
         self.assertRegex(self.cache("clear").stdout,
                          rf"^removed {count} entries of \d+ bytes from ")
         self.assertEqual(list(self.entries()), ["README"])
 
 
-class Carry(WithFolder):
+class Carry(Cache):
     def setUp(self):
         super().setUp()
         self.file = self.place / "file"
@@ -184,7 +175,7 @@ class Carry(WithFolder):
         self.assertEqual(elsewhere.stat().st_mode & 0o777, 0o700)
 
     def test_import_keeps_existing_entries_unless_forced(self):
-        path = next(self.folder.glob("*.trial"))
+        path = next(self.store.glob("*.trial"))
         path.write_bytes(b"mine")
         self.assertRegex(self.take().stdout, rf"^wrote 0 entries to .* {len(self.before)} more")
         self.assertEqual(path.read_bytes(), b"mine")
@@ -192,7 +183,7 @@ class Carry(WithFolder):
         self.assertEqual(self.entries(), self.before)
 
     def test_crash_guards_and_damaged_entries_are_not_exported(self):
-        mark = self.folder / ("0" * 32 + ".running")
+        mark = self.store / ("0" * 32 + ".running")
         mark.write_bytes(b"damaged")
         done = self.cache("export", str(self.file))
         self.assertIn(f"skipped {mark.name}: it is damaged", done.stderr)

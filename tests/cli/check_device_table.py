@@ -6,10 +6,11 @@ import io
 import json
 import shutil
 import sys
-import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
+
+from in_folder import InFolder
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "device_table.py"
 SPEC = importlib.util.spec_from_file_location("device_table", SCRIPT)
@@ -33,11 +34,9 @@ def raced(device, *calls):
         for call in calls]}
 
 
-class Tables(unittest.TestCase):
+class Tables(InFolder):
     def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
+        super().setUp()
         self.kinds = self.place / "kinds"
         shutil.copytree(device_table.KINDS, self.kinds)
         patch = mock.patch.object(device_table, "KINDS", self.kinds)

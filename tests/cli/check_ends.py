@@ -4,14 +4,14 @@ other end counts as one crash.
 
     check_ends.py path/to/tenon path/to/background_process path/to/held_driver.so
 """
-import os
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-from pathlib import Path
+
+from in_folder import WithStore
 
 TENON, BACKGROUND, HELD_DRIVER = sys.argv[1:4]
 del sys.argv[1:4]
@@ -22,18 +22,7 @@ CALL = ("check", "gemm", "a=f32:64x64", "b=f32:64x64", "d=f32:64x64")
 LAUNCHES = (1, 2)
 
 
-class Ends(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-        self.use_store("store")
-
-    def use_store(self, name):
-        """Selects an empty store for the following processes."""
-        self.store = self.place / name
-        self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
-
+class Ends(WithStore):
     def start(self, launch, *command, ignored=()):
         """Starts a process and waits until it is blocked in this launch. Returns the process."""
         for name in ("held", "go"):
@@ -59,25 +48,21 @@ class Ends(unittest.TestCase):
     def marks(self):
         return sorted(path.name for path in self.store.glob("*.running"))
 
+    def succeed(self, *args, **environment):
+        done = subprocess.run([TENON, *args], capture_output=True, text=True, check=False,
+                              env=dict(self.environment, **environment))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def fma(self, listed):
+        return next(line for line in listed.splitlines() if "hardware_fma" in line).split()[:2]
+
     def check_next(self):
-        """Checks that the next processes do not report a crash. Returns the list of devices."""
-        done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False, env=self.environment)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("a process crashed", done.stdout + done.stderr)
-        called = subprocess.run([TENON, *CALL], capture_output=True, text=True, check=False, env=self.environment)
-        self.assertEqual(called.returncode, 0, called.stdout + called.stderr)
-        self.assertNotIn("a process crashed", called.stdout + called.stderr)
-        return done.stdout
-
-    def capability(self, listed, name):
-        return next(line for line in listed.splitlines() if name in line)
-
-    def usual_fma(self):
-        """Returns the result of the fma trial with an empty store."""
+        """Checks that the next processes report no crash, and find the same fma as with an empty store."""
+        listed, called = self.succeed("devices", "-v"), self.succeed(*CALL)
+        self.assertNotIn("a process crashed", listed + called)
         with tempfile.TemporaryDirectory() as folder:
-            done = subprocess.run([TENON, "devices", "-v"], capture_output=True, text=True, check=False,
-                                  env=dict(self.environment, TENON_CACHE_DIR=folder))
-        return self.capability(done.stdout, "hardware_fma").split()[:2]
+            self.assertEqual(self.fma(listed), self.fma(self.succeed("devices", "-v", TENON_CACHE_DIR=folder)))
 
     def test_an_interrupted_command_leaves_no_crash_guard(self):
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -85,7 +70,7 @@ class Ends(unittest.TestCase):
                 self.use_store(f"{number}.{launch}")
                 self.end(launch, number)
                 self.assertEqual(self.marks(), [], (number, launch))
-                self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+                self.check_next()
 
     def test_three_interrupts_end_at_once(self):
         """They end the process even if its orderly end waits; the exit status is the same."""
@@ -107,7 +92,7 @@ class Ends(unittest.TestCase):
         for _ in range(2):
             self.end(1, signal.SIGKILL)
             self.assertEqual(len(self.marks()), 1)
-        self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+        self.check_next()
         self.assertEqual(self.marks(), [])
 
     def test_ending_during_background_plans_leaves_no_crash_guard(self):
@@ -117,13 +102,13 @@ class Ends(unittest.TestCase):
                 process = self.start(launch, BACKGROUND, way, str(self.place / "held"), str(self.place / "go"))
                 process.communicate(timeout=LIMIT)
                 self.assertEqual(self.marks(), [], (way, launch))
-                self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+                self.check_next()
 
     def test_an_immediate_exit_counts_as_one_crash(self):
         process = self.start(1, BACKGROUND, "_exit", str(self.place / "held"), str(self.place / "go"))
         process.communicate(timeout=LIMIT)
         self.assertEqual(len(self.marks()), 1)
-        self.assertEqual(self.capability(self.check_next(), "hardware_fma").split()[:2], self.usual_fma())
+        self.check_next()
 
 
 if __name__ == "__main__":

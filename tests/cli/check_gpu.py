@@ -9,20 +9,16 @@ import signal
 import subprocess
 import sys
 import tarfile
-import tempfile
 import time
 import unittest
 from pathlib import Path
 
+from in_folder import InFolder
+
 BUILD, ROOT = sys.argv.pop(), sys.argv.pop()
 
 
-class Gpu(unittest.TestCase):
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-
+class Gpu(InFolder):
     def command(self, *options):
         return [sys.executable, str(Path(ROOT, "scripts", "gpu.py")), "--device", "cpu", "--build", BUILD,
                 "--out", str(self.place / "out"), "--archive", str(self.place / "all.tar.gz"), *options]

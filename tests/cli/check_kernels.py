@@ -17,6 +17,7 @@ SCRIPTS = sys.argv.pop(1) if len(sys.argv) > 1 else "scripts"
 sys.path.insert(0, SCRIPTS)
 
 import check_kernels  # noqa: E402
+from in_folder import InFolder  # noqa: E402
 from offline import compilers, interpreted, interpreter, mutants, passed, report  # noqa: E402
 
 SPILLING = """
@@ -58,6 +59,8 @@ __kernel void unresolved(__global float *x)
     x[get_global_id(0)] = tenon_no_such_function(x[get_global_id(0)]);
 }
 """
+
+ONE = "__kernel void k(__global float *x) { x[get_global_id(0)] = 1.0f; }"
 
 
 def row(target, source, options="-cl-std=CL1.2", kernel="k", usual=True):
@@ -221,18 +224,17 @@ class Interpreted(unittest.TestCase):
         self.assertEqual(interpreted.parameters("gemm/mma:mb128,nb64,ks2"), {"mb": 128, "nb": 64, "ks": 2})
 
 
-class Whole(unittest.TestCase):
+class Whole(InFolder):
     """Runs the script on this test's own kernels, which a replacement of `tenon` lists."""
 
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
+        super().setUp()
         self.compilers = compilers.Compilers()
         self.addCleanup(self.compilers.close)
 
-    def check(self, source, kernel, *arguments, known="", frames=""):
-        folder = Path(self.folder.name)
-        tenon = folder / "tenon"
+    def check(self, source, kernel, *arguments, status=0, known="", frames=""):
+        """Runs the script, which must end with the status. Returns its output."""
+        folder, tenon = self.place, self.place / "tenon"
         rows = [row(m.target, "test/one", kernel=kernel) for m in compilers.MACHINES]
         tenon.write_text("#!/usr/bin/env python3\nimport os, sys\n"
                          "folder = sys.argv[sys.argv.index('--sources') + 1]\n"
@@ -242,10 +244,12 @@ class Whole(unittest.TestCase):
         tenon.chmod(0o755)
         (folder / "known_spills.txt").write_text(known, encoding="utf-8")
         (folder / "known_frames.txt").write_text(frames, encoding="utf-8")
-        return subprocess.run([sys.executable, str(Path(SCRIPTS) / "check_kernels.py"), "--tenon", str(tenon),
+        done = subprocess.run([sys.executable, str(Path(SCRIPTS) / "check_kernels.py"), "--tenon", str(tenon),
                                "--cache", str(folder / "cache"), "--json", str(folder / "report.json"),
                                "--known", str(folder), "--jobs", "2", *arguments],
                               capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, (arguments, done.stdout + done.stderr))
+        return done.stdout + done.stderr
 
     def need(self, vendor):
         if vendor in self.compilers.absent:
@@ -257,15 +261,13 @@ class Whole(unittest.TestCase):
         for vendor, name in (("amd", "gfx906"), ("nvidia", "sm_80"), ("intel", "dg2")):
             with self.subTest(vendor):
                 self.need(vendor)
-                done = self.check(SPILLING, "spilling", "--target", name)
-                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-                self.assertRegex(done.stdout, rf"FAILED {name} test/one:spilling .*: spills \d+")
-                known = self.check(SPILLING, "spilling", "--target", name, known=f"{name} test/one:spilling\n")
-                self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
-                self.assertEqual(self.check(SPILLING, "spilling", "--target", name, "--accept").returncode, 0)
-                self.assertRegex((Path(self.folder.name) / "known_spills.txt").read_text(encoding="utf-8"),
+                self.assertRegex(self.check(SPILLING, "spilling", "--target", name, status=1),
+                                 rf"FAILED {name} test/one:spilling .*: spills \d+")
+                self.check(SPILLING, "spilling", "--target", name, known=f"{name} test/one:spilling\n")
+                self.check(SPILLING, "spilling", "--target", name, "--accept")
+                self.assertRegex((self.place / "known_spills.txt").read_text(encoding="utf-8"),
                                  rf"^{name} test/one:spilling # \d+\n$")
-                report = json.loads((Path(self.folder.name) / "report.json").read_text(encoding="utf-8"))
+                report = json.loads((self.place / "report.json").read_text(encoding="utf-8"))
                 self.assertGreater(report["kernels"][0]["spills"], 0)
                 self.assertEqual(report["problems"], [])
 
@@ -273,81 +275,60 @@ class Whole(unittest.TestCase):
         for vendor, name in (("amd", "gfx906"), ("nvidia", "sm_80"), ("intel", "dg2"), ("intel", "pvc")):
             with self.subTest(name):
                 self.need(vendor)
-                done = self.check(FRAMED, "framed", "--target", name)
-                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-                self.assertRegex(done.stdout, rf"FAILED {name} test/one:framed .*: has a stack frame of \d+ bytes")
-                known = self.check(FRAMED, "framed", "--target", name, frames=f"{name} test/one:framed\n")
-                self.assertEqual(known.returncode, 0, known.stdout + known.stderr)
+                self.assertRegex(self.check(FRAMED, "framed", "--target", name, status=1),
+                                 rf"FAILED {name} test/one:framed .*: has a stack frame of \d+ bytes")
+                self.check(FRAMED, "framed", "--target", name, frames=f"{name} test/one:framed\n")
 
     def test_half_arithmetic_fails_only_on_nvidia(self):
         for vendor, name, status in (("nvidia", "sm_80", 1), ("amd", "gfx906", 0)):
             with self.subTest(vendor):
                 self.need(vendor)
-                done = self.check(HALVES, "halves", "--target", name)
-                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-                self.assertEqual("without cl_khr_fp16" in done.stdout, status == 1)
+                said = self.check(HALVES, "halves", "--target", name, status=status)
+                self.assertEqual("without cl_khr_fp16" in said, status == 1)
 
     def test_an_unresolved_function_fails(self):
         for vendor, name in (("amd", "gfx90a"), ("nvidia", "sm_80"), ("intel", "pvc")):
             with self.subTest(vendor):
                 if vendor in self.compilers.absent:
                     self.skipTest(self.compilers.absent[vendor])
-                done = self.check(UNRESOLVED, "unresolved", "--target", name)
-                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-                self.assertIn("tenon_no_such_function", done.stdout)
+                self.assertIn("tenon_no_such_function", self.check(UNRESOLVED, "unresolved", "--target", name, status=1))
 
     def test_errors_and_missing_kernels_fail(self):
         self.need("spirv")
-        done = self.check("__kernel void k(__global float *x) { x[0] = nothing; }", "k", "--target", "spirv64")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("undeclared identifier 'nothing'", done.stdout)
-        done = self.check("__kernel void k(__global float *x) { x[0] = 1.0f; }", "another", "--target", "spirv64")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("no such kernel", done.stdout)
+        for value, kernel, error in (("nothing", "k", "undeclared identifier 'nothing'"), ("1.0f", "another", "no such kernel")):
+            said = self.check(f"__kernel void k(__global float *x) {{ x[0] = {value}; }}", kernel, "--target", "spirv64", status=1)
+            self.assertIn(error, said)
 
     def test_a_second_run_compiles_nothing(self):
         self.need("spirv")
-        text = "__kernel void k(__global float *x) { x[get_global_id(0)] = 1.0f; }"
-        text = text.replace("void k", "__attribute__((reqd_work_group_size(8, 1, 1)))\nvoid\nk")
-        first = self.check(text, "k", "--target", "spirv64")
-        again = self.check(text, "k", "--target", "spirv64")
-        self.assertEqual((first.returncode, again.returncode), (0, 0), first.stdout + again.stdout)
-        self.assertIn("1 compiled", first.stdout)
-        self.assertIn("0 compiled", again.stdout)
+        text = ONE.replace("void k", "__attribute__((reqd_work_group_size(8, 1, 1)))\nvoid\nk")
+        for compiled in (1, 0):
+            self.assertIn(f"{compiled} compiled", self.check(text, "k", "--target", "spirv64"))
 
     def test_only_new_programs_are_compiled(self):
         self.need("spirv")
-        text = "__kernel void k(__global float *x) { x[get_global_id(0)] = 1.0f; }"
-        listed = Path(self.folder.name) / passed.FILE
-        first = self.check(text, "k", "--record")
-        self.assertEqual(first.returncode, 0, first.stdout + first.stderr)
+        listed = self.place / passed.FILE
+        self.check(ONE, "k", "--record")
         self.assertIn("test/one\n", before := listed.read_text(encoding="utf-8"))
-        same = self.check("/* more */" + text, "k", "--new", "--sample", "0")
-        self.assertEqual(same.returncode, 0, same.stdout + same.stderr)
-        self.assertRegex(same.stdout, r"(?m)^0 of \d+ programs are new, and 0 of the others are drawn")
-        drawn = self.check(text, "k", "--new", "--sample", "2", "--seed", "3")
-        self.assertIn("and 2 of the others are drawn; seed 3", drawn.stdout)
-        other = self.check(text.replace("1.0f", "nothing"), "k", "--new", "--sample", "0")
-        self.assertEqual(other.returncode, 1)
-        self.assertRegex(other.stdout, r"(?m)^([1-9]\d*) of \1 programs are new, and 0 of the others are drawn")
-        self.assertIn("undeclared identifier 'nothing'", other.stdout)
-        wrong = self.check(text.replace("1.0f", "nothing"), "k", "--record")
-        self.assertEqual(wrong.returncode, 1)
+        self.assertRegex(self.check("/* more */" + ONE, "k", "--new", "--sample", "0"),
+                         r"(?m)^0 of \d+ programs are new, and 0 of the others are drawn")
+        self.assertIn("and 2 of the others are drawn; seed 3", self.check(ONE, "k", "--new", "--sample", "2", "--seed", "3"))
+        wrong = ONE.replace("1.0f", "nothing")
+        other = self.check(wrong, "k", "--new", "--sample", "0", status=1)
+        self.assertRegex(other, r"(?m)^([1-9]\d*) of \1 programs are new, and 0 of the others are drawn")
+        self.assertIn("undeclared identifier 'nothing'", other)
+        self.check(wrong, "k", "--record", status=1)
         self.assertEqual(listed.read_text(encoding="utf-8"), before)
 
     def test_bad_arguments_are_explained(self):
         for arguments, said in ((("--target", "sm_20"), 'unknown target "sm_20"'), (("--jobs", "0"), "--jobs"),
                                 (("--record", "--target", "sm_80"), "--record"), (("--record", "--new"), "--record"),
                                 (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
-            done = self.check("", "k", *arguments)
-            self.assertNotEqual(done.returncode, 0, arguments)
-            self.assertIn(said, done.stderr + done.stdout)
+            self.assertIn(said, self.check("", "k", *arguments, status=1))
 
     def test_a_filter_without_matches_is_reported(self):
         self.need("spirv")
-        done = self.check("", "k", "--filter", "nothing", "--target", "spirv64")
-        self.assertEqual(done.returncode, 1)
-        self.assertIn('has "nothing"', done.stderr)
+        self.assertIn('has "nothing"', self.check("", "k", "--filter", "nothing", "--target", "spirv64", status=1))
 
 
 class Document(unittest.TestCase):

@@ -15,6 +15,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import debian  # noqa: E402
 import matrix  # noqa: E402
+from in_folder import InFolder  # noqa: E402
 
 
 def run(*args):
@@ -71,39 +72,37 @@ class Targets(unittest.TestCase):
             self.assertTrue((matrix.WRAPS / f"{name}.wrap").is_file(), name)
 
 
-class Packages(unittest.TestCase):
+class Packages(InFolder):
     """Archives and packages from Debian."""
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
+        super().setUp()
         without_apt = mock.patch.object(debian.shutil, "which", return_value=None)
         without_apt.start()
         self.addCleanup(without_apt.stop)
 
     def test_archives_are_identified_by_their_hash(self):
-        (self.folder / "a_1.orig.tar.gz").write_bytes(b"other")
-        self.assertIsNone(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None))
-        wanted = self.folder / "a_2.orig.tar.gz"
+        (self.place / "a_1.orig.tar.gz").write_bytes(b"other")
+        self.assertIsNone(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.place, None))
+        wanted = self.place / "a_2.orig.tar.gz"
         wanted.write_bytes(b"wanted")
-        self.assertEqual(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.folder, None), wanted)
+        self.assertEqual(debian.archive("a", hashlib.sha256(b"wanted").hexdigest(), self.place, None), wanted)
 
     def test_unavailable_packages_are_explained(self):
         with mock.patch.object(debian.platform, "freedesktop_os_release", return_value={"ID": "fedora"}):
             with self.assertRaisesRegex(debian.Unavailable, "not a Debian release"):
-                debian.unpacked(["p"], "arm64", self.folder, None)
+                debian.unpacked(["p"], "arm64", self.place, None)
         with mock.patch.object(debian.platform, "freedesktop_os_release",
                                return_value={"ID": "debian", "VERSION_CODENAME": "bookworm"}):
             with self.assertRaisesRegex(debian.Unavailable, "apt is not installed"):
-                debian.unpacked(["p"], "arm64", self.folder, None)
+                debian.unpacked(["p"], "arm64", self.place, None)
 
     def test_unpacked_packages_are_reused(self):
-        (self.folder / "complete").touch()
-        self.assertEqual(debian.unpacked(["p"], "arm64", self.folder, None), self.folder / "root")
+        (self.place / "complete").touch()
+        self.assertEqual(debian.unpacked(["p"], "arm64", self.place, None), self.place / "root")
 
     def test_wrap_sources_come_from_debian_if_available(self):
-        found, cache = self.folder / "a.orig.tar.gz", self.folder / "cache"
+        found, cache = self.place / "a.orig.tar.gz", self.place / "cache"
         found.write_bytes(b"archive")
         with mock.patch.object(debian, "archive", return_value=found), \
                 mock.patch.object(matrix, "CACHE", cache), \
@@ -112,7 +111,7 @@ class Packages(unittest.TestCase):
         self.assertEqual((cache / matrix.wrap_of("cmocka")["source_filename"]).read_bytes(), b"archive")
 
     def test_without_a_driver_the_device_step_is_skipped(self):
-        with open(self.folder / "log", "w", encoding="utf-8") as log, \
+        with open(self.place / "log", "w", encoding="utf-8") as log, \
                 mock.patch.object(debian, "unpacked", side_effect=debian.Unavailable("why")):
             for name, target in matrix.TARGETS.items():
                 if target.pocl:

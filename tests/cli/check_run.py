@@ -10,9 +10,10 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import unittest
 from pathlib import Path
+
+from in_folder import InFolder
 
 TREE = Path(sys.argv.pop(1) if len(sys.argv) > 1 else ".").resolve()
 MINUTES = 45
@@ -45,11 +46,10 @@ def write_program(path, text):
     path.chmod(0o755)
 
 
-class Folder(unittest.TestCase):
+class Folder(InFolder):
     def setUp(self):
-        made = tempfile.TemporaryDirectory()
-        self.addCleanup(made.cleanup)
-        self.root = Path(made.name)
+        super().setUp()
+        self.root = self.place
         for name in ("scripts", "bench", "tools", "examples", "bin", "state", ".ci"):
             (self.root / name).mkdir()
 

@@ -19,6 +19,8 @@ import time
 import unittest
 from pathlib import Path
 
+from in_folder import WithStore
+
 TENON = sys.argv.pop(1) if len(sys.argv) > 1 else "build/tools/tenon"
 HAS_JSON = sys.argv[1:2] != ["no-json"]
 if not HAS_JSON:
@@ -35,16 +37,7 @@ def lines_of(*calls):
     return "".join(f"tenon check {' '.join(call)} --seed 1\n" for call in calls)
 
 
-class WithFolder(unittest.TestCase):
-    """Provides the path of a store that does not exist yet, and a folder for files."""
-
-    def setUp(self):
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.place = Path(place.name)
-        self.store = self.place / "store"
-        self.environment = dict(os.environ, TENON_CACHE="1", TENON_CACHE_DIR=str(self.store))
-
+class Tune(WithStore):
     def tenon(self, *args, **environment):
         return subprocess.run([TENON, *args], capture_output=True, text=True, check=False,
                               env=dict(self.environment, **environment))
@@ -73,7 +66,7 @@ def tuned_before(text):
     return text.count("tuned before")
 
 
-class Calls(WithFolder):
+class Calls(Tune):
     def test_results_are_used_and_not_measured_again(self):
         self.assertIn("lowest estimate", self.tenon("explain", *PRELU).stdout)
         first = self.tune(*PRELU)
@@ -164,7 +157,7 @@ class Calls(WithFolder):
         self.assertIn("its time depends on its values", out)
 
 
-class Interrupted(WithFolder):
+class Interrupted(Tune):
     CALLS = lines_of(PRELU, ("gemm", "a=f32:96x96", "b=f32:96x96", "d=f32:96x96"), COPY)
 
     def wait_for_an_outcome(self):
@@ -196,7 +189,7 @@ class Interrupted(WithFolder):
 
 
 @unittest.skipIf(HAS_JSON, "built with a JSON library")
-class WithoutJson(WithFolder):
+class WithoutJson(Tune):
     def test_files_are_refused(self):
         for option in ("--export", "--import", "--merge"):
             self.assertIn("x.json: Tenon was built without Jansson",
@@ -204,7 +197,7 @@ class WithoutJson(WithFolder):
 
 
 @unittest.skipUnless(HAS_JSON, "built without a JSON library")
-class Files(WithFolder):
+class Files(Tune):
     tuned = None  # a store with the results of two calls
 
     @classmethod

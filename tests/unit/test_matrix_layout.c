@@ -139,34 +139,24 @@ static int giver_of(int matrix, int row)
     return 8 * matrix + row;
 }
 
-/* Works for all types: the 32 bits of a row are moved as two elements of 16 bits. */
-TEST(ldmatrix_loads_a)
+/* Works for all types: the 32 bits of a row are moved as two elements of 16 bits. The four words of
+ * a lane are one A, or two of one B and two of its neighbor. */
+TEST(ldmatrix_loads_a_and_b)
 {
     static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
     for (int t = 0; t < 4; t++)
-        for (int lane = 0; lane < 32; lane++)
-            for (int w = 0; w < 4; w++) {
-                const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
-                const int word = matrix_ldmatrix_a_word(giver) + lane % 4;
-                assert_int_equal(matrix_ldmatrix_a_row(giver),
-                                 matrix_a_row(MATRIX_NVIDIA, types[t], lane, w * pack));
-                assert_int_equal(word * pack, matrix_a_k(MATRIX_NVIDIA, types[t], lane, w * pack));
-            }
-}
-
-TEST(ldmatrix_loads_b)
-{
-    static const int types[] = {MATRIX_F16, MATRIX_BF16, MATRIX_TF32, MATRIX_I8};
-    for (int t = 0; t < 4; t++)
-        for (int lane = 0; lane < 32; lane++)
-            for (int w = 0; w < 4; w++) { /* two words of one B and two of its neighbor */
-                const int giver = giver_of(w, lane / 4), pack = MATRIX_PACK(types[t]);
-                const int word = matrix_ldmatrix_b_word(giver) + lane % 4;
-                assert_int_equal(matrix_ldmatrix_b_col(giver),
-                                 matrix_b_col(MATRIX_NVIDIA, lane) + 8 * (w / 2));
-                assert_int_equal(word * pack,
-                                 matrix_b_k(MATRIX_NVIDIA, types[t], lane, w % 2 * pack));
-            }
+        for (int i = 0; i < 32 * 4; i++) {
+            const int lane = i / 4, w = i % 4, giver = giver_of(w, lane / 4);
+            const int pack = MATRIX_PACK(types[t]);
+            assert_int_equal(matrix_ldmatrix_a_row(giver),
+                             matrix_a_row(MATRIX_NVIDIA, types[t], lane, w * pack));
+            assert_int_equal((matrix_ldmatrix_a_word(giver) + lane % 4) * pack,
+                             matrix_a_k(MATRIX_NVIDIA, types[t], lane, w * pack));
+            assert_int_equal(matrix_ldmatrix_b_col(giver),
+                             matrix_b_col(MATRIX_NVIDIA, lane) + 8 * (w / 2));
+            assert_int_equal((matrix_ldmatrix_b_word(giver) + lane % 4) * pack,
+                             matrix_b_k(MATRIX_NVIDIA, types[t], lane, w % 2 * pack));
+        }
 }
 
 TEST(ldmatrix_transposes)

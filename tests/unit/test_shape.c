@@ -15,30 +15,17 @@ TEST(malformed_views_are_refused)
     tenon_tensor view;
     assert_int_equal(tn_tensor_check("tenon_op", "arg", &good), TENON_OK);
     refuse(NULL, "NULL");
-    view = good;
-    view.dtype = TENON_DTYPE_INVALID;
-    refuse(&view, "0");
-    view.dtype = (tenon_dtype)99;
-    refuse(&view, "99");
-    view = good;
-    view.rank = 9;
-    refuse(&view, "9");
-    view.rank = UINT32_MAX;
-    refuse(&view, "4294967295");
-    view = good;
-    view.memory.kind = TENON_MEMORY_USM + 1;
-    refuse(&view, "4");
-    view = good;
-    view.shape[1] = -7;
-    refuse(&view, "-7");
-    view.shape[1] = INT64_MIN;
-    refuse(&view, "-9223372036854775808");
-    view = good;
-    view.stride[0] = -5;
-    refuse(&view, "-5");
-    view = good;
-    view.offset = 6;
-    refuse(&view, "6");
+#define REFUSE(member, value, text) (view = good, view.member = (value), refuse(&view, text))
+    REFUSE(dtype, TENON_DTYPE_INVALID, "0");
+    REFUSE(dtype, (tenon_dtype)99, "99");
+    REFUSE(rank, 9, "9");
+    REFUSE(rank, UINT32_MAX, "4294967295");
+    REFUSE(memory.kind, TENON_MEMORY_USM + 1, "4");
+    REFUSE(shape[1], -7, "-7");
+    REFUSE(shape[1], INT64_MIN, "-9223372036854775808");
+    REFUSE(stride[0], -5, "-5");
+    REFUSE(offset, 6, "6");
+#undef REFUSE
 }
 
 TEST(sizes_that_overflow_are_refused)
