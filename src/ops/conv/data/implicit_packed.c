@@ -310,7 +310,6 @@ const tn_solver tn_conv_backward_data_implicit_packed = {
     .name = "implicit_packed",
     .serves = "problems whose sums of one line fit the local memory, on CPUs",
     .awkward = "filters=265; filters=265 dense_filters=1",
-    .parameters = parameters,
-    .parameter_count = PARAMETERS,
+    TN_PARAMETERS(parameters, PARAMETERS),
     .configure = conv_data_implicit_packed_configure,
     .launch = conv_data_implicit_packed_launch};

@@ -342,8 +342,7 @@ const tn_solver tn_conv_depthwise = {.name = "depthwise",
                                      .serves =
                                          "groups of one channel, windows of up to two dimensions",
                                      .awkward = TN_DEPTHWISE_AWKWARD,
-                                     .parameters = parameters,
-                                     .parameter_count = PARAMETERS,
+                                     TN_PARAMETERS(parameters, PARAMETERS),
                                      .variant = FORWARD,
                                      .configure = conv_depthwise_configure,
                                      .launch = conv_depthwise_launch};
@@ -352,8 +351,7 @@ const tn_solver tn_conv_backward_data_depthwise = {
     .name = "depthwise",
     .serves = "groups of one channel, windows of up to two dimensions",
     .awkward = TN_DEPTHWISE_AWKWARD,
-    .parameters = parameters,
-    .parameter_count = PARAMETERS,
+    TN_PARAMETERS(parameters, PARAMETERS),
     .variant = BACKWARDS,
     .configure = conv_depthwise_configure,
     .launch = conv_depthwise_launch};

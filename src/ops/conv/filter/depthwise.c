@@ -252,7 +252,6 @@ const tn_solver tn_conv_backward_filter_depthwise = {
     .serves = "groups of one channel, windows of up to two dimensions",
     .needs = "workspace for partial sums if there are several parts",
     .awkward = TN_DEPTHWISE_AWKWARD,
-    .parameters = parameters,
-    .parameter_count = PARAMETERS,
+    TN_PARAMETERS(parameters, PARAMETERS),
     .configure = conv_filter_depthwise_configure,
     .launch = conv_filter_depthwise_launch};

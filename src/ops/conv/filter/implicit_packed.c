@@ -410,7 +410,6 @@ const tn_solver tn_conv_backward_filter_implicit_packed = {
         "problems for which the part of the image under the filter fits the local memory, on CPUs",
     .needs = "workspace for slices of the outputs if dw is small",
     .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
-    .parameters = parameters,
-    .parameter_count = PARAMETERS,
+    TN_PARAMETERS(parameters, PARAMETERS),
     .configure = conv_filter_implicit_packed_configure,
     .launch = conv_filter_implicit_packed_launch};

@@ -400,7 +400,6 @@ const tn_solver tn_conv_cpu_direct = {
     .name = "cpu_direct",
     .serves = "problems for which the input of a few output pixels fits the local memory, on CPUs",
     .awkward = "cut=1 stride_w=1; cut=1 stride_w=2",
-    .parameters = parameters,
-    .parameter_count = PARAMETERS,
+    TN_PARAMETERS(parameters, PARAMETERS),
     .configure = conv_cpu_direct_configure,
     .launch = conv_cpu_direct_launch};

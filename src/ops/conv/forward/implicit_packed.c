@@ -77,7 +77,6 @@ static tenon_status conv_implicit_packed_launch(const char *caller, tn_recording
 const tn_solver tn_conv_implicit_packed = {
     .name = "implicit_packed",
     .serves = "filters whose taps, and outputs whose pixels, have a single stride, on CPUs",
-    .parameters = tn_gemm_cpu_parameters,
-    .parameter_count = CPU_PARAMETERS,
+    TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
     .configure = conv_implicit_packed_configure,
     .launch = conv_implicit_packed_launch};

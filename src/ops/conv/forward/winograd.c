@@ -413,8 +413,7 @@ const tn_solver tn_conv_winograd2 = {
     .needs =
         "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
-    .parameters = parameters,
-    .parameter_count = WINOGRAD_PARAMETERS,
+    TN_PARAMETERS(parameters, WINOGRAD_PARAMETERS),
     .configure = conv_winograd_configure,
     .launch = conv_winograd_launch};
 
@@ -426,8 +425,7 @@ const tn_solver tn_conv_winograd4 = {
         "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=3 w=4*mr+2",
     .inexact = true,
-    .parameters = parameters,
-    .parameter_count = WINOGRAD_PARAMETERS,
+    TN_PARAMETERS(parameters, WINOGRAD_PARAMETERS),
     .configure = conv_winograd_configure,
     .launch = conv_winograd_launch};
 

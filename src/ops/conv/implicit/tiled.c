@@ -365,14 +365,14 @@ static tenon_status conv_implicit_tiled_launch(const char *caller, tn_recording 
                                 &launch);
 }
 
-const tn_solver tn_conv_implicit_tiled = {.name = "implicit_tiled",
-                                          .serves = "tensors of fewer than 2³¹ elements, on GPUs",
-                                          .awkward = TN_CONV_TILED_AWKWARD,
-                                          .parameters = tn_conv_tiled_parameters,
-                                          .parameter_count = CONV_TILED_PARAMETERS,
-                                          .variant = CONV_RESULT,
-                                          .configure = conv_implicit_tiled_configure,
-                                          .launch = conv_implicit_tiled_launch};
+const tn_solver tn_conv_implicit_tiled = {
+    .name = "implicit_tiled",
+    .serves = "tensors of fewer than 2³¹ elements, on GPUs",
+    .awkward = TN_CONV_TILED_AWKWARD,
+    TN_PARAMETERS(tn_conv_tiled_parameters, CONV_TILED_PARAMETERS),
+    .variant = CONV_RESULT,
+    .configure = conv_implicit_tiled_configure,
+    .launch = conv_implicit_tiled_launch};
 
 /* One product per sub-filter, with b gathered from dy. */
 const tn_solver tn_conv_backward_data_implicit_tiled = {
@@ -380,8 +380,7 @@ const tn_solver tn_conv_backward_data_implicit_tiled = {
     .serves = "tensors of fewer than 2³¹ elements and strides whose product is at "
               "most 64, on GPUs",
     .awkward = TN_CONV_TILED_DATA_AWKWARD,
-    .parameters = tn_conv_tiled_parameters,
-    .parameter_count = CONV_TILED_PARAMETERS,
+    TN_PARAMETERS(tn_conv_tiled_parameters, CONV_TILED_PARAMETERS),
     .variant = CONV_GRADIENT_OF_IMAGE,
     .configure = conv_implicit_tiled_configure,
     .launch = conv_implicit_tiled_launch};
@@ -393,8 +392,7 @@ const tn_solver tn_conv_backward_filter_implicit_tiled = {
     .serves = "tensors of fewer than 2³¹ elements, on GPUs",
     .needs = "workspace for slices of the pixels if dw is small",
     .awkward = TN_CONV_TILED_FILTER_AWKWARD,
-    .parameters = tn_conv_tiled_parameters,
-    .parameter_count = CONV_TILED_SPLIT_PARAMETERS,
+    TN_PARAMETERS(tn_conv_tiled_parameters, CONV_TILED_SPLIT_PARAMETERS),
     .variant = CONV_GRADIENT_OF_FILTER,
     .configure = conv_implicit_tiled_configure,
     .launch = conv_implicit_tiled_launch};
