@@ -92,9 +92,8 @@ TEST(every_layout)
 {
     test_random random = test_random_for(202);
     for (int i = 0; i < 2 * IMAGE_LAYOUTS * IMAGE_LAYOUTS; i++) {
-        conv_case p = simple_conv;
-        p.x = (image_layout)(i % IMAGE_LAYOUTS);
-        p.y = (image_layout)(i / IMAGE_LAYOUTS % IMAGE_LAYOUTS);
+        conv_case p = conv_like(.x = (image_layout)(i % IMAGE_LAYOUTS),
+                                .y = (image_layout)(i / IMAGE_LAYOUTS % IMAGE_LAYOUTS));
         p.w = (image_layout)test_between(&random, 0, IMAGE_LAYOUTS - 1);
         p.offset = i % 3;
         p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
@@ -109,16 +108,12 @@ TEST(strides_dilations_and_padding)
 {
     test_random random = test_random_for(203);
     for (int i = 0; i < 16; i++) {
-        conv_case p = simple_conv;
-        p.geometry.stride[0] = 1 + i % 2;
-        p.geometry.stride[1] = 1 + i / 2 % 3;
-        p.geometry.dilation[0] = 1 + i / 4 % 2;
-        p.geometry.dilation[1] = 1 + i / 8;
-        p.geometry.pad_begin[0] = i % 3;
-        p.geometry.pad_end[0] = (i + 1) % 4;
-        p.geometry.pad_begin[1] = i / 3 % 3;
-        p.geometry.pad_end[1] = i % 2;
-        p.filter[0] = 2 + i % 2;
+        conv_case p =
+            conv_like(.geometry.stride[0] = 1 + i % 2, .geometry.stride[1] = 1 + i / 2 % 3,
+                      .geometry.dilation[0] = 1 + i / 4 % 2, .geometry.dilation[1] = 1 + i / 8,
+                      .geometry.pad_begin[0] = i % 3, .geometry.pad_end[0] = (i + 1) % 4,
+                      .geometry.pad_begin[1] = i / 3 % 3, .geometry.pad_end[1] = i % 2,
+                      .filter[0] = 2 + i % 2);
         conv_check(FORWARD, &p, &random);
     }
 }
@@ -129,13 +124,10 @@ TEST(groups)
     test_random random = test_random_for(204);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
-            conv_case p = simple_conv;
-            p.groups = cases[i][0];
-            p.c = cases[i][1];
-            p.k = cases[i][2];
-            p.x = p.y = (image_layout)layout;
-            p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
-            p.bias = true;
+            conv_case p =
+                conv_like(.groups = cases[i][0], .c = cases[i][1], .k = cases[i][2],
+                          .x = (image_layout)layout, .y = (image_layout)layout,
+                          .geometry.pad_begin[0] = 1, .geometry.pad_begin[1] = 1, .bias = true);
             conv_check(FORWARD, &p, &random);
             p.filter[0] = p.filter[1] = 1;
             conv_check(FORWARD, &p, &random);
@@ -185,9 +177,8 @@ TEST(epilogues)
         {TENON_ACTIVATION_SIGMOID, 0, 0, 0},       {TENON_ACTIVATION_TANH, 0, 0, 0}};
     test_random random = test_random_for(207);
     for (int i = 0; i < 24; i++) {
-        conv_case p = simple_conv;
-        p.activation = activations[i % 6];
-        p.residual = (conv_residual)(i / 6);
+        conv_case p =
+            conv_like(.activation = activations[i % 6], .residual = (conv_residual)(i / 6));
         p.beta = p.residual != NO_RESIDUAL && i % 5 != 0 ? -2 : 0;
         p.alpha = i % 7 == 3 ? 0 : 0.5;
         p.bias = i % 2 == 0;
@@ -201,9 +192,7 @@ TEST(small_workspaces)
 {
     static const uint64_t limits[] = {0, 1, 128, 4096, 20000};
     test_random random = test_random_for(209);
-    conv_case p = simple_conv;
-    p.bias = true;
-    p.geometry.pad_begin[1] = 1;
+    conv_case p = conv_like(.bias = true, .geometry.pad_begin[1] = 1);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         test_limit_workspace(limits[i]);
         for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
@@ -219,13 +208,9 @@ TEST(small_workspaces)
 TEST(larger_problems)
 {
     test_random random = test_random_for(210);
-    conv_case p = simple_conv;
-    p.c = 16;
-    p.size[0] = p.size[1] = 40;
-    p.k = 33;
-    p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
-    p.bias = true;
-    p.activation.kind = TENON_ACTIVATION_RELU;
+    conv_case p =
+        conv_like(.c = 16, .size[0] = 40, .size[1] = 40, .k = 33, .geometry.pad_begin[0] = 1,
+                  .geometry.pad_end[0] = 1, .bias = true, .activation.kind = TENON_ACTIVATION_RELU);
     conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
     p.x = p.y = NHWC;
     conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);

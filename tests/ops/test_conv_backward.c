@@ -62,14 +62,10 @@ TEST(adjoint)
 TEST(finite_differences)
 {
     test_random random = test_random_for(1202);
-    conv_case p = simple_conv;
     test_fixture y, dx, dw;
-    p.n = 1;
-    p.size[0] = 5;
-    p.size[1] = 6;
-    p.groups = 2;
-    p.geometry.stride[0] = p.geometry.dilation[1] = 2;
-    p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
+    conv_case p =
+        conv_like(.n = 1, .size[0] = 5, .size[1] = 6, .groups = 2, .geometry.stride[0] = 2,
+                  .geometry.dilation[1] = 2, .geometry.pad_begin[0] = 1, .geometry.pad_end[1] = 1);
     conv_make(&y, FORWARD, &p, TENON_DTYPE_F64, TEST_BOUND, &random);
     conv_make(&dx, OF_IMAGE, &p, TENON_DTYPE_F64, TEST_BOUND, &random);
     conv_make(&dw, OF_FILTER, &p, TENON_DTYPE_F64, TEST_BOUND, &random);
@@ -92,11 +88,11 @@ TEST(nan_and_infinity_propagate)
     test_random random = test_random_for(1207);
     for (int i = 0; i < 24; i++)
         for (int d = FORWARD; d < DIRECTIONS; d++) {
-            conv_case p = simple_conv;
             test_fixture f;
-            p.geometry.pad_begin[0] = p.geometry.pad_end[1] = i / 3 % 2;
-            p.geometry.stride[1] = 1 + i / 6 % 2;
-            p.x = p.y = i < 12 ? NCHW : NHWC;
+            conv_case p =
+                conv_like(.geometry.pad_begin[0] = i / 3 % 2, .geometry.pad_end[1] = i / 3 % 2,
+                          .geometry.stride[1] = 1 + i / 6 % 2, .x = i < 12 ? NCHW : NHWC,
+                          .y = i < 12 ? NCHW : NHWC);
             conv_make(&f, (conv_direction)d, &p, TENON_DTYPE_F32, TEST_BOUND, &random);
             conv_spoil(&f, d == OF_BIAS ? 0 : (uint32_t)i % 2, i, &random);
             test_finish(&f, TEST_ALL);
@@ -111,10 +107,9 @@ static void check_blocks(tenon_dtype dtype, test_random *random)
                                           "conv_backward_filter/im2col_gemm",
                                           "conv_backward_bias/parts"};
     for (int i = 0; i < 12; i++) {
-        conv_case p = simple_conv;
         test_fixture f;
-        p.groups = 1 + i / 3 % 2;
-        p.x = p.y = i < 6 ? NCHW : NHWC;
+        conv_case p =
+            conv_like(.groups = 1 + i / 3 % 2, .x = i < 6 ? NCHW : NHWC, .y = i < 6 ? NCHW : NHWC);
         p.w = p.x;
         p.beta = i % 2;
         p.geometry.pad_begin[1] = 1;
@@ -153,9 +148,8 @@ TEST(broadcast_inputs)
     test_random random = test_random_for(1209);
     for (uint32_t d = 0; d < 4; d++)
         for (size_t g = 0; g < GRADIENTS; g++) {
-            conv_case p = simple_conv;
             test_fixture f;
-            p.geometry.pad_begin[0] = 1;
+            conv_case p = conv_like(.geometry.pad_begin[0] = 1);
             conv_begin(&f, conv_gradients[g], &p, TENON_DTYPE_F32);
             for (uint32_t i = 0; i + 1 < f.c.operation->operand_count; i++)
                 f.c.views[i].stride[d] = 0;

@@ -27,17 +27,9 @@ TEST(packed_blocks)
     test_random random = test_random_for(1213);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const int64_t *v = cases[i];
-        conv_case p = simple_conv;
-        p.n = v[0];
-        p.c = v[1];
-        p.size[0] = v[2];
-        p.size[1] = v[3];
-        p.k = v[4];
-        p.groups = v[9];
-        p.beta = i % 3 == 1;
-        p.x = i % 4 == 3 ? NHWC : NCHW;
-        p.y = i % 4 == 2 ? NHWC : NCHW;
-        p.w = i % 5 == 4 ? NHWC : NCHW;
+        conv_case p = conv_like(.n = v[0], .c = v[1], .size[0] = v[2], .size[1] = v[3], .k = v[4],
+                                .groups = v[9], .beta = i % 3 == 1, .x = i % 4 == 3 ? NHWC : NCHW,
+                                .y = i % 4 == 2 ? NHWC : NCHW, .w = i % 5 == 4 ? NHWC : NCHW);
         for (int d = 0; d < 2; d++) {
             p.filter[d] = v[5];
             p.geometry.stride[d] = v[6];

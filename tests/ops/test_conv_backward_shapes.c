@@ -19,16 +19,11 @@ TEST(every_layout)
 {
     test_random random = test_random_for(1203);
     for (int i = 0; i < 27; i++) {
-        conv_case p = simple_conv;
-        p.spatial = 1 + (uint32_t)i % 3;
-        p.x = (image_layout)(i % 3);
-        p.y = (image_layout)(i / 3 % 3);
-        p.w = (image_layout)(i / 9);
-        p.size[2] = 3;
-        p.filter[2] = 2;
-        p.offset = i % 4;
-        p.beta = i % 2;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[p.spatial - 1] = 1;
+        conv_case p =
+            conv_like(.spatial = 1 + (uint32_t)i % 3, .x = (image_layout)(i % 3),
+                      .y = (image_layout)(i / 3 % 3), .w = (image_layout)(i / 9), .size[2] = 3,
+                      .filter[2] = 2, .offset = i % 4, .beta = i % 2, .geometry.pad_begin[0] = 1);
+        p.geometry.pad_end[p.spatial - 1] = 1;
         check_all_typed(&p, test_float_type((uint32_t)i), &random);
         for (int d = 0; d < 3; d++) /* a matrix product if there is no padding */
             p.filter[d] = 1;
@@ -43,12 +38,9 @@ TEST(groups)
     test_random random = test_random_for(1204);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout <= NHWC; layout++) {
-            conv_case p = simple_conv;
-            p.groups = cases[i][0];
-            p.c = cases[i][1];
-            p.k = cases[i][2];
-            p.x = p.y = (image_layout)layout;
-            p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
+            conv_case p = conv_like(.groups = cases[i][0], .c = cases[i][1], .k = cases[i][2],
+                                    .x = (image_layout)layout, .y = (image_layout)layout,
+                                    .geometry.pad_begin[0] = 1, .geometry.pad_begin[1] = 1);
             check_all_typed(&p, test_float_type((uint32_t)i), &random);
             p.filter[0] = p.filter[1] = 1;
             p.geometry = no_geometry;
@@ -97,14 +89,10 @@ TEST(larger_problems)
 {
     test_random random = test_random_for(1210);
     for (int i = 0; i < 4; i++) {
-        conv_case p = simple_conv;
-        p.n = 3;
-        p.c = 17;
-        p.k = 33;
-        p.size[0] = p.size[1] = 30;
-        p.x = p.y = i / 2 == 0 ? NCHW : NHWC;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[0] = 1;
-        p.geometry.stride[0] = p.geometry.stride[1] = 1 + i % 2;
+        conv_case p = conv_like(.n = 3, .c = 17, .k = 33, .size[0] = 30, .size[1] = 30,
+                                .x = i / 2 == 0 ? NCHW : NHWC, .y = i / 2 == 0 ? NCHW : NHWC,
+                                .geometry.pad_begin[0] = 1, .geometry.pad_end[0] = 1,
+                                .geometry.stride[0] = 1 + i % 2, .geometry.stride[1] = 1 + i % 2);
         check_all_typed(&p, TENON_DTYPE_F32, &random);
     }
 }

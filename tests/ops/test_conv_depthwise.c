@@ -26,12 +26,8 @@ static void try_all(const conv_case *p, tenon_dtype dtype, const char *const *so
 
 static conv_case depthwise(int64_t channels, int64_t multiplier, int64_t height, int64_t width)
 {
-    conv_case p = simple_conv;
-    p.groups = p.c = channels;
-    p.k = channels * multiplier;
-    p.size[0] = height;
-    p.size[1] = width;
-    return p;
+    return conv_like(.groups = channels, .c = channels, .k = channels * multiplier,
+                     .size[0] = height, .size[1] = width);
 }
 
 /* Windows with and without unrolled loops, and strides with and without combined processing. */

@@ -18,11 +18,8 @@ TEST(widths)
     static const int64_t width[] = {1, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15, 28, 29, 56, 57};
     test_random random = test_random_for(221);
     for (size_t i = 0; i < sizeof width / sizeof *width; i++) {
-        conv_case p = simple_conv;
-        p.size[0] = 3;
-        p.size[1] = width[i];
-        p.geometry.pad_begin[1] = p.geometry.pad_end[1] = 1;
-        p.bias = i % 2 == 0;
+        conv_case p = conv_like(.size[0] = 3, .size[1] = width[i], .geometry.pad_begin[1] = 1,
+                                .geometry.pad_end[1] = 1, .bias = i % 2 == 0);
         check_default(&p, TENON_DTYPE_F32, &random);
     }
 }
@@ -34,10 +31,11 @@ TEST(filter_counts)
     static const int64_t filters[] = {1, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 129};
     test_random random = test_random_for(222);
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++) {
-        conv_case p = simple_conv;
-        p.k = filters[i];
-        p.w = i % 3 == 0 ? NHWC : i % 3 == 1 ? NCHW : HWCN;
-        p.y = i % 2 == 0 ? NCHW : NHWC;
+        conv_case p = conv_like(.k = filters[i],
+                                .w = i % 3 == 0   ? NHWC
+                                     : i % 3 == 1 ? NCHW
+                                                  : HWCN,
+                                .y = i % 2 == 0 ? NCHW : NHWC);
         check_default(&p, i % 4 == 0 ? TENON_DTYPE_F64 : TENON_DTYPE_F32, &random);
     }
 }
@@ -48,11 +46,9 @@ TEST(passes)
     static const int64_t channels[] = {27, 28, 29, 56, 57, 85};
     test_random random = test_random_for(223);
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
-        conv_case p = simple_conv;
-        p.c = channels[i];
-        p.w = i % 2 == 0 ? NCHW : NHWC;
-        p.x = i % 3 == 0 ? NHWC : NCHW;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
+        conv_case p = conv_like(.c = channels[i], .w = i % 2 == 0 ? NCHW : NHWC,
+                                .x = i % 3 == 0 ? NHWC : NCHW, .geometry.pad_begin[0] = 1,
+                                .geometry.pad_end[1] = 1);
         check_default(&p, TENON_DTYPE_F32, &random);
         p.filter[0] = p.filter[1] = 1;
         p.c = 9 * channels[i];
@@ -66,17 +62,12 @@ TEST(phases)
 {
     test_random random = test_random_for(224);
     for (int i = 0; i < 24; i++) {
-        conv_case p = simple_conv;
-        p.size[0] = 17;
-        p.size[1] = 33;
-        p.filter[1] = 1 + i % 5;
-        p.geometry.stride[0] = 1 + i / 2 % 3;
-        p.geometry.stride[1] = 1 + i % 4;
-        p.geometry.dilation[0] = 1 + i % 2;
-        p.geometry.dilation[1] = 1 + i / 3 % 4;
-        p.geometry.pad_begin[0] = i % 3;
-        p.geometry.pad_begin[1] = i % 5;
-        p.geometry.pad_end[1] = i / 4;
+        conv_case p =
+            conv_like(.size[0] = 17, .size[1] = 33, .filter[1] = 1 + i % 5,
+                      .geometry.stride[0] = 1 + i / 2 % 3, .geometry.stride[1] = 1 + i % 4,
+                      .geometry.dilation[0] = 1 + i % 2, .geometry.dilation[1] = 1 + i / 3 % 4,
+                      .geometry.pad_begin[0] = i % 3, .geometry.pad_begin[1] = i % 5,
+                      .geometry.pad_end[1] = i / 4);
         check_default(&p, TENON_DTYPE_F32, &random);
     }
 }
@@ -99,9 +90,7 @@ TEST(boxes)
         solvers[3] = NULL;
     test_random random = test_random_for(225);
     for (int i = 0; i < 6; i++) {
-        conv_case p = simple_conv;
-        p.spatial = 2 + i % 2;
-        p.n = 5;
+        conv_case p = conv_like(.spatial = 2 + i % 2, .n = 5);
         p.size[2] = p.spatial == 3 ? 8 : 1;
         p.filter[2] = p.spatial == 3 ? 2 : 1;
         p.k = 70;
@@ -123,11 +112,7 @@ TEST(few_channels)
     static const int64_t cases[][3] = {{7, 2, 3}, {11, 4, 2}, {3, 2, 1}, {5, 1, 2}};
     test_random random = test_random_for(226);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        conv_case p = simple_conv;
-        p.n = 1;
-        p.c = 3;
-        p.k = 33;
-        p.size[0] = p.size[1] = 37;
+        conv_case p = conv_like(.n = 1, .c = 3, .k = 33, .size[0] = 37, .size[1] = 37);
         for (int d = 0; d < 2; d++) {
             p.filter[d] = cases[i][0];
             p.geometry.stride[d] = cases[i][1];
@@ -145,13 +130,8 @@ TEST(few_channels)
 TEST(pointwise_products)
 {
     test_random random = test_random_for(227);
-    conv_case p = simple_conv;
-    p.n = 1;
-    p.c = 2048;
-    p.k = 24;
-    p.size[0] = p.size[1] = 5;
-    p.filter[0] = p.filter[1] = 1;
-    p.bias = true;
+    conv_case p = conv_like(.n = 1, .c = 2048, .k = 24, .size[0] = 5, .size[1] = 5, .filter[0] = 1,
+                            .filter[1] = 1, .bias = true);
     conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
     conv_check_typed(FORWARD, &p, TENON_DTYPE_BF16, &random);
 }

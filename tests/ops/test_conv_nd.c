@@ -9,20 +9,12 @@ TEST(one_dimension)
     test_random random = test_random_for(212);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int layout = NCHW; layout < IMAGE_LAYOUTS; layout++) {
-            conv_case p = simple_conv;
             const int64_t *v = cases[i];
-            p.spatial = 1;
-            p.n = v[0];
-            p.c = v[1];
-            p.size[0] = v[2];
-            p.k = v[3];
-            p.filter[0] = v[4];
-            p.x = p.y = (image_layout)layout;
-            p.geometry.stride[0] = 1 + layout;
-            p.geometry.pad_end[0] = (int64_t)i % 3;
-            p.bias = i % 2 == 0;
-            p.residual = CHANNEL_RESIDUAL;
-            p.beta = 2;
+            conv_case p =
+                conv_like(.spatial = 1, .n = v[0], .c = v[1], .size[0] = v[2], .k = v[3],
+                          .filter[0] = v[4], .x = (image_layout)layout, .y = (image_layout)layout,
+                          .geometry.stride[0] = 1 + layout, .geometry.pad_end[0] = (int64_t)i % 3,
+                          .bias = i % 2 == 0, .residual = CHANNEL_RESIDUAL, .beta = 2);
             conv_check(FORWARD, &p, &random);
         }
 }
@@ -31,9 +23,7 @@ TEST(three_dimensions)
 {
     test_random random = test_random_for(213);
     for (int i = 0; i < 12; i++) {
-        conv_case p = simple_conv;
-        p.spatial = 3;
-        p.groups = 1 + i % 2;
+        conv_case p = conv_like(.spatial = 3, .groups = 1 + i % 2);
         for (int d = 0; d < 3; d++) {
             p.size[d] = 4 + d + i % 3;
             p.filter[d] = 1 + (i + d) % 3;
@@ -56,14 +46,10 @@ TEST(large_filters)
 {
     test_random random = test_random_for(214);
     for (int i = 0; i < 6; i++) {
-        conv_case p = simple_conv;
-        p.size[0] = 13;
-        p.size[1] = 17;
-        p.filter[0] = i % 2 == 0 ? 13 : 15;
-        p.filter[1] = i % 3 == 0 ? 17 : 19;
-        p.geometry.pad_begin[0] = 2;
-        p.geometry.pad_end[1] = 3;
-        p.x = p.y = i < 3 ? NCHW : NHWC;
+        conv_case p =
+            conv_like(.size[0] = 13, .size[1] = 17, .filter[0] = i % 2 == 0 ? 13 : 15,
+                      .filter[1] = i % 3 == 0 ? 17 : 19, .geometry.pad_begin[0] = 2,
+                      .geometry.pad_end[1] = 3, .x = i < 3 ? NCHW : NHWC, .y = i < 3 ? NCHW : NHWC);
         conv_check(FORWARD, &p, &random);
     }
 }
@@ -77,16 +63,10 @@ TEST(edges)
     test_random random = test_random_for(215);
     for (size_t i = 0; i < sizeof widths / sizeof *widths; i++)
         for (int joined = 0; joined < 2; joined++) {
-            conv_case p = simple_conv;
-            p.n = 1;
-            p.c = channels[i % 6];
-            p.k = filters[i % 6];
-            p.size[0] = 3;
-            p.size[1] = widths[i];
-            p.geometry.stride[1] = i % 3 == 2 ? 2 : 1;
-            p.geometry.pad_begin[0] = 1;
-            p.geometry.pad_begin[1] = 1 + joined;
-            p.geometry.pad_end[1] = 1;
+            conv_case p = conv_like(.n = 1, .c = channels[i % 6], .k = filters[i % 6], .size[0] = 3,
+                                    .size[1] = widths[i], .geometry.stride[1] = i % 3 == 2 ? 2 : 1,
+                                    .geometry.pad_begin[0] = 1, .geometry.pad_begin[1] = 1 + joined,
+                                    .geometry.pad_end[1] = 1);
             conv_check_typed(FORWARD, &p, TENON_DTYPE_F32, &random);
         }
 }

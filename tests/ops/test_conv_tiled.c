@@ -41,14 +41,9 @@ static const shape shapes[] = {
 
 static conv_case case_of(const shape *s, image_layout layout, size_t number)
 {
-    conv_case p = simple_conv;
-    p.n = s->n;
-    p.c = s->c;
-    p.k = s->k;
-    p.groups = s->groups;
-    p.x = p.y = layout;
-    p.w = number % 2 == 0 ? layout : NCHW;
-    p.offset = (int64_t)(number % 3) * (number % 2 == 0 ? 8 : 1);
+    conv_case p = conv_like(.n = s->n, .c = s->c, .k = s->k, .groups = s->groups, .x = layout,
+                            .y = layout, .w = number % 2 == 0 ? layout : NCHW,
+                            .offset = (int64_t)(number % 3) * (number % 2 == 0 ? 8 : 1));
     for (int d = 0; d < 2; d++) {
         p.size[d] = s->size[d];
         p.filter[d] = s->filter[d];

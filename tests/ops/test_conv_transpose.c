@@ -50,13 +50,10 @@ TEST(every_layout)
 {
     test_random random = test_random_for(1401);
     for (int i = 0; i < 27; i++) {
-        conv_case p = simple_conv;
-        p.x = (image_layout)(i % 3);
-        p.y = (image_layout)(i / 3 % 3);
-        p.w = (image_layout)(i / 9);
-        p.offset = i % 4;
-        p.geometry.stride[0] = 2;
-        p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
+        conv_case p =
+            conv_like(.x = (image_layout)(i % 3), .y = (image_layout)(i / 3 % 3),
+                      .w = (image_layout)(i / 9), .offset = i % 4, .geometry.stride[0] = 2,
+                      .geometry.pad_begin[0] = 1, .geometry.pad_end[1] = 1);
         conv_check_typed(TRANSPOSED, &p, test_float_type((uint32_t)i), &random);
         p.filter[0] = p.filter[1] = 1; /* a matrix product if there is no stride and padding */
         p.geometry = no_geometry;
@@ -72,9 +69,8 @@ TEST(epilogues)
                                                    {TENON_ACTIVATION_SIGMOID, 0, 0, 0}};
     test_random random = test_random_for(1402);
     for (int i = 0; i < 32; i++) {
-        conv_case p = simple_conv;
-        p.activation = activations[i % 4];
-        p.residual = (conv_residual)(i / 4 % 4);
+        conv_case p =
+            conv_like(.activation = activations[i % 4], .residual = (conv_residual)(i / 4 % 4));
         p.beta = p.residual != NO_RESIDUAL && i % 5 != 0 ? -2 : 0;
         p.alpha = i % 7 == 3 ? 0 : 0.5;
         p.bias = i % 2 == 0;

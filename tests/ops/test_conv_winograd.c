@@ -36,12 +36,9 @@ TEST(wide_padding)
 {
     test_random random = test_random_for(1202);
     for (int layout = NCHW; layout <= NHWC; layout++) {
-        conv_case p = simple_conv;
-        p.x = p.y = (image_layout)layout;
-        p.size[0] = p.size[1] = 3;
-        p.geometry.pad_begin[0] = 7;
-        p.geometry.pad_end[1] = 11;
-        p.bias = true;
+        conv_case p = conv_like(.x = (image_layout)layout, .y = (image_layout)layout, .size[0] = 3,
+                                .size[1] = 3, .geometry.pad_begin[0] = 7, .geometry.pad_end[1] = 11,
+                                .bias = true);
         conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
@@ -56,15 +53,11 @@ TEST(channels_and_filters)
     test_random random = test_random_for(1203);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int w = NCHW; w <= NHWC; w++) {
-            conv_case p = simple_conv;
-            p.groups = cases[i][0];
-            p.c = cases[i][1];
-            p.k = cases[i][2];
-            p.w = (image_layout)w;
-            p.x = p.y = (image_layout)(i % 2);
-            p.geometry.pad_begin[0] = p.geometry.pad_begin[1] = 1;
-            p.residual = FULL_RESIDUAL;
-            p.beta = 0.5;
+            conv_case p =
+                conv_like(.groups = cases[i][0], .c = cases[i][1], .k = cases[i][2],
+                          .w = (image_layout)w, .x = (image_layout)(i % 2),
+                          .y = (image_layout)(i % 2), .geometry.pad_begin[0] = 1,
+                          .geometry.pad_begin[1] = 1, .residual = FULL_RESIDUAL, .beta = 0.5);
             /* GEMM's own tests cover the edges of its tiles. */
             conv_check_by(FORWARD, &p, TENON_DTYPE_F32,
                           i % 4 == 0 || p.groups > 1 ? solvers : in_sets, &random);
@@ -77,13 +70,9 @@ TEST(runs_and_sets)
     static const int64_t columns[] = {59, 60, 61, 62, 63, 64, 65, 124, 125};
     test_random random = test_random_for(1204);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        conv_case p = simple_conv;
-        p.n = 3;
-        p.size[0] = 14;
-        p.size[1] = columns[i] + 2;
-        p.k = 18;
-        p.x = p.y = (image_layout)(i % 2);
-        p.activation.kind = TENON_ACTIVATION_RELU;
+        conv_case p = conv_like(.n = 3, .size[0] = 14, .size[1] = columns[i] + 2, .k = 18,
+                                .x = (image_layout)(i % 2), .y = (image_layout)(i % 2),
+                                .activation.kind = TENON_ACTIVATION_RELU);
         conv_check_by(FORWARD, &p, TENON_DTYPE_F32, solvers, &random);
     }
 }
@@ -100,11 +89,8 @@ TEST(tiles_left_over)
             (int)test_between(&random, 1, 2) * 2 + 1; /* 3 or 5 (the largest that fits) */
         snprintf(name, sizeof name, "winograd%d:mr%d", side, mr);
         for (int tiles = mr; tiles <= 2 * mr + 1; tiles++) {
-            conv_case p = simple_conv;
-            p.c = 35;
-            p.k = 40;
-            p.size[0] = side + 2;
-            p.size[1] = (int64_t)side * tiles + 2;
+            conv_case p = conv_like(.c = 35, .k = 40, .size[0] = side + 2,
+                                    .size[1] = (int64_t)side * tiles + 2);
             conv_check_by(FORWARD, &p, TENON_DTYPE_F32, one, &random);
         }
     }
@@ -113,12 +99,8 @@ TEST(tiles_left_over)
 TEST(every_type)
 {
     test_random random = test_random_for(1205);
-    conv_case p = simple_conv;
-    p.c = 35;
-    p.k = 40;
-    p.size[0] = p.size[1] = 13;
-    p.bias = true;
-    p.geometry.pad_begin[0] = p.geometry.pad_end[1] = 1;
+    conv_case p = conv_like(.c = 35, .k = 40, .size[0] = 13, .size[1] = 13, .bias = true,
+                            .geometry.pad_begin[0] = 1, .geometry.pad_end[1] = 1);
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
         conv_check_by(FORWARD, &p, *type, solvers, &random);
 }
@@ -129,10 +111,7 @@ TEST(workspaces)
 {
     static const uint64_t limits[] = {4 << 20, 1 << 20, 650000, 400000, 300000, 250000};
     test_random random = test_random_for(1206);
-    conv_case p = simple_conv;
-    p.c = 20;
-    p.k = 70;
-    p.size[0] = p.size[1] = 40;
+    conv_case p = conv_like(.c = 20, .k = 70, .size[0] = 40, .size[1] = 40);
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         test_limit_workspace(limits[i]);
         conv_check_by(FORWARD, &p, TENON_DTYPE_F32, i < 3 ? solvers : in_sets, &random);
@@ -192,8 +171,7 @@ static bool are_within(const test_fixture *f, const tn_bounded *bounds)
 TEST(bounds_are_sharp)
 {
     test_random random = test_random_for(1207);
-    conv_case p = simple_conv;
-    p.c = 40;
+    conv_case p = conv_like(.c = 40);
     for (const char *const *solver = solvers; *solver != NULL; solver++) {
         char name[TN_SOLVER_NAME_SIZE];
         test_fixture f;

@@ -323,15 +323,12 @@ static tenon_status ask_for_plan(tenon_context *context, uint64_t asked[2])
 
 TEST(plans_are_made_later_or_not_at_all)
 {
-    tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;
-    params.unchecked = 1;
     bool struck = true;
     unsigned nth = 0;
     while (struck) {
         const faults_alive before = faults_count();
         uint64_t asked[2] = {0};
-        tenon_context *context;
-        assert_ok(tenon_context_create(&params, &context));
+        tenon_context *context = test_context_with(.unchecked = 1);
         faults_fail_next(FAULTS_MEMORY, CL_SUCCESS, ++nth);
         const tenon_status status = ask_for_plan(context, asked);
         struck = faults_end() > 0;
