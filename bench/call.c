@@ -55,7 +55,7 @@ static void prepare_by_hand(call *c)
     tn_choice choice = {.solver = &tn_gemm_plain};
     uint32_t number;
     tenon_context *context = tenon_stream_context(c->stream);
-    BENCH_CHECK(tn_gemm_canonicalise("bench", &c->params, &c->a, &c->b, NULL, NULL, &c->d, &problem,
+    BENCH_CHECK(tn_gemm_canonicalize("bench", &c->params, &c->a, &c->b, NULL, NULL, &c->d, &problem,
                                      &empty));
     tn_gemm_arguments(&problem, &arguments);
     c->args = arguments.args;

@@ -19,7 +19,7 @@
 typedef struct tune_options {
     const char *calls, *suite, *device, *time, *type;
     const char *exported, *imported, *merged, *build, *jobs;
-    bool anew;
+    bool is_forced;
     double seconds; /* infinite if there is no limit */
     unsigned job_count;
 } tune_options;
@@ -93,7 +93,7 @@ static void print_log(void *user, tenon_log_level level, const char *message)
 static void tune_all(tune_run *run, tenon_context *context, tn_search_space *space)
 {
     const tune_options *o = run->options;
-    const tune_search search = {context, space, o->anew, {o->device, o->job_count},
+    const tune_search search = {context, space, o->is_forced, {o->device, o->job_count},
                                 is_over, show,  run};
     while (run->done < run->calls->count && !is_over(run)) {
         tune_result *result = &run->results[run->done];
@@ -301,7 +301,7 @@ static int run(int argc, char **argv)
         !take_option(&argc, argv, "--build", &o.build) ||
         !take_option(&argc, argv, "--dtype", &o.type))
         return usage_error(&tune_command, "the value of an option is missing");
-    o.anew = take_flag(&argc, argv, "--force");
+    o.is_forced = take_flag(&argc, argv, "--force");
     if (!read_seconds(&o))
         return usage_error(&tune_command, "--time: \"%s\" is not a number of seconds", o.time);
     if (!read_jobs(&o))

@@ -280,7 +280,7 @@ static bool was_tuned(hunt *h)
     h->was_searched = tuned.is_searched;
     if (!tuned.is_searched)
         snprintf(h->found, sizeof h->found, "%s", tuned.solver);
-    if (!tuned.is_searched || h->search->anew)
+    if (!tuned.is_searched || h->search->is_forced)
         return false;
     snprintf(h->result->fastest, sizeof h->result->fastest, "%s", tuned.solver);
     h->result->fastest_time = tuned.nanoseconds;

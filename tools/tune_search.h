@@ -29,7 +29,7 @@ typedef struct tune_result {
 typedef struct tune_search {
     tenon_context *context; /* made with TENON_MEASUREMENTS_NONE, so it chooses by estimates */
     tn_search_space *space; /* search space of the context */
-    bool anew;              /* also tune calls that are already tuned */
+    bool is_forced;         /* also tune calls that are already tuned */
     tune_ahead ahead;
     /* is_over is called between candidates and returns true to stop; progress gets the result so
      * far. */

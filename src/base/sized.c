@@ -24,12 +24,12 @@ static void copy(void *to, uint32_t to_size, const void *from, size_t from_size)
 }
 
 static tenon_status refuse_size(const char *caller, uint32_t given, size_t size,
-                                const char *initialiser)
+                                const char *initializer)
 {
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                    "%s: params: struct_size is %u, must be the size of the struct, here %zu%s%s",
-                   caller, given, size, initialiser != NULL ? "; start from " : "",
-                   initialiser != NULL ? initialiser : "");
+                   caller, given, size, initializer != NULL ? "; start from " : "",
+                   initializer != NULL ? initializer : "");
 }
 
 static void set_size(void *sized, size_t size)
@@ -56,14 +56,14 @@ static tenon_status fill_room(const char *caller, const char *given, size_t know
 }
 
 tenon_status tn_params_take(const char *caller, const void *given, const void *defaults,
-                            size_t size, const char *initialiser, void *room, const void **params)
+                            size_t size, const char *initializer, void *room, const void **params)
 {
     *params = given != NULL ? given : defaults;
     const uint32_t given_size = size_of(*params);
     if (given_size == size)
         return TENON_OK;
     if (!is_size(given_size))
-        return refuse_size(caller, given_size, size, initialiser);
+        return refuse_size(caller, given_size, size, initializer);
     TN_TRY(fill_room(caller, *params, given_size < size ? given_size : size, defaults, size, room));
     *params = room;
     return TENON_OK;
@@ -79,7 +79,7 @@ static tenon_status take_member_size(const char *caller, const char *given, size
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: %s: struct_size is %u, must be the size of the struct, here "
                        "%zu; start from %s",
-                       caller, last->name, *size, known, last->initialiser);
+                       caller, last->name, *size, known, last->initializer);
     if (*size > available)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: %s: struct_size is %u, but params end %zu bytes after it "
@@ -89,14 +89,14 @@ static tenon_status take_member_size(const char *caller, const char *given, size
 }
 
 tenon_status tn_params_take_with(const char *caller, const void *given, const void *defaults,
-                                 size_t size, const char *initialiser, const tn_last_member *last,
+                                 size_t size, const char *initializer, const tn_last_member *last,
                                  void *room, const void **params)
 {
     const char *bytes = given != NULL ? given : defaults;
     const uint32_t given_size = size_of(bytes);
     uint32_t member_size;
     if (!is_size(given_size) || given_size <= last->offset)
-        return tn_params_take(caller, bytes, defaults, size, initialiser, room, params);
+        return tn_params_take(caller, bytes, defaults, size, initializer, room, params);
     *params = bytes;
     TN_TRY(take_member_size(caller, bytes, given_size - last->offset, size - last->offset, last,
                             &member_size));

@@ -14,23 +14,23 @@
 
 /* Converts parameters to this version's struct of `size` bytes: returns `given` itself if its size
  * matches, the defaults if it is NULL, or a copy made in `room`. Members unknown to an older
- * caller get their defaults; members unknown to this version must be 0. `initialiser` is the
+ * caller get their defaults; members unknown to this version must be 0. `initializer` is the
  * initializer macro's name, for the message about an invalid size; NULL if there is none. */
 tenon_status tn_params_take(const char *caller, const void *given, const void *defaults,
-                            size_t size, const char *initialiser, void *room, const void **params);
+                            size_t size, const char *initializer, void *room, const void **params);
 
 /* The last member of a struct, which begins with a size of its own. */
 typedef struct tn_last_member {
     const char *name;
     size_t offset;           /* in its struct */
-    const char *initialiser; /* its initializer macro, for the message about an invalid size */
+    const char *initializer; /* its initializer macro, for the message about an invalid size */
 } tn_last_member;
 
 /* Like tn_params_take, for parameters that end with such a member, whose size in the caller's
  * version may differ as well. The member must be inside the caller's struct, and all bytes after
  * it must be 0. */
 tenon_status tn_params_take_with(const char *caller, const void *given, const void *defaults,
-                                 size_t size, const char *initialiser, const tn_last_member *last,
+                                 size_t size, const char *initializer, const tn_last_member *last,
                                  void *room, const void **params);
 
 /* Writes the defaults to a caller's struct of `given_size` bytes. */

@@ -43,12 +43,12 @@ def embedded(kind):
     return {key: value for key, value in kind.items() if key != "offline"}
 
 
-def initialiser(value):
+def initializer(value):
     """C's text for a value of JSON."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f".{key} = {initialiser(v)}" for key, v in value.items()) + "}"
+        return "{" + ", ".join(f".{key} = {initializer(v)}" for key, v in value.items()) + "}"
     if isinstance(value, list):
-        return "{" + (", ".join(map(initialiser, value)) or "0") + "}"
+        return "{" + (", ".join(map(initializer, value)) or "0") + "}"
     return json.dumps(value)
 
 
@@ -64,7 +64,7 @@ def main():
             kinds[path.stem] = json.loads(path.read_text())
         except json.JSONDecodeError as error:
             return f"{path}: {error}"
-    rows = [f"    {initialiser({'name': name, **embedded(whole(kinds, name))})},\n" for name in kinds]
+    rows = [f"    {initializer({'name': name, **embedded(whole(kinds, name))})},\n" for name in kinds]
     Path(args.output).write_text(
         '#include "device/kind.h"\n\n'
         f"const tn_device_kind tn_device_kinds[] = {{\n{''.join(rows)}}};\n"

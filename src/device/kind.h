@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How devices of a kind are recognized. "Minimum" members: the kind with the largest minimum that
- * the device reaches is used. */
+/* Criteria by which devices of a kind are recognized. "Minimum" members: the kind with the largest
+ * minimum that the device reaches is used. */
 typedef struct tn_kind_match {
     uint32_t nvidia;    /* minimum compute capability times 10; 0: not NVIDIA */
     const char *amd[4]; /* prefixes of the name, such as "gfx94"; the longest match is used */

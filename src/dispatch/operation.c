@@ -54,9 +54,9 @@ tenon_status tn_operation_take_params(const char *name, const tn_operation *oper
                                      ".epilogue = {…} sets the members that it does not name to 0"};
     if (operation->epilogue_at == 0)
         return tn_params_take(name, given, operation->defaults, operation->params_size,
-                              operation->initialiser, room, params);
+                              operation->initializer, room, params);
     return tn_params_take_with(name, given, operation->defaults, operation->params_size,
-                               operation->initialiser, &epilogue, room, params);
+                               operation->initializer, &epilogue, room, params);
 }
 
 tenon_status tn_operation_run_as(const char *name, const tn_operation *operation,

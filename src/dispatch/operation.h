@@ -105,7 +105,7 @@ struct tn_operation {
     uint32_t field_count;
     size_t params_size;
     const void *defaults;    /* default parameters */
-    const char *initialiser; /* name of the initializer macro; NULL for internal parameters */
+    const char *initializer; /* name of the initializer macro; NULL for internal parameters */
     uint32_t flags;          /* known flags of the parameters */
     size_t epilogue_at;      /* offset of their tenon_epilogue; 0 if they have none */
     /* Returns the description that serves a call with these views, and adds the views of its
@@ -217,7 +217,7 @@ tenon_status tn_operation_take_params(const char *name, const tn_operation *oper
 /* Parameters of a description; tn_operation_run has room for TN_PARAMS_SIZE bytes to convert other
  * versions. */
 #define TN_PARAMS_SIZE           1024
-#define TN_PARAMS(values, macro) TN_OWN_PARAMS(values), .initialiser = #macro
+#define TN_PARAMS(values, macro) TN_OWN_PARAMS(values), .initializer = #macro
 /* The same for parameters that are not a public struct. */
 #define TN_OWN_PARAMS(values)                                                                      \
     .defaults = &(values),                                                                         \

@@ -37,7 +37,7 @@ static void name_variant(const tn_choice *choice, variant *v)
     snprintf(v->key, sizeof v->key, "%s %s", v->name, v->options);
 }
 
-/* How many times a driver that miscompiles at random compiles a variant. */
+/* Maximum number of times that a variant is compiled by a driver that miscompiles at random. */
 #define MAX_TRIES 4
 
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,

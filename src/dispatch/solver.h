@@ -46,7 +46,7 @@ typedef struct tn_solver tn_solver;
 /* The time of a solver that is never selected by estimate, only by measurement. */
 #define TN_NO_ESTIMATE 1e30
 
-/* What a choice is based on: an estimate or the caller's request, a measurement of the call, or
+/* Basis of a choice: an estimate or the caller's request, a measurement of the call, or
  * one of a similar call. */
 typedef enum tn_basis { TN_BY_ESTIMATE, TN_BY_MEASUREMENT, TN_BY_NEAREST } tn_basis;
 

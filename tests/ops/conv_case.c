@@ -174,7 +174,7 @@ static bool sums_are_exact(const test_fixture *f, int64_t tile)
     conv_problem problem;
     params.epilogue =
         (tenon_epilogue)TENON_EPILOGUE_INIT; /* the sums do not depend on the epilogue */
-    assert_ok(tn_conv_canonicalise("test", &params, x, w, NULL, NULL, y, &problem));
+    assert_ok(tn_conv_canonicalize("test", &params, x, w, NULL, NULL, y, &problem));
     assert_true(sums != NULL && tn_winograd_sums(&problem, tile, dense_x, dense_w, sums));
     for (int64_t i = 0; i < count; i++)
         largest = fmax(largest, sums[i].bound);

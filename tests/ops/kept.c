@@ -183,7 +183,7 @@ void kept_write(const char *path, tn_store_kind kind, const char *key, const cha
     free(bytes);
 }
 
-int kept_begin_anew(const char *variables, const char *what, const char *folder, char line[256])
+int kept_begin_again(const char *variables, const char *what, const char *folder, char line[256])
 {
     char program[1024], command[8192];
     const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);

@@ -59,7 +59,7 @@ void kept_write(const char *path, tn_store_kind kind, const char *key, const cha
 
 /* Runs this program again with two arguments and additional environment variables ("A=1 B=2", or
  * ""). Stores the first line that it prints; returns its status from waitpid. */
-int kept_begin_anew(const char *variables, const char *what, const char *folder, char line[256]);
+int kept_begin_again(const char *variables, const char *what, const char *folder, char line[256]);
 
 /* Does the work of a process started with "run": prints its results. Returns the exit status. */
 int kept_run_and_print(const char *folder);

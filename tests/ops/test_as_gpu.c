@@ -22,11 +22,11 @@ static void run_example(tenon_stream *stream, const char *line)
         fail_msg("%s by %s: %s", tn_case_text(&c, text), result.solver, result.why);
 }
 
-/* Runs all lines; in the quick set, one in three. */
-static void run_drawn(tenon_stream *stream, const char *const *line)
+/* Runs all lines; in the quick set, one in `of`. */
+static void run_drawn(tenon_stream *stream, const char *const *line, uint32_t of)
 {
     for (; *line != NULL; line++)
-        if (quick_draws(*line, 3))
+        if (quick_draws(*line, of))
             run_example(stream, *line);
 }
 
@@ -69,7 +69,7 @@ TEST(every_example)
     tenon_stream *stream = begin(&context);
     for (uint32_t i = 0; i < tn_operation_count; i++)
         if (is_bound_by_memory(tn_operations[i]))
-            run_drawn(stream, tn_operations[i]->examples);
+            run_drawn(stream, tn_operations[i]->examples, 6);
     end(stream, context);
 }
 
@@ -97,7 +97,7 @@ TEST(edges)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    run_drawn(stream, lines);
+    run_drawn(stream, lines, 3);
     end(stream, context);
 }
 
@@ -142,7 +142,7 @@ TEST(streams)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    run_drawn(stream, lines);
+    run_drawn(stream, lines, 3);
     end(stream, context);
 }
 
@@ -165,7 +165,7 @@ TEST(as_intel)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin_as(&context, tn_device_kind_named("xe_lp"), 8);
-    run_drawn(stream, lines);
+    run_drawn(stream, lines, 3);
     end(stream, context);
 }
 

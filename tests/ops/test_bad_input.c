@@ -67,8 +67,8 @@ TEST(impossible_struct_sizes)
         for (int s = 0; s < 6; s++) {
             o.params.head.struct_size = sizes[s];
             refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "struct_size");
-            if (tn_operations[i]->initialiser != NULL)
-                assert_contains(tenon_last_error(), tn_operations[i]->initialiser);
+            if (tn_operations[i]->initializer != NULL)
+                assert_contains(tenon_last_error(), tn_operations[i]->initializer);
         }
         o.params.head.struct_size = known;
         o.params.head.flags = 1U << 31;
@@ -273,7 +273,7 @@ TEST(epilogues)
     offer o;
     prepare(&o, &tn_operation_activation);
     o.params.activation.activation.kind = TN_ACTIVATION_KINDS;
-    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "which is no tenon_activation_kind");
+    refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "which is not a tenon_activation_kind");
     o.params.activation.activation.kind = TENON_ACTIVATION_CELU;
     refuse(&o, TENON_ERROR_INVALID_ARGUMENT, "celu");
     o.params.activation.activation.alpha = -1;

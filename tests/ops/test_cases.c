@@ -391,7 +391,7 @@ static bool check_again(const char *name, bool by_chance, int which, char why[25
     return verdict == TN_VERDICT_RIGHT;
 }
 
-TEST(drivers_that_err_by_chance_compile_anew)
+TEST(drivers_that_err_by_chance_compile_again)
 {
     tn_case c;
     char why[256], options[TN_OPTIONS_SIZE];

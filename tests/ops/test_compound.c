@@ -45,7 +45,7 @@ static tenon_status product(const tenon_tensor *x, const tenon_tensor *y, const 
 {
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     bool empty;
-    TN_TRY(tn_gemm_canonicalise("compound", &params, x, y, NULL, NULL, z, problem, &empty));
+    TN_TRY(tn_gemm_canonicalize("compound", &params, x, y, NULL, NULL, z, problem, &empty));
     problem->head.workspace_limit = limit;
     return TENON_OK;
 }
@@ -83,7 +83,7 @@ static tenon_status record_softmax(tn_recording *recording, const compound_probl
     const tenon_tensor *const views[TENON_ROWS_VIEWS] = {&s, &s};
     tn_rows_problem rows = {.head = {.size = sizeof rows, .forced = -1}};
     tn_frame frame = tn_frame_after(l.used);
-    tn_rows_canonicalise(views, SOFTMAX_OPERANDS, SOFTMAX_Y, 1, &rows);
+    tn_rows_canonicalize(views, SOFTMAX_OPERANDS, SOFTMAX_Y, 1, &rows);
     tn_frame_operand(&frame, SOFTMAX_X, TN_WORKSPACE, (int64_t)l.scores);
     tn_frame_operand(&frame, SOFTMAX_Y, TN_WORKSPACE, (int64_t)l.weights);
     return tn_child_record("compound", recording, &frame, &tn_softmax_family, &rows.head);

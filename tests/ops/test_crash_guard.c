@@ -155,7 +155,7 @@ static int run_and_end(const way *w, const char *folder)
 static void end_once(const char *folder, const char *name)
 {
     char line[256];
-    (void)kept_begin_anew("", name, folder, line);
+    (void)kept_begin_again("", name, folder, line);
     assert_int_equal(temporary_count(folder, ".writing-"), 1);
 }
 

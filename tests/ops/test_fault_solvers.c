@@ -399,7 +399,7 @@ TEST(refused_programs_are_passed_over)
 
 /* A program built in the validation context is loaded as a binary; if that fails, it is compiled
  * without an error. */
-TEST(binaries_that_are_refused_are_built_anew)
+TEST(binaries_that_are_refused_are_built_again)
 {
     static const char *const functions[] = {"clGetProgramInfo", "clCreateProgramWithBinary",
                                             "clRetainProgram"};

@@ -6,7 +6,7 @@
 
 /* If a binary cannot be loaded, the kernel is recompiled, a warning is logged once, and the new
  * binary is stored. */
-TEST(binaries_that_are_refused_are_compiled_anew)
+TEST(binaries_that_are_refused_are_compiled_again)
 {
     static const struct {
         const char *function;

@@ -117,7 +117,7 @@ TEST(alignments)
             }
 }
 
-/* What is repeated along the batch keeps it from folding into rows or columns. */
+/* An operand that is repeated along the batch prevents folding the batch into rows or columns. */
 TEST(batches)
 {
     test_random random = test_random_for(1205);

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-TEST(a_second_context_makes_nothing_anew)
+TEST(a_second_context_builds_nothing_again)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);
@@ -34,7 +34,7 @@ TEST(a_second_context_makes_nothing_anew)
 }
 
 /* A new process recomputes nothing, even if the driver's own cache is empty. */
-TEST(a_second_process_makes_nothing_anew)
+TEST(a_second_process_builds_nothing_again)
 {
     char *folder = temporary_make(), *drivers = temporary_make();
     const tenon_store store = kept_folder(folder);
@@ -43,10 +43,10 @@ TEST(a_second_process_makes_nothing_anew)
     const uint64_t bits = kept_run(&first, &store);
     snprintf(expected, sizeof expected,
              "built 0 trials 0 checks 0 warnings 0 bits %016" PRIx64 "\n", bits);
-    assert_int_equal(kept_begin_anew("", "run", folder, line), 0);
+    assert_int_equal(kept_begin_again("", "run", folder, line), 0);
     assert_string_equal(line, expected);
     snprintf(variables, sizeof variables, "POCL_CACHE_DIR='%s'", drivers);
-    assert_int_equal(kept_begin_anew(variables, "run", folder, line), 0);
+    assert_int_equal(kept_begin_again(variables, "run", folder, line), 0);
     assert_string_equal(line, expected);
     temporary_remove(drivers);
     temporary_remove(folder);

@@ -36,7 +36,7 @@ static void do_damage(const char *folder, tn_store_kind kind, damage how)
 
 /* A damaged entry causes one log line, results stay correct, and the entry is recomputed and
  * stored. */
-TEST(entries_that_were_damaged_are_made_anew)
+TEST(entries_that_were_damaged_are_rebuilt)
 {
     char *folder = temporary_make();
     const tenon_store store = kept_folder(folder);

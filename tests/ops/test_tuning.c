@@ -133,8 +133,8 @@ static void assert_plan(tenon_context *context, const char *wanted)
     assert_string_equal(name, wanted);
 }
 
-static void assert_plan_anew(const char *folder, tenon_measurements measurements,
-                             const char *wanted)
+static void assert_plan_again(const char *folder, tenon_measurements measurements,
+                              const char *wanted)
 {
     tenon_context *context = make_context(folder, measurements);
     assert_plan(context, wanted);
@@ -163,9 +163,9 @@ TEST_WITH(a_stored_outcome_comes_before_estimates, reset, NULL)
     assert_plan(context, "fake/third");
     assert_true(was_measured);
     tenon_context_release(context);
-    assert_plan_anew(folder, TENON_MEASUREMENTS_USUAL, "fake/third");
-    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/third");
-    assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+    assert_plan_again(folder, TENON_MEASUREMENTS_USUAL, "fake/third");
+    assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/third");
+    assert_plan_again(folder, TENON_MEASUREMENTS_NONE, "fake/first");
     assert_int_equal(total_runs(), 0);
     temporary_remove(folder);
 }
@@ -218,7 +218,7 @@ TEST_WITH(what_cannot_serve_leaves_estimates, reset, NULL)
 }
 
 /* A temporary failure fails the call; the stored result stays in use. */
-TEST_WITH(a_failure_that_passes_decides_nothing_anew, reset, NULL)
+TEST_WITH(a_failure_that_passes_does_not_change_the_decision, reset, NULL)
 {
     char *folder = temporary_make(), name[TN_SOLVER_NAME_SIZE];
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_MADE);
@@ -235,7 +235,7 @@ TEST_WITH(a_failure_that_passes_decides_nothing_anew, reset, NULL)
 TEST_WITH(the_faster_one_is_found_once, reset, NULL)
 {
     char *folder = temporary_make();
-    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_true(was_measured);
     assert_true(runs[FIRST] > 0 && runs[SECOND] > 0);
     assert_int_equal(runs[THIRD], 0); /* its estimate is too far from the first one's */
@@ -243,8 +243,8 @@ TEST_WITH(the_faster_one_is_found_once, reset, NULL)
     const int before = total_runs();
     naps[SECOND] = 6000;
     for (int i = 0; i < 2; i++)
-        assert_plan_anew(folder, i == 0 ? TENON_MEASUREMENTS_MADE : TENON_MEASUREMENTS_USUAL,
-                         "fake/second");
+        assert_plan_again(folder, i == 0 ? TENON_MEASUREMENTS_MADE : TENON_MEASUREMENTS_USUAL,
+                          "fake/second");
     assert_int_equal(total_runs(), before);
     assert_int_equal(kept_count(folder, TN_STORE_TUNING), 1);
     temporary_remove(folder);
@@ -254,11 +254,11 @@ TEST_WITH(what_is_far_apart_is_believed, reset, NULL)
 {
     char *folder = temporary_make();
     estimates[SECOND] = 1.6;
-    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/first");
+    assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/first");
     assert_false(was_measured);
     estimates[SECOND] = 1.4;
-    assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
-    assert_plan_anew(folder, TENON_MEASUREMENTS_USUAL, "fake/first");
+    assert_plan_again(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+    assert_plan_again(folder, TENON_MEASUREMENTS_USUAL, "fake/first");
     assert_int_equal(total_runs(), 0);
     assert_int_equal(kept_count(folder, TN_STORE_TUNING), 0);
     temporary_remove(folder);
@@ -284,7 +284,7 @@ TEST_WITH(what_is_barred_is_not_timed, reset, NULL)
     estimates[THIRD] = 1.1;
     naps[THIRD] = 0;
     is_wrong[THIRD] = true;
-    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_int_equal(runs[THIRD], 0);
     temporary_remove(folder);
 }
@@ -338,7 +338,7 @@ TEST_WITH(the_nearest_outcome_comes_before_estimates, reset, NULL)
         assert_plan(context, outcomes[i].is_taken ? outcomes[i].solver : "fake/first");
         assert_int_equal(was_nearest, outcomes[i].is_taken);
         tenon_context_release(context);
-        assert_plan_anew(folder, TENON_MEASUREMENTS_NONE, "fake/first");
+        assert_plan_again(folder, TENON_MEASUREMENTS_NONE, "fake/first");
         temporary_remove(folder);
     }
     assert_int_equal(total_runs(), 0);
@@ -399,7 +399,7 @@ TEST_WITH(a_call_to_be_measured_is_not_taken_for_another, reset, NULL)
     tenon_context *context = make_context(folder, TENON_MEASUREMENTS_USUAL);
     keep_like(context, 20, "fake/third", true);
     tenon_context_release(context);
-    assert_plan_anew(folder, TENON_MEASUREMENTS_MADE, "fake/second");
+    assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_true(was_measured);
     temporary_remove(folder);
 }

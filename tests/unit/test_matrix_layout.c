@@ -90,7 +90,7 @@ TEST(layout_of_d)
             }
 }
 
-/* How many lanes hold each element of a matrix. */
+/* Number of lanes that hold each element of a matrix. */
 typedef struct tally {
     int count[MOST][MOST];
 } tally;

@@ -22,7 +22,7 @@ tenon_status tn_activation_prepare(const void *given, tn_call *call, tn_problem 
     TN_TRY(tn_float_check(caller, x->name, call->context, (tenon_dtype)x->view->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(x->view);
-    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
+    TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));
     ((tn_pointwise_problem *)problem)->kind = params->activation.kind;
     call->scalars[TN_SCALAR_ACT_ALPHA] = params->activation.alpha;
     call->scalars[TN_SCALAR_ACT_BETA] = params->activation.beta;

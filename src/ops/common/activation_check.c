@@ -119,7 +119,7 @@ tenon_status tn_activation_check(const char *caller, const tenon_activation *act
 {
     if (activation->kind >= TN_ACTIVATION_KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: activation kind is %u, which is no tenon_activation_kind",
+                       "%s: params: activation kind is %u, which is not a tenon_activation_kind",
                        caller, activation->kind);
     if (activation->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,

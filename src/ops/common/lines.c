@@ -48,7 +48,7 @@ static tn_space space_of(const tenon_tensor *const *views, uint32_t operands, ui
     return space;
 }
 
-void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
+void tn_lines_canonicalize(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
                            tn_lines_problem *problem)
 {
     const tenon_tensor *like = views[by == TN_LINES_NUMBERED ? 0 : by];

@@ -26,7 +26,7 @@ typedef struct tn_lines_problem {
 /* Fills in a problem from validated views of the shape of `views[by]`. A view with a single element
  * is broadcast, a NULL view is an absent operand. Dimensions are sorted by decreasing stride of
  * view `by`. With TN_LINES_NUMBERED they are not sorted, and views[0] has the shape. */
-void tn_lines_canonicalise(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
+void tn_lines_canonicalize(const tenon_tensor *const *views, uint32_t operands, uint32_t by,
                            tn_lines_problem *problem);
 
 /* Checks that an operand has the shape of `first`. A NULL tensor passes. */

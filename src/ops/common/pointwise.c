@@ -29,7 +29,7 @@ static tenon_status make_space(const tn_call *call, tn_space *space)
     return TENON_OK;
 }
 
-tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
+tenon_status tn_pointwise_canonicalize(const tn_call *call, uint32_t outputs, size_t size,
                                        tn_problem *wanted)
 {
     tn_space space;

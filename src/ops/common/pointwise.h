@@ -25,7 +25,7 @@ typedef struct tn_pointwise_problem {
 
 /* Fills in a problem of `size` bytes from validated views, outputs last, all broadcast to the shape
  * of the last output. Fails if one does not broadcast. Absent operands are skipped. */
-tenon_status tn_pointwise_canonicalise(const tn_call *call, uint32_t outputs, size_t size,
+tenon_status tn_pointwise_canonicalize(const tn_call *call, uint32_t outputs, size_t size,
                                        tn_problem *wanted);
 
 /* Checks that an operand has the shape of `like`. */

@@ -117,7 +117,7 @@ static void take_dimensions(const tn_axes *axes, const tenon_tensor *const view[
     }
 }
 
-void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
+void tn_reduction_canonicalize(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],
                                tn_reduction_problem *problem)

@@ -55,7 +55,7 @@ tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
 
 /* Fills in a problem from validated views, some of which may be NULL. `operand` holds their indices
  * in the call. The divisor is the row size. A problem with an empty result is left empty. */
-void tn_reduction_canonicalise(uint32_t kind, const tn_axes *axes,
+void tn_reduction_canonicalize(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],
                                tn_reduction_problem *problem);

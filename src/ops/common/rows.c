@@ -57,7 +57,7 @@ static void add_view(tn_space *space, uint32_t v, const tenon_tensor *view, uint
     }
 }
 
-void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint32_t by,
+void tn_rows_canonicalize(const tenon_tensor *const *views, uint32_t count, uint32_t by,
                           uint32_t axis, tn_rows_problem *problem)
 {
     const tenon_tensor *full = views[by];

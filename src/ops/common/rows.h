@@ -36,7 +36,7 @@ void tn_space_sort(tn_space *space, uint32_t by);
 /* Fills in a problem from validated, non-empty views of one shape. Views other than `views[by]` may
  * lack the axis. Dimensions are sorted by decreasing stride of view `by`. A NULL view is an absent
  * operand. */
-void tn_rows_canonicalise(const tenon_tensor *const *views, uint32_t count, uint32_t by,
+void tn_rows_canonicalize(const tenon_tensor *const *views, uint32_t count, uint32_t by,
                           uint32_t axis, tn_rows_problem *problem);
 
 /* The layout of a choice: a launch of a kernel that has the form of cl_kernels/common/rows.clh. */

@@ -236,7 +236,7 @@ static void take_cut_views(const conv_problem *like, const tn_choice *choice, si
         find_outputs(s);
         take_views(like, s, c);
         fits =
-            tn_conv_canonicalise("self-check", (const tenon_conv_params *)c->params.bytes,
+            tn_conv_canonicalize("self-check", (const tenon_conv_params *)c->params.bytes,
                                  &c->views[CONV_X], &c->views[CONV_W], NULL, NULL,
                                  &c->views[CONV_Y], &problem) == TENON_OK &&
             tn_conv_cpu_direct_cut(c->context, &problem, cuts[i].runs, cuts[i].panels, c->values);

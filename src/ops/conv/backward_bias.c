@@ -175,7 +175,7 @@ const tn_family tn_conv_backward_bias_family = {.name = "conv_backward_bias",
                                                 .awkward = tn_conv_backward_bias_awkward,
                                                 .paths = conv_backward_bias_paths};
 
-static tenon_status canonicalise(const char *caller, const tenon_conv_backward_params *params,
+static tenon_status canonicalize(const char *caller, const tenon_conv_backward_params *params,
                                  const tenon_tensor *dy, const tenon_tensor *db,
                                  conv_bias_problem *p)
 {
@@ -202,7 +202,7 @@ tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_
     tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     TN_TRY(tn_float_check(caller, "dy", call->context, dy->dtype));
     TN_TRY(tn_same_dtype_check(caller, "db", db, "dy", dy->dtype));
-    TN_TRY(canonicalise(caller, params, dy, db, (conv_bias_problem *)problem));
+    TN_TRY(canonicalize(caller, params, dy, db, (conv_bias_problem *)problem));
     *empty = tn_tensor_empty(db);
     epilogue.beta = params->beta;
     tn_epilogue_scalars(&epilogue, call->scalars);

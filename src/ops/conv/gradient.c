@@ -41,7 +41,7 @@ const conv_gradient tn_conv_transpose_gradient_of_x = {
 const conv_gradient tn_conv_transpose_gradient_of_filter = {
     {"x", "dy", "dw"}, {CONV_Y, CONV_X, CONV_W}, true};
 
-tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradient *gradient,
+tenon_status tn_conv_gradient_canonicalize(const char *caller, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem)
@@ -75,7 +75,7 @@ static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_back
     for (int i = 1; i < 3; i++)
         TN_TRY(tn_same_dtype_check(caller, operands[i].name, views[i], operands[0].name,
                                    views[0]->dtype));
-    TN_TRY(tn_conv_gradient_canonicalise(caller, gradient, params, views, (conv_problem *)problem));
+    TN_TRY(tn_conv_gradient_canonicalize(caller, gradient, params, views, (conv_problem *)problem));
     *empty = tn_tensor_empty(views[2]);
     epilogue.beta = params->beta;
     tn_epilogue_scalars(&epilogue, call->scalars);

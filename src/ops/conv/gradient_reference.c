@@ -123,7 +123,7 @@ bool tn_conv_transpose_reference(const void *given, const tenon_tensor *const *v
 {
     const tenon_conv_transpose_params *params = given;
     conv_problem p;
-    if (tn_conv_transpose_canonicalise("reference", params, v[CONV_X], v[CONV_W], v[CONV_C],
+    if (tn_conv_transpose_canonicalize("reference", params, v[CONV_X], v[CONV_W], v[CONV_C],
                                        v[CONV_BIAS], v[CONV_Y], &p) != TENON_OK)
         return false;
     return tn_tensor_empty(v[CONV_Y]) ||
@@ -139,7 +139,7 @@ static bool take_gradient(const conv_gradient *gradient, const tenon_conv_backwa
 {
     *epilogue = (tenon_epilogue)TENON_EPILOGUE_INIT;
     epilogue->beta = params->beta;
-    return tn_conv_gradient_canonicalise("reference", gradient, params, views, p) == TENON_OK;
+    return tn_conv_gradient_canonicalize("reference", gradient, params, views, p) == TENON_OK;
 }
 
 bool tn_conv_backward_data_reference(const void *params, const tenon_tensor *const *v,
@@ -249,7 +249,7 @@ static bool fold_reference(const tenon_im2col_params *params, const tenon_epilog
                            const tenon_tensor *x, tn_bounded *expected)
 {
     col2im_problem p;
-    if (tn_col2im_canonicalise("reference", params, col, x, &p) != TENON_OK)
+    if (tn_col2im_canonicalize("reference", params, col, x, &p) != TENON_OK)
         return false;
     double *dense = tn_host_read(col, 3, col->shape);
     const dense_operands o = {.y = dense,

@@ -205,7 +205,7 @@ bool tn_conv_reference(const void *given, const tenon_tensor *const *v, tn_bound
 {
     const tenon_conv_params *params = given;
     conv_problem p;
-    return tn_conv_canonicalise("reference", params, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS],
+    return tn_conv_canonicalize("reference", params, v[CONV_X], v[CONV_W], v[CONV_C], v[CONV_BIAS],
                                 v[CONV_Y], &p) == TENON_OK &&
            tn_conv_problem_reference(&p, &params->epilogue, params->solver, v, expected);
 }
@@ -215,7 +215,7 @@ bool tn_im2col_reference(const void *params, const tenon_tensor *const *views, t
     const tenon_tensor *x = views[IM2COL_X], *col = views[IM2COL_COL];
     im2col_problem p;
     const conv_window *v = &p.window;
-    if (tn_im2col_canonicalise("reference", params, x, col, &p) != TENON_OK)
+    if (tn_im2col_canonicalize("reference", params, x, col, &p) != TENON_OK)
         return false;
     double *dense = tn_host_read(x, x->rank, x->shape);
     const int64_t shape[] = {p.n,          p.c,       v->filter[0], v->filter[1],

@@ -58,7 +58,7 @@ tenon_status tn_dropout_prepare(const void *given, tn_call *call, tn_problem *pr
     TN_TRY(tn_lines_shape_check(caller, "y", y, "x", x));
     TN_TRY(tn_number_check(caller, "probability", params->probability, 0, 1));
     *empty = tn_tensor_empty(y);
-    tn_lines_canonicalise(views, DROPOUT_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
+    tn_lines_canonicalize(views, DROPOUT_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
     set_scalars(params, call->scalars);
     return TENON_OK;
 }

@@ -112,7 +112,7 @@ static tenon_status check_source(const tn_call *call, uint32_t n, const char *na
     const char *caller = call->caller;
     if (source > TENON_CHAIN_X3)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: %s of step %u is %u, which is no tenon_chain_source", caller,
+                       "%s: params: %s of step %u is %u, which is not a tenon_chain_source", caller,
                        name, n, source);
     if (source != TENON_CHAIN_SCALAR && call->operands[source - 1].view == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL, but is the %s of step %u",
@@ -141,7 +141,7 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
     if (step->op > TENON_CHAIN_ACTIVATE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: op of step %u is %u, which is no tenon_chain_op", caller, n,
+                       "%s: params: op of step %u is %u, which is not a tenon_chain_op", caller, n,
                        step->op);
     TN_TRY(check_source(call, n, "operand", step->operand));
     TN_TRY(check_source(call, n, "addend", step->addend));
@@ -197,7 +197,7 @@ tenon_status tn_elementwise_chain_prepare(const void *given, tn_call *call, tn_p
     TN_TRY(tn_float_check(caller, "x0", call->context, (tenon_dtype)x0->view->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(y->view);
-    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(elementwise_chain_problem), problem));
+    TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(elementwise_chain_problem), problem));
     fill(params, (elementwise_chain_problem *)problem, call->scalars);
     return TENON_OK;
 }

@@ -27,6 +27,6 @@ tenon_status tn_copy_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(check_types(caller, call->context, x, y));
     TN_TRY(tn_same_shape_check(caller, &call->operands[COPY_Y], &call->operands[COPY_X]));
     *empty = tn_tensor_empty(y);
-    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
+    TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));
     return TENON_OK;
 }

@@ -28,7 +28,7 @@ tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem
     TN_TRY(tn_float_check(caller, "a", call->context, a->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(call->operands[ELEMENTWISE_D].view);
-    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
+    TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));
     ((tn_pointwise_problem *)problem)->kind = params->kind;
     call->scalars[TN_SCALAR_ALPHA] = params->alpha;
     call->scalars[TN_SCALAR_BETA] = params->beta;

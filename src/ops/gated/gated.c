@@ -22,7 +22,7 @@ tenon_status tn_gated_prepare(const void *given, tn_call *call, tn_problem *prob
     TN_TRY(tn_float_check(caller, "a", call->context, (tenon_dtype)a->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(a);
-    TN_TRY(tn_pointwise_canonicalise(call, is_forward ? 1 : GATED_GRADIENTS,
+    TN_TRY(tn_pointwise_canonicalize(call, is_forward ? 1 : GATED_GRADIENTS,
                                      sizeof(tn_pointwise_problem), problem));
     ((tn_pointwise_problem *)problem)->kind = params->activation.kind;
     call->scalars[TN_SCALAR_ACT_ALPHA] = params->activation.alpha;

@@ -10,7 +10,7 @@ static void at_least_one(tn_space *space)
         space->rank = (uint32_t)(space->shape[0] = 1);
 }
 
-void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
+void tn_gather_canonicalize(const tenon_tensor *x, const tenon_tensor *indices,
                             const tenon_tensor *y, uint32_t axis, gather_problem *problem)
 {
     tn_space space = {.rank = y->rank, .views = GATHER_OPERANDS};
@@ -51,7 +51,7 @@ static gather_list_args list_of(const tenon_tensor *dy, const tenon_tensor *indi
     return list;
 }
 
-void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor *indices,
+void tn_gather_backward_canonicalize(const tenon_tensor *dy, const tenon_tensor *indices,
                                      const tenon_tensor *dx, uint32_t axis,
                                      gather_backward_problem *problem)
 {

@@ -92,7 +92,7 @@ tenon_status tn_gather_prepare(const void *given, tn_call *call, tn_problem *pro
     uint32_t axis = 0;
     TN_TRY(check_call(params, call, false, &axis));
     *empty = tn_tensor_empty(y);
-    tn_gather_canonicalise(call->operands[GATHER_FROM].view, call->operands[GATHER_INDICES].view, y,
+    tn_gather_canonicalize(call->operands[GATHER_FROM].view, call->operands[GATHER_INDICES].view, y,
                            axis, (gather_problem *)problem);
     return TENON_OK;
 }
@@ -105,7 +105,7 @@ tenon_status tn_gather_backward_prepare(const void *given, tn_call *call, tn_pro
     uint32_t axis = 0;
     TN_TRY(check_call(params, call, true, &axis));
     *empty = tn_tensor_empty(dx);
-    tn_gather_backward_canonicalise(call->operands[GATHER_FROM].view,
+    tn_gather_backward_canonicalize(call->operands[GATHER_FROM].view,
                                     call->operands[GATHER_INDICES].view, dx, axis,
                                     (gather_backward_problem *)problem);
     return TENON_OK;

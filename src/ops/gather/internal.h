@@ -39,9 +39,9 @@ extern const tn_solver tn_gather_rows, tn_gather_backward_scan, tn_gather_backwa
 
 /* Fill in a problem from validated views. `axis` is an axis of the table. No view is empty, except
  * dy and the indices for the gradient. */
-void tn_gather_canonicalise(const tenon_tensor *x, const tenon_tensor *indices,
+void tn_gather_canonicalize(const tenon_tensor *x, const tenon_tensor *indices,
                             const tenon_tensor *y, uint32_t axis, gather_problem *problem);
-void tn_gather_backward_canonicalise(const tenon_tensor *dy, const tenon_tensor *indices,
+void tn_gather_backward_canonicalize(const tenon_tensor *dy, const tenon_tensor *indices,
                                      const tenon_tensor *dx, uint32_t axis,
                                      gather_backward_problem *problem);
 

@@ -224,7 +224,7 @@ static tenon_status begin(const char *caller, const tenon_gemm_params *params,
     return TENON_OK;
 }
 
-tenon_status tn_gemm_canonicalise(const char *caller, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalize(const char *caller, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty)
@@ -245,7 +245,7 @@ tenon_status tn_gemm_canonicalise(const char *caller, const tenon_gemm_params *p
     return TENON_OK;
 }
 
-tenon_status tn_gemm_canonicalise_packed(const char *caller, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalize_packed(const char *caller, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, gemm_problem *problem, bool *empty)

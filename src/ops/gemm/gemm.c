@@ -34,7 +34,7 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, c));
     for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "a", a->dtype));
-    TN_TRY(tn_gemm_canonicalise(caller, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
+    TN_TRY(tn_gemm_canonicalize(caller, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

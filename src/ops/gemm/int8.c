@@ -62,7 +62,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_terms_check(caller, &params->epilogue, views[GEMM_C]));
     TN_TRY(tn_gemm_int8_check(caller, &params->epilogue, views));
-    TN_TRY(tn_gemm_int8_canonicalise(caller, params, views, (int8_problem *)problem, empty));
+    TN_TRY(tn_gemm_int8_canonicalize(caller, params, views, (int8_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

@@ -43,8 +43,8 @@ tn_awkward_function tn_gemm_int8_awkward;
 tenon_status tn_gemm_int8_check(const char *caller, const tenon_epilogue *epilogue,
                                 int8_views views);
 
-/* Fills in a problem from checked views, like tn_gemm_canonicalise. */
-tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_params *params,
+/* Fills in a problem from checked views, like tn_gemm_canonicalize. */
+tenon_status tn_gemm_int8_canonicalize(const char *caller, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *problem, bool *empty);
 
 /* For solvers: */

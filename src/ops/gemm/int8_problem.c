@@ -49,11 +49,11 @@ static void exchange(int8_problem *p)
     }
 }
 
-tenon_status tn_gemm_int8_canonicalise(const char *caller, const tenon_gemm_params *params,
+tenon_status tn_gemm_int8_canonicalize(const char *caller, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *p, bool *empty)
 {
     memset(p, 0, sizeof *p);
-    TN_TRY(tn_gemm_canonicalise(caller, params, views[GEMM_A], views[GEMM_B], views[GEMM_C],
+    TN_TRY(tn_gemm_canonicalize(caller, params, views[GEMM_A], views[GEMM_B], views[GEMM_C],
                                 views[GEMM_BIAS], views[GEMM_D], &p->gemm, empty));
     p->gemm.head.size = sizeof *p;
     p->gemm.dtype = real_type(views[GEMM_D]->dtype);

@@ -42,14 +42,14 @@ extern const tn_family tn_gemm_family;
 
 /* Fills in a problem from checked views; c and bias may be NULL. Sets *empty if there is nothing
  * to compute. Fails for mismatched shapes. */
-tenon_status tn_gemm_canonicalise(const char *caller, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalize(const char *caller, const tenon_gemm_params *params,
                                   const tenon_tensor *a, const tenon_tensor *b,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty);
 
-/* Like tn_gemm_canonicalise, for a b whose layout is not given by strides. It remains b, and no
+/* Like tn_gemm_canonicalize, for a b whose layout is not given by strides. It remains b, and no
  * batch dimension is folded into N. */
-tenon_status tn_gemm_canonicalise_packed(const char *caller, const tenon_gemm_params *params,
+tenon_status tn_gemm_canonicalize_packed(const char *caller, const tenon_gemm_params *params,
                                          const tenon_tensor *a, const tenon_tensor *b,
                                          const tenon_tensor *c, const tenon_tensor *bias,
                                          const tenon_tensor *d, gemm_problem *problem, bool *empty);

@@ -74,7 +74,7 @@ static tenon_status take_broadcasts(const char *caller, const tenon_tensor *cons
     return TENON_OK;
 }
 
-static tenon_status canonicalise(const char *caller, const tenon_gemm_ragged_params *params,
+static tenon_status canonicalize(const char *caller, const tenon_gemm_ragged_params *params,
                                  const tenon_tensor *const *views, ragged_problem *problem,
                                  bool *empty)
 {
@@ -124,7 +124,7 @@ tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *pro
     if (views[RAGGED_OFFSETS]->dtype != TENON_DTYPE_I32)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: offsets: type is %s, must be i32", caller,
                        tenon_dtype_string(views[RAGGED_OFFSETS]->dtype));
-    TN_TRY(canonicalise(caller, params, views, (ragged_problem *)problem, empty));
+    TN_TRY(canonicalize(caller, params, views, (ragged_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[RAGGED_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

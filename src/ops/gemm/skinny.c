@@ -8,7 +8,7 @@
 
 /* Maximum rows or columns of the thin factor for which these solvers are worthwhile. */
 #define MOST_THIN 16
-/* Columns per work-item on a CPU. Neighbouring columns make long contiguous reads along N; with
+/* Columns per work-item on a CPU. Neighboring columns make long contiguous reads along N; with
  * dot products they share blocks of the thin factor. */
 #define AXPY_COLS 64
 #define DOT_COLS  96

@@ -72,7 +72,7 @@ tenon_status tn_cross_entropy_prepare(const void *given, tn_call *call, tn_probl
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;
     *empty = tn_tensor_empty(views[CROSS_ENTROPY_LOGITS]);
-    tn_rows_canonicalise(views, call->operand_count,
+    tn_rows_canonicalize(views, call->operand_count,
                          backward ? CROSS_ENTROPY_DLOGITS : CROSS_ENTROPY_LOGITS, axis, p);
     p->backward = backward;
     p->flag = (ignores ? CROSS_ENTROPY_IGNORES : 0) |

@@ -21,7 +21,7 @@ const tn_family tn_mse_backward_family = {.name = "mse_backward",
 
 /* Fills in the gradient's problem, in which every element is a row. dloss repeats along the axes.
  */
-static void canonicalise_backward(const tn_axes *axes,
+static void canonicalize_backward(const tn_axes *axes,
                                   const tenon_tensor *const view[TENON_ROWS_VIEWS],
                                   tn_rows_problem *problem)
 {
@@ -109,7 +109,7 @@ tenon_status tn_mse_prepare(const void *given, tn_call *call, tn_problem *proble
         [REDUCTION_X] = x, [REDUCTION_T] = call->operands[MSE_T].view, [REDUCTION_Y] = loss};
     const uint32_t numbers[REDUCTION_VIEWS] = {
         [REDUCTION_X] = MSE_X, [REDUCTION_T] = MSE_T, [REDUCTION_Y] = MSE_LOSS};
-    tn_reduction_canonicalise(REDUCTION_SQUARED_ERROR, &axes, views, numbers,
+    tn_reduction_canonicalize(REDUCTION_SQUARED_ERROR, &axes, views, numbers,
                               (tn_reduction_problem *)problem);
     call->scalars[TN_SCALAR_REDUCTION] = tn_mse_factor(params, &axes, x);
     *empty = tn_tensor_empty(loss);
@@ -127,7 +127,7 @@ tenon_status tn_mse_backward_prepare(const void *given, tn_call *call, tn_proble
     for (uint32_t i = 0; i < TENON_ROWS_VIEWS; i++)
         views[i] = call->operands[i].view;
     *empty = tn_tensor_empty(views[MSE_DX]);
-    canonicalise_backward(&axes, views, (tn_rows_problem *)problem);
+    canonicalize_backward(&axes, views, (tn_rows_problem *)problem);
     call->scalars[TN_SCALAR_ROWS] = 2 * tn_mse_factor(params, &axes, views[MSE_X]);
     return TENON_OK;
 }

@@ -94,12 +94,12 @@ static tenon_tensor view_of(const norm_problem *like, const tenon_tensor *x, ten
 /* Returns true if the kind lacks the operand, or if it is optional and absent from the problem. */
 static bool is_absent(const norm_problem *like, tenon_norm_kind kind, int number, bool optional)
 {
-    const bool is_centre =
+    const bool is_center =
         number == NORM_MEAN || number == (like->backward ? NORM_DBETA : NORM_BETA);
     uint32_t wanted = like->flags;
-    if (is_centre && kind == TENON_NORM_RMS)
+    if (is_center && kind == TENON_NORM_RMS)
         return true;
-    if (is_centre && (like->flags & NORM_CENTERED) == 0)
+    if (is_center && (like->flags & NORM_CENTERED) == 0)
         return false;
     if (!like->backward && kind != TENON_NORM_BATCH && number >= NORM_RUNNING_MEAN)
         return true;

@@ -122,7 +122,7 @@ static void order_dimensions(norm_problem *p)
         take_dimension(p, &raw, order[i]);
 }
 
-void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *views, norm_problem *p)
+void tn_norm_canonicalize(const tenon_norm_params *params, const norm_views *views, norm_problem *p)
 {
     const tenon_tensor *x = views->view[NORM_X];
     tn_problem_begin(&p->head, sizeof *p);

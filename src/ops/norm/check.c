@@ -16,7 +16,8 @@ static tenon_status check_numbers(const char *caller, const tenon_norm_params *p
 {
     if (params->kind > TENON_NORM_BATCH)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: kind is %u, which is no tenon_norm_kind", caller, params->kind);
+                       "%s: params: kind is %u, which is not a tenon_norm_kind", caller,
+                       params->kind);
     if (!isfinite(params->epsilon) || params->epsilon < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: epsilon is %g, must be finite and at least 0", caller,

@@ -83,7 +83,7 @@ tenon_status tn_norm_check(const char *caller, tenon_context *context,
                            const tenon_norm_params *params, const norm_views *views);
 
 /* Fills in the problem of a validated call, whose x is not empty. */
-void tn_norm_canonicalise(const tenon_norm_params *params, const norm_views *views,
+void tn_norm_canonicalize(const tenon_norm_params *params, const norm_views *views,
                           norm_problem *problem);
 
 /* Writes the shape of x with the channels split into groups, and the masks of the dimensions that

@@ -71,7 +71,7 @@ tenon_status tn_norm_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(tn_norm_check(call->caller, call->context, params, &views));
     *empty = tn_tensor_empty(views.view[NORM_X]);
     if (!*empty)
-        tn_norm_canonicalise(params, &views, (norm_problem *)problem);
+        tn_norm_canonicalize(params, &views, (norm_problem *)problem);
     call->scalars[NORM_SCALAR_EPSILON] = params->epsilon;
     call->scalars[NORM_SCALAR_MOMENTUM] = params->momentum;
     return TENON_OK;

@@ -71,7 +71,7 @@ tenon_status tn_clip_prepare(const void *given, tn_call *call, tn_problem *probl
     TN_TRY(tn_float_check(caller, "x", call->context, views[CLIP_X]->dtype));
     TN_TRY(tn_sum_check(caller, views[CLIP_SUM], views[CLIP_X]->dtype));
     *empty = tn_tensor_empty(views[CLIP_X]);
-    tn_lines_canonicalise(views, CLIP_OPERANDS, CLIP_X, (tn_lines_problem *)problem);
+    tn_lines_canonicalize(views, CLIP_OPERANDS, CLIP_X, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->flags = params->flags;
     call->scalars[CLIP_MOST] = params->max_norm;
     call->scalars[CLIP_EPSILON] = params->epsilon;

@@ -56,7 +56,7 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
                                     first->view));
     }
     *empty = tn_tensor_empty(parameter);
-    tn_lines_canonicalise(views, count, OPTIMIZER_PARAMETER, problem);
+    tn_lines_canonicalize(views, count, OPTIMIZER_PARAMETER, problem);
     /* 1 if the gradient has the state's type and not the parameter's. */
     problem->kind = first->view->dtype != parameter->dtype;
     problem->flags = flags | (operands[count - 1].view != NULL ? OPTIMIZER_HAS_MASTER : 0);

@@ -43,7 +43,7 @@ tenon_status tn_square_sum_prepare(const void *given, tn_call *call, tn_problem 
     TN_TRY(tn_float_check(caller, "x", call->context, views[SQUARE_SUM_X]->dtype));
     TN_TRY(tn_sum_check(caller, views[SQUARE_SUM_SUM], views[SQUARE_SUM_X]->dtype));
     *empty = false;
-    tn_lines_canonicalise(views, SQUARE_SUM_OPERANDS, SQUARE_SUM_X, (tn_lines_problem *)problem);
+    tn_lines_canonicalize(views, SQUARE_SUM_OPERANDS, SQUARE_SUM_X, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->flags = params->flags;
     return TENON_OK;
 }

@@ -42,7 +42,7 @@ typedef struct panels_params {
 } panels_params;
 
 /* Fills in GEMM's problem. The strides of b are those of a dense matrix padded to whole panels. */
-static tenon_status canonicalise(const panels_params *params, const tn_call *call,
+static tenon_status canonicalize(const panels_params *params, const tn_call *call,
                                  packed_problem *problem, bool *empty)
 {
     const tn_argument *operands = call->operands;
@@ -54,7 +54,7 @@ static tenon_status canonicalise(const panels_params *params, const tn_call *cal
     tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
     padded.shape[columns] = b->shape[columns];
     *problem = (packed_problem){.panel = params->packed->panel};
-    TN_TRY(tn_gemm_canonicalise_packed(call->caller, &params->gemm, operands[GEMM_A].view, &padded,
+    TN_TRY(tn_gemm_canonicalize_packed(call->caller, &params->gemm, operands[GEMM_A].view, &padded,
                                        operands[GEMM_C].view, operands[GEMM_BIAS].view,
                                        operands[GEMM_D].view, &problem->gemm, empty));
     problem->gemm.head.size = sizeof *problem;
@@ -72,7 +72,7 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "packed",
                                    all->packed->view.dtype));
-    TN_TRY(canonicalise(all, call, (packed_problem *)problem, empty));
+    TN_TRY(canonicalize(all, call, (packed_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

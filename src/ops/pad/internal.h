@@ -29,7 +29,7 @@ extern const tn_family tn_pad_family;
 extern const tn_solver tn_pad_rows;
 
 /* Fills in a problem from validated views. y must not be empty. */
-void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
+void tn_pad_canonicalize(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem);
 
 tn_prepare_function tn_pad_prepare;

@@ -96,7 +96,7 @@ tenon_status tn_pad_prepare(const void *given, tn_call *call, tn_problem *proble
     TN_TRY(check_types(call));
     TN_TRY(check_shapes(caller, params, x, y));
     *empty = tn_tensor_empty(y);
-    tn_pad_canonicalise(params, x, y, (pad_problem *)problem);
+    tn_pad_canonicalize(params, x, y, (pad_problem *)problem);
     call->scalars[0] = scalar_of(y->dtype, params->value);
     return TENON_OK;
 }

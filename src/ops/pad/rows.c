@@ -31,7 +31,7 @@ static void append(pad_problem *problem, pad_dimension d)
     }
 }
 
-void tn_pad_canonicalise(const tenon_pad_params *params, const tenon_tensor *x,
+void tn_pad_canonicalize(const tenon_pad_params *params, const tenon_tensor *x,
                          const tenon_tensor *y, pad_problem *problem)
 {
     pad_dimension sorted[TENON_MAX_RANK];

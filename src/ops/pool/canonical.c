@@ -154,7 +154,7 @@ static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
         to[d < 2 ? d : d + POOL_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
 }
 
-tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *params,
+tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *p)
 {
     const tenon_tensor *x = views->x;

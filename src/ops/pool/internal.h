@@ -59,7 +59,7 @@ typedef struct pool_views {
 } pool_views;
 
 /* Validates views together and fills in the problem. Each view must be valid on its own. */
-tenon_status tn_pool_canonicalise(const char *caller, const tenon_pool_params *params,
+tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *problem);
 
 tn_prepare_function tn_pool_prepare, tn_pool_backward_prepare;

@@ -33,7 +33,7 @@ tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *probl
     const pool_views views = {"x", "y", x, y, call->operands[POOL_INDICES].view, NULL};
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
-    TN_TRY(tn_pool_canonicalise(caller, params, &views, (pool_problem *)problem));
+    TN_TRY(tn_pool_canonicalize(caller, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(y);
     return TENON_OK;
 }
@@ -61,7 +61,7 @@ tenon_status tn_pool_backward_prepare(const void *given, tn_call *call, tn_probl
     TN_TRY(tn_same_dtype_check(caller, "dx", dx, "dy", dy->dtype));
     TN_TRY(tn_same_dtype_check(caller, "x", x, "dy", dy->dtype));
     TN_TRY(check_sources(caller, params, x, indices));
-    TN_TRY(tn_pool_canonicalise(caller, params, &views, (pool_problem *)problem));
+    TN_TRY(tn_pool_canonicalize(caller, params, &views, (pool_problem *)problem));
     *empty = tn_tensor_empty(dx);
     return TENON_OK;
 }

@@ -103,7 +103,7 @@ bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_boun
     const pool_views views = {"x", "y", x, y, NULL, NULL};
     tn_bounded *places = v[POOL_INDICES] != NULL ? results + tenon_tensor_elements(y) : NULL;
     pool_problem p;
-    if (tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
+    if (tn_pool_canonicalize("reference", params, &views, &p) != TENON_OK)
         return false;
     double *values = tn_host_read(x, x->rank, x->shape);
     int64_t plane = p.size[0] * p.size[1] * p.size[2], output[3] = {0};
@@ -174,7 +174,7 @@ bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v
                        *indices = v[POOL_BACKWARD_INDICES], *dx = v[POOL_BACKWARD_DX];
     const pool_views views = {"dx", "dy", dx, dy, indices, x};
     pool_problem p;
-    if (tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
+    if (tn_pool_canonicalize("reference", params, &views, &p) != TENON_OK)
         return false;
     bool reads_x = p.kind == TENON_POOL_MAX && indices == NULL;
     const gradient g = {.dy = tn_host_read(dy, dy->rank, dy->shape),
@@ -214,7 +214,7 @@ void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *
     int64_t index[TENON_MAX_RANK] = {0}, output[3] = {0};
     pool_problem p;
     if (indices == NULL || tenon_tensor_elements(indices) == 0 ||
-        tn_pool_canonicalise("reference", params, &views, &p) != TENON_OK)
+        tn_pool_canonicalize("reference", params, &views, &p) != TENON_OK)
         return;
     tn_case_integers(indices, 0, p.size[0] * p.size[1] * p.size[2] - 1, seed);
     for (int64_t image = 0; image < p.n * p.c; image++)

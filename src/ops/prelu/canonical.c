@@ -29,7 +29,7 @@ static void make_space(tn_space *all, bool empty, tn_space *space)
     tn_space_collapse(space);
 }
 
-tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_problem *problem)
+tenon_status tn_prelu_backward_canonicalize(const tn_call *call, prelu_backward_problem *problem)
 {
     const tn_argument *arguments = call->operands;
     const tenon_tensor *x = arguments[PRELU_X].view;

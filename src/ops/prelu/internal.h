@@ -26,7 +26,7 @@ extern const tn_solver tn_prelu_rows;
 extern const tn_solver tn_prelu_along, tn_prelu_across, tn_prelu_along_split, tn_prelu_across_split;
 
 /* Fills in a problem from validated views. dslope must not be empty. */
-tenon_status tn_prelu_backward_canonicalise(const tn_call *call, prelu_backward_problem *problem);
+tenon_status tn_prelu_backward_canonicalize(const tn_call *call, prelu_backward_problem *problem);
 
 /* Members of tn_operation and tn_family. */
 tn_prepare_function tn_prelu_prepare, tn_prelu_backward_prepare;

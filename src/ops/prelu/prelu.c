@@ -30,7 +30,7 @@ tenon_status tn_prelu_prepare(const void *params, tn_call *call, tn_problem *pro
 {
     (void)params;
     TN_TRY(check(call, empty));
-    TN_TRY(tn_pointwise_canonicalise(call, 1, sizeof(tn_pointwise_problem), problem));
+    TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));
     return TENON_OK;
 }
 
@@ -39,6 +39,6 @@ tenon_status tn_prelu_backward_prepare(const void *params, tn_call *call, tn_pro
 {
     (void)params;
     TN_TRY(check(call, empty));
-    TN_TRY(tn_prelu_backward_canonicalise(call, (prelu_backward_problem *)problem));
+    TN_TRY(tn_prelu_backward_canonicalize(call, (prelu_backward_problem *)problem));
     return TENON_OK;
 }

@@ -28,7 +28,7 @@ static tenon_dtype accumulator(tenon_dtype dtype)
 }
 
 /* Returns the next number of a type towards an infinity. */
-static double neighbour(tenon_dtype dtype, double x, double towards)
+static double neighbor(tenon_dtype dtype, double x, double towards)
 {
     if (dtype == TENON_DTYPE_F64)
         return nextafter(x, towards);
@@ -47,9 +47,9 @@ bool tn_random_limits(tenon_dtype dtype, double low, double high, double *least,
     *least = rounded(dtype, low);
     *most = rounded(dtype, high);
     if (*least < low)
-        *least = neighbour(dtype, *least, (double)INFINITY);
+        *least = neighbor(dtype, *least, (double)INFINITY);
     if (*most >= high)
-        *most = neighbour(dtype, *most, -(double)INFINITY);
+        *most = neighbor(dtype, *most, -(double)INFINITY);
     return *least <= *most;
 }
 
@@ -123,7 +123,7 @@ tenon_status tn_random_prepare(const void *given, tn_call *call, tn_problem *pro
         TN_TRY(tn_float_check(call->caller, "y", call->context, y->dtype));
     TN_TRY(random_check_params(call->caller, params, y->dtype));
     *empty = tn_tensor_empty(y);
-    tn_lines_canonicalise(&y, RANDOM_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
+    tn_lines_canonicalize(&y, RANDOM_OPERANDS, TN_LINES_NUMBERED, (tn_lines_problem *)problem);
     ((tn_lines_problem *)problem)->kind = params->kind;
     set_scalars(params, y->dtype, call->scalars);
     return TENON_OK;

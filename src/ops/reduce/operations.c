@@ -89,7 +89,7 @@ const tn_operation tn_operation_moments = {
     .operand_count = MOMENTS_OPERANDS,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(moments_defaults),
-    .initialiser = "TENON_REDUCE_PARAMS_INIT",
+    .initializer = "TENON_REDUCE_PARAMS_INIT",
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_reduce_prepare,
     .reference = tn_moments_reference,

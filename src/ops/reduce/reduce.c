@@ -98,7 +98,7 @@ tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *pro
         [REDUCTION_MEANS] = moments ? operands[MOMENTS_MEAN].view : NULL};
     const uint32_t numbers[REDUCTION_VIEWS] = {
         [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = y, [REDUCTION_MEANS] = MOMENTS_MEAN};
-    tn_reduction_canonicalise(params->kind, &axes, views, numbers, p);
+    tn_reduction_canonicalize(params->kind, &axes, views, numbers, p);
     if (params->kind == TENON_REDUCE_VARIANCE)
         p->divisor -= params->correction;
     *empty = tn_tensor_empty(operands[y].view);

@@ -46,7 +46,7 @@ tenon_status tn_softmax_prepare(const void *given, tn_call *call, tn_problem *pr
         views[i] = call->operands[i].view;
     TN_TRY(tn_axis_check(caller, params->axis, x->rank, call->operands[0].name, &axis));
     *empty = tn_tensor_empty(x);
-    tn_rows_canonicalise(views, call->operand_count, call->operand_count - 1, axis, p);
+    tn_rows_canonicalize(views, call->operand_count, call->operand_count - 1, axis, p);
     p->backward = backward;
     p->flag = params->flags & TENON_SOFTMAX_LOG;
     return TENON_OK;

@@ -25,7 +25,7 @@ typedef struct tn_slot {
     void (*destroy)(void *data);
 } tn_slot;
 
-/* How a context selects and checks solvers. */
+/* Settings for the selection and the check of solvers. */
 typedef struct tn_policy {
     bool profiling;
     bool unchecked; /* no self-checks */

@@ -194,13 +194,13 @@ const tn_family tn_col2im_family = {.name = "col2im",
                                     .awkward = tn_col2im_awkward,
                                     .paths = conv_columns_col2im_paths};
 
-tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_params *params,
+tenon_status tn_col2im_canonicalize(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *p)
 {
     static const uint8_t operand[COL2IM_OPERANDS] = {OPERAND_COL, OPERAND_X, OPERAND_X, OPERAND_X};
     im2col_problem unfolding;
-    TN_TRY(tn_im2col_canonicalise(caller, params, x, col, &unfolding));
+    TN_TRY(tn_im2col_canonicalize(caller, params, x, col, &unfolding));
     tn_problem_begin(&p->head, sizeof *p);
     p->dtype = x->dtype;
     p->n = unfolding.n;
@@ -220,7 +220,7 @@ tenon_status tn_col2im_prepare(const void *given, tn_call *call, tn_problem *pro
     const tenon_epilogue epilogue = TENON_EPILOGUE_INIT;
     TN_TRY(tn_float_check(caller, "col", call->context, col->dtype));
     TN_TRY(tn_same_dtype_check(caller, "x", x, "col", col->dtype));
-    TN_TRY(tn_col2im_canonicalise(caller, params, col, x, (col2im_problem *)problem));
+    TN_TRY(tn_col2im_canonicalize(caller, params, col, x, (col2im_problem *)problem));
     *empty = tn_tensor_empty(x);
     tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;
@@ -233,7 +233,7 @@ static tenon_status prepare_folding(const void *given, tn_call *call, tn_problem
     const tn_argument *o = call->operands;
     const tenon_tensor *col = o[COL2IM_COL].view, *x = o[COL2IM_X].view;
     col2im_problem *p = (col2im_problem *)head;
-    TN_TRY(tn_col2im_canonicalise(call->caller, &params->columns, col, x, p));
+    TN_TRY(tn_col2im_canonicalize(call->caller, &params->columns, col, x, p));
     p->activation = params->epilogue.activation.kind;
     p->flags = tn_conv_flags(&params->epilogue, o[COL2IM_RES].view, o[COL2IM_BIAS].view);
     p->col_acc = col->dtype != x->dtype;

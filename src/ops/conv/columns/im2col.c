@@ -129,7 +129,7 @@ tenon_status tn_im2col_prepare(const void *given, tn_call *call, tn_problem *pro
     const tenon_tensor *x = call->operands[IM2COL_X].view, *col = call->operands[IM2COL_COL].view;
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "col", col, "x", x->dtype));
-    TN_TRY(tn_im2col_canonicalise(caller, params, x, col, (im2col_problem *)problem));
+    TN_TRY(tn_im2col_canonicalize(caller, params, x, col, (im2col_problem *)problem));
     *empty = tn_tensor_empty(col);
     return TENON_OK;
 }

@@ -186,7 +186,7 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
     const tenon_tensor w_view = conv_data_col2im_gemm_make_view(p, w_shape, w_stride),
                        y_view = conv_data_col2im_gemm_make_view(p, y_shape, y_stride),
                        c_view = conv_data_col2im_gemm_make_view(p, c_shape, c_stride);
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &w_view, &y_view, NULL, NULL, &c_view,
+    TN_TRY(tn_gemm_canonicalize(caller, &params, &w_view, &y_view, NULL, NULL, &c_view,
                                 &product->gemm, &empty));
     const int64_t size = (int64_t)tn_acc_size(p->dtype),
                   w_at = b->group * p->k * l->w_filter + b->channel * l->taps * l->w_tap,

@@ -54,7 +54,7 @@ static tenon_status output_shape(const char *caller, const tenon_conv_transpose_
     return TENON_OK;
 }
 
-tenon_status tn_conv_transpose_canonicalise(const char *caller,
+tenon_status tn_conv_transpose_canonicalize(const char *caller,
                                             const tenon_conv_transpose_params *params,
                                             const tenon_tensor *x, const tenon_tensor *w,
                                             const tenon_tensor *c, const tenon_tensor *bias,
@@ -88,7 +88,7 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
     const tn_argument *o = call->operands;
     const tenon_tensor *y = o[CONV_Y].view;
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
-    TN_TRY(tn_conv_transpose_canonicalise(caller, params, o[CONV_X].view, o[CONV_W].view,
+    TN_TRY(tn_conv_transpose_canonicalize(caller, params, o[CONV_X].view, o[CONV_W].view,
                                           o[CONV_C].view, o[CONV_BIAS].view, y,
                                           (conv_problem *)problem));
     *empty = tn_tensor_empty(y);

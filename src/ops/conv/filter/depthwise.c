@@ -107,9 +107,9 @@ static void conv_filter_depthwise_add_time(const tenon_context *context, const c
 {
     const int32_t *values = choice->values;
     const int64_t *out = p->window.out;
-    const bool vectorised = context->device.is_cpu && values[VW] > 1;
+    const bool vectorized = context->device.is_cpu && values[VW] > 1;
     const int64_t vectors = l->how == CHANNELS ? out[2] : tn_ceil_div(out[2], values[VW]);
-    tn_work work = vectorised
+    tn_work work = vectorized
                        ? tn_depthwise_vectors(p,
                                               (double)p->n * (double)out[0] * (double)out[1] *
                                                   (double)(vectors * l->groups),

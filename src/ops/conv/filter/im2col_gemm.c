@@ -262,7 +262,7 @@ static tenon_status block_product(const char *caller, const conv_problem *p, con
                        cols = conv_filter_im2col_gemm_make_view(p, c_shape, c_stride),
                        w = conv_filter_im2col_gemm_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &cols, adds ? &w : NULL, NULL, &w,
+    TN_TRY(tn_gemm_canonicalize(caller, &params, &y, &cols, adds ? &w : NULL, NULL, &w,
                                 &product->gemm, &empty));
     tn_conv_product_after(p, workspace_of(p, l), product);
     place(p, l, b, &product->frame);

@@ -71,7 +71,7 @@ static tenon_status product(const char *caller, const conv_problem *p, const lay
                        x = conv_filter_pointwise_make_view(p, x_shape, x_stride),
                        w = conv_filter_pointwise_make_view(p, w_shape, w_stride);
     params.epilogue.beta = adds;
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &y, &x, adds ? &w : NULL, NULL, &w, &product->gemm,
+    TN_TRY(tn_gemm_canonicalize(caller, &params, &y, &x, adds ? &w : NULL, NULL, &w, &product->gemm,
                                 &empty));
     const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
     tn_frame *frame = &product->frame;

@@ -20,7 +20,7 @@ tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head,
     const tenon_tensor *y = o[CONV_Y].view;
     conv_problem *problem = (conv_problem *)head;
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
-    TN_TRY(tn_conv_canonicalise(caller, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
+    TN_TRY(tn_conv_canonicalize(caller, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
     problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);

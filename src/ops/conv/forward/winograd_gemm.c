@@ -124,7 +124,7 @@ static tenon_status make_product(const char *caller, const winograd *w, const la
     const int64_t size = (int64_t)tn_acc_size(p->dtype);
     tn_frame *frame = &product->frame;
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalise(caller, &params, &u, &v, NULL, NULL, &m, &product->gemm, &empty));
+    TN_TRY(tn_gemm_canonicalize(caller, &params, &u, &v, NULL, NULL, &m, &product->gemm, &empty));
     tn_conv_product_after(p, (uint64_t)(l->elements * size), product);
     tn_frame_operand(frame, GEMM_A, TN_WORKSPACE, 0);
     tn_frame_operand(frame, GEMM_B, TN_WORKSPACE, l->v.at * size);

@@ -283,7 +283,7 @@ tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
     return TENON_OK;
 }
 
-tenon_status tn_conv_canonicalise(const char *caller, const tenon_conv_params *params,
+tenon_status tn_conv_canonicalize(const char *caller, const tenon_conv_params *params,
                                   const tenon_tensor *x, const tenon_tensor *w,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *p)
@@ -305,7 +305,7 @@ static tenon_status check_columns(const char *caller, const tenon_tensor *x,
     return tn_shape_check(caller, "col", col, 3, shape);
 }
 
-tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_params *params,
+tenon_status tn_im2col_canonicalize(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *p)
 {

@@ -56,12 +56,12 @@ extern const tn_solver tn_conv_backward_bias_whole, tn_conv_backward_bias_parts;
 extern const tn_solver tn_col2im_elements, tn_col2im_rows, tn_col2im_channels;
 
 /* Fill in a problem from views that have been checked one by one. */
-tenon_status tn_conv_transpose_canonicalise(const char *caller,
+tenon_status tn_conv_transpose_canonicalize(const char *caller,
                                             const tenon_conv_transpose_params *params,
                                             const tenon_tensor *x, const tenon_tensor *w,
                                             const tenon_tensor *c, const tenon_tensor *bias,
                                             const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_col2im_canonicalise(const char *caller, const tenon_im2col_params *params,
+tenon_status tn_col2im_canonicalize(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *col, const tenon_tensor *x,
                                     col2im_problem *problem);
 
@@ -74,7 +74,7 @@ typedef struct conv_gradient {
 extern const conv_gradient tn_conv_gradient_of_image, tn_conv_gradient_of_filter,
     tn_conv_transpose_gradient_of_x, tn_conv_transpose_gradient_of_filter;
 
-tenon_status tn_conv_gradient_canonicalise(const char *caller, const conv_gradient *gradient,
+tenon_status tn_conv_gradient_canonicalize(const char *caller, const conv_gradient *gradient,
                                            const tenon_conv_backward_params *params,
                                            const tenon_tensor *const views[3],
                                            conv_problem *problem);

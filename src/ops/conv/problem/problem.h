@@ -95,11 +95,11 @@ uint32_t tn_conv_flags(const tenon_epilogue *epilogue, const tenon_tensor *c,
                        const tenon_tensor *bias);
 
 /* Fill in a problem from views that have been checked one by one; c and bias may be NULL. */
-tenon_status tn_conv_canonicalise(const char *caller, const tenon_conv_params *params,
+tenon_status tn_conv_canonicalize(const char *caller, const tenon_conv_params *params,
                                   const tenon_tensor *x, const tenon_tensor *w,
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *y, conv_problem *problem);
-tenon_status tn_im2col_canonicalise(const char *caller, const tenon_im2col_params *params,
+tenon_status tn_im2col_canonicalize(const char *caller, const tenon_im2col_params *params,
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 

@@ -200,7 +200,7 @@ tenon_status tn_conv_product(const char *caller, const conv_problem *p, const co
     const tenon_tensor res = output_view(p, y_shape, p->res), y = output_view(p, y_shape, p->y);
     const tenon_gemm_params params = params_of(p);
     bool empty = false;
-    TN_TRY(tn_gemm_canonicalise(
+    TN_TRY(tn_gemm_canonicalize(
         caller, &params, &w, &col, (p->flags & CONV_HAS_C) != 0 ? &res : NULL,
         (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y, &product->gemm, &empty));
     tn_conv_product_after(p, used, product);
