@@ -65,11 +65,11 @@ static int clear(const char *folder)
     if (!cache_rows_read("clear", folder, &after))
         return EXIT_FAILED;
     free(after.rows);
-    printf("removed %zu %s of %" PRIu64 " bytes from %s\n", before.count,
+    printf("removed %u %s of %" PRIu64 " bytes from %s\n", before.count,
            before.count == 1 ? "entry" : "entries", before.bytes, folder);
     if (after.count == 0)
         return EXIT_OK;
-    fprintf(stderr, "tenon cache: clear: %zu entries in %s could not be removed or are new\n",
+    fprintf(stderr, "tenon cache: clear: %u entries in %s could not be removed or are new\n",
             after.count, folder);
     return EXIT_FAILED;
 }

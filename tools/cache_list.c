@@ -3,6 +3,7 @@
 
 #include "command.h"
 
+#include "base/grow.h"
 #include "base/store_folder.h"
 #include "dispatch/tuning.h"
 
@@ -16,15 +17,9 @@
 static bool add(void *user, const char *name, uint64_t size, int64_t used)
 {
     cache_rows *list = user;
-    if (list->count == list->capacity) {
-        const size_t capacity = 2 * list->capacity + 64;
-        cache_row *rows = realloc(list->rows, capacity * sizeof *rows);
-        list->is_short = rows == NULL;
-        if (list->is_short)
-            return false;
-        list->rows = rows;
-        list->capacity = capacity;
-    }
+    list->is_short = !tn_grow(&list->rows, list->count, &list->capacity, sizeof *list->rows);
+    if (list->is_short)
+        return false;
     cache_row *row = &list->rows[list->count++];
     *row = (cache_row){.size = size, .used = used};
     snprintf(row->name, sizeof row->name, "%s", name);

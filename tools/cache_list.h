@@ -12,7 +12,7 @@ typedef struct cache_row {
 
 typedef struct cache_rows {
     cache_row *rows;
-    size_t count, capacity;
+    uint32_t count, capacity;
     uint64_t bytes;
     bool is_short; /* out of memory */
 } cache_rows;

@@ -5,6 +5,7 @@
 #include "edit_ptx.h"
 #include "kernel_shapes.h"
 #include "options.h"
+#include "base/grow.h"
 #include "check/case.h"
 #include "dispatch/plan.h"
 #include "runtime/probe/capability.h"
@@ -44,7 +45,7 @@ typedef struct listing {
     bool chosen_only;  /* list only the automatic choice */
     bool usual;        /* the current call is from a common network */
     uint64_t *printed; /* hashes of the lines printed for the target */
-    size_t printed_count, printed_capacity;
+    uint32_t printed_count, printed_capacity;
     uint32_t failures;
 } listing;
 
@@ -85,14 +86,8 @@ static bool is_new(listing *l, const char *line)
     for (size_t i = 0; i < l->printed_count; i++)
         if (l->printed[i] == hash)
             return false;
-    if (l->printed_count == l->printed_capacity) {
-        size_t capacity = 2 * l->printed_capacity + 256;
-        uint64_t *printed = realloc(l->printed, capacity * sizeof *printed);
-        if (printed == NULL)
-            return true; /* a repeated line is harmless */
-        l->printed = printed;
-        l->printed_capacity = capacity;
-    }
+    if (!tn_grow(&l->printed, l->printed_count, &l->printed_capacity, sizeof *l->printed))
+        return true; /* a repeated line is harmless */
     l->printed[l->printed_count++] = hash;
     return true;
 }

@@ -7,9 +7,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The activation functions, with their formulas and sources. The names are those of PyTorch, ONNX
  * and oneDNN. A NaN gives NaN in every function, and an infinity gives the limit.
@@ -164,8 +162,6 @@ TENON_CALL tenon_status tenon_activation_backward_plan(tenon_context *context,
                                                        const tenon_tensor *dy,
                                                        const tenon_tensor *dx, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -9,9 +9,7 @@
 
 #include <tenon/gemm.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Storage order of matrices; the values are those of CBLAS. */
 typedef enum tenon_blas_layout {
@@ -84,8 +82,6 @@ TENON_CALL tenon_status tenon_hgemv(tenon_stream *stream, tenon_blas_layout layo
                                     size_t x_offset, size_t x_inc, cl_half beta, cl_mem y,
                                     size_t y_offset, size_t y_inc, const tenon_sync *sync);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_CONCAT_PARAMS_INIT: concatenation along the first dimension. */
 typedef struct tenon_concat_params {
@@ -56,8 +54,6 @@ TENON_CALL tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_pa
                                      const tenon_tensor *const *inputs, uint32_t count,
                                      const tenon_tensor *y, const tenon_sync *sync);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

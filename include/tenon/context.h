@@ -7,9 +7,7 @@
 #include <tenon/device.h>
 #include <tenon/store.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Opaque and reference-counted. Every function that takes a context may be called from any thread.
  */
@@ -225,8 +223,6 @@ TENON_CALL tenon_status tenon_context_capability(tenon_context *context,
                                                  tenon_capability capability, uint32_t *available,
                                                  char *reason, size_t reason_size);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

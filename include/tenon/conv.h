@@ -8,9 +8,7 @@
 
 #include <tenon/epilogue.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The largest number of spatial dimensions of an image. */
 #define TENON_MAX_SPATIAL 3
@@ -189,8 +187,6 @@ TENON_CALL tenon_status tenon_col2im_plan(tenon_context *context, const tenon_im
                                           const tenon_tensor *col, const tenon_tensor *x,
                                           tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/conv.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_CONV_BACKWARD_PARAMS_INIT; groups and geometry are those of the convolution. */
 typedef struct tenon_conv_backward_params {
@@ -125,8 +123,6 @@ TENON_CALL tenon_status tenon_conv_backward_bias_plan(tenon_context *context,
                                                       const tenon_tensor *dy,
                                                       const tenon_tensor *db, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <tenon/conv_backward.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_CONV_TRANSPOSE_PARAMS_INIT. */
 typedef struct tenon_conv_transpose_params {
@@ -135,8 +133,6 @@ TENON_CALL tenon_status tenon_conv_transpose_backward_filter_plan(
     tenon_context *context, const tenon_conv_backward_params *params, const tenon_tensor *x,
     const tenon_tensor *dy, const tenon_tensor *dw, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** A device, or a platform without devices. A plain value; strings are truncated to fit and always
  * null-terminated. Start from TENON_DEVICE_INFO_INIT, which sets the size that the function that
@@ -98,8 +96,6 @@ typedef enum tenon_capability {
  * enumerate all capabilities, count up from 0 until the result is NULL. The string is static. */
 TENON_API const char *tenon_capability_string(tenon_capability capability);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

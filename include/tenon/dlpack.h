@@ -15,9 +15,7 @@
 
 #include <tenon/tensor.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
@@ -72,8 +70,6 @@ TENON_CALL tenon_status tenon_tensor_from_dlpack_unversioned(tenon_context *cont
                                                              struct DLManagedTensor *managed,
                                                              tenon_tensor *tensor);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_DROPOUT_PARAMS_INIT: probability 0.5, seed and sequence 0. */
 typedef struct tenon_dropout_params {
@@ -70,8 +68,6 @@ TENON_CALL tenon_status tenon_dropout_plan(tenon_context *context,
                                            const tenon_tensor *x, const tenon_tensor *y,
                                            tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <tenon/activation.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The functions, with their formulas. Results are rounded once, to nearest, except for division,
  * where OpenCL allows an error of 2.5 units in the last place in f32, and scale-and-add, whose
@@ -247,8 +245,6 @@ TENON_CALL tenon_status tenon_copy_plan(tenon_context *context, const tenon_copy
                                         const tenon_tensor *x, const tenon_tensor *y,
                                         tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/activation.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** d = activation(alpha · product + beta · c + bias). c and bias are arguments of the call. A NULL
  * c adds nothing. With beta = 0, c is not read; with alpha = 0, the factors of the product are not
@@ -50,8 +48,6 @@ typedef struct tenon_epilogue {
 #define tenon_epilogue(...) TENON_LITERAL(tenon_epilogue, TENON_EPILOGUE_DEFAULTS, __VA_ARGS__)
 #endif
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -57,6 +57,18 @@
 #define TENON_DEPRECATED(text)
 #endif
 
+/** @def TENON_BEGIN_C
+ * Begins the declarations of a header, which have C linkage in C++ too. */
+/** @def TENON_END_C
+ * Ends them. */
+#ifdef __cplusplus
+#define TENON_BEGIN_C extern "C" {
+#define TENON_END_C   }
+#else
+#define TENON_BEGIN_C
+#define TENON_END_C
+#endif
+
 /** @def TENON_LITERAL
  * Makes a parameter struct in place, in C: the defaults, overridden by the members named in the
  * arguments.

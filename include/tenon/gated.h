@@ -6,9 +6,7 @@
 
 #include <tenon/activation.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_GATED_PARAMS_INIT, which is GLU, and set `activation` for another f. The common
  * variants (N. Shazeer, "GLU variants improve transformer", 2020):
@@ -110,8 +108,6 @@ TENON_CALL tenon_status tenon_gated_backward_plan(tenon_context *context,
                                                   const tenon_tensor *dy, const tenon_tensor *da,
                                                   const tenon_tensor *db, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

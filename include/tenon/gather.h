@@ -7,9 +7,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_GATHER_PARAMS_INIT: rows along the first dimension. */
 typedef struct tenon_gather_params {
@@ -98,8 +96,6 @@ TENON_CALL tenon_status tenon_gather_backward_plan(tenon_context *context,
                                                    const tenon_tensor *indices,
                                                    const tenon_tensor *dx, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -5,9 +5,7 @@
 
 #include <tenon/epilogue.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Flag: the bits of a row of d depend neither on M nor on the batch that contains the row. Reduces
  * speed for small M. d must then be contiguous along N, or have N = 1. */
@@ -182,8 +180,6 @@ TENON_CALL tenon_status tenon_gemm_ragged_plan(tenon_context *context,
                                                const tenon_tensor *bias, const tenon_tensor *d,
                                                tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 #define TENON_CROSS_ENTROPY_IGNORE 1u /**< flag: rows labeled `ignore_label` do not contribute */
 
@@ -178,8 +176,6 @@ TENON_CALL tenon_status tenon_mse_backward_plan(tenon_context *context,
                                                 const tenon_tensor *dloss, const tenon_tensor *dx,
                                                 tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

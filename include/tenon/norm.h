@@ -34,9 +34,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The sets over which statistics are computed; the table above has the shapes. */
 typedef enum tenon_norm_kind {
@@ -194,8 +192,6 @@ TENON_CALL tenon_status tenon_norm_inference_backward_plan(
     const tenon_tensor *variance, const tenon_tensor *dx, const tenon_tensor *dgamma,
     const tenon_tensor *dbeta, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

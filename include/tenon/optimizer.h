@@ -15,9 +15,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 #define TENON_SGD_NESTEROV 1u /**< flag: Nesterov's momentum */
 #define TENON_SGD_FIRST                                                                            \
@@ -289,8 +287,6 @@ TENON_CALL tenon_status tenon_clip_by_norm(tenon_stream *stream, const tenon_cli
                                            const tenon_tensor *gradients, uint32_t count,
                                            const tenon_tensor *sum, const tenon_sync *sync);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -11,9 +11,7 @@
 #include <tenon/conv.h>
 #include <tenon/gemm.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Opaque, immutable and reference-counted. It owns its memory and holds a reference to its
  * context. It can be used from any thread and with any stream of its context. To use it on a stream
@@ -151,8 +149,6 @@ TENON_CALL tenon_status tenon_conv_forward_packed_plan(
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The contents of the padding. */
 typedef enum tenon_pad_mode {
@@ -82,8 +80,6 @@ TENON_CALL tenon_status tenon_pad_forward_plan(tenon_context *context,
                                                const tenon_tensor *x, const tenon_tensor *y,
                                                tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

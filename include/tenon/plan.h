@@ -12,9 +12,7 @@
 
 #include <tenon/tensor.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Opaque, immutable and reference-counted. A plan holds a reference to its context and can be used
  * from any thread and with any stream of that context. */
@@ -182,8 +180,6 @@ TENON_CALL tenon_status tenon_plan_run_operands(tenon_stream *stream, const teno
                                                 const tenon_scalar *scalars, uint32_t scalar_count,
                                                 const tenon_sync *sync);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/conv.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The result of a window. Taps in the padding count only in TENON_POOL_AVERAGE. */
 typedef enum tenon_pool_kind {
@@ -119,8 +117,6 @@ TENON_CALL tenon_status tenon_pool_backward_plan(tenon_context *context,
                                                  const tenon_tensor *indices,
                                                  const tenon_tensor *dx, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Start from TENON_PRELU_PARAMS_INIT. */
 typedef struct tenon_prelu_params {
@@ -94,8 +92,6 @@ TENON_CALL tenon_status tenon_prelu_backward_plan(tenon_context *context,
                                                   const tenon_tensor *dy, const tenon_tensor *dx,
                                                   const tenon_tensor *dslope, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -17,9 +17,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The distributions. */
 typedef enum tenon_random_kind {
@@ -94,8 +92,6 @@ TENON_CALL tenon_status tenon_random(tenon_stream *stream, const tenon_random_pa
 TENON_CALL tenon_status tenon_random_plan(tenon_context *context, const tenon_random_params *params,
                                           const tenon_tensor *y, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

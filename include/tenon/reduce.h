@@ -20,9 +20,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The result computed from the n elements x that are reduced to it. */
 typedef enum tenon_reduce_kind {
@@ -123,8 +121,6 @@ TENON_CALL tenon_status tenon_moments_plan(tenon_context *context,
                                            const tenon_tensor *mean, const tenon_tensor *variance,
                                            tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

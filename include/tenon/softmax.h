@@ -6,9 +6,7 @@
 
 #include <tenon/plan.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 #define TENON_SOFTMAX_LOG 1u /**< flag: log-softmax, the logarithm of softmax */
 
@@ -90,8 +88,6 @@ TENON_CALL tenon_status tenon_softmax_backward_plan(tenon_context *context,
                                                     const tenon_tensor *y, const tenon_tensor *dy,
                                                     const tenon_tensor *dx, tenon_plan **plan);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

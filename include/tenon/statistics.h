@@ -6,9 +6,7 @@
 
 #include <tenon/context.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Counters since the context was created, and the time spent. Times of concurrent threads add up;
  * the time of a self-check includes its builds. Start from TENON_STATISTICS_INIT. */
@@ -93,8 +91,6 @@ typedef void (*tenon_barred_callback)(void *user, const char *solver, const char
 TENON_CALL tenon_status tenon_context_barred(tenon_context *context, tenon_barred_callback barred,
                                              void *user);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -15,9 +15,7 @@
 
 #include <tenon/export.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The result of a call. The values are part of the ABI and never change their meaning. */
 typedef enum tenon_status {
@@ -96,8 +94,6 @@ typedef enum tenon_log_level {
  * callback may call the library. */
 typedef void (*tenon_log_callback)(void *user, tenon_log_level level, const char *message);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

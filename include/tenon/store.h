@@ -6,9 +6,7 @@
 
 #include <tenon/status.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** The kinds of stores. */
 typedef enum tenon_store_kind {
@@ -53,8 +51,6 @@ typedef struct tenon_store {
     void *user; /**< passed to both */
 } tenon_store;
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -24,9 +24,7 @@
 
 #include <tenon/context.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Opaque. Calls on one stream must not overlap in time: use it from one thread at a time. Any
  * number of streams may be used at once, each from its own thread. A stream holds a reference to
@@ -113,8 +111,6 @@ typedef void (*tenon_trace_callback)(void *user, const tenon_trace_record *recor
 TENON_CALL tenon_status tenon_stream_set_trace(tenon_stream *stream, tenon_trace_callback callback,
                                                void *user);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

@@ -11,9 +11,7 @@
 #include <tenon/context.h>
 #include <tenon/stream.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+TENON_BEGIN_C
 
 /** Element types. */
 typedef enum tenon_dtype {
@@ -303,8 +301,6 @@ TENON_CALL tenon_status tenon_tensor_map(tenon_stream *stream, const tenon_tenso
 TENON_CALL tenon_status tenon_tensor_unmap(tenon_stream *stream, const tenon_tensor *tensor,
                                            void *pointer, const tenon_sync *sync);
 
-#ifdef __cplusplus
-}
-#endif
+TENON_END_C
 
 #endif

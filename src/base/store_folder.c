@@ -1,5 +1,6 @@
 #include "base/store_folder.h"
 
+#include "base/grow.h"
 #include "base/platform.h"
 #include "base/process.h"
 #include "base/store_entry.h"
@@ -212,21 +213,15 @@ typedef struct cached_file {
 
 typedef struct file_list {
     cached_file *files;
-    size_t count, capacity;
+    uint32_t count, capacity;
     uint64_t bytes;
 } file_list;
 
 static bool add_file(void *user, const char *name, uint64_t size, int64_t used)
 {
     file_list *list = user;
-    if (list->count == list->capacity) {
-        const size_t capacity = 2 * list->capacity + 64;
-        cached_file *files = realloc(list->files, capacity * sizeof *files);
-        if (files == NULL)
-            return false;
-        list->files = files;
-        list->capacity = capacity;
-    }
+    if (!tn_grow(&list->files, list->count, &list->capacity, sizeof *list->files))
+        return false;
     cached_file *file = &list->files[list->count++];
     *file = (cached_file){.size = size, .used = used};
     snprintf(file->name, sizeof file->name, "%s", name);

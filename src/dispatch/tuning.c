@@ -1,5 +1,6 @@
 #include "dispatch/tuning.h"
 
+#include "base/grow.h"
 #include "dispatch/measure.h"
 #include "dispatch/operation.h"
 #include "dispatch/state.h"
@@ -70,14 +71,9 @@ static uint64_t first_bits(const char *name)
  * The caller holds the lock. */
 static bool add_name(tn_dispatch *dispatch, uint64_t name)
 {
-    if (dispatch->tuned_count == dispatch->tuned_capacity) {
-        const uint32_t capacity = dispatch->tuned_capacity * 2 + 64;
-        uint64_t *names = realloc(dispatch->tuned, capacity * sizeof *names);
-        if (names == NULL)
-            return false;
-        dispatch->tuned = names;
-        dispatch->tuned_capacity = capacity;
-    }
+    if (!tn_grow(&dispatch->tuned, dispatch->tuned_count, &dispatch->tuned_capacity,
+                 sizeof *dispatch->tuned))
+        return false;
     dispatch->tuned[dispatch->tuned_count++] = name;
     return true;
 }

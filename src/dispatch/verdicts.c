@@ -1,5 +1,6 @@
 #include "dispatch/verdicts.h"
 
+#include "base/grow.h"
 #include "runtime/opencl/gate.h"
 #include "runtime/context/identity.h"
 #include "runtime/probe/crash_guard.h"
@@ -41,14 +42,9 @@ bool tn_verdict_recall(tn_dispatch *dispatch, const char *key, uint64_t paths, b
  * again. */
 static tn_checked_variant *append(tn_dispatch *dispatch, const char *key)
 {
-    if (dispatch->checked_count == dispatch->checked_capacity) {
-        uint32_t capacity = dispatch->checked_capacity * 2 + 16;
-        tn_checked_variant *checked = realloc(dispatch->checked, capacity * sizeof *checked);
-        if (checked == NULL)
-            return NULL;
-        dispatch->checked = checked;
-        dispatch->checked_capacity = capacity;
-    }
+    if (!tn_grow(&dispatch->checked, dispatch->checked_count, &dispatch->checked_capacity,
+                 sizeof *dispatch->checked))
+        return NULL;
     tn_checked_variant variant = {.key = tn_text_copy(key), .right = true};
     if (variant.key == NULL)
         return NULL;

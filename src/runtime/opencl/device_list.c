@@ -1,5 +1,6 @@
 /* Enumeration of devices, and selection by a selector string. */
 #include "base/sized.h"
+#include "base/grow.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/device.h"
 #include "runtime/opencl/opencl.h"
@@ -20,14 +21,8 @@ typedef struct device_list {
 
 static tenon_device_info *append(device_list *list)
 {
-    if (list->count == list->capacity) {
-        uint32_t capacity = list->capacity * 2 + 8;
-        tenon_device_info *entries = realloc(list->entries, capacity * sizeof *entries);
-        if (entries == NULL)
-            return NULL;
-        list->entries = entries;
-        list->capacity = capacity;
-    }
+    if (!tn_grow(&list->entries, list->count, &list->capacity, sizeof *list->entries))
+        return NULL;
     return memset(&list->entries[list->count++], 0, sizeof *list->entries);
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/program/program.h"
 
+#include "base/grow.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/gate.h"
 #include "runtime/program/binary_writer.h"
@@ -67,14 +68,9 @@ static tn_program *find_program(tn_program_cache *cache, const struct tenon_kern
 static tn_program *append_program(tn_program_cache *cache, const struct tenon_kernel_file *source,
                                   const char *options)
 {
-    if (cache->program_count == cache->program_capacity) {
-        uint32_t capacity = cache->program_capacity * 2 + 16;
-        tn_program **programs = realloc(cache->programs, capacity * sizeof *programs);
-        if (programs == NULL)
-            return NULL;
-        cache->programs = programs;
-        cache->program_capacity = capacity;
-    }
+    if (!tn_grow(&cache->programs, cache->program_count, &cache->program_capacity,
+                 sizeof *cache->programs))
+        return NULL;
     tn_program *program = calloc(1, sizeof *program);
     if (program == NULL || (program->options = tn_text_copy(options)) == NULL) {
         free(program);
@@ -229,14 +225,9 @@ static bool find_kernel(const tn_program_cache *cache, const tn_program *program
 /* The caller holds the lock. */
 static bool append_kernel(tn_program_cache *cache, const tn_kernel *entry, uint32_t *kernel)
 {
-    if (cache->kernel_count == cache->kernel_capacity) {
-        uint32_t capacity = cache->kernel_capacity * 2 + 16;
-        tn_kernel *kernels = realloc(cache->kernels, capacity * sizeof *kernels);
-        if (kernels == NULL)
-            return false;
-        cache->kernels = kernels;
-        cache->kernel_capacity = capacity;
-    }
+    if (!tn_grow(&cache->kernels, cache->kernel_count, &cache->kernel_capacity,
+                 sizeof *cache->kernels))
+        return false;
     *kernel = cache->kernel_count;
     cache->kernels[cache->kernel_count++] = *entry;
     return true;
