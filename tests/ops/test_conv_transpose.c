@@ -214,7 +214,7 @@ TEST(refusals)
         {"conv_transpose x=T:2x4x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2 dilation=0",
          "dilation[0] is 0"},
         {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 stride=0,0,0",
-         "stride[0] is 0, must be at least 1; .geometry = {…} clears the members"},
+         "stride[0] is 0, must be at least 1; .geometry = {…} sets the members"},
         {"conv x=T:1x4x8x8 w=T:4x4x3x3 y=T:1x4x8x8 dilation=0,2,0",
          "dilation[0] is 0, must be at least 1"},
         {"conv_transpose x=T:2x3x3x3 w=T:4x5x2x2 y=T:2x5x6x6 stride=2,2",

@@ -238,7 +238,7 @@ TEST(what_is_refused_is_given_back)
     REFUSED(t->byte_offset = 18, invalid, "offset is 18");
     REFUSED(t->byte_offset = 20, invalid, "ends at byte");
     REFUSED(t->data = NULL, invalid, "NULL");
-    REFUSED(p.versioned.flags = TN_DL_READ_ONLY, invalid, "written to");
+    REFUSED(p.versioned.flags = TN_DL_READ_ONLY, invalid, "read-only");
     REFUSED(p.shape[0] = INT64_MAX / 2, invalid, "refused shape");
     /* A tensor of another context, and NULL arguments. */
     tenon_tensor x = {.rank = 77};

@@ -121,6 +121,7 @@ const tn_operation tn_operation_gemm_int8 = {
     .operand_count = INT8_OPERANDS,
     TN_FIELDS(gemm_fields),
     TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
+    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
     .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
