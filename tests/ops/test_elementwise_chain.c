@@ -175,7 +175,7 @@ TEST(bad_input)
         {{.activation = 99}, "activation of step 1 is no such value"},
         {{.op = TENON_CHAIN_ACTIVATE, .operand = 1}, "operand of step 1 is x0, which activate"},
         {{.op = TENON_CHAIN_ACTIVATE, .activation = TN_ACTIVATION_KINDS},
-         "is no tenon_activation_kind"},
+         "is not a tenon_activation_kind"},
         {{.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_CELU}, "celu"},
     };
     const int64_t shape[] = {4};

@@ -124,7 +124,7 @@ TEST(bad_input)
         v[i] = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     params.activation.kind = TN_ACTIVATION_KINDS;
     assert_invalid(tenon_gated_forward(test_stream, &params, &v[0], &v[1], &v[2], NULL),
-                   "is no tenon_activation_kind");
+                   "is not a tenon_activation_kind");
     params.activation.kind = TENON_ACTIVATION_CELU;
     assert_invalid(
         tenon_gated_backward(test_stream, &params, &v[0], &v[1], &v[2], &v[3], &v[4], NULL),
