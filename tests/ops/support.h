@@ -48,7 +48,7 @@ tenon_status test_launch_nothing(const char *operation, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice);
 
 /* Returns the types supported by operations and the device: f32, f16, bf16, f64, terminated by
- * TENON_DTYPE_INVALID. The quick set tests f32 and one other, which differs from call to call. */
+ * TENON_DTYPE_INVALID. The quick set tests f32 and one other, which the seed selects. */
 const tenon_dtype *test_float_types(void);
 /* Returns one of all these types, cycling by number. */
 tenon_dtype test_float_type(uint32_t number);
