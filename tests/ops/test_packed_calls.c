@@ -4,6 +4,7 @@
  */
 #include "conv_case.h"
 #include "gemm_case.h"
+#include "quick.h"
 
 static const char *const layouts[] = {NULL, "panels", "rows"};
 
@@ -99,7 +100,8 @@ static tenon_status plan_conv(const void *params, const tenon_tensor *const *v, 
 TEST(convolutions_take_packed_filters)
 {
     test_random random = test_random_for(854);
-    for (int i = 0; i < 12; i++) {
+    const int count = quick_is_on() ? 4 : 12;
+    for (int i = 0; i < count; i++) {
         const conv_case p = random_conv(&random);
         test_fixture f;
         conv_make(&f, FORWARD, &p, i % 3 == 0 ? TENON_DTYPE_BF16 : TENON_DTYPE_F32,
