@@ -46,6 +46,15 @@ static bool judge(tenon_dtype dtype, const unsigned char *got, int64_t first, in
     return true;
 }
 
+/* Returns the number of the first output. */
+static uint32_t first_output(const tn_operation *operation)
+{
+    uint32_t i = 0;
+    while (!tn_operation_writes(operation, i))
+        i++;
+    return i;
+}
+
 static bool verify_part(const bench_parts *parts, int64_t number, const unsigned char *got,
                         double *error_over_bound, char why[256])
 {
@@ -56,12 +65,9 @@ static bool verify_part(const bench_parts *parts, int64_t number, const unsigned
     memcpy(part.params.bytes, parts->params, operation->params_size);
     part.params.head.solver = parts->solver;
     parts->cut(parts->data, number, &part);
-    const tenon_tensor *result = NULL; /* the first output */
-    for (uint32_t i = 0; i < operation->operand_count; i++) {
+    for (uint32_t i = 0; i < operation->operand_count; i++)
         views[i] = part.views[i].dtype != TENON_DTYPE_INVALID ? &part.views[i] : NULL;
-        if (result == NULL && tn_operation_writes(operation, i))
-            result = views[i];
-    }
+    const tenon_tensor *result = &part.views[first_output(operation)];
     const int64_t count = tenon_tensor_elements(result);
     tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
     const bool well = expected != NULL && operation->reference(&part.params, views, expected) &&
