@@ -32,7 +32,7 @@ tn_reads tn_reads_of_row(double bytes)
 
 /* Returns the number of rounds (waves), each of one work-group per core. With few rounds, idle
  * cores wait for the last one. With many, cores finish at different times, and the tail averages
- * out. A CPU's driver schedules dynamically, so many rounds have no tail. */
+ * out. A CPU's driver assigns work-groups to idle cores, so with many rounds no core waits. */
 static double rounds_of(const tn_model *model, double groups)
 {
     const double rounds = groups / tn_model_cores(model), idle = ceil(rounds) - rounds;

@@ -38,14 +38,6 @@ void test_fill_gradients(test_fixture *y, test_fixture *dx, test_random *random)
     test_fill_inputs(dx, TEST_BOUND, random);
 }
 
-static uint32_t first_output(const test_fixture *f)
-{
-    uint32_t i = 0;
-    while (!tn_operation_writes(f->c.operation, i))
-        i++;
-    return i;
-}
-
 static uint32_t operand_named(const test_fixture *f, const char *name)
 {
     uint32_t i = 0;
@@ -58,12 +50,12 @@ static uint32_t operand_named(const test_fixture *f, const char *name)
 static void copy_values(test_tensor *to, const test_fixture *y, uint32_t operand)
 {
     const tn_bounded *expected = y->expected;
-    for (uint32_t i = first_output(y); i < operand; i++)
+    for (uint32_t i = test_first_output(y->c.operation); i < operand; i++)
         expected += y->operands[i].image != NULL ? tenon_tensor_elements(&y->operands[i].view) : 0;
     for (int64_t e = 0; e < tenon_tensor_elements(&to->view); e++)
         test_set(to, e,
-                 operand < first_output(y) ? test_get(&y->operands[operand], e)
-                                           : expected[e].value);
+                 operand < test_first_output(y->c.operation) ? test_get(&y->operands[operand], e)
+                                                             : expected[e].value);
 }
 
 void test_check_gradients(test_fixture *y, test_fixture *dx, double absolute, double relative)
@@ -71,17 +63,17 @@ void test_check_gradients(test_fixture *y, test_fixture *dx, double absolute, do
     const tn_operation *backward = dx->c.operation;
     const test_tensor *weights = NULL;
     test_expect(y);
-    for (uint32_t i = 0; i < first_output(dx); i++) {
+    for (uint32_t i = 0; i < test_first_output(dx->c.operation); i++) {
         const char *name = backward->operands[i].name;
         const uint32_t same = operand_named(y, name);
         if (same < y->c.operation->operand_count && dx->operands[i].image != NULL)
             copy_values(&dx->operands[i], y, same);
-        if (strcmp(name + 1, y->c.operation->operands[first_output(y)].name) == 0)
+        if (strcmp(name + 1, y->c.operation->operands[test_first_output(y->c.operation)].name) == 0)
             weights = &dx->operands[i];
     }
     test_expect(dx);
     const tn_bounded *gradient = dx->expected;
-    for (uint32_t i = first_output(dx); i < backward->operand_count; i++) {
+    for (uint32_t i = test_first_output(dx->c.operation); i < backward->operand_count; i++) {
         if (dx->operands[i].image == NULL)
             continue;
         test_slopes(y, operand_named(y, backward->operands[i].name + 1), weights, gradient,

@@ -202,7 +202,7 @@ TEST(special_values)
             }
 }
 
-/* Rows of equal values, of which the first is the result, also of -inf and NaN. */
+/* If all values of a row are equal, the index of the first is returned, also for -inf and NaN. */
 TEST(equal_elements)
 {
     static const double values[] = {2, -INFINITY, INFINITY, NAN, 0};
