@@ -54,7 +54,7 @@ def read_arguments(arguments):
                         help=f"only programs that are not listed as passed in {passed.FILE}, and a sample of the others")
     parser.add_argument("--sample", type=int, default=SAMPLE, metavar="N", help=f"number of programs in the sample of --new ({SAMPLE})")
     parser.add_argument("--record", action="store_true",
-                        help="write that list after a complete run without errors")
+                        help="write that list after a run without errors over all targets and sources; may be combined with --new")
     parser.add_argument("--seed", type=int, default=int(time.time()) % 100000, metavar="N",
                         help="seed of the sample, and of the values and the order of warps in interpreted calls (printed)")
     parser.add_argument("--accept", action="store_true",
@@ -70,8 +70,8 @@ def read_arguments(arguments):
             fail(f'unknown target "{name}"; the targets are {" ".join(names)}')
     if options.jobs < 1:
         fail("--jobs must be at least 1")
-    if options.record and (options.new or options.target or options.filter or options.every):
-        fail("--record needs a complete run, without --new, --target, --filter and --every")
+    if options.record and (options.target or options.filter or options.every):
+        fail("--record needs a run over all targets and sources, without --target, --filter and --every")
     return options
 
 
@@ -226,17 +226,18 @@ def select_new(options, jobs, hashes):
     drawn = passed.draw(set(jobs) - new, hashes, options.sample, options.seed)
     print(f"{len(new)} of {len(jobs)} programs are new, and {len(drawn)} of the others are drawn; seed {options.seed}")
     if len(new) > options.sample:
-        print("./run check-kernels --record compiles all programs and records those that pass")
+        print("--record adds the programs that pass to the list")
     return {key: kernels for key, kernels in jobs.items() if key in new or key in drawn}, new
 
 
-def record(options, compilers, jobs, hashes, kernels):
+def record(options, compilers, jobs, hashes, compiled, kernels):
+    """Writes the list of passed programs; `jobs` are all planned programs, `compiled` those of this run."""
     path = Path(options.known, passed.FILE)
     wrong = {(k["machine"], k["source"], k["options"]) for k in kernels if k.get("wrong")}
     failed = {key for key in jobs if (key[0].name, *key[1:]) in wrong}
     listed = passed.update(jobs, hashes, passed.read(path), failed,
-                           lambda machine: machine.vendor in compilers.absent or
-                           (machine.vendor == "nvidia" and compilers.ptxas is None))
+                           lambda key: key not in compiled or
+                           (key[0].vendor == "nvidia" and compilers.ptxas is None))
     passed.write(path, listed)
     print(f"wrote {len(listed)} programs to {path}")
 
@@ -340,7 +341,7 @@ def main():
                                   encoding="utf-8")
     print_outcome(options, results, time.monotonic() - start, problems, remarks)
     if options.record and not problems:
-        record(options, compilers, planned, hashes, kernels)
+        record(options, compilers, planned, hashes, jobs, kernels)
     elif options.record:
         print(f"{passed.FILE} is unchanged")
     print(f"check-kernels: {len(kernels)} kernels, {len(problems)} wrong")

@@ -1,16 +1,19 @@
 """The list of programs that have passed ./run check-kernels, stored with the sources: short hashes of the inputs of each
 program, by source. Compilers are not part of the hash: a new version does not make a program new."""
+import concurrent.futures
 import hashlib
+import os
 import random
 import re
+import subprocess
 from pathlib import Path
 
-from offline.compilers import MARKS
+from offline.compilers import MARKS, real_name
 
 FILE = "passed.txt"
 HEAD = """\
-# Programs that have passed ./run check-kernels: hashes of target, options, kernels and expanded source without
-# comments. Written by ./run check-kernels --record; ./run check-kernels --new compiles programs not listed here.
+# Programs that have passed ./run check-kernels: hashes of target, options, kernels and preprocessed source.
+# Written by ./run check-kernels --record; ./run check-kernels --new compiles programs not listed here.
 """
 DIGITS, COLUMNS = 8, 12
 EDIT = Path(__file__).parents[2] / "src" / "runtime" / "program" / "ptx_edit.c"
@@ -25,19 +28,40 @@ def strip(text):
     return "\n".join(line.strip() for line in bare.splitlines() if line.strip() and not line.startswith("#line"))
 
 
+# The macros of OpenCL's compilers on which the kernels depend.
+LANGUAGE = ["-D__OPENCL_VERSION__=120", "-D__OPENCL_C_VERSION__=120"]
+VENDOR = {"nvidia": ["-D__NVPTX__=1"]}
+# These sources test what the compiler has, so their whole text is part of the hash.
+PROBES = "capability/"
+
+
+def preprocess(key, text):
+    """Returns what the compiler sees of a source: a change in a part that it skips does not make a program new. The C
+    preprocessor knows no macros of its own here, so that every machine gives the same text."""
+    machine, source, options = key
+    vendor = [f"-D__{real_name(machine)}__=1"] if machine.vendor == "amd" else VENDOR.get(machine.vendor, [])
+    defines = [option for option in options.split() if option.startswith("-D")]
+    done = subprocess.run([os.environ.get("CPP", "cpp"), "-P", "-undef", "-w", *LANGUAGE, *vendor, *defines], input=text,
+                          capture_output=True, text=True, check=False)
+    is_whole = done.returncode == 0 and not source.startswith(PROBES)
+    return " ".join(done.stdout.split()) + ("" if is_whole else text)
+
+
 def hash_of(key, text, kernels):
     """Returns the hash of a program planned by check_kernels; `kernels` is {name: rows}, `text` is stripped."""
     machine, source, options = key
     wanted = [f'{name} {any(row["chosen"] for row in rows)}' for name, rows in sorted(kernels.items())]
     edit = EDIT.read_text(encoding="utf-8") if MARKS in options else ""
-    parts = [machine.name, source, options, text, *wanted, strip(edit)]
+    parts = [machine.name, source, options, preprocess(key, text), *wanted, strip(edit)]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:DIGITS]
 
 
 def hashes_of(jobs, texts):
     """Returns {key: hash} of all programs; `texts` are the expanded sources, not stripped."""
     bare = {source: strip(text.decode()) for source, text in texts.items()}
-    return {key: hash_of(key, bare[key[1]], kernels) for key, kernels in jobs.items()}
+    with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        hashes = pool.map(lambda key: hash_of(key, bare[key[1]], jobs[key]), jobs)
+        return dict(zip(jobs, hashes))
 
 
 def read(path):
@@ -70,8 +94,8 @@ def draw(keys, hashes, count, seed):
 
 
 def update(jobs, hashes, passed, failed, unchecked):
-    """Returns the list after a complete run: programs that passed, and earlier entries of programs for which this machine has no
-    compiler (`unchecked`). Programs that are no longer planned are removed."""
+    """Returns the list after a run without errors: programs that passed, and earlier entries of programs that were not
+    compiled (`unchecked`). Programs that are no longer planned are removed."""
     entries = {key: (key[1], hashes[key]) for key in jobs}
     return {entry for key, entry in entries.items()
-            if (entry in passed if unchecked(key[0]) else key not in failed)}
+            if (entry in passed if unchecked(key) else key not in failed)}

@@ -147,6 +147,14 @@ class Passed(unittest.TestCase):
             self.assertEqual(passed.strip(text), bare)
         self.assertEqual(self.hash(), self.hash("// one\n" + self.TEXT + " /* two */\n\n"))
 
+    def test_hashes_ignore_what_compilers_skip(self):
+        for line in ("#if TENON_CPU", "#ifdef __NVPTX__" if self.MACHINE.vendor != "nvidia" else "#ifndef __NVPTX__"):
+            self.assertEqual(self.hash(), self.hash(f"{line}\nint i;\n#endif\n{self.TEXT}"))
+        one, other = (self.hash(f"#ifdef cl_khr_fp16\n{text}\n#endif", source="capability/a") for text in ("int i;", "int j;"))
+        self.assertNotEqual(one, other)
+        self.assertEqual(self.hash(), self.hash(self.TEXT.replace("1", "A")))  # A is 1
+        self.assertNotEqual(*(self.hash(f"#error {text}") for text in ("no", "none")))
+
     def test_hashes_depend_on_what_compilers_see(self):
         changed = [self.hash(self.TEXT.replace("1", "2")), self.hash(machine=compilers.MACHINES[1]),
                    self.hash(options="-DA=2"), self.hash(source="a/c"), self.hash(kernel="l"), self.hash(chosen=False)]
@@ -169,11 +177,10 @@ class Passed(unittest.TestCase):
         self.assertEqual(passed.draw({5}, hashes, 10, 1), {5})
 
     def test_the_list_keeps_passed_programs_that_are_planned(self):
-        keys = {name: (self.MACHINE if vendor else "absent", "s", name)
-                for name, vendor in (("good", 1), ("bad", 1), ("kept", 0), ("unknown", 0))}
+        keys = {name: (self.MACHINE, "s", name) for name in ("good", "bad", "kept", "unknown")}
         hashes = {key: f"hash of {name}" for name, key in keys.items()}
         before = {("s", f"hash of {name}") for name in ("bad", "kept", "gone")}
-        after = passed.update(keys.values(), hashes, before, {keys["bad"]}, lambda machine: machine == "absent")
+        after = passed.update(keys.values(), hashes, before, {keys["bad"]}, (keys["kept"], keys["unknown"]).__contains__)
         self.assertEqual(after, {("s", "hash of good"), ("s", "hash of kept")})
 
     def test_listed_sources_exist(self):
@@ -319,10 +326,12 @@ class Whole(InFolder):
         self.assertIn("undeclared identifier 'nothing'", other)
         self.check(wrong, "k", "--record", status=1)
         self.assertEqual(listed.read_text(encoding="utf-8"), before)
+        self.check(ONE.replace("1.0f", "2.0f"), "k", "--new", "--sample", "0", "--record")
+        self.assertNotEqual(listed.read_text(encoding="utf-8"), before)
 
     def test_bad_arguments_are_explained(self):
         for arguments, said in ((("--target", "sm_20"), 'unknown target "sm_20"'), (("--jobs", "0"), "--jobs"),
-                                (("--record", "--target", "sm_80"), "--record"), (("--record", "--new"), "--record"),
+                                (("--record", "--target", "sm_80"), "--record"), (("--record", "--every"), "--record"),
                                 (("--tenon", "/nonexistent"), "cannot run /nonexistent")):
             self.assertIn(said, self.check("", "k", *arguments, status=1))
 
