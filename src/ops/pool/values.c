@@ -1,0 +1,114 @@
+/* The solver pool/values, for CPUs: pooling without indices, in vectors along w or along the
+ * channels, whichever is contiguous. */
+#include "base/checked.h"
+#include "ops/common/lanes.h"
+#include "ops/pool/internal.h"
+
+/* Elements of x, counted once for each window, that are worth a work-item. */
+#define WORTH 32768
+/* Channels per work-item. */
+#define CHANNELS 4096
+/* Columns of x that a work-item combines at once. */
+#define LINE 1024
+
+static bool by_channels(const pool_problem *p)
+{
+    return p->x[1] == 1 && p->y[1] == 1;
+}
+
+/* Returns the number of columns of x from the first to the last tap of a window, or INT64_MAX. */
+static int64_t reach_of(const pool_problem *p)
+{
+    int64_t reach;
+    return tn_mul_i64(p->window[2] - 1, p->dilation[2], &reach) && reach < INT64_MAX ? reach + 1
+                                                                                     : INT64_MAX;
+}
+
+/* Returns the number of outputs of a row, a multiple of the vector width, whose columns a work-item
+ * can combine at once. */
+static int64_t outputs_at_once(const pool_problem *p, int64_t lanes)
+{
+    const int64_t reach = reach_of(p);
+    return reach > LINE ? 0 : (LINE - reach) / p->step[2] / lanes * lanes;
+}
+
+/* Estimates the work. Along w, every column is combined once for each row of outputs, and the
+ * columns once for each output. Results of a few columns are computed one at a time. */
+static tn_work work_of(const tenon_context *context, const pool_problem *p)
+{
+    const double outputs = tn_pool_elements(p, p->out), taps = tn_pool_taps(p),
+                 columns = outputs / (double)p->out[2] * (double)p->size[2],
+                 rows = (double)p->window[0] * (double)p->window[1];
+    const bool is_wide = by_channels(p) || p->size[2] >= (int64_t)tn_lanes(context, p->dtype);
+    const double loaded =
+        by_channels(p) ? outputs * taps : columns * rows + outputs * (double)p->window[2];
+    tn_work work = {.launches = 1,
+                    .rate = tn_sum_rate(p->dtype),
+                    .bytes = (tn_pool_elements(p, p->size) + outputs) *
+                             (double)tenon_dtype_size((tenon_dtype)p->dtype)};
+    *(is_wide ? &work.vector_elements : &work.single_elements) = loaded;
+    return work;
+}
+
+static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    const int64_t lanes = tn_lanes(context, p->dtype);
+    if (!context->device.is_cpu)
+        return "the device is not a CPU";
+    if ((p->flags & POOL_HAS_INDICES) != 0)
+        return "indices are requested";
+    if (by_channels(p)) {
+        if (p->c < lanes)
+            return "there are fewer channels than vector lanes";
+    } else if (p->x[4] != 1 || p->y[4] != 1) {
+        return "neither the rows nor the channels of x and y are contiguous";
+    } else if (outputs_at_once(p, lanes) == 0) {
+        return "the window is too long";
+    }
+    const tn_work work = work_of(context, p);
+    tn_choice_add(context, choice, &work);
+    tn_choice_options(context, choice,
+                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d",
+                      p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, LINE);
+    return NULL;
+}
+
+/* Divides lines of `length` outputs among work-items. */
+static void divide(const tenon_context *context, const pool_problem *p, int64_t length,
+                   int64_t limit, pool_args *args, tn_launch *launch)
+{
+    args->chunk = tn_min_i64(length, limit);
+    const double read = tn_pool_elements(p, p->size) / (double)args->line_count;
+    const double worth = WORTH / (read > 1 ? read : 1);
+    const int64_t fair =
+        tn_ceil_div(args->line_count, 4 * (int64_t)context->device.info.compute_units);
+    args->lines = tn_max_i64(tn_min_i64(worth < 1 ? 1 : (int64_t)worth, fair), 1);
+    launch->dimensions = 2;
+    launch->global[0] = (size_t)tn_ceil_div(length, args->chunk);
+    launch->global[1] = (size_t)tn_ceil_div(args->line_count, args->lines);
+    launch->local[0] = launch->local[1] = 1; /* PoCL compiles a kernel for each size */
+}
+
+static tenon_status launch(const char *caller, tn_recording *recording, const tn_problem *problem,
+                           const tn_choice *choice)
+{
+    const pool_problem *p = (const pool_problem *)problem;
+    const bool channels = by_channels(p);
+    const int64_t rows = p->n * p->out[0] * p->out[1];
+    pool_args args = tn_pool_arguments(p);
+    tn_launch launch = {.source = "pool/values",
+                        .kernel = channels ? "pool_values_channels" : "pool_values_rows",
+                        .options = choice->options};
+    args.line_count = rows * (channels ? p->out[2] : p->c);
+    divide(recording->context, p, channels ? p->c : p->out[2],
+           channels ? CHANNELS : outputs_at_once(p, tn_lanes(recording->context, p->dtype)), &args,
+           &launch);
+    return tn_pool_record_forward(caller, recording, p, &args, &launch);
+}
+
+const tn_solver tn_pool_values = {
+    .name = "values",
+    .serves = "calls without indices on CPUs, with contiguous rows or channels; vectors of results",
+    .configure = configure,
+    .launch = launch};
