@@ -31,8 +31,11 @@
 #endif
 #include "pool/window.clh"
 
-/* Vectors that are computed at once. */
+/* Vectors that are computed at once, if there are enough, and the lines. */
 #define BLOCK 4
+#define LINES 4
+
+#define EACH_VECTOR(v, vectors) _Pragma("unroll") for (int v = 0; v < (vectors); v++)
 
 /* The taps of TENON_VW windows, combined. A comparison with NaN is false, so the greatest number
  * and the lanes that have read a NaN are separate. */
@@ -47,10 +50,10 @@ typedef struct pool_state {
 #define NEUTRAL ((acc_t)0)
 #endif
 
-TENON_INLINE void begin(pool_state *state, int count)
+TENON_INLINE void begin(pool_state *state, int vectors)
 {
-#pragma unroll
-    for (int v = 0; v < count; v++) {
+    EACH_VECTOR(v, vectors)
+    {
         state[v].value = splat(NEUTRAL);
         state[v].is_nan = (position_v)((position_t)0);
     }
@@ -88,27 +91,37 @@ TENON_INLINE acc_v finish(const pool_state *state)
 #endif
 }
 
-/* Loads of elements p[i], p[i + step], …, from x and from the private array. */
-#define LOAD_X(p, i, step)    load_data_v(p, i)
-#define LOAD_LINE(p, i, step) TENON_VLOAD(0, (p) + (i))
-
-TENON_INLINE acc_v load_line_by_2(const acc_t *p, long i, long step)
+/* Sets the first elements of adjacent vectors of `count` elements, from `first` on. The last
+ * vectors overlap those before them, or are equal. */
+TENON_INLINE void place_vectors(long *at, int vectors, long first, long count)
 {
-    const acc_v a = TENON_VLOAD(0, p + i), b = TENON_VLOAD(0, p + i + TENON_VW);
+    EACH_VECTOR(v, vectors)
+    {
+        at[v] = max(min(first + v * TENON_VW, count - TENON_VW), 0L);
+    }
+}
+
+/* Loads of elements p[0], p[step], …, from x and from the private array. */
+#define LOAD_X(p, step)    load_data_v(p, 0)
+#define LOAD_LINE(p, step) TENON_VLOAD(0, p)
+
+TENON_INLINE acc_v load_line_by_2(const acc_t *p, long step)
+{
+    const acc_v a = TENON_VLOAD(0, p), b = TENON_VLOAD(0, p + TENON_VW);
     return (acc_v)(a.even, b.even);
 }
 
-TENON_INLINE acc_v load_line_by(const acc_t *p, long i, long step)
+TENON_INLINE acc_v load_line_by(const acc_t *p, long step)
 {
     acc_t x[TENON_VW];
     for (int l = 0; l < TENON_VW; l++) {
-        x[l] = p[i + l * step];
+        x[l] = p[l * step];
     }
     return TENON_VLOAD(0, x);
 }
 
-/* The private array is not aligned to vectors, which a packed member states. Unlike a vstore, it
- * is one instruction in PoCL 3.1. */
+/* A packed member need not be aligned to the vector. Unlike a vstore, it is stored by one
+ * instruction in PoCL 3.1. */
 typedef struct __attribute__((packed)) pool_packed {
     acc_v v;
 } pool_packed;
@@ -118,97 +131,92 @@ TENON_INLINE void store_line(acc_t *p, acc_v v)
     ((pool_packed *)p)->v = v;
 }
 
-/* Defines a function that combines `count` taps, `stride` apart, of `vectors` adjacent vectors,
- * whose lanes are `step` apart. */
-#define POOL_DEFINE_COMBINE(name, pointer_t, vectors, LOAD)                                        \
-    TENON_INLINE void name(pool_state *state, pointer_t p, long count, long stride, long step)     \
+/* Defines a function that combines `count` taps, `stride` apart, for vectors that begin at the
+ * elements at[v] * step, and whose lanes are `step` apart. */
+#define POOL_DEFINE_COMBINE(name, pointer_t, LOAD)                                                 \
+    TENON_INLINE void name(pool_state *state, int vectors, pointer_t p, const long *at,            \
+                           long count, long stride, long step)                                     \
     {                                                                                              \
         for (; count >= 2; count -= 2) {                                                           \
-            _Pragma("unroll") for (int v = 0; v < (vectors); v++)                                  \
+            EACH_VECTOR(v, vectors)                                                                \
             {                                                                                      \
-                const acc_v a = LOAD(p, v * TENON_VW * step, step);                                \
-                const acc_v b = LOAD(p, stride + v * TENON_VW * step, step);                       \
+                const acc_v a = LOAD(p + at[v] * step, step);                                      \
+                const acc_v b = LOAD(p + stride + at[v] * step, step);                             \
                 take_both(state + v, a, b);                                                        \
             }                                                                                      \
             p += 2 * stride;                                                                       \
         }                                                                                          \
         if (count > 0) {                                                                           \
-            _Pragma("unroll") for (int v = 0; v < (vectors); v++)                                  \
+            EACH_VECTOR(v, vectors)                                                                \
             {                                                                                      \
-                take(state + v, LOAD(p, v * TENON_VW * step, step));                               \
+                take(state + v, LOAD(p + at[v] * step, step));                                     \
             }                                                                                      \
         }                                                                                          \
     }
 
-POOL_DEFINE_COMBINE(combine_x_1, __global const data_t *, 1, LOAD_X)
-POOL_DEFINE_COMBINE(combine_x, __global const data_t *, BLOCK, LOAD_X)
-POOL_DEFINE_COMBINE(combine_line_1, const acc_t *, 1, LOAD_LINE)
-POOL_DEFINE_COMBINE(combine_line, const acc_t *, BLOCK, LOAD_LINE)
-POOL_DEFINE_COMBINE(combine_line_2, const acc_t *, 1, load_line_by_2)
-POOL_DEFINE_COMBINE(combine_line_by, const acc_t *, 1, load_line_by)
+POOL_DEFINE_COMBINE(combine_x, __global const data_t *, LOAD_X)
+POOL_DEFINE_COMBINE(combine_line, const acc_t *, LOAD_LINE)
+POOL_DEFINE_COMBINE(combine_line_by_2, const acc_t *, load_line_by_2)
+POOL_DEFINE_COMBINE(combine_line_by, const acc_t *, load_line_by)
 
-/* Defines a function that combines the rows of a window, for `vectors` vectors of columns at p, in
- * the private array. */
-#define POOL_DEFINE_COMBINE_ROWS(name, vectors, combine)                                           \
-    TENON_INLINE void name(acc_t *line, __global const data_t *p, const pool_args *args,           \
-                           const pool_taps *taps)                                                  \
-    {                                                                                              \
-        const long plane = args->dilation[0] * args->x_stride[2],                                  \
-                   row = args->dilation[1] * args->x_stride[3];                                    \
-        pool_state state[vectors];                                                                 \
-        begin(state, vectors);                                                                     \
-        for (long i = 0; i < taps[0].count; i++) {                                                 \
-            combine(state, p + i * plane, taps[1].count, row, 1);                                  \
-        }                                                                                          \
-        _Pragma("unroll") for (int v = 0; v < (vectors); v++)                                      \
-        {                                                                                          \
-            store_line(line + v * TENON_VW, finish(state + v));                                    \
-        }                                                                                          \
-    }
-
-POOL_DEFINE_COMBINE_ROWS(combine_rows_1, 1, combine_x_1)
-POOL_DEFINE_COMBINE_ROWS(combine_rows, BLOCK, combine_x)
-
-/* Combines the rows of a window for one column. */
-TENON_INLINE acc_t combine_column(__global const data_t *p, const pool_args *args,
-                                  const pool_taps *taps)
+/* Combines the rows of a window for `columns` columns at p, of which it handles `vectors` vectors
+ * from column `first` on. */
+TENON_INLINE void combine_rows(acc_t *line, int vectors, __global const data_t *p,
+                               const pool_args *args, const pool_taps *taps, long first,
+                               long columns)
 {
-    pool_taps column[3] = {taps[0], taps[1], {0, 1}};
-    column[0].at = column[1].at = 0;
+    const long plane = args->dilation[0] * args->x_stride[2],
+               row = args->dilation[1] * args->x_stride[3];
+    pool_state state[BLOCK];
+    long at[BLOCK];
+    place_vectors(at, vectors, first, columns);
+    begin(state, vectors);
+    for (long i = 0; i < taps[0].count; i++) {
+        combine_x(state, vectors, p + i * plane, at, taps[1].count, row, 1);
+    }
+    EACH_VECTOR(v, vectors)
+    {
+        store_line(line + at[v], finish(state + v));
+    }
+}
+
+/* Combines the taps of one window; p is at the first of them. */
+TENON_INLINE acc_t combine_one(__global const data_t *p, const pool_args *args,
+                               const pool_taps *taps, long columns)
+{
+    pool_taps near[3] = {{0, taps[0].count}, {0, taps[1].count}, {0, columns}};
 #if TENON_POOL_MAX
     position_t where;
-    return maximum(p, args, args->x_stride, column, 0, &where);
+    return maximum(p, args, args->x_stride, near, 0, &where);
 #else
-    return sum(p, args, args->x_stride, column, 0);
+    return sum(p, args, args->x_stride, near, 0);
 #endif
 }
 
-/* Combines the rows of a window for `columns` columns at p. The last vector overlaps the one
- * before it. */
+/* Combines the rows of a window for `columns` columns at p. */
 TENON_INLINE void fill_line(acc_t *line, __global const data_t *p, const pool_args *args,
                             const pool_taps *taps, long columns)
 {
     long i = 0;
-    for (; i + BLOCK * TENON_VW <= columns; i += BLOCK * TENON_VW) {
-        combine_rows(line + i, p + i, args, taps);
-    }
-    if (columns >= TENON_VW) {
-        while (i < columns) {
-            i = min(i, columns - TENON_VW);
-            combine_rows_1(line + i, p + i, args, taps);
-            i += TENON_VW;
+    if (columns < TENON_VW) {
+        for (; i < columns; i++) {
+            line[i] = combine_one(p + i, args, taps, 1);
         }
+        return;
     }
-    for (; i < columns; i++) {
-        line[i] = combine_column(p + i, args, taps);
+    for (; columns - i > BLOCK / 2 * TENON_VW; i += BLOCK * TENON_VW) {
+        combine_rows(line, BLOCK, p, args, taps, i, columns);
+    }
+    if (i < columns) {
+        combine_rows(line, BLOCK / 2, p, args, taps, i, columns);
     }
 }
 
-/* The results of a chunk of a line: their columns, the number of taps of each along w if an average
- * is over those inside x, and the divisor for the other dimensions. */
+/* A chunk of a line of results: their columns, the number of taps of each result along w if an
+ * average is over those inside x, and the divisor for the other dimensions. */
 typedef struct pool_line {
-    const acc_t *columns;
-    const acc_t *counts;
+    __global data_t *y;
+    const acc_t *columns, *counts;
     acc_t divisor;
 } pool_line;
 
@@ -226,48 +234,52 @@ TENON_INLINE acc_v result_of(const pool_line *line, const pool_args *args, const
 #endif
 }
 
-/* Computes TENON_VW results. */
-TENON_INLINE acc_v results_at(const pool_line *line, const pool_args *args, long q)
-{
-    const long step = args->step[2], count = args->window[2], apart = args->dilation[2];
-    const acc_t *p = line->columns + q * step;
-    pool_state state;
-    begin(&state, 1);
-    if (step == 1) {
-        combine_line_1(&state, p, count, apart, 1);
-    } else if (step == 2) {
-        combine_line_2(&state, p, count, apart, 2);
-    } else {
-        combine_line_by(&state, p, count, apart, step);
+/* Defines a function that computes `vectors` vectors of `count` results, from result q on. */
+#define POOL_DEFINE_RESULTS(name, combine)                                                         \
+    TENON_INLINE void name(const pool_line *line, int vectors, const pool_args *args, long q,      \
+                           long count, long step)                                                  \
+    {                                                                                              \
+        pool_state state[BLOCK];                                                                   \
+        long at[BLOCK];                                                                            \
+        place_vectors(at, vectors, q, count);                                                      \
+        begin(state, vectors);                                                                     \
+        combine(state, vectors, line->columns, at, args->window[2], args->dilation[2], step);      \
+        if (count < TENON_VW) {                                                                    \
+            store_lanes(line->y, 0, 1, (int)count, result_of(line, args, state, 0));               \
+            return;                                                                                \
+        }                                                                                          \
+        EACH_VECTOR(v, vectors)                                                                    \
+        {                                                                                          \
+            store_data_v(line->y, at[v], result_of(line, args, state + v, at[v]));                 \
+        }                                                                                          \
     }
-    return result_of(line, args, &state, q);
-}
 
-/* Computes a chunk of a line. The last vector overlaps the one before it. */
-TENON_INLINE void store_results(__global data_t *y, const pool_line *line, const pool_args *args,
-                                long count)
+POOL_DEFINE_RESULTS(store_results_by_1, combine_line)
+POOL_DEFINE_RESULTS(store_results_by_2, combine_line_by_2)
+POOL_DEFINE_RESULTS(store_results_by, combine_line_by)
+
+/* Calls one of these functions for all results of a chunk. */
+#define STORE_RESULTS(store, line, args, count, step)                                              \
+    {                                                                                              \
+        long q = 0;                                                                                \
+        for (; (count)-q > BLOCK / 2 * TENON_VW; q += BLOCK * TENON_VW) {                          \
+            store(line, BLOCK, args, q, count, step);                                              \
+        }                                                                                          \
+        if (q < (count)) {                                                                         \
+            store(line, BLOCK / 2, args, q, count, step);                                          \
+        }                                                                                          \
+    }
+
+TENON_INLINE void store_results(const pool_line *line, const pool_args *args, long count)
 {
-    long q = 0;
     if (args->step[2] == 1) {
-        for (; q + BLOCK * TENON_VW <= count; q += BLOCK * TENON_VW) {
-            pool_state state[BLOCK];
-            begin(state, BLOCK);
-            combine_line(state, line->columns + q, args->window[2], args->dilation[2], 1);
-#pragma unroll
-            for (int v = 0; v < BLOCK; v++) {
-                store_data_v(y, q + v * TENON_VW,
-                             result_of(line, args, state + v, q + v * TENON_VW));
-            }
+        STORE_RESULTS(store_results_by_1, line, args, count, 1)
+    } else if (args->step[2] == 2) {
+        STORE_RESULTS(store_results_by_2, line, args, count, 2)
+    } else {
+        for (long q = 0; q < count; q += TENON_VW) {
+            store_results_by(line, 1, args, q, count, args->step[2]);
         }
-    }
-    if (count < TENON_VW) {
-        store_lanes(y, 0, 1, (int)count, results_at(line, args, 0));
-        return;
-    }
-    while (q < count) {
-        q = min(q, count - TENON_VW);
-        store_data_v(y, q, results_at(line, args, q));
-        q += TENON_VW;
     }
 }
 
@@ -294,114 +306,123 @@ TENON_INLINE void next_line(pool_place *place, const long *size)
     place->n += d < 0;
 }
 
+/* The columns of x that a chunk of a line depends on, and their place in the private array. */
+typedef struct pool_columns {
+    long first, count, at;
+} pool_columns;
+
+TENON_INLINE pool_columns find_columns(const pool_args *args, long q, long count)
+{
+    const long reach = (count - 1) * args->step[2] + (args->window[2] - 1) * args->dilation[2] + 1;
+    const long begins = q * args->step[2] + args->start[2]; /* negative in the padding */
+    pool_columns columns;
+    columns.first = max(begins, 0L);
+    columns.count = min(begins + reach, (long)args->size[2]) - columns.first;
+    columns.at = columns.first - begins;
+    return columns;
+}
+
+/* Combines the rows of the windows of a line, and fills in its description. */
+TENON_INLINE void begin_line(pool_line *line, acc_t *columns, __global const data_t *x,
+                             __global data_t *y, const pool_args *args, const pool_place *place,
+                             const pool_columns *inside)
+{
+    const long n = place->n, c = place->at[0], d = place->at[1], h = place->at[2];
+    pool_taps taps[3];
+    find_taps(taps, args, 0, d);
+    find_taps(taps + 1, args, 1, h);
+    taps[2].count = 1;
+    line->y = y + n * args->y_stride[0] + c * args->y_stride[1] + d * args->y_stride[2] +
+              h * args->y_stride[3];
+    line->columns = columns;
+    line->divisor = divisor_of(args, taps);
+    fill_line(columns + inside->at,
+              x + n * args->x_stride[0] + c * args->x_stride[1] + taps[0].at * args->x_stride[2] +
+                  taps[1].at * args->x_stride[3] + inside->first,
+              args, taps, inside->count);
+}
+
+/* Several lines are filled before their results are computed, because a load that overlaps two
+ * recent stores waits for both. */
 TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global data_t *y,
                                           __global int *indices, const pool_args args)
 {
-    acc_t columns[TENON_POOL_LINE];
-#if TENON_POOL_MAX
-    acc_t *counts = 0;
-#else
-    acc_t counts[TENON_POOL_LINE];
-#endif
+    acc_t columns[LINES][TENON_POOL_LINE];
+    acc_t counts[TENON_POOL_MAX ? 1 : TENON_POOL_LINE];
+    pool_line lines[LINES];
     const long size[3] = {args.channels, args.out[0], args.out[1]};
     const long first = (long)get_global_id(1) * args.lines;
     const long last = min(first + args.lines, args.line_count);
     const long q = (long)get_global_id(0) * args.chunk, count = min(args.chunk, args.out[2] - q);
-    const long begins = q * args.step[2] + args.start[2]; /* the column of x in columns[0] */
-    const long ends = begins + (count - 1) * args.step[2] + (args.window[2] - 1) * args.dilation[2];
-    const long from = max(begins, 0L), to = min(ends + 1, args.size[2]);
-    pool_taps taps[3];
+    const pool_columns inside = find_columns(&args, q, count);
     pool_place place;
-    for (long i = 0; i < TENON_POOL_LINE; i++) {
-        columns[i] = NEUTRAL;
+    for (long i = 0; i < LINES * TENON_POOL_LINE; i++) {
+        columns[0][i] = NEUTRAL;
     }
 #if !TENON_POOL_MAX
-    for (long i = 0; i < count; i++) {
-        find_taps(taps + 2, &args, 2, q + i);
-        counts[i] = (acc_t)taps[2].count;
-    }
-    for (long i = count; i < TENON_VW; i++) {
-        counts[i] = 1;
+    for (long i = 0; i < max(count, (long)TENON_VW); i++) {
+        pool_taps taps;
+        find_taps(&taps, &args, 2, q + i);
+        counts[i] = i < count ? (acc_t)taps.count : 1;
     }
 #endif
     find_line(&place, first, size);
-    for (long line = first; line < last; line++) {
-        find_taps(taps, &args, 0, place.at[1]);
-        find_taps(taps + 1, &args, 1, place.at[2]);
-        fill_line(columns + (from - begins),
-                  x + args.x_offset + place.n * args.x_stride[0] + place.at[0] * args.x_stride[1] +
-                      taps[0].at * args.x_stride[2] + taps[1].at * args.x_stride[3] + from,
-                  &args, taps, to - from);
-        pool_line results;
-        results.columns = columns;
-        results.counts = counts;
-        taps[2].count = 1;
-        results.divisor = divisor_of(&args, taps);
-        store_results(y + args.y_offset + place.n * args.y_stride[0] +
-                          place.at[0] * args.y_stride[1] + place.at[1] * args.y_stride[2] +
-                          place.at[2] * args.y_stride[3] + q,
-                      &results, &args, count);
-        next_line(&place, size);
-    }
-}
-
-/* Defines a function that computes `vectors` vectors of channels of one output; x is at the first
- * tap. */
-#define POOL_DEFINE_CHANNELS(name, vectors, combine)                                               \
-    TENON_INLINE void name(__global const data_t *x, __global data_t *y, const pool_args *args,    \
-                           const pool_taps *taps)                                                  \
-    {                                                                                              \
-        const long plane = args->dilation[0] * args->x_stride[2],                                  \
-                   row = args->dilation[1] * args->x_stride[3],                                    \
-                   pixel = args->dilation[2] * args->x_stride[4];                                  \
-        pool_state state[vectors];                                                                 \
-        begin(state, vectors);                                                                     \
-        for (long i = 0; i < taps[0].count; i++) {                                                 \
-            for (long j = 0; j < taps[1].count; j++) {                                             \
-                combine(state, x + i * plane + j * row, taps[2].count, pixel, 1);                  \
-            }                                                                                      \
-        }                                                                                          \
-        const acc_v divisor = splat(TENON_POOL_MAX ? 1 : divisor_of(args, taps));                  \
-        _Pragma("unroll") for (int v = 0; v < (vectors); v++)                                      \
-        {                                                                                          \
-            const acc_v value = finish(state + v);                                                 \
-            store_data_v(y, v *TENON_VW, TENON_POOL_MAX ? value : value / divisor);                \
-        }                                                                                          \
-    }
-
-POOL_DEFINE_CHANNELS(channels_1, 1, combine_x_1)
-POOL_DEFINE_CHANNELS(channels_block, BLOCK, combine_x)
-
-TENON_INLINE void one_channel(__global const data_t *x, __global data_t *y, const pool_args *args,
-                              const pool_taps *taps)
-{
-    pool_taps near[3] = {taps[0], taps[1], taps[2]};
-    near[0].at = near[1].at = near[2].at = 0;
-#if TENON_POOL_MAX
-    position_t where;
-    store_data(y, 0, maximum(x, args, args->x_stride, near, 0, &where));
-#else
-    store_data(y, 0, sum(x, args, args->x_stride, near, 0) / divisor_of(args, taps));
-#endif
-}
-
-/* Computes `count` channels of one output. The last vector overlaps the one before it. */
-TENON_INLINE void pool_pixel(__global const data_t *x, __global data_t *y, const pool_args *args,
-                             const pool_taps *taps, long count)
-{
-    long c = 0;
-    for (; c + BLOCK * TENON_VW <= count; c += BLOCK * TENON_VW) {
-        channels_block(x + c, y + c, args, taps);
-    }
-    if (count >= TENON_VW) {
-        while (c < count) {
-            c = min(c, count - TENON_VW);
-            channels_1(x + c, y + c, args, taps);
-            c += TENON_VW;
+    for (long line = first; line < last; line += LINES) {
+        const int some = (int)min(last - line, (long)LINES);
+        for (int l = 0; l < some; l++) {
+            lines[l].counts = counts;
+            begin_line(lines + l, columns[l], x + args.x_offset, y + args.y_offset + q, &args,
+                       &place, &inside);
+            next_line(&place, size);
+        }
+        for (int l = 0; l < some; l++) {
+            store_results(lines + l, &args, count);
         }
     }
-    for (; c < count; c++) {
-        one_channel(x + c, y + c, args, taps);
+}
+
+/* Computes `vectors` vectors of `count` channels of one output, from channel c on; x is at the
+ * first tap. */
+TENON_INLINE void store_channels(__global const data_t *x, __global data_t *y, int vectors,
+                                 const pool_args *args, const pool_taps *taps, long c, long count)
+{
+    const long plane = args->dilation[0] * args->x_stride[2],
+               row = args->dilation[1] * args->x_stride[3],
+               pixel = args->dilation[2] * args->x_stride[4];
+    const acc_v divisor = splat(TENON_POOL_MAX ? 1 : divisor_of(args, taps));
+    pool_state state[BLOCK];
+    long at[BLOCK];
+    place_vectors(at, vectors, c, count);
+    begin(state, vectors);
+    for (long i = 0; i < taps[0].count; i++) {
+        for (long j = 0; j < taps[1].count; j++) {
+            combine_x(state, vectors, x + i * plane + j * row, at, taps[2].count, pixel, 1);
+        }
+    }
+    EACH_VECTOR(v, vectors)
+    {
+        const acc_v value = finish(state + v);
+        store_data_v(y, at[v], TENON_POOL_MAX ? value : value / divisor);
+    }
+}
+
+/* Computes `count` channels of one output. */
+TENON_INLINE void store_pixel(__global const data_t *x, __global data_t *y, const pool_args *args,
+                              const pool_taps *taps, long count)
+{
+    long c = 0;
+    if (count < TENON_VW) {
+        for (; c < count; c++) {
+            const acc_t value = combine_one(x + c, args, taps, taps[2].count);
+            store_data(y, c, TENON_POOL_MAX ? value : value / divisor_of(args, taps));
+        }
+        return;
+    }
+    for (; count - c > BLOCK / 2 * TENON_VW; c += BLOCK * TENON_VW) {
+        store_channels(x, y, BLOCK, args, taps, c, count);
+    }
+    if (c < count) {
+        store_channels(x, y, BLOCK / 2, args, taps, c, count);
     }
 }
 
@@ -423,7 +444,7 @@ TENON_VECTOR_KERNEL void pool_values_channels(__global const data_t *x, __global
             x_at += taps[d].at * args.x_stride[2 + d];
             y_at += place.at[d] * args.y_stride[2 + d];
         }
-        pool_pixel(x + x_at, y + y_at, &args, taps, min(args.chunk, args.channels - c));
+        store_pixel(x + x_at, y + y_at, &args, taps, min(args.chunk, args.channels - c));
         next_line(&place, size);
     }
 }
