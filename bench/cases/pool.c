@@ -99,12 +99,9 @@ static void cut(const void *data, int64_t number, bench_part *part)
 {
     const pass *p = data;
     const bench_operand *o = p->operands.operand;
-    tenon_pool_params *params = (tenon_pool_params *)part->params.bytes;
     part->first = number * (tenon_tensor_elements(&o[Y].view) / o[Y].view.shape[0]);
     part->views[X] = image_of(p, o[X].host, number);
     part->views[Y] = image_of(p, o[Y].view, number);
-    if (p->channels_last)
-        params->window[2] = 1;
 }
 
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])

@@ -18,7 +18,7 @@
  * TENON_POOL_LINE: pool_values_rows: elements of the private array. They include the columns of
  *   args.chunk outputs, rounded up to a multiple of TENON_VW.
  *
- * TENON_DTYPE, TENON_VW: see common/types.clh. indices is not used.
+ * TENON_DTYPE, TENON_VW, TENON_STREAM: see common/types.clh. indices is not used.
  */
 #ifndef TENON_VW
 #define TENON_VW 8
@@ -250,7 +250,7 @@ TENON_INLINE acc_v result_of(const pool_line *line, const pool_args *args, const
         }                                                                                          \
         EACH_VECTOR(v, vectors)                                                                    \
         {                                                                                          \
-            store_data_v(line->y, at[v], result_of(line, args, state + v, at[v]));                 \
+            stream_data_v(line->y, at[v], result_of(line, args, state + v, at[v]), 1);             \
         }                                                                                          \
     }
 
@@ -306,20 +306,30 @@ TENON_INLINE void next_line(pool_place *place, const long *size)
     place->n += d < 0;
 }
 
-/* The columns of x that a chunk of a line depends on, and their place in the private array. */
+/* The columns of x that a chunk of a line depends on, their place in the private array, and the
+ * number of columns with those in the padding. */
 typedef struct pool_columns {
-    long first, count, at;
+    long first, count, at, reach;
 } pool_columns;
 
 TENON_INLINE pool_columns find_columns(const pool_args *args, long q, long count)
 {
-    const long reach = (count - 1) * args->step[2] + (args->window[2] - 1) * args->dilation[2] + 1;
     const long begins = q * args->step[2] + args->start[2]; /* negative in the padding */
     pool_columns columns;
+    columns.reach = (count - 1) * args->step[2] + (args->window[2] - 1) * args->dilation[2] + 1;
     columns.first = max(begins, 0L);
-    columns.count = min(begins + reach, (long)args->size[2]) - columns.first;
+    columns.count = min(begins + columns.reach, (long)args->size[2]) - columns.first;
     columns.at = columns.first - begins;
     return columns;
+}
+
+/* Clears the columns that are read, at least those of one vector of results. */
+TENON_INLINE void clear_line(acc_t *line, const pool_args *args, const pool_columns *inside)
+{
+    const long read = inside->reach + TENON_VW * args->step[2];
+    for (long i = 0; i < read && i + TENON_VW <= TENON_POOL_LINE; i += TENON_VW) {
+        store_line(line + i, splat(NEUTRAL));
+    }
 }
 
 /* Combines the rows of the windows of a line, and fills in its description. */
@@ -356,8 +366,8 @@ TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global dat
     const long q = (long)get_global_id(0) * args.chunk, count = min(args.chunk, args.out[2] - q);
     const pool_columns inside = find_columns(&args, q, count);
     pool_place place;
-    for (long i = 0; i < LINES * TENON_POOL_LINE; i++) {
-        columns[0][i] = NEUTRAL;
+    for (int l = 0; l < LINES; l++) {
+        clear_line(columns[l], &args, &inside);
     }
 #if !TENON_POOL_MAX
     for (long i = 0; i < max(count, (long)TENON_VW); i++) {
@@ -402,7 +412,7 @@ TENON_INLINE void store_channels(__global const data_t *x, __global data_t *y, i
     EACH_VECTOR(v, vectors)
     {
         const acc_v value = finish(state + v);
-        store_data_v(y, at[v], TENON_POOL_MAX ? value : value / divisor);
+        stream_data_v(y, at[v], TENON_POOL_MAX ? value : value / divisor, 1);
     }
 }
 

@@ -2,6 +2,7 @@
  * channels, whichever is contiguous. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
+#include "ops/common/stores.h"
 #include "ops/pool/internal.h"
 
 /* Elements of x, counted once for each window, that are worth a work-item. */
@@ -30,6 +31,16 @@ static int64_t outputs_at_once(const pool_problem *p, int64_t lanes)
 {
     const int64_t reach = reach_of(p);
     return reach > LINE ? 0 : (LINE - reach) / p->step[2] / lanes * lanes;
+}
+
+/* Returns the bytes of y if its lines are whole cache lines; otherwise 0, because non-temporal
+ * stores write each part of a cache line to memory. */
+static int64_t bytes_of_lines(const pool_problem *p)
+{
+    const int64_t line = by_channels(p) ? p->c : p->out[2];
+    return line * (int64_t)tenon_dtype_size((tenon_dtype)p->dtype) % TN_LINE_BYTES == 0
+               ? tn_stores_bytes(p->dtype, (int64_t)tn_pool_elements(p, p->out))
+               : 0;
 }
 
 /* Weight of a loaded element, measured on x86-64. */
@@ -69,11 +80,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     } else if (outputs_at_once(p, lanes) == 0) {
         return "the window is too long";
     }
+    tn_stores_configure(context, bytes_of_lines(p), choice);
     const tn_work work = work_of(context, p);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
-                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d",
-                      p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, LINE);
+                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d%s",
+                      p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, LINE,
+                      tn_stores_option(choice->values));
     return NULL;
 }
 
@@ -113,5 +126,6 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
 const tn_solver tn_pool_values = {
     .name = "values",
     .serves = "calls without indices on CPUs, with contiguous rows or channels; vectors of results",
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure,
     .launch = launch};
