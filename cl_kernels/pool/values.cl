@@ -7,6 +7,8 @@
  *   args.chunk outputs. For each line it first combines the window's rows of x, for every column,
  *   in a private array, in which the columns of the padding have no effect. Then it combines the
  *   columns of each output.
+ * - pool_values_planes: x is contiguous along w, and the windows contain whole rows. Lines are
+ *   numbered as above and have one output; the lanes of a vector are adjacent columns.
  * - pool_values_channels: x and y are contiguous along the channels. A line is the channels of one
  *   output; lines are numbered n, d, h, w.
  *
@@ -388,6 +390,67 @@ TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global dat
         for (int l = 0; l < some; l++) {
             store_results(lines + l, &args, count);
         }
+    }
+}
+
+/* Combines `count` contiguous elements, each with those in the same lane. */
+TENON_INLINE void take_all(pool_state *state, __global const data_t *p, long count)
+{
+    long i = 0;
+    for (; i + 2 * TENON_VW <= count; i += 2 * TENON_VW) {
+        take_both(state, load_data_v(p, i), load_data_v(p, i + TENON_VW));
+    }
+    if (i + TENON_VW <= count) {
+        take(state, load_data_v(p, i));
+        i += TENON_VW;
+    }
+    if (i < count) {
+        take(state, load_filled(p, i, 1, (int)(count - i), NEUTRAL));
+    }
+}
+
+/* Combines the lanes. */
+TENON_INLINE acc_t finish_lanes(const pool_state *state)
+{
+#if TENON_POOL_MAX
+    return any(state->is_nan) ? (acc_t)NAN : greatest_of_lanes(state->value);
+#else
+    return sum_of_lanes(state->value);
+#endif
+}
+
+TENON_VECTOR_KERNEL void pool_values_planes(__global const data_t *x, __global data_t *y,
+                                            __global int *indices, const pool_args args)
+{
+    const long size[3] = {args.channels, args.out[0], args.out[1]};
+    const long first = (long)get_global_id(1) * args.lines;
+    const long last = min(first + args.lines, args.line_count);
+    const long plane = args.dilation[0] * args.x_stride[2],
+               row = args.dilation[1] * args.x_stride[3];
+    pool_place place;
+    find_line(&place, first, size);
+    for (long line = first; line < last; line++) {
+        pool_state state;
+        pool_taps taps[3];
+        find_taps(taps, &args, 0, place.at[1]);
+        find_taps(taps + 1, &args, 1, place.at[2]);
+        taps[2].count = args.size[2];
+        const long rows_at_once = row == args.size[2] ? max(taps[1].count, 1L) : 1;
+        __global const data_t *p = x + args.x_offset + place.n * args.x_stride[0] +
+                                   place.at[0] * args.x_stride[1] + taps[0].at * args.x_stride[2] +
+                                   taps[1].at * args.x_stride[3];
+        begin(&state, 1);
+        for (long i = 0; i < taps[0].count; i++) {
+            for (long j = 0; j < taps[1].count; j += rows_at_once) {
+                take_all(&state, p + i * plane + j * row, rows_at_once * args.size[2]);
+            }
+        }
+        const acc_t value = finish_lanes(&state);
+        store_data(y,
+                   args.y_offset + place.n * args.y_stride[0] + place.at[0] * args.y_stride[1] +
+                       place.at[1] * args.y_stride[2] + place.at[2] * args.y_stride[3],
+                   TENON_POOL_MAX ? value : value / divisor_of(&args, taps));
+        next_line(&place, size);
     }
 }
 

@@ -164,6 +164,25 @@ TEST(long_windows_without_indices)
     }
 }
 
+/* Windows of whole rows: of all rows, of some, and with gaps between them. */
+TEST(whole_rows_without_indices)
+{
+    static const int64_t lengths[] = {2, 7, 8, 16, 21, 49, 100};
+    test_random random = test_random_for(715);
+    for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {
+        pool_case p = pool_plain(4, 2, 5, 5, 3);
+        p.no_indices = true;
+        p.x[3] = p.params.window[1] = lengths[i / 3];
+        p.x_layout = i % 2 == 0 ? NCHW : GAPS;
+        p.params.kind = (uint32_t)(i / 2) % 3;
+        p.params.geometry.pad_begin[0] = 1;
+        p.params.geometry.dilation[0] = 1 + (int)i % 3 / 2;
+        if (i % 3 == 0)
+            p.params.flags = TENON_POOL_GLOBAL;
+        pool_check_type(&p, test_float_type((uint32_t)i), TEST_BOUND, &random);
+    }
+}
+
 /* Channels that do not fill the last vector, or that are shared by work-items. */
 TEST(channels_without_indices)
 {

@@ -256,20 +256,32 @@ static void make_awkward(const pool_problem *like, const tn_operation *operation
     *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
 }
 
+/* Makes the window of a case cover the whole image. */
+static void make_global(tn_case *c)
+{
+    const bool channels_last = c->views[POOL_X].stride[1] == 1;
+    const int64_t size[] = {1, 1};
+    ((tenon_pool_params *)c->params.bytes)->flags = TENON_POOL_GLOBAL;
+    c->views[POOL_Y] =
+        tn_image_view(c->views[POOL_X].dtype, channels_last, AWKWARD_N, AWKWARD_C, size);
+}
+
 /* With indices if the problem at hand has them. pool/values has a different loop for each of the
- * strides 1 and 2 along w, and one for all others. */
+ * strides 1 and 2 along w, one for all others, and a kernel for windows of whole rows. */
 bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
     const pool_problem *like = (const pool_problem *)problem;
-    const uint32_t cases = tn_is_solver(choice->solver, &tn_pool_values) ? 3 : 1;
+    const uint32_t cases = tn_is_solver(choice->solver, &tn_pool_values) ? 4 : 1;
     tenon_tensor indices;
     if (number >= cases)
         return false;
-    make_awkward(like, &tn_operation_pool, 1 + (int64_t)number, c, &c->views[POOL_X],
+    make_awkward(like, &tn_operation_pool, 1 + (int64_t)number % 3, c, &c->views[POOL_X],
                  &c->views[POOL_Y], &indices);
     if ((like->flags & POOL_HAS_INDICES) != 0)
         c->views[POOL_INDICES] = indices;
+    if (number == 3)
+        make_global(c);
     return true;
 }
 

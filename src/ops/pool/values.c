@@ -1,5 +1,5 @@
 /* The solver pool/values, for CPUs: pooling without indices, in vectors along w or along the
- * channels, whichever is contiguous. */
+ * channels, whichever is contiguous, with a kernel for each, and one for windows of whole rows. */
 #include "base/checked.h"
 #include "ops/common/lanes.h"
 #include "ops/common/stores.h"
@@ -8,13 +8,21 @@
 /* Elements of x, counted once for each window, that are worth a work-item. */
 #define WORTH 32768
 /* Channels per work-item. */
-#define CHANNELS 4096
+#define CHANNELS_AT_ONCE 4096
 /* Columns of x that a work-item combines at once. */
 #define LINE 1024
 
-static bool by_channels(const pool_problem *p)
+/* The lines that vectors lie along. */
+typedef enum line_kind { OTHER, ROWS, PLANES, CHANNELS } line_kind;
+
+static line_kind lines_of(const pool_problem *p)
 {
-    return p->x[1] == 1 && p->y[1] == 1;
+    if (p->x[1] == 1 && p->y[1] == 1)
+        return CHANNELS;
+    if (p->x[4] == 1 && p->out[2] == 1 && p->start[2] == 0 && p->window[2] == p->size[2] &&
+        p->dilation[2] == 1)
+        return PLANES;
+    return p->x[4] == 1 && p->y[4] == 1 ? ROWS : OTHER;
 }
 
 /* Returns the number of columns of x from the first to the last tap of a window, or INT64_MAX. */
@@ -37,7 +45,7 @@ static int64_t outputs_at_once(const pool_problem *p, int64_t lanes)
  * stores write each part of a cache line to memory. */
 static int64_t bytes_of_lines(const pool_problem *p)
 {
-    const int64_t line = by_channels(p) ? p->c : p->out[2];
+    const int64_t line = lines_of(p) == CHANNELS ? p->c : p->out[2];
     return line * (int64_t)tenon_dtype_size((tenon_dtype)p->dtype) % TN_LINE_BYTES == 0
                ? tn_stores_bytes(p->dtype, (int64_t)tn_pool_elements(p, p->out))
                : 0;
@@ -51,17 +59,36 @@ static int64_t bytes_of_lines(const pool_problem *p)
  * other solvers, time for memory is not counted, because all of them read the same. */
 static tn_work work_of(const tenon_context *context, const pool_problem *p)
 {
+    const line_kind lines = lines_of(p);
     const double outputs = tn_pool_elements(p, p->out), taps = tn_pool_taps(p),
                  columns = outputs / (double)p->out[2] * (double)p->size[2],
-                 rows = (double)p->window[0] * (double)p->window[1];
-    const bool is_wide = by_channels(p) || p->size[2] >= (int64_t)tn_lanes(context, p->dtype);
-    const double loaded =
-        by_channels(p) ? outputs * taps : columns * rows + outputs * (double)p->window[2];
+                 rows = (double)p->window[0] * (double)p->window[1],
+                 loaded = lines == ROWS ? columns * rows + outputs * (double)p->window[2]
+                                        : outputs * taps,
+                 width = lines == ROWS     ? (double)p->size[2]
+                         : lines == PLANES ? taps
+                                           : (double)p->c;
     tn_work work = {.launches = 1,
                     .items = outputs / tn_lanes(context, p->dtype),
                     .rate = tn_sum_rate(p->dtype)};
-    *(is_wide ? &work.vector_elements : &work.single_elements) = WEIGHT * loaded;
+    *(width >= tn_lanes(context, p->dtype) ? &work.vector_elements : &work.single_elements) =
+        WEIGHT * loaded;
     return work;
+}
+
+/* Returns why the kernels do not support a problem, or NULL. */
+static const char *why_not(const pool_problem *p, int64_t lanes)
+{
+    switch (lines_of(p)) {
+    case CHANNELS:
+        return p->c < lanes ? "there are fewer channels than vector lanes" : NULL;
+    case ROWS:
+        return outputs_at_once(p, lanes) == 0 ? "the window is too long" : NULL;
+    case PLANES:
+        return NULL;
+    default:
+        return "neither the rows nor the channels of x and y are contiguous";
+    }
 }
 
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
@@ -72,14 +99,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
         return "the device is not a CPU";
     if ((p->flags & POOL_HAS_INDICES) != 0)
         return "indices are requested";
-    if (by_channels(p)) {
-        if (p->c < lanes)
-            return "there are fewer channels than vector lanes";
-    } else if (p->x[4] != 1 || p->y[4] != 1) {
-        return "neither the rows nor the channels of x and y are contiguous";
-    } else if (outputs_at_once(p, lanes) == 0) {
-        return "the window is too long";
-    }
+    const char *reason = why_not(p, lanes);
+    if (reason != NULL)
+        return reason;
     tn_stores_configure(context, bytes_of_lines(p), choice);
     const tn_work work = work_of(context, p);
     tn_choice_add(context, choice, &work);
@@ -94,7 +116,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 static void divide(const tenon_context *context, const pool_problem *p, int64_t length,
                    int64_t limit, pool_args *args, tn_launch *launch)
 {
-    args->chunk = tn_min_i64(length, limit);
+    args->chunk = tn_max_i64(tn_min_i64(length, limit), 1);
     const double read = tn_pool_elements(p, p->size) / (double)args->line_count;
     const double worth = WORTH / (read > 1 ? read : 1);
     const int64_t fair =
@@ -109,17 +131,21 @@ static void divide(const tenon_context *context, const pool_problem *p, int64_t 
 static tenon_status launch(const char *caller, tn_recording *recording, const tn_problem *problem,
                            const tn_choice *choice)
 {
+    static const char *const kernels[] = {[ROWS] = "pool_values_rows",
+                                          [PLANES] = "pool_values_planes",
+                                          [CHANNELS] = "pool_values_channels"};
     const pool_problem *p = (const pool_problem *)problem;
-    const bool channels = by_channels(p);
-    const int64_t rows = p->n * p->out[0] * p->out[1];
+    const line_kind lines = lines_of(p);
+    const int64_t rows = p->n * p->out[0] * p->out[1],
+                  limit = lines == CHANNELS ? CHANNELS_AT_ONCE
+                          : lines == ROWS
+                              ? outputs_at_once(p, tn_lanes(recording->context, p->dtype))
+                              : 1;
     pool_args args = tn_pool_arguments(p);
-    tn_launch launch = {.source = "pool/values",
-                        .kernel = channels ? "pool_values_channels" : "pool_values_rows",
-                        .options = choice->options};
-    args.line_count = rows * (channels ? p->out[2] : p->c);
-    divide(recording->context, p, channels ? p->c : p->out[2],
-           channels ? CHANNELS : outputs_at_once(p, tn_lanes(recording->context, p->dtype)), &args,
-           &launch);
+    tn_launch launch = {
+        .source = "pool/values", .kernel = kernels[lines], .options = choice->options};
+    args.line_count = rows * (lines == CHANNELS ? p->out[2] : p->c);
+    divide(recording->context, p, lines == CHANNELS ? p->c : p->out[2], limit, &args, &launch);
     return tn_pool_record_forward(caller, recording, p, &args, &launch);
 }
 
