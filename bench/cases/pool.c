@@ -58,7 +58,7 @@ static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_N
     const shape *s = shape_of(number);
     (void)suite;
     snprintf(name, BENCH_NAME_SIZE, "%s %s %d@%d %dx%d/%d n%d %s", s->network,
-             s->kind == TENON_POOL_MAX ? "max" : "average", (int)s->channels, (int)s->size,
+             s->kind == TENON_POOL_MAX ? "max" : "avg", (int)s->channels, (int)s->size,
              (int)s->window, (int)s->window, (int)s->stride,
              (int)batches[number / LAYOUTS % BATCHES], layouts[number % LAYOUTS]);
 }

@@ -19,6 +19,8 @@
  * TENON_POOL_MAX: 1 for the maximum, 0 for the average. A NaN is greater than any number.
  * TENON_POOL_LINE: pool_values_rows: elements of the private array. They include the columns of
  *   args.chunk outputs, rounded up to a multiple of TENON_VW.
+ * TENON_BUILTIN_PREFETCH: 1: prefetches by clang's __builtin_prefetch. 0 (the default): no
+ *   prefetches.
  *
  * TENON_DTYPE, TENON_VW, TENON_STREAM: see common/types.clh. indices is not used.
  */
@@ -27,6 +29,9 @@
 #endif
 #ifndef TENON_POOL_MAX
 #define TENON_POOL_MAX 1
+#endif
+#ifndef TENON_BUILTIN_PREFETCH
+#define TENON_BUILTIN_PREFETCH 0
 #endif
 #ifndef TENON_POOL_LINE
 #define TENON_POOL_LINE 1024
@@ -309,29 +314,43 @@ TENON_INLINE void next_line(pool_place *place, const long *size)
 }
 
 /* The columns of x that a chunk of a line depends on, their place in the private array, and the
- * number of columns with those in the padding. */
+ * number of columns that are read, a multiple of TENON_VW: with those in the padding, and at least
+ * those of one vector of results. */
 typedef struct pool_columns {
-    long first, count, at, reach;
+    long first, count, at, read;
 } pool_columns;
 
 TENON_INLINE pool_columns find_columns(const pool_args *args, long q, long count)
 {
     const long begins = q * args->step[2] + args->start[2]; /* negative in the padding */
     pool_columns columns;
-    columns.reach = (count - 1) * args->step[2] + (args->window[2] - 1) * args->dilation[2] + 1;
+    const long reach = (count - 1) * args->step[2] + (args->window[2] - 1) * args->dilation[2] + 1;
     columns.first = max(begins, 0L);
-    columns.count = min(begins + columns.reach, (long)args->size[2]) - columns.first;
+    columns.count = min(begins + reach, (long)args->size[2]) - columns.first;
     columns.at = columns.first - begins;
+    columns.read = reach + max(TENON_VW - count, 0L) * args->step[2] + args->step[2];
+    columns.read = (columns.read + TENON_VW - 1) / TENON_VW * TENON_VW;
     return columns;
 }
 
-/* Clears the columns that are read, at least those of one vector of results. */
-TENON_INLINE void clear_line(acc_t *line, const pool_args *args, const pool_columns *inside)
+/* Elements between the rows of a line and those that are prefetched for a later one. */
+#define AHEAD 512
+
+/* Prefetches the rows of a later line, which in memory usually follow those of this line.
+ * The rows of a window are several streams, too short for hardware prefetchers. */
+TENON_INLINE void prefetch_rows(__global const data_t *p, const pool_args *args,
+                                const pool_taps *taps, long columns)
 {
-    const long read = inside->reach + TENON_VW * args->step[2];
-    for (long i = 0; i < read && i + TENON_VW <= TENON_POOL_LINE; i += TENON_VW) {
-        store_line(line + i, splat(NEUTRAL));
+#if TENON_BUILTIN_PREFETCH
+    const long row = args->dilation[1] * args->x_stride[3],
+               step = args->step[1] * args->x_stride[3];
+    const long lines = 1 + AHEAD / max(columns * args->step[1], 1L);
+    for (long j = max(taps[1].count - args->step[1], 0L); j < taps[1].count; j++) {
+        for (long i = 0; i < columns; i += 64 / sizeof(data_t)) {
+            __builtin_prefetch((const void *)(size_t)(p + j * row + lines * step + i));
+        }
     }
+#endif
 }
 
 /* Combines the rows of the windows of a line, and fills in its description. */
@@ -348,10 +367,11 @@ TENON_INLINE void begin_line(pool_line *line, acc_t *columns, __global const dat
               h * args->y_stride[3];
     line->columns = columns;
     line->divisor = divisor_of(args, taps);
-    fill_line(columns + inside->at,
-              x + n * args->x_stride[0] + c * args->x_stride[1] + taps[0].at * args->x_stride[2] +
-                  taps[1].at * args->x_stride[3] + inside->first,
-              args, taps, inside->count);
+    __global const data_t *rows = x + n * args->x_stride[0] + c * args->x_stride[1] +
+                                  taps[0].at * args->x_stride[2] + taps[1].at * args->x_stride[3] +
+                                  inside->first;
+    prefetch_rows(rows, args, taps, inside->count);
+    fill_line(columns + inside->at, rows, args, taps, inside->count);
 }
 
 /* Several lines are filled before their results are computed, because a load that overlaps two
@@ -359,7 +379,7 @@ TENON_INLINE void begin_line(pool_line *line, acc_t *columns, __global const dat
 TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global data_t *y,
                                           __global int *indices, const pool_args args)
 {
-    acc_t columns[LINES][TENON_POOL_LINE];
+    acc_t columns[LINES * TENON_POOL_LINE];
     acc_t counts[TENON_POOL_MAX ? 1 : TENON_POOL_LINE];
     pool_line lines[LINES];
     const long size[3] = {args.channels, args.out[0], args.out[1]};
@@ -368,8 +388,8 @@ TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global dat
     const long q = (long)get_global_id(0) * args.chunk, count = min(args.chunk, args.out[2] - q);
     const pool_columns inside = find_columns(&args, q, count);
     pool_place place;
-    for (int l = 0; l < LINES; l++) {
-        clear_line(columns[l], &args, &inside);
+    for (long i = 0; i < LINES * inside.read; i += TENON_VW) {
+        store_line(columns + i, splat(NEUTRAL));
     }
 #if !TENON_POOL_MAX
     for (long i = 0; i < max(count, (long)TENON_VW); i++) {
@@ -383,8 +403,8 @@ TENON_VECTOR_KERNEL void pool_values_rows(__global const data_t *x, __global dat
         const int some = (int)min(last - line, (long)LINES);
         for (int l = 0; l < some; l++) {
             lines[l].counts = counts;
-            begin_line(lines + l, columns[l], x + args.x_offset, y + args.y_offset + q, &args,
-                       &place, &inside);
+            begin_line(lines + l, columns + l * inside.read, x + args.x_offset,
+                       y + args.y_offset + q, &args, &place, &inside);
             next_line(&place, size);
         }
         for (int l = 0; l < some; l++) {

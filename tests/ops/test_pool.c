@@ -132,7 +132,7 @@ TEST(sizes)
  * array, with every loop of pool/values along w. */
 TEST(long_rows_without_indices)
 {
-    static const int64_t lengths[] = {5, 20, 33, 64, 100, 131, 1000, 1100, 2500};
+    static const int64_t lengths[] = {5, 20, 33, 100, 131, 1100};
     test_random random = test_random_for(711);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
         for (int step = 1; step <= 3; step++) {
@@ -202,24 +202,25 @@ TEST(channels_without_indices)
 TEST(maximum_at_each_tap)
 {
     test_random random = test_random_for(714);
-    for (int n = 0; n < 4 * 15; n++) {
+    for (int n = 0; n < 2 * 15; n++) {
         pool_case p = pool_plain(4, 1, 16, 1, 3);
         pool_pair pair;
         p.no_indices = true;
         p.x[2] = p.params.window[0] = 3;
         p.x[3] = 24;
         p.params.window[1] = 5;
-        p.params.geometry.stride[1] = 1 + n % 2;
-        p.x_layout = p.y_layout = n / 2 % 2 == 0 ? NCHW : NHWC;
+        p.params.geometry.stride[1] = 1 + n / 2 % 2;
+        p.x_layout = p.y_layout = n % 2 == 0 ? NCHW : NHWC;
         pool_begin(&pair, &p, TENON_DTYPE_F32);
         pool_fill(&pair, TEST_BOUND, &random);
         test_tensor *x = test_operand(&pair.forward, POOL_X);
         for (int64_t e = 0; e < tenon_tensor_elements(&x->view); e++)
             test_set(x, e,
-                     e % 72 / 24 == n / 4 / 5 && e % 5 == n / 4 % 5 ? (double)NAN
+                     e % 72 / 24 == n / 2 / 5 && e % 5 == n / 2 % 5 ? (double)NAN
                      : e % 7 == 0                                   ? 2
                                                                     : -1);
-        pool_finish(&pair);
+        test_finish(&pair.forward, TEST_ALL);
+        test_release(&pair.backward);
     }
 }
 

@@ -106,9 +106,10 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const tn_work work = work_of(context, p);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
-                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d%s",
+                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d "
+                      "-DTENON_BUILTIN_PREFETCH=%d%s",
                       p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, LINE,
-                      tn_stores_option(choice->values));
+                      context->device.has_builtin_prefetch, tn_stores_option(choice->values));
     return NULL;
 }
 
