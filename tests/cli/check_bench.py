@@ -58,7 +58,7 @@ class Usage(unittest.TestCase):
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "start", "gemm-gpu", "conv-gpu",
+                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu", "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 

@@ -97,9 +97,11 @@ TEST(special_values)
 {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -0.0, 1};
     test_random random = test_random_for(703);
-    for (int i = 0; i < 12; i++) {
+    for (int n = 0; n < 24; n++) {
+        const int i = n % 12;
         pool_case p = pool_plain(4, 1, 17, 11, 2);
         pool_pair pair;
+        p.no_indices = n >= 12;
         p.x_layout = p.y_layout = i % 2 == 0 ? NCHW : NHWC;
         p.params.kind = (uint32_t)(i / 2) % 3;
         p.params.geometry.pad_begin[1] = 1;
@@ -124,6 +126,102 @@ TEST(sizes)
             p.params.kind = (uint32_t)i % 3;
             pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
         }
+}
+
+/* Rows of fewer columns than a vector, of several vectors, and longer than a work-item's private
+ * array, with every loop of pool/values along w. */
+TEST(long_rows_without_indices)
+{
+    static const int64_t lengths[] = {5, 20, 33, 100, 131, 1100};
+    test_random random = test_random_for(711);
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (int step = 1; step <= 3; step++) {
+            pool_case p = pool_plain(4, 1, 2, 3, 3);
+            p.no_indices = true;
+            p.x[3] = lengths[i];
+            p.params.kind = (uint32_t)((int)i + step) % 3;
+            p.params.geometry.stride[1] = step;
+            p.params.geometry.dilation[1] = 1 + (int)i % 2;
+            p.params.geometry.pad_begin[1] = 1 + (int)i % 2;
+            p.params.geometry.pad_end[0] = p.params.geometry.pad_end[1] = 2;
+            p.x_layout = i % 4 == 3 ? GAPS : NCHW;
+            pool_check_type(&p, test_float_type((uint32_t)i), TEST_BOUND, &random);
+        }
+}
+
+/* A window that is longer than the private array of pool/values, and one that almost fills it. */
+TEST(long_windows_without_indices)
+{
+    static const int64_t windows[] = {900, 1010, 1024, 1500};
+    test_random random = test_random_for(712);
+    for (size_t i = 0; i < 2 * sizeof windows / sizeof *windows; i++) {
+        pool_case p = pool_plain(3, 1, 2, 1600, windows[i / 2]);
+        p.no_indices = true;
+        p.params.kind = i % 2 == 0 ? TENON_POOL_MAX : TENON_POOL_AVERAGE_INSIDE;
+        p.params.geometry.stride[0] = 7;
+        p.params.geometry.pad_begin[0] = 500;
+        pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    }
+}
+
+/* Windows of whole rows: of all rows, of some, and with gaps between them. */
+TEST(whole_rows_without_indices)
+{
+    static const int64_t lengths[] = {2, 7, 8, 16, 21, 49, 100};
+    test_random random = test_random_for(715);
+    for (size_t i = 0; i < 3 * sizeof lengths / sizeof *lengths; i++) {
+        pool_case p = pool_plain(4, 2, 5, 5, 3);
+        p.no_indices = true;
+        p.x[3] = p.params.window[1] = lengths[i / 3];
+        p.x_layout = i % 2 == 0 ? NCHW : GAPS;
+        p.params.kind = (uint32_t)(i / 2) % 3;
+        p.params.geometry.pad_begin[0] = 1;
+        p.params.geometry.dilation[0] = 1 + (int)i % 3 / 2;
+        if (i % 3 == 0)
+            p.params.flags = TENON_POOL_GLOBAL;
+        pool_check_type(&p, test_float_type((uint32_t)i), TEST_BOUND, &random);
+    }
+}
+
+/* Channels that do not fill the last vector, or that are shared by work-items. */
+TEST(channels_without_indices)
+{
+    static const int64_t channels[] = {8, 15, 20, 33, 70, 4099};
+    test_random random = test_random_for(713);
+    for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
+        pool_case p = pool_plain(4, 2, channels[i], 2, 3);
+        p.no_indices = true;
+        p.x_layout = p.y_layout = NHWC;
+        p.params.kind = (uint32_t)i % 3;
+        p.params.geometry.pad_begin[1] = p.params.geometry.pad_end[0] = 1;
+        pool_check(&p, TEST_BOUND, &random);
+    }
+}
+
+/* Every position of a window can hold the NaN or the maximum. */
+TEST(maximum_at_each_tap)
+{
+    test_random random = test_random_for(714);
+    for (int n = 0; n < 2 * 15; n++) {
+        pool_case p = pool_plain(4, 1, 16, 1, 3);
+        pool_pair pair;
+        p.no_indices = true;
+        p.x[2] = p.params.window[0] = 3;
+        p.x[3] = 24;
+        p.params.window[1] = 5;
+        p.params.geometry.stride[1] = 1 + n / 2 % 2;
+        p.x_layout = p.y_layout = n % 2 == 0 ? NCHW : NHWC;
+        pool_begin(&pair, &p, TENON_DTYPE_F32);
+        pool_fill(&pair, TEST_BOUND, &random);
+        test_tensor *x = test_operand(&pair.forward, POOL_X);
+        for (int64_t e = 0; e < tenon_tensor_elements(&x->view); e++)
+            test_set(x, e,
+                     e % 72 / 24 == n / 2 / 5 && e % 5 == n / 2 % 5 ? (double)NAN
+                     : e % 7 == 0                                   ? 2
+                                                                    : -1);
+        test_finish(&pair.forward, TEST_ALL);
+        test_release(&pair.backward);
+    }
 }
 
 TEST(large)

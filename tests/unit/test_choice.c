@@ -81,6 +81,12 @@ static const char *const cpu_choices[][2] = {
     {"reduce x=T:1x67108864 y=T: axis_count=2 axes=0,1", "reduce/split_rows"},
     {"copy x=T:4096x4096/1,4096 y=T:4096x4096", "copy/transpose:"},
     {"pool x=T:8x64x56x56/200704,1,3584,64 y=T:8x64x54x54/186624,1,3456,64 window=3,3",
+     "pool/values"},
+    {"pool x=T:1x64x224x224 y=T:1x64x112x112 window=2,2 stride=2,2", "pool/values"},
+    {"pool x=T:1x64x224x224 y=T:1x64x112x112 indices=i32:1x64x112x112 window=2,2 stride=2,2",
+     "pool/rows"},
+    {"pool x=T:8x64x56x56/200704,1,3584,64 y=T:8x64x54x54/186624,1,3456,64 "
+     "indices=i32:8x64x54x54/186624,1,3456,64 window=3,3",
      "pool/channels"},
 };
 

@@ -2,8 +2,8 @@
 #include "base/shape.h"
 #include "ops/pool/internal.h"
 
-static const tn_solver *const solvers[] = {&tn_pool_rows, &tn_pool_channels, &tn_pool_items,
-                                           &tn_pool_groups};
+static const tn_solver *const solvers[] = {&tn_pool_values, &tn_pool_rows, &tn_pool_channels,
+                                           &tn_pool_items, &tn_pool_groups};
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
 

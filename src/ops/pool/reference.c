@@ -229,10 +229,11 @@ void tn_pool_backward_fill_valid(const void *params, const tenon_tensor *const *
 #define AWKWARD_N 2
 #define AWKWARD_C 35
 
-/* Makes a case with different window parameters in the two dimensions, and the layout of the
- * problem at hand. Fills in the views of x or dx, of y or dy, and of the indices. */
-static void make_awkward(const pool_problem *like, const tn_operation *operation, tn_case *c,
-                         tenon_tensor *x, tenon_tensor *y, tenon_tensor *indices)
+/* Makes a case with different window parameters in the two dimensions, the given stride along w,
+ * and the layout of the problem at hand. Fills in the views of x or dx, of y or dy, and of the
+ * indices. */
+static void make_awkward(const pool_problem *like, const tn_operation *operation, int64_t step,
+                         tn_case *c, tenon_tensor *x, tenon_tensor *y, tenon_tensor *indices)
 {
     static const int64_t size[] = {7, 37};
     const tenon_dtype dtype = (tenon_dtype)like->dtype;
@@ -244,6 +245,7 @@ static void make_awkward(const pool_problem *like, const tn_operation *operation
     params->window[0] = 3;
     params->window[1] = 2;
     g->stride[0] = 2;
+    g->stride[1] = step;
     g->dilation[1] = 2;
     g->pad_begin[0] = g->pad_end[1] = 1;
     g->pad_begin[1] = 2;
@@ -254,18 +256,32 @@ static void make_awkward(const pool_problem *like, const tn_operation *operation
     *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
 }
 
-/* With indices if the problem at hand has them. */
+/* Makes the window of a case cover the whole image. */
+static void make_global(tn_case *c)
+{
+    const bool channels_last = c->views[POOL_X].stride[1] == 1;
+    const int64_t size[] = {1, 1};
+    ((tenon_pool_params *)c->params.bytes)->flags = TENON_POOL_GLOBAL;
+    c->views[POOL_Y] =
+        tn_image_view(c->views[POOL_X].dtype, channels_last, AWKWARD_N, AWKWARD_C, size);
+}
+
+/* With indices if the problem at hand has them. pool/values has a different loop for each of the
+ * strides 1 and 2 along w, one for all others, and a kernel for windows of whole rows. */
 bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                      tn_case *c)
 {
     const pool_problem *like = (const pool_problem *)problem;
+    const uint32_t cases = tn_is_solver(choice->solver, &tn_pool_values) ? 4 : 1;
     tenon_tensor indices;
-    (void)choice;
-    if (number > 0)
+    if (number >= cases)
         return false;
-    make_awkward(like, &tn_operation_pool, c, &c->views[POOL_X], &c->views[POOL_Y], &indices);
+    make_awkward(like, &tn_operation_pool, 1 + (int64_t)number % 3, c, &c->views[POOL_X],
+                 &c->views[POOL_Y], &indices);
     if ((like->flags & POOL_HAS_INDICES) != 0)
         c->views[POOL_INDICES] = indices;
+    if (number == 3)
+        make_global(c);
     return true;
 }
 
@@ -278,7 +294,7 @@ bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice
     (void)choice;
     if (number > (like->kind == TENON_POOL_MAX ? 1 : 0))
         return false;
-    make_awkward(like, &tn_operation_pool_backward, c, &c->views[POOL_BACKWARD_DX],
+    make_awkward(like, &tn_operation_pool_backward, 1, c, &c->views[POOL_BACKWARD_DX],
                  &c->views[POOL_BACKWARD_DY], &indices);
     c->views[POOL_BACKWARD_X] = c->views[POOL_BACKWARD_DX];
     if (like->kind == TENON_POOL_MAX && number == 0)

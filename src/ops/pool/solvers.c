@@ -34,21 +34,38 @@ typedef struct taps {
     tn_reads reads;
 } taps;
 
+static tn_reads reads_of(const pool_problem *p, bool channels)
+{
+    const bool near = channels ? p->x[1] == 1 && p->y[1] == 1 : p->x[4] == 1;
+    return near ? TN_SHORT_ROWS : TN_LONG_ROWS;
+}
+
+/* Only the outputs of vectors of rows whose windows are inside x are computed together. */
 static taps taps_of_rows(const tenon_context *context, const pool_problem *p)
 {
-    const tn_reads reads = p->x[4] == 1 ? TN_SHORT_ROWS : TN_LONG_ROWS;
-    if (p->out[2] < (int64_t)tn_lanes(context, p->dtype))
-        return (taps){0, 2, reads};
-    return p->x[4] == 1 && p->step[2] == 1 ? (taps){2, 0, reads} : (taps){0, 1, reads};
+    const tn_reads reads = reads_of(p, false);
+    if (p->out[2] < 2 * (int64_t)tn_lanes(context, p->dtype))
+        return (taps){0, 3, reads};
+    return p->x[4] == 1 && p->step[2] == 1 ? (taps){10, 0, reads} : (taps){0, 1.5, reads};
 }
 
 static taps taps_of_channels(const tenon_context *context, const pool_problem *p)
 {
-    const bool near = p->x[1] == 1 && p->y[1] == 1;
-    const tn_reads reads = near ? TN_SHORT_ROWS : TN_LONG_ROWS;
+    const tn_reads reads = reads_of(p, true);
+    if (p->c < (int64_t)tn_lanes(context, p->dtype))
+        return (taps){0, 3, reads};
+    return reads == TN_SHORT_ROWS ? (taps){5, 0, reads} : (taps){0, 2.5, reads};
+}
+
+/* The gradient does not use vectors along w. */
+static taps taps_of_gradient(const tenon_context *context, const pool_problem *p, bool channels)
+{
+    const tn_reads reads = reads_of(p, channels);
+    if (!channels)
+        return (taps){0, 1.5, reads};
     if (p->c < (int64_t)tn_lanes(context, p->dtype))
         return (taps){0, 2, reads};
-    return near ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
+    return reads == TN_SHORT_ROWS ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
 }
 
 /* Also used for the gradient, where the windows over an element cost about as much as taps. */
@@ -81,14 +98,11 @@ static const char *pool_solvers_configure(tenon_context *context, const tn_probl
         choice);
 }
 
-/* The gradient does not use vectors along w. */
 static const char *configure_backward(tenon_context *context, const tn_problem *problem,
                                       tn_choice *choice)
 {
-    if (context->device.is_cpu && !by_channels(choice))
-        return configure_for(context, (const pool_problem *)problem, (taps){0, 1.5, TN_SHORT_ROWS},
-                             choice);
-    return pool_solvers_configure(context, problem, choice);
+    const pool_problem *p = (const pool_problem *)problem;
+    return configure_for(context, p, taps_of_gradient(context, p, by_channels(choice)), choice);
 }
 
 pool_args tn_pool_arguments(const pool_problem *p)
