@@ -249,6 +249,60 @@ TEST(panels_serve_channels_last)
     test_destroy(&w, &v);
 }
 
+/* A stride above 1 leaves rows of results as separate products; short ones use the dense filters.
+ */
+TEST(short_products_use_the_dense_filters)
+{
+    const int64_t shape[] = {37, 19, 1, 1};
+    if (!test_context->device.is_cpu)
+        return;
+    tenon_tensor w = test_dense(TENON_DTYPE_F32, 4, shape, NULL);
+    assert_ok(tenon_tensor_fill(test_stream, &w, 1, NULL));
+    tenon_packed *packed = pack_filters(&w);
+    for (int64_t width = 10; width <= 14; width++) {
+        conv_case p = panel_conv(.size = {6, 2 * width - 1, 1});
+        p.geometry.stride[0] = p.geometry.stride[1] = 2;
+        assert_int_equal(uses_panels(packed, &p, NULL, false), width >= 12);
+        p.size[0] = 1;
+        p.size[1] = width;
+        p.geometry.stride[1] = 1;
+        assert_true(uses_panels(packed, &p, NULL, false));
+        p.size[0] = 2 * width - 1; /* a row of results has one pixel */
+        p.size[1] = 1;
+        assert_true(uses_panels(packed, &p, NULL, false));
+    }
+    tenon_packed_release(packed);
+    tenon_memory_destroy(&w.memory);
+}
+
+/* The layout that is chosen for filters on a CPU, and on other devices. */
+TEST(layouts_depend_on_the_shape)
+{
+    static const struct {
+        int64_t shape[4];
+        const char *layout;
+        bool as_gpu;
+    } cases[] = {{{9, 1, 1, 1}, "filter_panels", false},
+                 {{8, 64, 1, 1}, "filters", false},
+                 {{64, 64, 1, 3}, "filters", false},
+                 {{64, 64, 1, 1}, "filters", true}};
+    const bool is_cpu = test_context->device.is_cpu;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && is_cpu; i++) {
+        char text[200];
+        tenon_packed *packed;
+        tenon_tensor w = test_dense(TENON_DTYPE_F32, 4, cases[i].shape, NULL);
+        assert_ok(tenon_tensor_fill(test_stream, &w, 1, NULL));
+        test_context->device.is_cpu = !cases[i].as_gpu;
+        const tenon_status status = tenon_conv_pack_filter(test_stream, NULL, &w, &packed, NULL);
+        test_context->device.is_cpu = true;
+        assert_ok(status);
+        tenon_packed_describe(packed, text, sizeof text);
+        assert_contains(text, cases[i].layout);
+        tenon_packed_release(packed);
+        tenon_memory_destroy(&w.memory);
+    }
+}
+
 /* Random bytes, including NaNs with any payload, are unpacked as they were. */
 TEST(filters_in_panels_unpack)
 {
@@ -288,7 +342,7 @@ TEST(objects_describe_themselves)
     assert_ok(tenon_tensor_fill(test_stream, &w, 2, NULL));
     tenon_packed *packed = pack_filters(&w);
     const int64_t panel = packed->panel, padded = (40 + panel - 1) / panel * panel;
-    const long long bytes = (long long)(4 * 20 * (padded + 40));
+    const long long bytes = 4 * 20 * (padded + 40);
     snprintf(wanted, sizeof wanted, "conv f32 40x20x1x1 filter_panels of %d, %lld bytes",
              (int)panel, bytes);
     assert_int_equal(tenon_packed_describe(packed, text, sizeof text), strlen(wanted));
@@ -341,7 +395,8 @@ TEST(bad_calls_are_refused)
     assert_memory_equal(x.shape, x_shape, sizeof x_shape);
     assert_memory_equal(y.shape, y_shape, sizeof y_shape);
     for (int i = 0; i < 6; i++) {
-        static const char *const texts[] = {"context", "18 channels of x", "y: ", "type", "flags", "solver"};
+        static const char *const texts[] = {"context", "18 channels of x", "y: ", "type", "flags",
+                                            "solver"};
         tenon_tensor bad_x = x, bad_y = y;
         tenon_conv_params params = TENON_CONV_PARAMS_INIT;
         bad_x.shape[1] -= i == 1;

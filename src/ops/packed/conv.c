@@ -1,6 +1,7 @@
 /* tenon_conv_forward_packed: convolution with packed filters. With dense filters it is
  * tenon_conv_forward. Filters in panels are multiplied as a packed matrix by the pixels of the
  * images, if those have their channels last. */
+#include "base/checked.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
 #include "ops/conv/problem/problem.h"
@@ -117,15 +118,41 @@ static bool is_product(const tenon_conv_params *params)
     return params->groups == 1;
 }
 
-/* Returns true if the channels of a pixel are contiguous, unless the view is invalid. */
+/* Minimum number of pixels per product if an image needs several products. Each of them reads all
+ * panels. */
+#define LEAST_PIXELS 12
+
+/* Returns true if the channels of a pixel are contiguous. */
 static bool has_channels_last(const tenon_tensor *view)
 {
-    return view != NULL && view->rank >= 3 && view->rank <= TENON_MAX_RANK && view->stride[1] == 1;
+    return view != NULL && view->rank >= 3 && view->rank <= 2 + TENON_MAX_SPATIAL &&
+           view->stride[1] == 1;
+}
+
+/* Returns true if the pixels of an image are the rows of one matrix, or of matrices with many rows.
+ * Pixels that a stride skips, and gaps between lines, separate matrices. */
+static bool has_long_products(const tenon_conv_geometry *g, const tenon_tensor *x,
+                              const tenon_tensor *y)
+{
+    int64_t pixels = 1, x_next = 0, y_next = 0; /* strides that would continue the matrix */
+    for (uint32_t d = y->rank - 1; d >= 2 && pixels < LEAST_PIXELS; d--) {
+        const int64_t size = y->shape[d];
+        int64_t x_stride;
+        if (size == 1)
+            continue;
+        if (!tn_mul_i64(x->stride[d], g->stride[d - 2], &x_stride) ||
+            (pixels > 1 && (x_stride != x_next || y->stride[d] != y_next)))
+            return false;
+        if (!tn_mul_i64(x_stride, size, &x_next) || !tn_mul_i64(y->stride[d], size, &y_next) ||
+            !tn_mul_i64(pixels, size, &pixels))
+            return false;
+    }
+    return true;
 }
 
 /* Returns true if the panels are to be used. Otherwise the convolution reads the dense filters: its
  * solvers are faster for images whose pixels are contiguous, and the only ones for padding and
- * groups. */
+ * groups. The views need not be valid. */
 static bool takes_panels(const tenon_packed *packed, const tenon_conv_params *params,
                          const tenon_tensor *x, const tenon_tensor *y)
 {
@@ -133,7 +160,8 @@ static bool takes_panels(const tenon_packed *packed, const tenon_conv_params *pa
         return false;
     if (params->solver != NULL)
         return names_panels(params);
-    return packed->context->device.is_cpu && has_channels_last(x) && has_channels_last(y);
+    return packed->context->device.is_cpu && has_channels_last(x) && has_channels_last(y) &&
+           x->rank == y->rank && has_long_products(&params->geometry, x, y);
 }
 
 /* A call: the operation that serves it, its parameters, and the view that it gets as w. */

@@ -62,11 +62,22 @@ bool tn_packed_is_bytes(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
 }
 
+/* Returns true for filters of one element, which are a matrix. */
+static bool is_pointwise(const tenon_tensor *filters)
+{
+    for (uint32_t d = 2; d < filters->rank; d++)
+        if (filters->shape[d] != 1)
+            return false;
+    return true;
+}
+
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {
     if (kind == PACKED_FILTER)
-        return PACKED_FILTERS;
+        return context->device.is_cpu && view->shape[0] > NARROW_COLUMNS && is_pointwise(view)
+                   ? PACKED_FILTER_PANELS
+                   : PACKED_FILTERS;
     bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
     return context->device.is_cpu && !narrow && !tn_packed_is_bytes(view->dtype) ? PACKED_PANELS
                                                                                  : PACKED_ROWS;
@@ -86,12 +97,11 @@ static tenon_status check_layout(const char *caller, const tenon_packed *packed)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: params: layout \"panels\" does not support type %s; use \"rows\"",
                        caller, tenon_dtype_string(view->dtype));
-    for (uint32_t d = 2; packed->layout == PACKED_FILTER_PANELS && d < view->rank; d++)
-        if (view->shape[d] != 1)
-            return tn_fail(TENON_ERROR_UNSUPPORTED,
-                           "%s: params: layout \"filter_panels\" supports filters of one element, "
-                           "w is %s; use \"filters\"",
-                           caller, tn_shape_text(view->rank, view->shape, shape));
+    if (packed->layout == PACKED_FILTER_PANELS && !is_pointwise(view))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: params: layout \"filter_panels\" supports filters of one element, "
+                       "w is %s; use \"filters\"",
+                       caller, tn_shape_text(view->rank, view->shape, shape));
     return TENON_OK;
 }
 
