@@ -19,6 +19,10 @@ static tensors tensors_of(const bench_conv *c, bool blocked, memory::data_type t
     t.x = {s.c * s.h * s.w, s.h * s.w, s.w, 1};
     t.y_shape = {s.n, s.k, c->p, c->q};
     t.y = {s.k * c->p * c->q, c->p * c->q, c->q, 1};
+    if (c->channels_last) {
+        t.x = {s.c * s.h * s.w, 1, s.w * s.c, s.c};
+        t.y = {s.k * c->p * c->q, 1, c->q * s.k, s.k};
+    }
     t.f_shape = s.groups > 1 ? dims{s.groups, outer, inner, s.r, s.s} : dims{s.k, inner, s.r, s.s};
     t.f = s.groups > 1 ? dims{outer * inner * taps, inner * taps, taps, s.s, 1}
                        : dims{inner * taps, taps, s.s, 1};

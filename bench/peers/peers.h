@@ -29,6 +29,7 @@ typedef struct bench_conv {
     tenon_dtype dtype;
     const bench_operands *operands;
     uint32_t x, filter, y;
+    bool channels_last; /* images are stored as N H W C and N P Q K */
 } bench_conv;
 
 /* An element-wise function y = f(x). Operands x, y. */

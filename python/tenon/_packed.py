@@ -107,7 +107,7 @@ def conv_pack_filter(w: Any, *, layout: Optional[str] = None,
     w : Tensor or numpy.ndarray
         K C/groups and the spatial sizes.
     layout : str, default None
-        "filters"; None: chosen for the device and the shape.
+        "filter_panels" (for 1x1 filters) or "filters"; None: chosen for the device and the shape.
     stream : Stream, default None
         The stream to run on; None: the stream of the operand's context.
 

@@ -58,7 +58,8 @@ class Usage(unittest.TestCase):
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu", "start", "gemm-gpu", "conv-gpu",
+                      "conv-cpu-depthwise", "conv-cpu-nhwc", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu",
+                      "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
 
@@ -202,6 +203,8 @@ class Suites(Bench):
                 names = [n for n in self.cases["conv-cpu"]
                          if n.startswith(network) and n.endswith(f" n{images}")]
                 self.assertEqual(len(names), count, names)
+        pointwise = self.cases["conv-cpu-nhwc"]
+        self.assertEqual(pointwise, [n for n in self.cases["conv-cpu"] if " 1x1" in n])
         for suite, count in (("conv-cpu-backward", 23), ("conv-cpu-depthwise", 10)):
             for gradient in ("dx", "dw"):
                 names = [n for n in self.cases[suite] if n.startswith(gradient)]

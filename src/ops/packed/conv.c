@@ -1,9 +1,193 @@
-/* tenon_conv_forward_packed: convolution with packed filters. */
+/* tenon_conv_forward_packed: convolution with packed filters. With dense filters it is
+ * tenon_conv_forward. Filters in panels are multiplied as a packed matrix by the pixels of the
+ * images, if those have their channels last. */
+#include "base/checked.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
 #include "ops/conv/problem/problem.h"
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
+
+#include <stddef.h>
+#include <string.h>
+
+/* Parameters of by_panels: those of the convolution, and the packed filters. */
+typedef struct filter_params {
+    tenon_conv_params conv;
+    const tenon_packed *packed;
+} filter_params;
+
+/* Rank of the views of a product over the pixels: n, o, p, and the matrix of q and channels. */
+#define PIXELS_RANK 5
+
+/* Returns a view of images, whose pixels are the rows of a matrix with the given columns. */
+static tenon_tensor pixels_of(const conv_problem *p, int64_t columns, const int64_t stride[],
+                              const int64_t step[3])
+{
+    const int64_t *out = p->window.out;
+    return (tenon_tensor){.dtype = (tenon_dtype)p->dtype,
+                          .rank = PIXELS_RANK,
+                          .shape = {p->n, out[0], out[1], out[2], columns},
+                          .stride = {stride[0], step[0] * stride[2], step[1] * stride[3],
+                                     step[2] * stride[4], stride[1]}};
+}
+
+/* Makes the product of the images' pixels and the panels. Its operands have the numbers of the
+ * convolution's. */
+static tenon_status multiply_pixels(const char *caller, const filter_params *params,
+                                    const conv_problem *p, packed_problem *problem, bool *empty)
+{
+    static const int64_t one[] = {1, 1, 1};
+    const tenon_gemm_params gemm = {.struct_size = sizeof gemm, .epilogue = params->conv.epilogue};
+    const tenon_tensor x = pixels_of(p, p->c, p->x, p->window.stride);
+    const tenon_tensor y = pixels_of(p, p->k, p->y, one), c = pixels_of(p, p->k, p->res, one);
+    const tenon_tensor bias = {
+        .dtype = (tenon_dtype)p->dtype, .rank = 1, .shape = {p->k}, .stride = {p->bias}};
+    const tenon_tensor *const views[GEMM_OPERANDS] = {
+        &x, NULL, (p->flags & CONV_HAS_C) != 0 ? &c : NULL,
+        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y};
+    return tn_gemm_packed_canonicalize(caller, &gemm, params->packed, views, problem, empty);
+}
+
+/* Checks the call as one of tenon_conv_forward with the packed filters as w. */
+static tenon_status prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
+{
+    const filter_params *params = given;
+    conv_problem conv;
+    tn_call unpacked = *call;
+    unpacked.operands[CONV_W].view = &params->packed->view;
+    TN_TRY(tn_conv_prepare(&params->conv, &unpacked, &conv.head, empty));
+    call->operands[CONV_C].view = unpacked.operands[CONV_C].view;
+    memcpy(call->scalars, unpacked.scalars, sizeof call->scalars);
+    return *empty ? TENON_OK
+                  : multiply_pixels(call->caller, params, &conv, (packed_problem *)problem, empty);
+}
+
+static uint32_t channels_last(const void *params, const tn_call *call)
+{
+    const filter_params *all = params;
+    return (uint32_t)tn_conv_channels_last(call->operands[CONV_X].view, &all->packed->view,
+                                           all->conv.groups)
+           << CONV_X;
+}
+
+static const filter_params filter_defaults = {
+    .conv = {.struct_size = sizeof(filter_params), .epilogue = TENON_EPILOGUE_INIT}};
+static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, filter_params, conv.flags),
+                                  TN_FIELD("groups", TN_FIELD_I64, filter_params, conv.groups),
+                                  TN_GEOMETRY_FIELDS(filter_params, conv.geometry),
+                                  TN_EPILOGUE_FIELDS(filter_params, conv.epilogue)};
+
+/* Description of the convolution with filters in panels, by the solvers of the packed product. */
+static const tn_operation by_panels = {
+    .name = "tenon_conv_forward_packed",
+    .plan_name = "tenon_conv_forward_packed_plan",
+    .family = &tn_gemm_packed_family,
+    .operands = {{.name = "x", .image = true},
+                 {.name = "w"},
+                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
+                 {.name = "bias", .optional = true},
+                 {.name = "y", .image = true, .role = TN_OUTPUT}},
+    .operand_count = CONV_OPERANDS,
+    TN_FIELDS(fields),
+    TN_OWN_PARAMS(filter_defaults),
+    .flags = TENON_CONV_EXACT,
+    TN_PROBLEM(packed_problem),
+    .prepare = prepare,
+    .channels_last = channels_last,
+};
+
+/* Returns true if the parameters name a solver of the packed product. */
+static bool names_panels(const tenon_conv_params *params)
+{
+    static const char family[] = "gemm_packed";
+    const size_t length = sizeof family - 1;
+    const char *solver = params->solver;
+    return solver != NULL && strncmp(solver, family, length) == 0 &&
+           (solver[length] == '\0' || solver[length] == '/');
+}
+
+/* Returns true if the parameters make a convolution with filters of one element a product over all
+ * pixels: no groups, and no results in the padding. */
+static bool is_product(const tenon_conv_params *params)
+{
+    const tenon_conv_geometry *g = &params->geometry;
+    for (size_t d = 0; d < sizeof g->pad_begin / sizeof *g->pad_begin; d++)
+        if (g->pad_begin[d] != 0 || g->pad_end[d] != 0)
+            return false;
+    return params->groups == 1;
+}
+
+/* Minimum number of pixels per product if an image needs several products. Each of them reads all
+ * panels. */
+#define LEAST_PIXELS 12
+
+/* Returns true if the channels of a pixel are contiguous. */
+static bool has_channels_last(const tenon_tensor *view)
+{
+    return view != NULL && view->rank >= 3 && view->rank <= 2 + TENON_MAX_SPATIAL &&
+           view->stride[1] == 1;
+}
+
+/* Returns true if the pixels of an image are the rows of one matrix, or of matrices with many rows.
+ * Pixels that a stride skips, and gaps between lines, separate matrices. */
+static bool has_long_products(const tenon_conv_geometry *g, const tenon_tensor *x,
+                              const tenon_tensor *y)
+{
+    int64_t pixels = 1, x_next = 0, y_next = 0; /* strides that would continue the matrix */
+    for (uint32_t d = y->rank - 1; d >= 2 && pixels < LEAST_PIXELS; d--) {
+        const int64_t size = y->shape[d];
+        int64_t x_stride;
+        if (size == 1)
+            continue;
+        if (!tn_mul_i64(x->stride[d], g->stride[d - 2], &x_stride) ||
+            (pixels > 1 && (x_stride != x_next || y->stride[d] != y_next)))
+            return false;
+        if (!tn_mul_i64(x_stride, size, &x_next) || !tn_mul_i64(y->stride[d], size, &y_next) ||
+            !tn_mul_i64(pixels, size, &pixels))
+            return false;
+    }
+    return true;
+}
+
+/* Returns true if the panels are to be used. Otherwise the convolution reads the dense filters: its
+ * solvers are faster for images whose pixels are contiguous, and the only ones for padding and
+ * groups. The views need not be valid. */
+static bool takes_panels(const tenon_packed *packed, const tenon_conv_params *params,
+                         const tenon_tensor *x, const tenon_tensor *y)
+{
+    if (packed->layout != PACKED_FILTER_PANELS || !is_product(params))
+        return false;
+    if (params->solver != NULL)
+        return names_panels(params);
+    return packed->context->device.is_cpu && has_channels_last(x) && has_channels_last(y) &&
+           x->rank == y->rank && has_long_products(&params->geometry, x, y);
+}
+
+/* A call: the operation that serves it, its parameters, and the view that it gets as w. */
+typedef struct filter_call {
+    const tn_operation *operation;
+    filter_params params;
+    tenon_tensor w;
+} filter_call;
+
+/* Selects the operation. Both take filter_params, which begins with the convolution's. */
+static tenon_status select_operation(const char *caller, const tenon_conv_params *given,
+                                     const tenon_packed *packed, const tenon_tensor *x,
+                                     const tenon_tensor *y, filter_call *call)
+{
+    const void *params;
+    TN_TRY(
+        tn_operation_take_params(caller, &tn_operation_conv, given, &call->params.conv, &params));
+    if (params != &call->params.conv)
+        call->params.conv = *(const tenon_conv_params *)params;
+    const bool panels = takes_panels(packed, &call->params.conv, x, y);
+    call->operation = panels ? &by_panels : &tn_operation_conv;
+    call->w = panels ? packed->memory : tn_packed_dense(packed);
+    call->params.conv.struct_size = (uint32_t)call->operation->params_size;
+    call->params.packed = packed;
+    return TENON_OK;
+}
 
 TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_conv_params *params,
@@ -11,12 +195,13 @@ TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_tensor *c, const tenon_tensor *bias,
                                                  const tenon_tensor *y, const tenon_sync *sync)
 {
-    static const char caller[] = "tenon_conv_forward_packed";
+    const char *caller = by_panels.name;
+    filter_call call;
     TN_TRY(tn_stream_check(caller, stream));
     TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_FILTER));
-    const tenon_tensor w = tn_packed_dense(packed);
-    const tenon_tensor *const views[] = {x, &w, c, bias, y};
-    return tn_operation_run_as(caller, &tn_operation_conv, stream, params, views, sync);
+    TN_TRY(select_operation(caller, params, packed, x, y, &call));
+    const tenon_tensor *const views[] = {x, &call.w, c, bias, y};
+    return tn_operation_run_as(caller, call.operation, stream, &call.params, views, sync);
 }
 
 TENON_API tenon_status tenon_conv_forward_packed_plan(
@@ -24,12 +209,13 @@ TENON_API tenon_status tenon_conv_forward_packed_plan(
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan)
 {
-    static const char caller[] = "tenon_conv_forward_packed_plan";
+    const char *caller = by_panels.plan_name;
+    filter_call call;
     TN_TRY(tn_plan_check(caller, context, plan));
     TN_TRY(tn_packed_check(caller, context, packed, PACKED_FILTER));
-    const tenon_tensor w = tn_packed_dense(packed);
-    const tenon_tensor *const views[] = {x, &w, c, bias, y};
-    TN_TRY(tn_operation_plan_as(caller, &tn_operation_conv, context, params, views, plan));
+    TN_TRY(select_operation(caller, params, packed, x, y, &call));
+    const tenon_tensor *const views[] = {x, &call.w, c, bias, y};
+    TN_TRY(tn_operation_plan_as(caller, call.operation, context, &call.params, views, plan));
     tn_packed_keep(*plan, CONV_W, packed);
     return TENON_OK;
 }

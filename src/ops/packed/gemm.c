@@ -7,8 +7,6 @@
 
 #include <stddef.h>
 
-#include <string.h>
-
 static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_plain};
 
 const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
@@ -41,22 +39,15 @@ typedef struct panels_params {
     const tenon_packed *packed;
 } panels_params;
 
-/* Fills in GEMM's problem. The strides of b are those of a dense matrix padded to whole panels. */
-static tenon_status canonicalize(const panels_params *params, const tn_call *call,
-                                 packed_problem *problem, bool *empty)
+tenon_status tn_gemm_packed_canonicalize(const char *caller, const tenon_gemm_params *params,
+                                         const tenon_packed *packed,
+                                         const tenon_tensor *const views[GEMM_OPERANDS],
+                                         packed_problem *problem, bool *empty)
 {
-    const tn_argument *operands = call->operands;
-    const tenon_tensor *b = &params->packed->view;
-    const uint32_t columns = b->rank - 1;
-    int64_t shape[TENON_MAX_RANK];
-    memcpy(shape, b->shape, sizeof shape);
-    shape[columns] = tn_packed_padded(shape[columns], params->packed->panel);
-    tenon_tensor padded = tenon_tensor_view(b->dtype, b->rank, shape);
-    padded.shape[columns] = b->shape[columns];
-    *problem = (packed_problem){.panel = params->packed->panel};
-    TN_TRY(tn_gemm_canonicalize_packed(call->caller, &params->gemm, operands[GEMM_A].view, &padded,
-                                       operands[GEMM_C].view, operands[GEMM_BIAS].view,
-                                       operands[GEMM_D].view, &problem->gemm, empty));
+    const tenon_tensor padded = tn_packed_padded_view(packed);
+    *problem = (packed_problem){.panel = packed->panel};
+    TN_TRY(tn_gemm_canonicalize_packed(caller, params, views[GEMM_A], &padded, views[GEMM_C],
+                                       views[GEMM_BIAS], views[GEMM_D], &problem->gemm, empty));
     problem->gemm.head.size = sizeof *problem;
     return TENON_OK;
 }
@@ -72,7 +63,11 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     for (int x = 0; x < GEMM_OPERANDS; x++)
         TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "packed",
                                    all->packed->view.dtype));
-    TN_TRY(canonicalize(all, call, (packed_problem *)problem, empty));
+    const tenon_tensor *views[GEMM_OPERANDS];
+    for (int x = 0; x < GEMM_OPERANDS; x++)
+        views[x] = operands[x].view;
+    TN_TRY(tn_gemm_packed_canonicalize(caller, params, all->packed, views,
+                                       (packed_problem *)problem, empty));
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

@@ -12,7 +12,12 @@ typedef enum packed_kind { PACKED_GEMM, PACKED_FILTER } packed_kind;
 
 /* The layout in memory. To add one, extend the table in packed.c and the operations that select by
  * layout. */
-typedef enum packed_layout { PACKED_ROWS, PACKED_PANELS, PACKED_FILTERS } packed_layout;
+typedef enum packed_layout {
+    PACKED_ROWS,
+    PACKED_PANELS,
+    PACKED_FILTERS,
+    PACKED_FILTER_PANELS /* panels of the matrix C × K, followed by the dense filters */
+} packed_layout;
 
 struct tenon_packed {
     atomic_uint references;
@@ -22,6 +27,7 @@ struct tenon_packed {
     int64_t panel;       /* columns of a panel; 0 if the layout has no panels */
     tenon_tensor view;   /* shape and type of the packed tensor, row-major, without memory */
     tenon_tensor memory; /* the packed elements, of rank 1; owns its memory */
+    int64_t dense_at;    /* the element of `memory` with which dense weights begin */
 };
 
 /* Fails if `packed` is NULL, belongs to another context, or was packed for another operation. */
@@ -37,8 +43,17 @@ bool tn_packed_is_bytes(tenon_dtype dtype);
 tenon_status tn_packed_create(const char *caller, tenon_context *context, packed_kind kind,
                               const char *name, const tenon_tensor *view, tenon_packed **out);
 
-/* Returns the view with the object's memory, for layouts that are dense and row-major. */
+/* Returns the view with the object's memory, for layouts that contain the weights as a dense
+ * row-major tensor. */
 tenon_tensor tn_packed_dense(const tenon_packed *packed);
+
+/* Returns a tensor with the shape of the packed one as the matrix (or the batch of matrices) that
+ * the panels contain: the tensor itself, or 1x1 filters as C × K. */
+tenon_tensor tn_packed_matrix(const tenon_packed *packed, const tenon_tensor *tensor);
+
+/* Returns the packed matrix as a view without memory. Its strides are those of a dense matrix
+ * padded to whole panels. */
+tenon_tensor tn_packed_padded_view(const tenon_packed *packed);
 
 /* Gives a plan the object's memory as operand `operand`, and a reference to the object. */
 void tn_packed_keep(tenon_plan *plan, uint32_t operand, const tenon_packed *packed);
@@ -55,6 +70,13 @@ typedef struct packed_problem {
     gemm_problem gemm;
     int64_t panel;
 } packed_problem;
+
+/* Fills in the problem from checked views; views[GEMM_B] is not used, and those of c and bias may
+ * be NULL. Sets *empty if there is nothing to compute. */
+tenon_status tn_gemm_packed_canonicalize(const char *caller, const tenon_gemm_params *params,
+                                         const tenon_packed *packed,
+                                         const tenon_tensor *const views[GEMM_OPERANDS],
+                                         packed_problem *problem, bool *empty);
 
 extern const tn_family tn_gemm_packed_family;
 extern const tn_solver tn_gemm_packed_cpu, tn_gemm_packed_plain;

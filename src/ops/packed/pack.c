@@ -12,7 +12,7 @@ typedef struct part {
     tenon_tensor tensor, packed;
 } part;
 
-#define MOST_PARTS 3
+#define MOST_PARTS 4
 
 /* Copies to make, in order. A part with `fill` has no tensor; its packed memory is set to zero. */
 typedef struct moves {
@@ -71,26 +71,33 @@ static void add(moves *m, bool fill, part p)
     m->parts[m->count++] = p;
 }
 
+static void add_panels(moves *m, const tenon_packed *packed, const tenon_tensor *matrix,
+                       bool reverse)
+{
+    const int64_t columns = matrix->shape[matrix->rank - 1], panel = packed->panel;
+    const int64_t whole = columns / panel, rest = columns % panel;
+    if (whole > 0)
+        add(m, false, whole_panels(packed, matrix, whole));
+    if (rest > 0)
+        add(m, false, columns_of(packed, matrix, whole * panel, rest));
+    if (rest > 0 && !reverse) {
+        part padding = columns_of(packed, matrix, columns, panel - rest);
+        padding.tensor = padding.packed;
+        add(m, true, padding);
+    }
+    if (m->count == 0) /* an empty copy still signals the caller's event */
+        add(m, false, columns_of(packed, matrix, 0, 0));
+}
+
 static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, bool reverse)
 {
     moves m = {.count = 0};
-    if (packed->panel == 0) {
+    const bool is_dense = packed->layout != PACKED_PANELS;
+    const tenon_tensor matrix = tn_packed_matrix(packed, tensor);
+    if (is_dense)
         add(&m, false, (part){*tensor, tn_packed_dense(packed)});
-        return m;
-    }
-    const int64_t columns = tensor->shape[tensor->rank - 1], panel = packed->panel;
-    const int64_t whole = columns / panel, rest = columns % panel;
-    if (whole > 0)
-        add(&m, false, whole_panels(packed, tensor, whole));
-    if (rest > 0)
-        add(&m, false, columns_of(packed, tensor, whole * panel, rest));
-    if (rest > 0 && !reverse) {
-        part padding = columns_of(packed, tensor, columns, panel - rest);
-        padding.tensor = padding.packed;
-        add(&m, true, padding);
-    }
-    if (m.count == 0) /* an empty copy still signals the caller's event */
-        add(&m, false, columns_of(packed, tensor, 0, 0));
+    if (packed->panel > 0 && !(is_dense && reverse)) /* dense weights are unpacked with one copy */
+        add_panels(&m, packed, &matrix, reverse);
     return m;
 }
 

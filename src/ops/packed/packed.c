@@ -30,7 +30,8 @@ static const struct {
     packed_kind kind;
 } layouts[] = {[PACKED_ROWS] = {"rows", PACKED_GEMM},
                [PACKED_PANELS] = {"panels", PACKED_GEMM},
-               [PACKED_FILTERS] = {"filters", PACKED_FILTER}};
+               [PACKED_FILTERS] = {"filters", PACKED_FILTER},
+               [PACKED_FILTER_PANELS] = {"filter_panels", PACKED_FILTER}};
 
 tenon_status tn_packed_check(const char *caller, const tenon_context *context,
                              const tenon_packed *packed, packed_kind kind)
@@ -61,14 +62,47 @@ bool tn_packed_is_bytes(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
 }
 
+/* Returns true for filters of one element, which are a matrix. */
+static bool is_pointwise(const tenon_tensor *filters)
+{
+    for (uint32_t d = 2; d < filters->rank; d++)
+        if (filters->shape[d] != 1)
+            return false;
+    return true;
+}
+
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {
     if (kind == PACKED_FILTER)
-        return PACKED_FILTERS;
+        return context->device.is_cpu && view->shape[0] > NARROW_COLUMNS && is_pointwise(view)
+                   ? PACKED_FILTER_PANELS
+                   : PACKED_FILTERS;
     bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
     return context->device.is_cpu && !narrow && !tn_packed_is_bytes(view->dtype) ? PACKED_PANELS
                                                                                  : PACKED_ROWS;
+}
+
+static bool has_panels(packed_layout layout)
+{
+    return layout == PACKED_PANELS || layout == PACKED_FILTER_PANELS;
+}
+
+/* Fails if the forced layout does not support the weights. */
+static tenon_status check_layout(const char *caller, const tenon_packed *packed)
+{
+    const tenon_tensor *view = &packed->view;
+    char shape[160];
+    if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(view->dtype))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: params: layout \"panels\" does not support type %s; use \"rows\"",
+                       caller, tenon_dtype_string(view->dtype));
+    if (packed->layout == PACKED_FILTER_PANELS && !is_pointwise(view))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: params: layout \"filter_panels\" supports filters of one element, "
+                       "w is %s; use \"filters\"",
+                       caller, tn_shape_text(view->rank, view->shape, shape));
+    return TENON_OK;
 }
 
 static tenon_status choose_layout(const char *caller, const char *name, tenon_packed *packed)
@@ -80,30 +114,41 @@ static tenon_status choose_layout(const char *caller, const char *name, tenon_pa
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
         if (layouts[i].kind == packed->kind && strcmp(layouts[i].name, name) == 0) {
             packed->layout = (packed_layout)i;
-            if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(packed->view.dtype))
-                return tn_fail(
-                    TENON_ERROR_UNSUPPORTED,
-                    "%s: params: layout \"panels\" does not support type %s; use \"rows\"", caller,
-                    tenon_dtype_string(packed->view.dtype));
-            return TENON_OK;
+            return check_layout(caller, packed);
         }
     return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: layout is \"%s\", must be %s", caller,
-                   name, packed->kind == PACKED_FILTER ? "\"filters\"" : "\"rows\" or \"panels\"");
+                   name,
+                   packed->kind == PACKED_FILTER ? "\"filters\" or \"filter_panels\""
+                                                 : "\"rows\" or \"panels\"");
 }
 
-/* Allocates memory for all matrices, each padded to whole panels. */
+/* Counts the elements of all matrices, each padded to whole panels. Returns false if the number
+ * overflows. */
+static bool count_elements(const tenon_packed *packed, int64_t *elements)
+{
+    const tenon_tensor matrix = tn_packed_matrix(packed, &packed->view);
+    bool fits = true;
+    *elements = 1;
+    for (uint32_t d = 0; d < matrix.rank; d++) {
+        int64_t size = matrix.shape[d];
+        if (d == matrix.rank - 1 && packed->panel > 0)
+            fits = fits && size <= INT64_MAX - packed->panel;
+        if (d == matrix.rank - 1 && fits && size > 0)
+            size = tn_packed_padded(size, packed->panel);
+        fits = fits && tn_mul_i64(*elements, size, elements);
+    }
+    return fits;
+}
+
+/* Allocates memory for the panels or dense weights, or for both. */
 static tenon_status allocate(const char *caller, tenon_packed *packed)
 {
     const tenon_tensor *view = &packed->view;
-    int64_t elements = 1;
-    bool fits = true;
-    for (uint32_t d = 0; d < view->rank; d++) {
-        int64_t size = view->shape[d];
-        if (d == view->rank - 1 && packed->layout == PACKED_PANELS)
-            fits = fits && size <= INT64_MAX - packed->panel;
-        if (d == view->rank - 1 && fits && size > 0)
-            size = tn_packed_padded(size, packed->panel);
-        fits = fits && tn_mul_i64(elements, size, &elements);
+    int64_t elements;
+    bool fits = count_elements(packed, &elements);
+    if (packed->layout == PACKED_FILTER_PANELS) {
+        packed->dense_at = elements;
+        fits = fits && tn_add_i64(elements, tenon_tensor_elements(view), &elements);
     }
     packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
     if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
@@ -125,7 +170,7 @@ tenon_status tn_packed_create(const char *caller, tenon_context *context, packed
     packed->kind = kind;
     packed->view = tenon_tensor_view(view->dtype, view->rank, view->shape);
     tenon_status status = choose_layout(caller, name, packed);
-    packed->panel = packed->layout == PACKED_PANELS ? tn_packed_panel(context, view->dtype) : 0;
+    packed->panel = has_panels(packed->layout) ? tn_packed_panel(context, view->dtype) : 0;
     if (status == TENON_OK)
         status = allocate(caller, packed);
     if (status != TENON_OK) {
@@ -140,7 +185,33 @@ tenon_tensor tn_packed_dense(const tenon_packed *packed)
 {
     tenon_tensor dense = packed->view;
     dense.memory = packed->memory.memory;
+    dense.offset = (uint64_t)packed->dense_at * tenon_dtype_size(dense.dtype);
     return dense;
+}
+
+tenon_tensor tn_packed_matrix(const tenon_packed *packed, const tenon_tensor *tensor)
+{
+    tenon_tensor matrix = *tensor;
+    if (packed->layout != PACKED_FILTER_PANELS)
+        return matrix;
+    matrix.rank = 2;
+    for (uint32_t d = 0; d < 2; d++) {
+        matrix.shape[d] = tensor->shape[1 - d];
+        matrix.stride[d] = tensor->stride[1 - d];
+    }
+    return matrix;
+}
+
+tenon_tensor tn_packed_padded_view(const tenon_packed *packed)
+{
+    const tenon_tensor matrix = tn_packed_matrix(packed, &packed->view);
+    const uint32_t columns = matrix.rank - 1;
+    int64_t shape[TENON_MAX_RANK];
+    memcpy(shape, matrix.shape, sizeof shape);
+    shape[columns] = tn_packed_padded(shape[columns], packed->panel);
+    tenon_tensor padded = tenon_tensor_view(matrix.dtype, matrix.rank, shape);
+    padded.shape[columns] = matrix.shape[columns];
+    return padded;
 }
 
 TENON_API void tenon_packed_retain(tenon_packed *packed)
