@@ -18,10 +18,10 @@
 typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
-    int64_t rows;  /* rows of an image that is split into several depthwise tiles */
-    int64_t unit;  /* channels, offsets and gaps are multiples of it */
+    int64_t rows;      /* rows of an image that is split into several depthwise tiles */
+    int64_t unit;      /* channels, offsets and gaps are multiples of it */
     bool same_options; /* see tn_case */
-    int64_t shift; /* additional offset, in elements, of the gathered tensor (x or dy) */
+    int64_t shift;     /* additional offset, in elements, of the gathered tensor (x or dy) */
     tenon_conv_geometry geometry;
 } sizes;
 

@@ -356,11 +356,11 @@ static tenon_status conv_depthwise_launch(const char *caller, tn_recording *reco
 const tn_solver tn_conv_depthwise = {
     .name = "depthwise",
     .serves = "groups of one channel, windows of up to two dimensions",
-    .awkward = TN_DEPTHWISE_AWKWARD
-    "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 dilation_w=2"
-    "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 dilation_w=2"
-    "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 narrow=vw/2-1"
-    "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 narrow=vw/2-1",
+    .awkward =
+        TN_DEPTHWISE_AWKWARD "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 dilation_w=2"
+                             "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 dilation_w=2"
+                             "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 narrow=vw/2-1"
+                             "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 narrow=vw/2-1",
     TN_PARAMETERS(parameters, PARAMETERS),
     .variant = FORWARD,
     .configure = conv_depthwise_configure,
