@@ -10,7 +10,7 @@
  * conv_depthwise_rows: for CPUs, vectors along w. A work-item computes args.run tiles of a
  *   channel's results, one after the other, TENON_ROWS rows at a time. With TENON_STEP it reads the
  *   image directly, except at the ends of its tensor, beyond which nothing is read; otherwise it
- *   reads a copy in local memory. Global size: {ceil(units / run)}; a unit is a tile.
+ *   reads a copy in private memory. Global size: {ceil(units / run)}; a unit is a tile.
  * conv_depthwise_channels: for CPUs, vectors along channels, which are contiguous in x and y; share
  *   and members are 1. A work-item computes args.run rows of results of TENON_VW channels. Global
  *   size: {ceil(units / run), ceil(channels / TENON_VW)}; a unit is a row.
@@ -28,10 +28,12 @@
  * TENON_STEP: 1 or 2, with TENON_TAPS: the stride of a window without dilation, on an image that is
  *   not spread. The kernel along rows then reads the image directly where it can, and rows of x and
  *   y are contiguous. 0: any window.
+ * TENON_DOWN: 1 or 2, for the kernel along rows: the window is TENON_TAPS squared without dilation
+ *   along h, members is 1, and this is its stride along h. 0: any window.
  * TENON_SKIP_OUTSIDE: 1: only elements that exist are multiplied, as with args.backwards.
  * TENON_PLANES: with TENON_STEP, the number of channels that share a vector, 1 or 2.
  * TENON_BLOCKS: with TENON_STEP, the maximum number of vectors along a tile's row.
- * TENON_TILE: elements of a tile in local memory.
+ * TENON_TILE: elements of a tile.
  * TENON_VW: lanes of a vector; 1 builds the kernel without vectors.
  *
  * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
@@ -53,6 +55,9 @@
 #endif
 #ifndef TENON_STEP
 #define TENON_STEP 1
+#endif
+#ifndef TENON_DOWN
+#define TENON_DOWN TENON_STEP
 #endif
 #ifndef TENON_PLANES
 #define TENON_PLANES 1

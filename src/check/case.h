@@ -39,6 +39,8 @@ typedef struct tn_case {
     /* For an awkward case: its context, and the solver parameters that it overrides if not 0. */
     tenon_context *context;
     int32_t values[TN_MAX_PARAMETERS];
+    bool same_options; /* it is left out if it would build another kernel variant, unless no case
+                        * builds this one */
 } tn_case;
 
 /* Parses the words after "tenon check" as a call of one of the registry's operations

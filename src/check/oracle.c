@@ -105,7 +105,9 @@ static tenon_status check_case(tenon_stream *validation, const tn_family *family
     tn_solver_name(family, &choice, c->solver);
     c->seed = number + 1;
     dispatch->choice = &choice;
+    dispatch->same_options = c->same_options;
     const tenon_status status = tn_case_run(validation, c, &result);
+    dispatch->same_options = false;
     dispatch->choice = usual;
     TN_TRY(status);
     *served |= result.served;
@@ -117,22 +119,36 @@ static tenon_status check_case(tenon_stream *validation, const tn_family *family
     return TENON_OK;
 }
 
+/* Runs the cases until one has a wrong result. With `any_options` cases that build other kernel
+ * variants are run as well. */
+static tenon_status check_cases(tenon_stream *validation, const tn_family *family,
+                                const tn_problem *problem, const tn_choice *choice,
+                                bool any_options, tn_case *c, bool *served, bool *right,
+                                char why[256])
+{
+    for (uint32_t i = 0; *right; i++) {
+        memset(c, 0, sizeof *c);
+        c->context = validation->context;
+        if (!family->awkward(problem, choice, i, c))
+            break;
+        c->same_options &= !any_options;
+        TN_TRY(check_case(validation, family, i, c, served, right, why));
+    }
+    return TENON_OK;
+}
+
 tenon_status tn_oracle(tenon_stream *validation, const tn_family *family, const tn_problem *problem,
                        const tn_choice *choice, bool *right, char why[256])
 {
-    tenon_status status = TENON_OK;
     bool served = false;
     tn_case *c = malloc(sizeof *c);
     *right = true;
     if (c == NULL)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a self-check", family->name);
-    for (uint32_t i = 0; status == TENON_OK && *right; i++) {
-        memset(c, 0, sizeof *c);
-        c->context = validation->context;
-        if (!family->awkward(problem, choice, i, c))
-            break;
-        status = check_case(validation, family, i, c, &served, right, why);
-    }
+    tenon_status status =
+        check_cases(validation, family, problem, choice, false, c, &served, right, why);
+    if (status == TENON_OK && !served)
+        status = check_cases(validation, family, problem, choice, true, c, &served, right, why);
     free(c);
     if (status == TENON_OK && !served)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: the self-check has no case for solver %s: %s",

@@ -97,6 +97,9 @@ tenon_status tn_self_check_choose(const tn_request *r, tn_choice *choice, bool *
     *choice = *validation->choice;
     const char *why = tn_configure(context, r->problem, choice); /* with the same values */
     why = why != NULL ? why : choice->misfit;
+    if (why == NULL && validation->same_options &&
+        strcmp(choice->options, validation->choice->options) != 0)
+        why = "it would use another kernel variant";
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
                        r->family->name, choice->solver->name, why);

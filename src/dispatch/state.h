@@ -42,6 +42,7 @@ typedef struct tn_dispatch {
     const tn_family *checking;
     const tn_choice *choice; /* choice of that family, used instead of selecting one */
     uint64_t paths;
+    bool same_options; /* refuse problems for which this choice has other options */
     /* In a validation context: the `tenon check` line that repeats the last failed self-check;
      * empty if there is none. */
     char repeat[TN_REPEAT_SIZE];

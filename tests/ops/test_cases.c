@@ -272,8 +272,9 @@ TEST(solvers_of_one_name_are_told_apart)
     assert_true(c.views[0].shape[1] > 2 * 16); /* two groups, each with more channels than lanes */
 }
 
-/* Checks that a choice serves an awkward case of its family unchanged; builds nothing. */
-static void assert_serves(const tn_choice *usual, const tn_family *family, const tn_case *c,
+/* Checks that a choice serves an awkward case of its family unchanged; builds nothing. Returns true
+ * if the case runs the variant of the choice. */
+static bool assert_serves(const tn_choice *usual, const tn_family *family, const tn_case *c,
                           uint32_t number)
 {
     uint64_t room[TN_PROBLEM_SIZE / sizeof(uint64_t)];
@@ -283,7 +284,7 @@ static void assert_serves(const tn_choice *usual, const tn_family *family, const
     tn_call call = {"tenon_test", c->operation, test_context,
                     .operand_count = c->operation->operand_count};
     if (c->operation->prepare == NULL)
-        return; /* it has no public call */
+        return true; /* it has no public call */
     for (uint32_t i = 0; i < call.operand_count; i++)
         call.operands[i] = (tn_argument){c->operation->operands[i].name,
                                          c->views[i].dtype != 0 ? &c->views[i] : NULL,
@@ -297,10 +298,11 @@ static void assert_serves(const tn_choice *usual, const tn_family *family, const
     if (why != NULL)
         fail_msg("%s: awkward case %u is skipped: %s", tn_solver_name(family, &choice, name),
                  number, why);
+    return strcmp(choice.options, usual->options) == 0;
 }
 
 /* A self-check skips cases that the solver cannot serve. A solver that serves a problem must serve
- * all awkward cases of its family. */
+ * all awkward cases of its family, and one of them must run the variant that the problem needs. */
 TEST(awkward_cases_are_served)
 {
     for (uint32_t i = 0; tn_family_at(i) != NULL; i++)
@@ -314,13 +316,16 @@ TEST(awkward_cases_are_served)
                 continue;
             const tn_problem *problem = tn_dispatch_of(test_context)->plans.newest->problem;
             assert_null(tn_configure(test_context, problem, &choice));
+            bool runs_variant = false;
             for (uint32_t number = 0;; number++) {
                 memset(&c, 0, sizeof c);
                 c.context = test_context;
                 if (!family->awkward(problem, &choice, number, &c))
                     break;
-                assert_serves(&choice, family, &c, number);
+                runs_variant |= assert_serves(&choice, family, &c, number);
             }
+            if (!runs_variant)
+                fail_msg("%s: no awkward case runs the variant \"%s\"", name, choice.options);
         }
 }
 

@@ -3,8 +3,8 @@
  * x[n, k / share] under each tap, split into args.parts parts. The order of additions depends only
  * on the sizes, the macros and the number of parts.
  *
- * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is loaded to local memory as in
- *   conv/depthwise_tile.clh. A work-item computes one filter of one part. Global size: {filters,
+ * conv_depthwise_filter_rows: for CPUs, vectors along w; the image is copied to private memory as
+ *   in conv/depthwise_tile.clh. A work-item computes one filter of one part. Global size: {filters,
  *   parts}; units are tiles.
  * conv_depthwise_filter_channels: for CPUs, vectors along channels, which are contiguous; share is
  *   1. A work-item computes TENON_VW filters of one part. Global size: {ceil(filters / TENON_VW),
@@ -23,7 +23,7 @@
  * TENON_STEP: 1 or 2, with TENON_TAPS and without vectors: the stride of a window without dilation.
  *   0: any window.
  * TENON_ITEMS: work-items per work-group without vectors, a power of two.
- * TENON_TILE: elements of a tile in local memory.
+ * TENON_TILE: elements of a tile.
  * TENON_VW: lanes of a vector; 1 builds the kernel without vectors.
  *
  * TENON_DTYPE, TENON_HW_FMA: see common/types.clh.
@@ -111,17 +111,14 @@ TENON_KERNEL void conv_depthwise_filter_finish(__global const acc_t *sums, __glo
 #include "conv/filter/depthwise_items.clh"
 #else
 
-/* Sums of each tap, in the lanes of a vector; in private memory if the window's size is a
- * constant. */
+/* Sums of each tap, in the lanes of a vector. */
 #if TENON_TAPS
-#define DECLARE_SUMS(name) acc_v name[TENON_TAPS * TENON_TAPS]
-#define TAP_SUMS           acc_v *
+#define MOST_SUMS (TENON_TAPS * TENON_TAPS)
 #else
-#define DECLARE_SUMS(name) __local acc_v name[TENON_MAX_TAPS]
-#define TAP_SUMS           __local acc_v *
+#define MOST_SUMS TENON_MAX_TAPS
 #endif
 
-TENON_INLINE void clear_sums(TAP_SUMS sum, const depthwise_filter_args *args)
+TENON_INLINE void clear_sums(acc_v *sum, const depthwise_filter_args *args)
 {
 #pragma unroll
     for (long i = 0; i < TAPS(args); i++) {
@@ -138,7 +135,7 @@ typedef struct span {
 /* Adds TENON_VW channels of one row of dy; x and y point to these channels of the image. */
 TENON_INLINE void add_channels(__global const data_t *x, __global const data_t *y,
                                const depthwise_filter_args *args, const span *at, int lanes,
-                               TAP_SUMS sum)
+                               acc_v *sum)
 {
     const conv_window *v = &args->window;
     const tenon_i64 *x_stride = args->x_stride;
@@ -165,7 +162,7 @@ conv_depthwise_filter_channels(__global const data_t *x, __global const data_t *
                                __global acc_t *sums, __global data_t *dw,
                                const depthwise_filter_args args)
 {
-    DECLARE_SUMS(sum);
+    acc_v sum[MOST_SUMS];
     const long k = (long)get_global_id(0) * TENON_VW, part = (long)get_global_id(1);
     const long last = min((part + 1) * args.chunk, (long)args.units);
     const int lanes = (int)min(args.filters - k, (long)TENON_VW);

@@ -18,9 +18,10 @@
 typedef struct sizes {
     int64_t n, groups, channels, filters;
     int64_t image[3], filter[3], out[3];
-    int64_t rows;  /* rows of an image that is split into several depthwise tiles */
-    int64_t unit;  /* channels, offsets and gaps are multiples of it */
-    int64_t shift; /* additional offset, in elements, of the gathered tensor (x or dy) */
+    int64_t rows;      /* rows of an image that is split into several depthwise tiles */
+    int64_t unit;      /* channels, offsets and gaps are multiples of it */
+    bool same_options; /* see tn_case */
+    int64_t shift;     /* additional offset, in elements, of the gathered tensor (x or dy) */
     tenon_conv_geometry geometry;
 } sizes;
 
@@ -68,17 +69,21 @@ static const struct {
              {"dilation_h", offsetof(sizes, geometry.dilation[1])},
              {"dilation_w", offsetof(sizes, geometry.dilation[2])}};
 
-/* Sets groups of one channel, and an image with several tiles or several blocks of channels. */
-static void make_depthwise(const conv_problem *like, sizes *s)
+/* Sets groups of one channel and `filters` filters, and an image with several tiles or several
+ * blocks of channels; `narrow` is its width if positive. */
+static void make_depthwise(const conv_problem *like, int64_t filters, int64_t narrow, sizes *s)
 {
-    static const int64_t filters[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
+    static const int64_t windows[][3] = {{1, 2, 4}, {1, 3, 3}, {1, 5, 5}};
     const bool along_channels = tn_depthwise_along_channels(like, 2);
-    memcpy(s->filter, filters[tn_depthwise_taps(&like->window) / 2], sizeof s->filter);
+    memcpy(s->filter, windows[tn_depthwise_taps(&like->window) / 2], sizeof s->filter);
     s->groups = along_channels ? 71 : 3;
     s->channels = 1;
-    s->filters = along_channels ? 1 : 2;
+    s->filters = along_channels ? 1 : filters;
+    s->same_options = true;
     if (along_channels)
         return;
+    if (narrow > 0)
+        s->image[2] = tn_max_i64(narrow, s->filter[2] - 3); /* three columns of padding */
     s->image[0] = s->image[0] > 1 ? 2 : 1;
     s->image[1] = s->rows;
 }
@@ -103,8 +108,9 @@ static sizes take_sizes(const sizes *usual, const conv_problem *like, const tn_c
         int64_t *size = (int64_t *)((char *)&s + names[i].at);
         *size = tn_awkward_size(choice, number, names[i].name, *size);
     }
-    if (is_set(choice, number, "depthwise"))
-        make_depthwise(like, &s);
+    const int64_t filters = tn_awkward_size(choice, number, "depthwise", 0);
+    if (filters > 0)
+        make_depthwise(like, filters, tn_awkward_size(choice, number, "narrow", 0), &s);
     if (s.image[0] == 1)
         g->pad_begin[0] = 0;
     if (s.filter[0] * s.filter[1] * s.filter[2] == 1) {
@@ -258,6 +264,7 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
         s.channels = depth_like(like->c);
     take_unit(like, &s);
     tn_awkward_begin(c, &tn_operation_conv);
+    c->same_options = s.same_options;
     if (is_set(choice, number, "cut"))
         take_cut_views(like, choice, &s, c);
     else
@@ -302,6 +309,7 @@ static void begin_gradient(const tn_operation *operation, const backwards *b, tn
 {
     tenon_conv_backward_params *params = (tenon_conv_backward_params *)c->params.bytes;
     tn_awkward_begin(c, operation);
+    c->same_options = b->size.same_options;
     params->groups = b->size.groups;
     params->geometry = b->size.geometry;
     params->beta = b->epilogue.beta;
@@ -343,6 +351,7 @@ bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choic
     const backwards b = take_backwards(like, choice, number);
     const sizes *s = &b.size;
     tn_awkward_begin(c, &tn_operation_conv_transpose);
+    c->same_options = s->same_options;
     params->groups = s->groups;
     params->geometry = s->geometry;
     params->epilogue = b.epilogue;

@@ -7,6 +7,7 @@
 #include "ops/conv/depthwise/depthwise.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { VW, ROWS, PARAMETERS };
@@ -87,6 +88,15 @@ static int straight_stride(const depthwise *w)
     const conv_problem *p = &w->problem;
     bool serves = p->window.size[2] <= MOST_WIDTH && p->x[4] == 1 && p->y[4] == 1;
     return serves ? plain_stride(w) : 0;
+}
+
+/* Returns the stride along h for which a kernel with vectors along rows unrolls the taps, or 0. */
+static int rows_apart(const depthwise *w)
+{
+    const conv_window *v = &w->problem.window;
+    const bool serves = tn_depthwise_taps(v) != 0 && w->members == 1 && v->dilation[1] == 1 &&
+                        (v->stride[1] == 1 || (v->stride[1] == 2 && w->spread[1] == 1));
+    return serves ? (int)v->stride[1] : 0;
 }
 
 /* Returns the number of channels whose rows share a vector: 2 if one fills at most half of it. */
@@ -206,17 +216,20 @@ static void conv_depthwise_set_options(tenon_context *context, const depthwise *
                                        const int32_t *values, char text[TN_OPTIONS_SIZE])
 {
     const conv_problem *p = &w->problem;
+    char down[24] = "";
+    if (uses_tile(w, values))
+        snprintf(down, sizeof down, " -DTENON_DOWN=%d", rows_apart(w));
     tn_build_options(context, text,
                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_ROWS=%d "
                      "-DTENON_TAPS=%d -DTENON_CHANNELS=%d -DTENON_SPARSE_ROWS=%d -DTENON_STEP=%d "
                      "-DTENON_PLANES=%d -DTENON_BLOCKS=%d -DTENON_TILE=%d -DTENON_MAX_TAPS=%d "
-                     "-DTENON_SKIP_OUTSIDE=%d",
+                     "-DTENON_SKIP_OUTSIDE=%d%s",
                      p->dtype, tn_activation_is_build(p->activation) ? p->activation : 0u,
                      values[VW], values[ROWS], tn_depthwise_taps(&p->window),
                      tn_depthwise_along_channels(p, values[VW]), w->spread[1] > 1,
                      values[VW] == 1 ? column_stride(w) : straight_stride(w), planes_of(w, values),
                      TN_DEPTHWISE_BLOCKS, (int)tn_depthwise_room(p->dtype), TN_DEPTHWISE_MOST_TAPS,
-                     w->backwards);
+                     w->backwards, down);
 }
 
 static const char *conv_depthwise_configure(tenon_context *context, const tn_problem *problem,
@@ -338,19 +351,30 @@ static tenon_status conv_depthwise_launch(const char *caller, tn_recording *reco
     return tn_record(caller, recording, &launch);
 }
 
-const tn_solver tn_conv_depthwise = {.name = "depthwise",
-                                     .serves =
-                                         "groups of one channel, windows of up to two dimensions",
-                                     .awkward = TN_DEPTHWISE_AWKWARD,
-                                     TN_PARAMETERS(parameters, PARAMETERS),
-                                     .variant = FORWARD,
-                                     .configure = conv_depthwise_configure,
-                                     .launch = conv_depthwise_launch};
+/* Cases with other options than the checked variant are left out. With a dilation along w, rows are
+ * copied to a tile, and their taps are unrolled. */
+const tn_solver tn_conv_depthwise = {
+    .name = "depthwise",
+    .serves = "groups of one channel, windows of up to two dimensions",
+    .awkward =
+        TN_DEPTHWISE_AWKWARD "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 dilation_w=2"
+                             "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 dilation_w=2"
+                             "; depthwise=2 stride_h=1 stride_w=1 dilation_h=1 narrow=vw/2-1"
+                             "; depthwise=2 stride_h=2 stride_w=2 dilation_h=1 narrow=vw/2-1",
+    TN_PARAMETERS(parameters, PARAMETERS),
+    .variant = FORWARD,
+    .configure = conv_depthwise_configure,
+    .launch = conv_depthwise_launch};
 
+/* Groups of one filter have their own loops. */
 const tn_solver tn_conv_backward_data_depthwise = {
     .name = "depthwise",
     .serves = "groups of one channel, windows of up to two dimensions",
-    .awkward = TN_DEPTHWISE_AWKWARD,
+    .awkward = TN_DEPTHWISE_AWKWARD "; depthwise=1 stride_h=1 stride_w=1 dilation_h=1"
+                                    "; depthwise=1 stride_h=2 stride_w=2 dilation_h=1"
+                                    "; depthwise=1 stride_h=1 stride_w=2 dilation_h=1"
+                                    "; depthwise=1 stride_h=1 stride_w=1 dilation_h=1 "
+                                    "narrow=vw/2-1",
     TN_PARAMETERS(parameters, PARAMETERS),
     .variant = BACKWARDS,
     .configure = conv_depthwise_configure,

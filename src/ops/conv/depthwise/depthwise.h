@@ -12,11 +12,13 @@
  * rows, have sums or vectors. */
 #define TN_DEPTHWISE_MOST_TAPS 128
 
-/* Awkward cases of these solvers: strides 1 and 2, which have unrolled loops, and other strides. */
+/* Awkward cases of these solvers. The value of `depthwise` is the number of filters of a group, and
+ * that of `narrow` a width for which two channels share a vector. Strides 1 and 2 have unrolled
+ * loops. */
 #define TN_DEPTHWISE_AWKWARD                                                                       \
-    "depthwise=1 stride_h=1 stride_w=1 dilation_h=1; "                                             \
-    "depthwise=1 stride_h=2 stride_w=2 dilation_h=1; "                                             \
-    "depthwise=1 stride_h=2 stride_w=3 dilation_h=2 dilation_w=2"
+    "depthwise=2 stride_h=1 stride_w=1 dilation_h=1; "                                             \
+    "depthwise=2 stride_h=2 stride_w=2 dilation_h=1; "                                             \
+    "depthwise=2 stride_h=2 stride_w=3 dilation_h=2 dilation_w=2"
 
 /* Maximum number of vectors along a tile's row. */
 #define TN_DEPTHWISE_BLOCKS 16
