@@ -39,6 +39,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     do {
         int kc = (int)min((long)block, k_end - k0);
         int pass = (k0 == 0 ? TENON_PASS_FIRST : 0) | (k0 + kc == k_end ? TENON_PASS_LAST : 0);
+        const int finished = finished_pass(&e, pass);
         for (long mb = m0; mb < m1; mb += TENON_MB) {
             long mb1 = min(m1, mb + TENON_MB);
             tile_a first = block_of_a(&args, a, packed_a, mb, (int)(mb1 - mb), k0, kc, k_end);
@@ -50,10 +51,11 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                 tile_a at = first;
                 for (long m = mb; m < mb1;) {
                     int rows = tile_height(mb1 - m);
-                    multiply_tile(rows, at, a_row, panel, args.b_row, kc, tile);
+                    tile_place to = place_of(&e, m, n, rows, TENON_NR - skip, finished);
+                    multiply_tile(rows, at, a_row, panel, args.b_row, kc, &to, tile);
                     tile[rows * TENON_NV] = splat(0);
-                    store_tile(&e, m, n, rows, skip, TENON_NR - skip, pass,
-                               TENON_SUMS_AT(sums, m - m0, n - n0), tile);
+                    complete_tile(&to, rows, skip, TENON_NR - skip, pass,
+                                  TENON_SUMS_AT(sums, m - m0, n - n0), tile);
                     m += rows;
                     at = next_tile(at, rows, a_row);
                 }

@@ -143,7 +143,7 @@ gemm_int8_cpu(INT8_POINTERS, int8_args args)
                 int rows = tile_height(mb1 - m);
                 for (int s = 0; s < cols; s += TENON_NR) {
                     multiply_tile(rows, at, TENON_KC, packed_b + s / TENON_VW * TENON_KC, TENON_NR,
-                                  kc, tile);
+                                  kc, 0, tile);
                     add_tile(sums + (m - m0) * TENON_SUM_COLS + s, tile, rows, k0 == 0);
                 }
                 m += rows;

@@ -80,33 +80,19 @@ TENON_INLINE void panel_step(const int rows, acc_v sum[TENON_MR][TENON_NV], tile
                              __global const data_t *b, long panel, long k)
 {
     acc_v bk[TENON_NV];
-#pragma unroll
-    for (int v = 0; v < TENON_NV; v++) {
-        bk[v] = load_data_v(b, v / TENON_PV * panel + k * TENON_PANEL + v % TENON_PV * TENON_VW);
-    }
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-        acc_v aik = splat(TILE_LOAD_A(a, TENON_A_PITCH, i, k));
-#pragma unroll
-        for (int v = 0; v < TENON_NV; v++) {
-            sum[i][v] = TENON_FMA(aik, bk[v], sum[i][v]);
-        }
-    }
+    TILE_EACH_VECTOR(
+        bk[v] = load_data_v(b, v / TENON_PV * panel + k * TENON_PANEL + v % TENON_PV * TENON_VW));
+    TILE_EACH_ROW(rows, const acc_v aik = splat(TILE_LOAD_A(a, TENON_A_PITCH, i, k));
+                  TILE_EACH_VECTOR(sum[i][v] = TENON_FMA(aik, bk[v], sum[i][v])));
 }
 
-/* tile[i * NV + v] = the sum over kc of a[i, k] * b[k, vector v]. `rows` is a constant in every
- * inlined copy. */
+/* multiply_rows of gemm/cpu_tile.clh, for panels. Only tiles of TENON_MR rows are finished in
+ * registers. `rows` is a constant in every inlined copy. */
 TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b, long panel, int kc,
-                             acc_v *tile)
+                             const tile_place *to, acc_v *tile)
 {
     acc_v sum[TENON_MR][TENON_NV];
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-#pragma unroll
-        for (int v = 0; v < TENON_NV; v++) {
-            sum[i][v] = splat(0);
-        }
-    }
+    TILE_EACH_SUM(rows, sum[i][v] = splat(0));
     long k = 0;
     if (rows * TENON_NV <= TENON_MAX_PAIRED) {
         for (; k + 2 <= kc; k += 2) {
@@ -117,13 +103,13 @@ TENON_INLINE void panel_rows(const int rows, tile_a a, __global const data_t *b,
     for (; k < kc; k++) {
         panel_step(rows, sum, a, b, panel, k);
     }
-#pragma unroll
-    for (int i = 0; i < rows; i++) {
-#pragma unroll
-        for (int v = 0; v < TENON_NV; v++) {
-            tile[i * TENON_NV + v] = sum[i][v];
-        }
+#if TENON_FINISHES
+    if (rows == TENON_MR && to->pass != 0) {
+        finish_rows(rows, sum, to);
+        return;
     }
+#endif
+    TILE_EACH_SUM(rows, tile[i * TENON_NV + v] = sum[i][v]);
 }
 
 /* Returns the number of rows of the next tile if `left` rows remain. Each height is compiled
@@ -153,70 +139,29 @@ TENON_INLINE int panel_height(long left)
 }
 
 TENON_INLINE void panel_tile(int rows, tile_a a, __global const data_t *b, long panel, int kc,
-                             acc_v *tile)
+                             const tile_place *to, acc_v *tile)
 {
     if (rows == TENON_MR) {
-        panel_rows(TENON_MR, a, b, panel, kc, tile);
+        panel_rows(TENON_MR, a, b, panel, kc, to, tile);
 #if TENON_MR > 8
     } else if (rows == 8) {
-        panel_rows(8, a, b, panel, kc, tile);
+        panel_rows(8, a, b, panel, kc, to, tile);
 #endif
 #if TENON_MR > 4
     } else if (rows == 4) {
-        panel_rows(4, a, b, panel, kc, tile);
+        panel_rows(4, a, b, panel, kc, to, tile);
 #endif
 #if TENON_MR == 4
     } else if (rows == 3) {
-        panel_rows(3, a, b, panel, kc, tile);
+        panel_rows(3, a, b, panel, kc, to, tile);
 #endif
 #if TENON_MR > 2
     } else if (rows == 2) {
-        panel_rows(2, a, b, panel, kc, tile);
+        panel_rows(2, a, b, panel, kc, to, tile);
 #endif
     } else {
-        panel_rows(1, a, b, panel, kc, tile);
+        panel_rows(1, a, b, panel, kc, to, tile);
     }
-}
-
-#if TENON_DATA_IS_ACC
-/* True if a pass only scales a tile's sums and adds the previous contents of d. */
-TENON_INLINE bool is_bare(const gemm_epilogue *e, int pass)
-{
-    return e->d_col == 1 &&
-           !((pass & TENON_PASS_FIRST) && (e->flags & (GEMM_HAS_C | GEMM_HAS_BIAS))) &&
-           !((pass & TENON_PASS_LAST) && e->activation.kind != TENON_ACT_IDENTITY);
-}
-
-/* store_tile for such a pass and a tile with all its columns: the same arithmetic. */
-TENON_INLINE void store_bare(const gemm_epilogue *e, long m, long n, int rows, int pass,
-                             const acc_v *tile)
-{
-    const acc_v alpha = splat(e->alpha);
-    for (int i = 0; i < rows; i++) {
-        __global data_t *to = e->d + (m + i) * e->d_row + n;
-#pragma unroll
-        for (int v = 0; v < TENON_NV; v++) {
-            acc_v x = alpha * tile[i * TENON_NV + v];
-            if (!(pass & TENON_PASS_FIRST)) {
-                x += TENON_VLOAD(v, to);
-            }
-            TENON_VSTORE(x, v, to);
-        }
-    }
-}
-#endif
-
-/* Applies the epilogue to a tile, whose first element is d[m, n]; `cols` of its columns exist. */
-TENON_INLINE void finish_tile(const gemm_epilogue *e, long m, long n, int rows, int cols, int pass,
-                              __local acc_t *sums, const acc_v *tile)
-{
-#if TENON_DATA_IS_ACC
-    if (cols == TENON_NR && is_bare(e, pass)) {
-        store_bare(e, m, n, rows, pass, tile);
-        return;
-    }
-#endif
-    store_tile(e, m, n, rows, 0, cols, pass, sums, tile);
 }
 
 /* Rows and columns of d that a work-item computes, and its block of K. */
@@ -235,17 +180,20 @@ TENON_INLINE void panel_multiply(const gemm_args *args, const gemm_epilogue *e,
     const long last = (args->n - 1) / TENON_PANEL;
     const int kc = block->kc, pass = (k0 == 0 ? TENON_PASS_FIRST : 0) |
                                      (k0 + kc == block->k_end ? TENON_PASS_LAST : 0);
+    const int finished = finished_pass(e, pass);
     for (long m = block->m0; m < m1;) {
         const int rows = panel_height(m1 - m);
         copy_rows(rows_of_a, a + m * args->a_row + k0 * args->a_col, args->a_row, args->a_col, rows,
                   kc);
         for (long n = block->n0; n < block->n1; n += TENON_NR) {
             const long number = n / TENON_PANEL;
+            const int cols = (int)min((long)TENON_NR, block->n1 - n);
+            const tile_place to = place_of(e, m, n, rows, cols, finished);
             /* A tile that extends past the last panel reads that panel again. */
             panel_tile(rows, rows_of_a, b + number * panel + k0 * TENON_PANEL,
-                       number < last ? panel : 0, kc, tile);
-            finish_tile(e, m, n, rows, (int)min((long)TENON_NR, block->n1 - n), pass,
-                        TENON_SUMS_AT(sums, m - block->m0, n - block->n0), tile);
+                       number < last ? panel : 0, kc, &to, tile);
+            complete_tile(&to, rows, 0, cols, pass,
+                          TENON_SUMS_AT(sums, m - block->m0, n - block->n0), tile);
         }
         m += rows;
     }
