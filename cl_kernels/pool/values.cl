@@ -341,16 +341,17 @@ TENON_INLINE pool_columns find_columns(const pool_args *args, long q, long count
 TENON_INLINE void prefetch_rows(__global const data_t *p, const pool_args *args,
                                 const pool_taps *taps, long columns)
 {
-#if TENON_BUILTIN_PREFETCH
     const long row = args->dilation[1] * args->x_stride[3],
                step = args->step[1] * args->x_stride[3];
     const long lines = 1 + AHEAD / max(columns * args->step[1], 1L);
     for (long j = max(taps[1].count - args->step[1], 0L); j < taps[1].count; j++) {
         for (long i = 0; i < columns; i += 64 / sizeof(data_t)) {
-            __builtin_prefetch((const void *)(size_t)(p + j * row + lines * step + i));
+            const __global data_t *later = p + j * row + lines * step + i;
+#if TENON_BUILTIN_PREFETCH
+            __builtin_prefetch((const void *)(size_t)later);
+#endif
         }
     }
-#endif
 }
 
 /* Combines the rows of the windows of a line, and fills in its description. */

@@ -62,13 +62,14 @@ TEST(sources_test_for_the_builtin)
     assert_true(driver_each_source(look) > 40);
 }
 
-/* Runs Winograd's kernels, the only ones with the builtin, on a device that is treated as one
- * without it. */
+/* Runs the kernels with the builtin, those of Winograd and of pooling, on a device that is treated
+ * as one without it. */
 TEST(kernels_work_without_the_builtin)
 {
     static const char *const lines[] = {
         "conv/winograd2 x=f32:2x19x12x11 w=f32:35x19x3x3 y=f32:2x35x10x9",
-        "conv/winograd4 x=f16:2x19x12x11 w=f16:35x19x3x3 y=f16:2x35x10x9"};
+        "conv/winograd4 x=f16:2x19x12x11 w=f16:35x19x3x3 y=f16:2x35x10x9",
+        "pool/values x=f32:2x3x40x41 y=f32:2x3x20x20 window=2,2 stride=2,2"};
     tenon_context *context;
     tenon_stream *stream;
     assert_ok(tenon_context_create(NULL, &context));

@@ -15,7 +15,7 @@ static const char source[] =
     "        switch (kind + (int)vload_half(0, y + 8 * i)) {\n"
     "        case 0: break;\n"
     "        case 1: v = v > 0.0f ? v : 0.5f * v; break;\n"
-    "        case 2: v = fabs(v) == INFINITY ? copysign((float8)(1), v) : v / (1 + fabs(v)); break;\n"
+    "        case 2: v = fabs(v) == INFINITY ? copysign(1.0f, v) : v / (1 + fabs(v)); break;\n"
     "        default: v = v * v; break;\n"
     "        }\n"
     "        vstore_half8_rte(v, i, y);\n"
