@@ -40,8 +40,10 @@ typedef enum tenon_memory_kind {
     TENON_MEMORY_BUFFER = 1, /**< an OpenCL buffer */
     TENON_MEMORY_SVM =
         2, /**< shared virtual memory; OpenCL does not know its size, so the size is not checked */
-    TENON_MEMORY_USM = 3 /**< unified shared memory (host, device or shared) on drivers with
-                            cl_intel_unified_shared_memory; its size is checked */
+    TENON_MEMORY_USM = 3,     /**< unified shared memory (host, device or shared) on drivers with
+                                 cl_intel_unified_shared_memory; its size is checked */
+    TENON_MEMORY_SEQUENCE = 4 /**< memory of a sequence (sequence.h), which exists only while the
+                                 sequence runs: sufficient to make plans, rejected by other calls */
 } tenon_memory_kind;
 
 /** A handle to device memory; a plain value that owns nothing. */

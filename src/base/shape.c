@@ -45,7 +45,7 @@ static bool extent_fits(const tenon_tensor *t)
 
 tenon_status tn_handle_check(const char *caller, const char *argument, const tenon_memory *memory)
 {
-    if (memory->kind > TENON_MEMORY_USM)
+    if (memory->kind > TENON_MEMORY_SEQUENCE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: %s: memory kind is %u, which is not a tenon_memory_kind", caller,
                        argument, memory->kind);

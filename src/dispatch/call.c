@@ -82,6 +82,14 @@ static bool is_plain(const tn_call *call, const tenon_context *context)
     return true;
 }
 
+tenon_status tn_call_check_apart(const tn_call *call)
+{
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        if (call->operands[i].view != NULL && is_output(&call->operands[i]))
+            TN_TRY(check_apart(call, &call->operands[i]));
+    return TENON_OK;
+}
+
 tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
 {
     if (is_plain(call, context))
@@ -90,8 +98,5 @@ tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context)
         if (call->operands[i].view != NULL)
             TN_TRY(tn_memory_check(call->caller, call->operands[i].name, context,
                                    call->operands[i].view));
-    for (uint32_t i = 0; i < call->operand_count; i++)
-        if (call->operands[i].view != NULL && is_output(&call->operands[i]))
-            TN_TRY(check_apart(call, &call->operands[i]));
-    return TENON_OK;
+    return tn_call_check_apart(call);
 }

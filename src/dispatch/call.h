@@ -59,6 +59,9 @@ tenon_status tn_call_check_views(const tn_call *call);
  * Operands without a view are skipped. tn_call_run and tn_call_plan include this check. */
 tenon_status tn_call_check_memory(const tn_call *call, tenon_context *context);
 
+/* The second part of tn_call_check_memory: fails if an output overlaps another operand. */
+tenon_status tn_call_check_apart(const tn_call *call);
+
 bool tn_is_output(tn_role role);
 
 /* Size of the text that reproduces a failure. */

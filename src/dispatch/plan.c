@@ -164,13 +164,14 @@ tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_probl
     return status;
 }
 
-/* The views of a plan may omit memory; where it is given, it is checked. */
+/* The views of a plan may omit memory, or have that of a sequence. Any other memory is checked. */
 static tenon_status check_some_memory(const tn_call *call, tenon_context *context)
 {
     tn_call given = *call;
     for (uint32_t i = 0; i < given.operand_count; i++)
         if (given.operands[i].view != NULL &&
-            given.operands[i].view->memory.kind == TENON_MEMORY_NONE)
+            (given.operands[i].view->memory.kind == TENON_MEMORY_NONE ||
+             given.operands[i].view->memory.kind == TENON_MEMORY_SEQUENCE))
             given.operands[i].view = NULL;
     return tn_call_check_memory(&given, context);
 }

@@ -24,7 +24,7 @@ static tenon_status check_run(const char *caller, tenon_stream *stream, const te
                        count, plan->caller, tenon_plan_operands(plan));
     TN_TRY(check_stream(caller, stream, plan));
     for (uint32_t i = 0; i < count; i++)
-        if (memories[i].kind > TENON_MEMORY_USM || memories[i].reserved != 0) {
+        if (memories[i].kind > TENON_MEMORY_SEQUENCE || memories[i].reserved != 0) {
             char name[24];
             snprintf(name, sizeof name, "memories[%u]", i);
             return tn_handle_check(caller, name, &memories[i]);

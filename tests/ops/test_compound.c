@@ -32,7 +32,8 @@ static tenon_tensor dense(int64_t rows, int64_t columns)
 static compound_layout lay_out(const compound_problem *p)
 {
     const uint64_t bytes = (uint64_t)(p->m * p->n) * sizeof(float);
-    tn_pieces pieces = {.count = 0};
+    tn_piece piece[2];
+    tn_pieces pieces = {.piece = piece};
     compound_layout l;
     l.scores = tn_pieces_add(&pieces, bytes, 0, 1);
     l.weights = tn_pieces_add(&pieces, bytes, 1, 2);

@@ -173,7 +173,8 @@ TEST(room_excludes_the_parents_workspace)
 
 TEST(pieces_with_disjoint_lifetimes_share_memory)
 {
-    tn_pieces pieces = {.count = 0};
+    tn_piece piece[5];
+    tn_pieces pieces = {.piece = piece};
     assert_int_equal(tn_pieces_add(&pieces, 1000, 0, 1), 0);
     assert_int_equal(tn_pieces_add(&pieces, 300, 1, 2), 1024);
     assert_int_equal(tn_pieces_add(&pieces, 500, 2, 2), 0); /* the first has ended */
@@ -186,8 +187,10 @@ TEST(random_pieces_do_not_overlap)
 {
     test_random random = test_random_for(2711);
     for (int round = 0; round < 200; round++) {
-        tn_pieces pieces = {.count = 0};
-        for (int i = 0; i < TN_MAX_PIECES; i++) {
+        enum { PIECES = 32 };
+        tn_piece piece[PIECES];
+        tn_pieces pieces = {.piece = piece};
+        for (int i = 0; i < PIECES; i++) {
             const uint32_t first = (uint32_t)test_one_in(&random, 2) * 3 + (uint32_t)(i % 5);
             const uint64_t bytes = (uint64_t)(1 + (i * 37 + round * 101) % 700);
             (void)tn_pieces_add(&pieces, bytes, first, first + (uint32_t)((i + round) % 3));

@@ -173,7 +173,7 @@ int64_t tn_lines_items(tenon_context *context, const tn_lines_problem *problem,
 }
 
 static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *launch,
-                            tn_patch *patches, uint8_t *operands)
+                            tn_patch *patches, uint16_t *operands)
 {
     uint32_t count = 0;
     for (uint32_t v = 0; v < p->operands; v++) {

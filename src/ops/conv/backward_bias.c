@@ -99,7 +99,7 @@ static tenon_status record_launch(const char *caller, tn_recording *recording,
                                   const conv_bias_args *args, tn_launch launch)
 {
     uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const uint8_t *operands = launch.operands;
+    const uint16_t *operands = launch.operands;
     bool finishes = launch.operand_count == 2;
     const tn_patch patches[] = {
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), TN_SCALAR_BETA,

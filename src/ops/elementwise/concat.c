@@ -19,17 +19,7 @@ TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t
     tn_params_give(params, size, &concat_defaults, sizeof concat_defaults);
 }
 
-static const char caller[] = "tenon_concat";
-
-typedef struct concat {
-    tenon_stream *stream;
-    const tenon_tensor *const *inputs;
-    uint32_t count, axis;
-    const tenon_tensor *y;
-} concat;
-
-/* Makes the slice of y for input i at *start, and advances *start. False if y is too short. */
-static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
+bool tn_concat_slice(const tn_concat *c, uint32_t i, int64_t *start, tenon_tensor *slice)
 {
     int64_t size = c->inputs[i]->shape[c->axis];
     *slice = tenon_tensor_slice(*c->y, c->axis, *start, size);
@@ -37,32 +27,43 @@ static bool next_slice(const concat *c, uint32_t i, int64_t *start, tenon_tensor
     return slice->dtype != TENON_DTYPE_INVALID;
 }
 
-static bool same_elements(const tenon_tensor *a, const tenon_tensor *b)
+bool tn_same_elements(const tenon_tensor *a, const tenon_tensor *b)
 {
     return a->memory.kind == b->memory.kind && a->memory.u.svm == b->memory.u.svm &&
            tn_tensor_same_view(a, b);
 }
 
-static tenon_status elementwise_concat_check_params(const tenon_concat_params *params)
+static tenon_status elementwise_concat_check_params(const char *caller,
+                                                    const tenon_concat_params *params)
 {
     TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags, 0));
     return tn_reserved_check(caller, params->reserved);
 }
 
-static tenon_status check_output(const concat *c)
+/* Checks the memory of a tensor. That of a sequence is checked by the step that uses it. */
+static tenon_status check_memory(const tn_concat *c, const char *name, const tenon_tensor *tensor)
 {
+    return c->is_recorded && tensor->memory.kind == TENON_MEMORY_SEQUENCE
+               ? TENON_OK
+               : tn_memory_check(c->caller, name, c->context, tensor);
+}
+
+static tenon_status check_output(const tn_concat *c)
+{
+    const char *caller = c->caller;
     TN_TRY(tn_tensor_check(caller, "y", c->y));
     TN_TRY(tn_moved_check(caller, "y", c->y->dtype));
     TN_TRY(tn_output_check(caller, "y", c->y));
-    TN_TRY(tn_memory_check(caller, "y", c->stream->context, c->y));
+    TN_TRY(check_memory(c, "y", c->y));
     if (c->inputs == NULL || c->count == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s", caller,
                        c->inputs == NULL ? "inputs is NULL" : "count is 0, must be at least 1");
     return TENON_OK;
 }
 
-static tenon_status check_view(const concat *c, const char *name, const tenon_tensor *input)
+static tenon_status check_view(const tn_concat *c, const char *name, const tenon_tensor *input)
 {
+    const char *caller = c->caller;
     char s[160], wanted_text[160];
     TN_TRY(tn_tensor_check(caller, name, input));
     TN_TRY(tn_same_dtype_check(caller, name, input, "y", c->y->dtype));
@@ -73,22 +74,23 @@ static tenon_status check_view(const concat *c, const char *name, const tenon_te
                        "%s: %s: shape is %s, must be that of y, %s, except for axis %u", caller,
                        name, tn_shape_text(input->rank, input->shape, s),
                        tn_shape_text(c->y->rank, c->y->shape, wanted_text), c->axis);
-    return tn_memory_check(caller, name, c->stream->context, input);
+    return check_memory(c, name, input);
 }
 
-static tenon_status check_inputs(const concat *c)
+static tenon_status check_inputs(const tn_concat *c)
 {
+    const char *caller = c->caller;
     int64_t start = 0;
     for (uint32_t i = 0; i < c->count; i++) {
         char name[24];
         tenon_tensor slice;
         snprintf(name, sizeof name, "inputs[%u]", i);
         TN_TRY(check_view(c, name, c->inputs[i]));
-        if (!next_slice(c, i, &start, &slice))
+        if (!tn_concat_slice(c, i, &start, &slice))
             return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                            "%s: y: axis %u has size %" PRId64 ", too short for %s", caller, c->axis,
                            c->y->shape[c->axis], name);
-        if (!same_elements(c->inputs[i], &slice))
+        if (!tn_same_elements(c->inputs[i], &slice))
             TN_TRY(tn_memory_check_apart(caller, name, c->inputs[i], "y", c->y, false));
     }
     if (start != c->y->shape[c->axis])
@@ -99,10 +101,26 @@ static tenon_status check_inputs(const concat *c)
     return TENON_OK;
 }
 
-static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
-                             const tenon_sync *sync)
+tenon_status tn_concat_take(tn_concat *c, const tenon_concat_params *params,
+                            tenon_copy_params *copy)
 {
-    const tenon_copy_params copy = {.struct_size = sizeof copy, .solver = params->solver};
+    tn_problem head = {.forced = -1};
+    tenon_concat_params room;
+    const void *taken;
+    TN_TRY(tn_params_take(c->caller, params, &concat_defaults, sizeof room,
+                          "TENON_CONCAT_PARAMS_INIT", &room, &taken));
+    params = taken;
+    TN_TRY(elementwise_concat_check_params(c->caller, params));
+    TN_TRY(tn_solver_force(c->caller, &tn_copy_family, params->solver, &head));
+    TN_TRY(check_output(c));
+    TN_TRY(tn_axis_check(c->caller, params->axis, c->y->rank, "y", &c->axis));
+    *copy = (tenon_copy_params){.struct_size = sizeof *copy, .solver = params->solver};
+    return check_inputs(c);
+}
+
+static tenon_status copy_all(const tn_concat *c, tenon_stream *stream,
+                             const tenon_copy_params *copy, const tenon_sync *sync)
+{
     uint32_t last = c->count - 1, done = 0;
     int64_t start = 0;
     while (tn_tensor_empty(c->inputs[last]))
@@ -110,7 +128,7 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
     for (uint32_t i = 0; i <= last; i++) {
         tenon_tensor slice;
         tenon_sync own = {0};
-        next_slice(c, i, &start, &slice);
+        tn_concat_slice(c, i, &start, &slice);
         if (tn_tensor_empty(&slice))
             continue;
         if (sync != NULL && done == 0)
@@ -119,11 +137,11 @@ static tenon_status copy_all(const concat *c, const tenon_concat_params *params,
             own.event = sync->event;
         const tenon_tensor *const views[] = {c->inputs[i], &slice};
         tenon_status status =
-            tn_operation_run_as(caller, &tn_operation_copy, c->stream, &copy, views, &own);
+            tn_operation_run_as(c->caller, &tn_operation_copy, stream, copy, views, &own);
         if (status != TENON_OK && done > 0)
             return tn_fail_because(TENON_ERROR_INCOMPLETE,
                                    "%s: inputs[%u] could not be copied, the output is undefined",
-                                   caller, i);
+                                   c->caller, i);
         TN_TRY(status);
         done++;
     }
@@ -134,22 +152,14 @@ TENON_API tenon_status tenon_concat(tenon_stream *stream, const tenon_concat_par
                                     const tenon_tensor *const *inputs, uint32_t count,
                                     const tenon_tensor *y, const tenon_sync *sync)
 {
-    concat c = {stream, inputs, count, 0, y};
-    tn_problem head = {.forced = -1};
-    tenon_concat_params room;
-    const void *taken;
+    static const char caller[] = "tenon_concat";
+    tenon_copy_params copy;
     TN_TRY(tn_stream_check(caller, stream));
-    TN_TRY(tn_params_take(caller, params, &concat_defaults, sizeof room, "TENON_CONCAT_PARAMS_INIT",
-                          &room, &taken));
-    params = taken;
-    TN_TRY(elementwise_concat_check_params(params));
-    TN_TRY(tn_solver_force(caller, &tn_copy_family, params->solver, &head));
-    TN_TRY(check_output(&c));
-    TN_TRY(tn_axis_check(caller, params->axis, y->rank, "y", &c.axis));
-    TN_TRY(check_inputs(&c));
+    tn_concat c = {caller, stream->context, inputs, count, 0, y, false};
+    TN_TRY(tn_concat_take(&c, params, &copy));
     TN_TRY(tn_sync_check(caller, sync));
     if (!tn_tensor_empty(y))
-        return copy_all(&c, params, sync);
+        return copy_all(&c, stream, &copy, sync);
     const tn_call nothing = {.caller = caller};
     return tn_call_run(stream, &tn_copy_family, NULL, &nothing, sync);
 }

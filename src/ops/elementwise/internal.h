@@ -6,6 +6,7 @@
 #include "elementwise/chain_args.h"
 #include "ops/common/pointwise.h"
 
+#include <tenon/concat.h>
 #include <tenon/elementwise.h>
 
 enum { ELEMENTWISE_A, ELEMENTWISE_B, ELEMENTWISE_D, ELEMENTWISE_OPERANDS };
@@ -38,5 +39,26 @@ tn_awkward_function tn_elementwise_awkward;
 bool tn_elementwise_chain_awkward(const tn_problem *problem, const tn_choice *choice,
                                   uint32_t number, struct tn_case *c);
 tn_awkward_function tn_copy_awkward;
+
+/* A concatenation: a copy of each input to its slice of y. */
+typedef struct tn_concat {
+    const char *caller;
+    tenon_context *context;
+    const tenon_tensor *const *inputs;
+    uint32_t count, axis;
+    const tenon_tensor *y;
+    bool is_recorded; /* in a sequence, whose memory the tensors may have */
+} tn_concat;
+
+/* Checks a concatenation and sets its axis and the parameters of its copies. */
+tenon_status tn_concat_take(tn_concat *c, const tenon_concat_params *params,
+                            tenon_copy_params *copy);
+
+/* Sets `*slice` to the slice of y for input i at `*start`, and advances `*start`. Returns false if
+ * y is too short. */
+bool tn_concat_slice(const tn_concat *c, uint32_t i, int64_t *start, tenon_tensor *slice);
+
+/* Returns true if two views have the same elements of the same memory. */
+bool tn_same_elements(const tenon_tensor *a, const tenon_tensor *b);
 
 #endif

@@ -257,6 +257,11 @@ tenon_status tn_memory_check(const char *caller, const char *argument, tenon_con
         return TENON_OK;
     if (tensor->memory.kind == TENON_MEMORY_BUFFER)
         return check_buffer(caller, argument, context, tensor);
+    if (tensor->memory.kind == TENON_MEMORY_SEQUENCE)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: its memory is that of a sequence, which only steps of the sequence "
+                       "can use",
+                       caller, argument);
     if (!tn_memory_is_pointer(&tensor->memory) || tensor->memory.u.svm == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: has no memory", caller, argument);
     if (tensor->memory.kind == TENON_MEMORY_USM)
@@ -294,10 +299,16 @@ static tenon_status find_overlap(const char *caller, const tenon_tensor *a, cons
     int64_t origin_a = 0, origin_b = 0;
     *overlap = false;
     const bool points = tn_memory_is_pointer(&a->memory);
+    const bool is_sequence = a->memory.kind == TENON_MEMORY_SEQUENCE;
     /* The memory of an empty view may be anything. */
     if (tn_tensor_empty(a) || tn_tensor_empty(b) || points != tn_memory_is_pointer(&b->memory) ||
-        a->memory.kind == TENON_MEMORY_NONE || b->memory.kind == TENON_MEMORY_NONE)
+        a->memory.kind == TENON_MEMORY_NONE || b->memory.kind == TENON_MEMORY_NONE ||
+        is_sequence != (b->memory.kind == TENON_MEMORY_SEQUENCE))
         return TENON_OK;
+    if (is_sequence) {
+        *overlap = a->memory.u.svm == b->memory.u.svm && tn_tensor_overlaps(a, b, 0);
+        return TENON_OK;
+    }
     if (points) {
         *overlap = tn_tensor_overlaps(
             a, b, (int64_t)((intptr_t)b->memory.u.svm - (intptr_t)a->memory.u.svm));

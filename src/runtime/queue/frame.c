@@ -12,13 +12,13 @@ tn_frame tn_frame_after(uint64_t used)
 {
     tn_frame frame = {.workspace = aligned(used)};
     for (uint32_t i = 0; i < TN_FRAME_OPERANDS; i++)
-        frame.operands[i].operand = (uint8_t)i;
+        frame.operands[i].operand = (uint16_t)i;
     for (uint32_t i = 0; i < TN_FRAME_SCALARS; i++)
-        frame.scalars[i].number = (uint8_t)i;
+        frame.scalars[i].number = (uint16_t)i;
     return frame;
 }
 
-void tn_frame_operand(tn_frame *frame, uint32_t child, uint8_t operand, int64_t offset)
+void tn_frame_operand(tn_frame *frame, uint32_t child, uint16_t operand, int64_t offset)
 {
     frame->operands[child].operand = operand;
     frame->operands[child].offset = offset;
@@ -29,6 +29,14 @@ void tn_frame_constants(tn_frame *frame, const double *values, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         frame->scalars[i].is_constant = true;
         frame->scalars[i].value = values[i];
+    }
+}
+
+void tn_frame_scalars(tn_frame *frame, uint16_t first, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        frame->scalars[i].is_constant = false;
+        frame->scalars[i].number = (uint16_t)(first + i);
     }
 }
 
@@ -58,7 +66,7 @@ uint64_t tn_frame_workspace(const tn_frame *frame)
 
 /* Returns the call's operand for operand `number` of the innermost child, or TN_WORKSPACE. Sets
  * `*offset` to the sum of the frames' offsets in bytes. */
-static uint8_t find_operand(const tn_frame *frame, uint8_t number, int64_t *offset)
+static uint16_t find_operand(const tn_frame *frame, uint16_t number, int64_t *offset)
 {
     *offset = 0;
     for (; frame != NULL; frame = frame->outer) {
@@ -71,7 +79,7 @@ static uint8_t find_operand(const tn_frame *frame, uint8_t number, int64_t *offs
 
 /* Returns the constant to which the frames map scalar `*number` of the innermost child; otherwise
  * NULL, and sets `*number` to the call's scalar. */
-static const double *find_scalar(const tn_frame *frame, uint8_t *number)
+static const double *find_scalar(const tn_frame *frame, uint16_t *number)
 {
     for (; frame != NULL; frame = frame->outer) {
         if (frame->scalars[*number].is_constant)

@@ -27,13 +27,13 @@ typedef struct tn_frame {
     const struct tn_frame *outer; /* the frame of the parent itself; NULL: the parent is a call */
     uint64_t workspace;           /* where the child's workspace begins in the parent's, in bytes */
     struct {
-        uint8_t operand; /* of the parent, or TN_WORKSPACE */
-        int64_t offset;  /* in bytes, a multiple of the size of the child's elements */
+        uint16_t operand; /* of the parent, or TN_WORKSPACE */
+        int64_t offset;   /* in bytes, a multiple of the size of the child's elements */
     } operands[TN_FRAME_OPERANDS];
     struct {
         bool is_constant;
-        uint8_t number; /* of the parent's scalar */
-        double value;   /* of the constant */
+        uint16_t number; /* of the parent's scalar */
+        double value;    /* of the constant */
     } scalars[TN_FRAME_SCALARS];
 } tn_frame;
 
@@ -42,10 +42,11 @@ typedef struct tn_frame {
 tn_frame tn_frame_after(uint64_t used);
 
 /* Maps the child's operand `child`; `offset` is in bytes. */
-void tn_frame_operand(tn_frame *frame, uint32_t child, uint8_t operand, int64_t offset);
+void tn_frame_operand(tn_frame *frame, uint32_t child, uint16_t operand, int64_t offset);
 
-/* Maps the child's first scalars to constants. */
+/* Maps the child's first scalars to constants, or to the parent's scalars from `first` on. */
 void tn_frame_constants(tn_frame *frame, const double *values, uint32_t count);
+void tn_frame_scalars(tn_frame *frame, uint16_t first, uint32_t count);
 
 /* Between these two calls, launches that are recorded belong to a child. */
 void tn_frame_enter(tn_recording *recording, tn_frame *frame);
@@ -80,20 +81,19 @@ const tn_launch *tn_frame_resolve(const tn_frame *frame, const tn_launch *launch
  * to its last, and shares bytes with pieces that are not in use then. The workspace of a child is a
  * piece that is in use during one step.
  */
-#define TN_MAX_PIECES 32
 typedef struct tn_piece {
     uint64_t at, bytes;
     uint32_t first, last;
 } tn_piece;
 
 typedef struct tn_pieces {
-    tn_piece piece[TN_MAX_PIECES];
+    tn_piece *piece; /* memory of the caller, for as many pieces as it adds */
     uint32_t count;
     uint64_t bytes; /* of the whole workspace */
 } tn_pieces;
 
 /* Allocates a piece, and returns its offset: the lowest aligned one that is free from step `first`
- * to step `last`. At most TN_MAX_PIECES pieces. */
+ * to step `last`. */
 uint64_t tn_pieces_add(tn_pieces *pieces, uint64_t bytes, uint32_t first, uint32_t last);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 struct tn_step {
+    const char *label;        /* NULL: that of the run */
     tn_foreign foreign;       /* NULL for a kernel */
     const char *foreign_name; /* for messages */
     uint32_t kernel;          /* index in the program cache */
@@ -21,7 +22,7 @@ struct tn_step {
     size_t global[3];
     size_t local[3];
     uint32_t operand_count, patch_count;
-    uint8_t operands[TN_MAX_POINTERS];
+    uint16_t operands[TN_MAX_POINTERS];
     size_t args_size;
     size_t local_argument;
     tn_patch *patches;   /* owned */
@@ -153,6 +154,40 @@ tenon_status tn_record(const char *caller, tn_recording *recording, const tn_lau
     return append_step(caller, recording, launch, number);
 }
 
+/* Returns the launch that a step was recorded from, without its source and options. */
+static tn_launch launch_of(const tn_step *step)
+{
+    tn_launch launch = {.foreign = step->foreign,
+                        .kernel = step->foreign_name,
+                        .dimensions = step->dimensions,
+                        .operand_count = step->operand_count,
+                        .local_argument = step->local_argument,
+                        .args = step->args,
+                        .args_size = step->args_size,
+                        .patches = step->patches,
+                        .patch_count = step->patch_count};
+    memcpy(launch.global, step->global, sizeof launch.global);
+    memcpy(launch.local, step->local, sizeof launch.local);
+    memcpy(launch.operands, step->operands, sizeof launch.operands);
+    return launch;
+}
+
+tenon_status tn_recording_append(const char *caller, const char *label, tn_recording *recording,
+                                 const tn_recording *child)
+{
+    for (const tn_step *step = child->steps; step < child->steps + child->step_count; step++) {
+        tn_framed_launch framed;
+        const tn_launch launch = launch_of(step);
+        const tn_launch *resolved = tn_frame_resolve(recording->frame, &launch, &framed);
+        if (resolved == NULL)
+            return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: an operand begins within an element",
+                           caller, label);
+        TN_TRY(append_step(caller, recording, resolved, step->kernel));
+        recording->steps[recording->step_count - 1].label = label;
+    }
+    return TENON_OK;
+}
+
 void tn_recording_destroy(tn_recording *recording)
 {
     for (uint32_t i = 0; i < recording->step_count; i++) {
@@ -160,6 +195,7 @@ void tn_recording_destroy(tn_recording *recording)
         free(recording->steps[i].patches);
     }
     free(recording->steps);
+    free(recording->bound);
     memset(recording, 0, sizeof *recording);
 }
 
@@ -204,14 +240,16 @@ size_t tn_recording_describe(const tn_recording *recording, char *text, size_t s
 typedef struct run {
     const char *caller, *label;
     tenon_stream *stream;
-    const tn_operand *operands;
+    const tn_operand *operands, *bound;
     tn_operand workspace;
     const double *scalars;
 } run;
 
-static const tn_operand *operand_of(const run *r, uint8_t number)
+static const tn_operand *operand_of(const run *r, uint16_t number)
 {
-    return number == TN_WORKSPACE ? &r->workspace : &r->operands[number];
+    return number >= TN_BOUND       ? &r->bound[number - TN_BOUND]
+           : number == TN_WORKSPACE ? &r->workspace
+                                    : &r->operands[number];
 }
 
 int64_t tn_patch_scalar(uint8_t kind, const double *value)
@@ -273,12 +311,17 @@ static tenon_status set_arguments(const run *r, const tn_step *step, cl_kernel k
     return TENON_OK;
 }
 
+static const char *label_of(const run *r, const tn_step *step)
+{
+    return step->label != NULL ? step->label : r->label;
+}
+
 static void call_trace(const run *r, const tn_step *step, cl_event event)
 {
     tn_kernel kernel;
     name_of(r->stream->context, step, &kernel);
     tenon_trace_record record = {.struct_size = sizeof record,
-                                 .solver = r->label,
+                                 .solver = label_of(r, step),
                                  .kernel = kernel.name,
                                  .dimensions = step->dimensions,
                                  .event = event};
@@ -343,7 +386,7 @@ static tenon_status enqueue(const run *r, const tn_step *step, const tenon_sync 
     TN_TRY((step->foreign != NULL ? enqueue_foreign : enqueue_kernel)(r, step, &command));
     if (traced)
         call_trace(r, step, command.made);
-    return tn_command_end(r->caller, r->label, r->stream, &command, event);
+    return tn_command_end(r->caller, label_of(r, step), r->stream, &command, event);
 }
 
 static tenon_status enqueue_all(const run *r, const tn_recording *recording, const tenon_sync *sync,
@@ -386,6 +429,7 @@ tenon_status tn_recording_run(const char *caller, const char *label, tenon_strea
              .label = label,
              .stream = stream,
              .operands = operands,
+             .bound = recording->bound,
              .scalars = scalars};
     cl_event event = NULL, *wanted = tn_sync_event(sync);
     TN_TRY(tn_sync_check(caller, sync));

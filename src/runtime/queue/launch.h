@@ -13,8 +13,10 @@
 #include "runtime/program/build_list.h"
 #include "runtime/queue/stream.h"
 
-/* The operand number of the stream's workspace. */
+/* Operand numbers below this one are those of a call, except for the stream's workspace. Numbers
+ * from TN_BOUND on are memory that is bound to the recording. */
 #define TN_WORKSPACE 255
+#define TN_BOUND     256
 /* Limits of a launch. Together within the 1024 bytes of arguments that every device supports. */
 #define TN_MAX_POINTERS  12
 #define TN_MAX_ARGS_SIZE 896
@@ -28,9 +30,9 @@ typedef enum tn_patch_kind {
 } tn_patch_kind;
 
 typedef struct tn_patch {
-    uint8_t kind;   /* tn_patch_kind */
-    uint8_t source; /* index of the operand or scalar */
-    uint16_t at;    /* byte offset in the struct */
+    uint8_t kind;    /* tn_patch_kind */
+    uint16_t source; /* index of the operand or scalar */
+    uint16_t at;     /* byte offset in the struct */
     uint32_t unit;
 } tn_patch;
 
@@ -52,7 +54,7 @@ typedef struct tn_launch {
     uint32_t dimensions;
     size_t global[3];
     size_t local[3]; /* local[0] is 0 if the driver chooses */
-    uint8_t operands[TN_MAX_POINTERS];
+    uint16_t operands[TN_MAX_POINTERS];
     uint32_t operand_count;
     size_t local_argument; /* bytes of the __local argument, the last one; 0: none */
     const void *args;
@@ -65,12 +67,19 @@ typedef struct tn_launch {
 #define TN_ARGS(value)   .args = &(value), .args_size = sizeof(value)
 #define TN_PATCHES(list) .patches = list, .patch_count = sizeof(list) / sizeof *(list)
 
+/* An operand of a run. */
+typedef struct tn_operand {
+    tenon_memory memory;
+    uint64_t offset; /* in bytes */
+} tn_operand;
+
 typedef struct tn_step tn_step;
 
 typedef struct tn_recording {
     tenon_context *context;
     tn_step *steps;
     uint32_t step_count, step_capacity;
+    tn_operand *bound; /* memory with the numbers from TN_BOUND on; owned, allocated by malloc */
     bool has_foreign;             /* a step is a routine of another library */
     uint64_t workspace;           /* bytes */
     const struct tn_frame *frame; /* frame of the child being recorded (frame.h), or NULL */
@@ -78,22 +87,23 @@ typedef struct tn_recording {
     tn_build_list *build_requests;
 } tn_recording;
 
-/* An operand of a run. */
-typedef struct tn_operand {
-    tenon_memory memory;
-    uint64_t offset; /* in bytes */
-} tn_operand;
-
 /* Builds the program of a launch, checks it against the device's limits and appends it. Skips
  * launches with a global size of 0. */
 tenon_status tn_record(const char *caller, tn_recording *recording, const tn_launch *launch);
+
+/* Appends the launches of a complete recording, as a child of the frame that has been entered
+ * (frame.h). `label`, which must outlive the recording, is passed to the trace callback for them.
+ * The child's bound memory is not appended. */
+tenon_status tn_recording_append(const char *caller, const char *label, tn_recording *recording,
+                                 const tn_recording *child);
 
 void tn_recording_destroy(tn_recording *recording);
 
 /* Writes the kernels' names and sizes; truncates and returns the length like snprintf. */
 size_t tn_recording_describe(const tn_recording *recording, char *text, size_t size);
 
-/* Enqueues the launches in order. The trace callback receives `label`. */
+/* Enqueues the launches in order. The trace callback receives `label`, except for launches that
+ * were appended with their own. */
 tenon_status tn_recording_run(const char *caller, const char *label, tenon_stream *stream,
                               const tn_recording *recording, const tn_operand *operands,
                               const double *scalars, const tenon_sync *sync);

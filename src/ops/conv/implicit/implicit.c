@@ -121,7 +121,7 @@ tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording
     const uint8_t *at = p->operand, result = at[CONV_Y];
     /* An operand that is not read may be absent: the output is passed in its place to keep every
      * pointer valid. */
-    const uint8_t operands[] = {at[CONV_W], at[CONV_X],
+    const uint16_t operands[] = {at[CONV_W], at[CONV_X],
                                 (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
                                 (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};
     gemm_arguments arguments;
@@ -129,7 +129,7 @@ tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording
     arguments.args.tile_rows = (tenon_i32)tile_rows;
     const conv_product_args args = product_args(p, &arguments.args);
     memcpy(launch->operands, operands, sizeof operands);
-    launch->operand_count = sizeof operands;
+    launch->operand_count = sizeof operands / sizeof *operands;
     launch->dimensions = 3;
     launch->global[2] = (size_t)tn_gemm_batch_count(product);
     launch->local[2] = 1;

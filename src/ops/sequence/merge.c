@@ -1,0 +1,236 @@
+/* Merging the steps of a sequence into the epilogues of the steps before them. */
+#include "dispatch/operation.h"
+#include "dispatch/prepare.h"
+#include "ops/registry.h"
+#include "ops/sequence/internal.h"
+
+#include <tenon/epilogue.h>
+
+#include <stddef.h>
+#include <string.h>
+
+/* A step and the one after it, which may be merged into it. */
+typedef struct merge_pair {
+    tenon_sequence *sequence;
+    sequence_step *first, *second;
+    uint32_t output, input;    /* operands: what the first step writes and the second one reads */
+    uint32_t c, bias;          /* operands of the first step; TN_MAX_OPERANDS: none */
+    tn_any_params params;      /* of the merged plan */
+    tenon_epilogue *epilogue;  /* in `params` */
+    tenon_tensor views[TN_MAX_OPERANDS];
+    const tenon_tensor *given[TN_MAX_OPERANDS]; /* by operand; NULL: absent */
+} merge_pair;
+
+/* Returns the epilogue in an operation's parameters, or NULL. Its members are found by the names of
+ * the operation's fields. */
+static tenon_epilogue *find_epilogue(const tn_operation *operation, void *params)
+{
+    static const size_t distance =
+        offsetof(tenon_epilogue, activation) - offsetof(tenon_epilogue, alpha);
+    const tn_field *alpha = NULL, *activation = NULL;
+    for (uint32_t i = 0; i < operation->field_count; i++) {
+        const tn_field *field = &operation->fields[i];
+        alpha = strcmp(field->name, "alpha") == 0 ? field : alpha;
+        activation = strcmp(field->name, "activation") == 0 ? field : activation;
+    }
+    if (alpha == NULL || activation == NULL || activation->offset != alpha->offset + distance)
+        return NULL;
+    return (tenon_epilogue *)((char *)params + alpha->offset - offsetof(tenon_epilogue, alpha));
+}
+
+static uint32_t find_operand(const tenon_plan *plan, const char *name)
+{
+    uint32_t i = 0;
+    while (i < plan->operand_count && strcmp(plan->operands[i].name, name) != 0)
+        i++;
+    return i < plan->operand_count ? i : TN_MAX_OPERANDS;
+}
+
+/* Returns the only output of a plan, or TN_MAX_OPERANDS. */
+static uint32_t only_output(const tenon_plan *plan)
+{
+    uint32_t found = TN_MAX_OPERANDS;
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        if (!plan->operands[i].output)
+            continue;
+        if (found != TN_MAX_OPERANDS)
+            return TN_MAX_OPERANDS;
+        found = i;
+    }
+    return found;
+}
+
+static bool is_floating(tenon_dtype dtype)
+{
+    return dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F16 ||
+           dtype == TENON_DTYPE_BF16;
+}
+
+/* Begins with the first step's own plan. Returns false if that has no epilogue to change. */
+static bool begin(merge_pair *p)
+{
+    const tenon_plan *plan = p->first->plan;
+    p->output = only_output(plan);
+    if (plan->problem == NULL || p->output == TN_MAX_OPERANDS || p->second->label != NULL ||
+        p->second->given_count > 0 || !tn_sequence_has(p->first, p->output))
+        return false;
+    memcpy(&p->params, plan->params, plan->operation->params_size);
+    p->params.head.solver = plan->name;
+    p->epilogue = find_epilogue(plan->operation, &p->params);
+    p->c = find_operand(plan, "c");
+    p->bias = find_operand(plan, "bias");
+    for (uint32_t i = 0; i < plan->operand_count; i++) {
+        p->views[i] = plan->operands[i].view;
+        if (plan->operands[i].given && tn_sequence_has(p->first, i))
+            p->views[i] = tn_sequence_view(p->first, i);
+        p->given[i] = plan->operands[i].given ? &p->views[i] : NULL;
+    }
+    return p->epilogue != NULL && p->epilogue->activation.kind == TENON_ACTIVATION_IDENTITY &&
+           is_floating(p->views[p->output].dtype);
+}
+
+/* Returns true if the second step's operand is exactly what the first one writes, and nothing else
+ * uses that intermediate except, if `in_place`, later steps after the second one has replaced it. */
+static bool is_own_intermediate(const merge_pair *p, uint32_t input)
+{
+    const tenon_tensor written = tn_sequence_view(p->first, p->output);
+    const tenon_tensor result = tn_sequence_view(p->second, only_output(p->second->plan));
+    const sequence_memory *memory = tn_sequence_memory(p->sequence, &written.memory);
+    if (memory == NULL || !tn_sequence_has(p->second, input))
+        return false;
+    const tenon_tensor read = tn_sequence_view(p->second, input);
+    if (read.memory.u.svm != memory || !tn_tensor_same_view(&written, &read))
+        return false;
+    if (result.memory.kind == TENON_MEMORY_SEQUENCE && result.memory.u.svm == memory)
+        return tn_tensor_same_view(&written, &result);
+    return memory->name == NULL && memory->uses == 2;
+}
+
+/* Sets the activation of the merged plan. */
+static bool take_activation(merge_pair *p)
+{
+    const tenon_activation_params *params = p->second->plan->params;
+    if (p->second->plan->operation != &tn_operation_activation || !is_own_intermediate(p, 0))
+        return false;
+    p->epilogue->activation = params->activation;
+    return true;
+}
+
+/* Makes a sum with a tensor the operand c of the merged plan. Only if the product itself is added,
+ * without a factor or a bias, is the sum rounded as often as in two steps. */
+static bool take_sum(merge_pair *p)
+{
+    const tenon_elementwise_params *params = p->second->plan->params;
+    if (p->second->plan->operation != &tn_operation_elementwise ||
+        params->kind != TENON_ELEMENTWISE_ADD || p->c == TN_MAX_OPERANDS ||
+        p->given[p->c] != NULL || (p->bias != TN_MAX_OPERANDS && p->given[p->bias] != NULL) ||
+        p->epilogue->alpha != 1 || p->first->label != NULL || p->first->given_count > 0)
+        return false;
+    const uint32_t input = is_own_intermediate(p, 0) ? 0 : 1, other = 1 - input;
+    if (!is_own_intermediate(p, input) || !tn_sequence_has(p->second, other))
+        return false;
+    const tenon_tensor added = tn_sequence_view(p->second, other);
+    if (!tn_tensor_same_shape(&added, &p->views[p->output]))
+        return false;
+    p->views[p->c] = added;
+    p->given[p->c] = &p->views[p->c];
+    p->epilogue->beta = 1;
+    return true;
+}
+
+static void release_plan(void *plan)
+{
+    tenon_plan_release(plan);
+}
+
+/* Makes the merged plan. NULL if its solver does not support it. Memory that the first plan holds is
+ * held by a reference to that plan. */
+static tenon_status make_plan(merge_pair *p, tenon_plan **merged)
+{
+    tenon_plan *first = p->first->plan;
+    tn_kept_message kept;
+    if (!tn_message_keep(&kept))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", first->caller);
+    tenon_status status = tn_operation_plan_as(first->caller, first->operation,
+                                               p->sequence->context, &p->params, p->given, merged);
+    if (status == TENON_OK)
+        status = tn_plan_await(*merged);
+    if (status == TENON_OK) {
+        for (uint32_t i = 0; i < first->operand_count; i++)
+            if (first->operands[i].is_bound) {
+                tenon_plan_retain(first);
+                tn_plan_bind(*merged, i, first->operands[i].view.memory, first, release_plan);
+            }
+        tn_message_restore(&kept);
+        return TENON_OK;
+    }
+    tenon_plan_release(*merged);
+    *merged = NULL;
+    if (status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_ERROR_PROCESS)
+        return tn_message_end(&kept, status);
+    tn_message_restore(&kept);
+    return TENON_OK;
+}
+
+/* Writes the merged step. Its operands are those of the first step, with the output of the second
+ * one and what it adds. */
+static sequence_step merged_step(const merge_pair *p, tenon_plan *plan)
+{
+    sequence_step step = *p->first;
+    step.plan = plan;
+    for (uint32_t i = 0; i < plan->operand_count; i++)
+        if (p->given[i] != NULL && !plan->operands[i].is_bound)
+            step.operands[i] = (tn_operand){p->views[i].memory, p->views[i].offset};
+    return step;
+}
+
+/* Replaces both steps by a merged one. */
+static void replace(merge_pair *p, const sequence_step *step)
+{
+    tenon_sequence *sequence = p->sequence;
+    const uint32_t at = (uint32_t)(p->second - sequence->steps);
+    tenon_plan_release(p->first->plan);
+    tn_sequence_drop_step(p->second);
+    *p->first = *step;
+    memmove(p->second, p->second + 1, (sequence->step_count - at - 1) * sizeof *p->second);
+    sequence->step_count--;
+    tn_sequence_count_uses(sequence);
+}
+
+/* Merges the step after number `s` into it, if possible. */
+static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint32_t s,
+                              bool *is_merged)
+{
+    merge_pair p = {sequence, &sequence->steps[s], &sequence->steps[s + 1]};
+    tenon_plan *plan = NULL;
+    *is_merged = false;
+    if (!begin(&p) || (!take_activation(&p) && !take_sum(&p)))
+        return TENON_OK;
+    const tenon_tensor result = tn_sequence_view(p.second, only_output(p.second->plan));
+    if (!tn_tensor_same_shape(&result, &p.views[p.output]) ||
+        result.dtype != p.views[p.output].dtype)
+        return TENON_OK;
+    p.views[p.output] = result;
+    TN_TRY(make_plan(&p, &plan));
+    if (plan == NULL)
+        return TENON_OK;
+    sequence_step step = merged_step(&p, plan);
+    tenon_status status = tn_sequence_scalars(caller, &step, NULL, 0, step.scalars);
+    if (status == TENON_OK && tn_sequence_check_apart(caller, &step) == TENON_OK) {
+        replace(&p, &step);
+        *is_merged = true;
+        return TENON_OK;
+    }
+    tenon_plan_release(plan);
+    return TENON_OK;
+}
+
+tenon_status tn_sequence_merge(const char *caller, tenon_sequence *sequence)
+{
+    for (uint32_t s = 0; s + 1 < sequence->step_count;) {
+        bool is_merged;
+        TN_TRY(merge_one(caller, sequence, s, &is_merged));
+        s += is_merged ? 0 : 1;
+    }
+    return TENON_OK;
+}
