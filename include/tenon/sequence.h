@@ -8,13 +8,10 @@
  *     tenon_sequence_tensor(sequence, "y", TENON_DTYPE_F32, 2, y_shape, &y);
  *     tenon_gemm_plan(context, &relu, &x, &w1, NULL, &b1, &h, &first);
  *     tenon_gemm_plan(context, NULL, &h, &w2, NULL, &b2, &y, &second);
- *     tenon_sequence_add(sequence, NULL, first, (const tenon_tensor *[]){&x, &w1, NULL, &b1, &h}, 5,
- *                        NULL, 0);
- *     tenon_sequence_add(sequence, NULL, second, (const tenon_tensor *[]){&h, &w2, NULL, &b2, &y},
- *                        5, NULL, 0);
- *     tenon_sequence_finish(sequence);
- *     tenon_sequence_run(stream, sequence, (const tenon_operand[]){{"x", in, 0}, {"y", out, 0}}, 2,
- *                        NULL, 0, NULL);                                        any number of times
+ *     tenon_sequence_add(sequence, NULL, first, (const tenon_tensor *[]){&x, &w1, NULL, &b1, &h},
+ * 5, NULL, 0); tenon_sequence_add(sequence, NULL, second, (const tenon_tensor *[]){&h, &w2, NULL,
+ * &b2, &y}, 5, NULL, 0); tenon_sequence_finish(sequence); tenon_sequence_run(stream, sequence,
+ * (const tenon_operand[]){{"x", in, 0}, {"y", out, 0}}, 2, NULL, 0, NULL); any number of times
  *
  * A sequence has three kinds of memory:
  *   - Operands have a name. Their memory is given at each run.
@@ -141,8 +138,8 @@ TENON_API const char *tenon_sequence_operand_name(const tenon_sequence *sequence
  *                   values are those of tenon_plan_run_operands. NULL with scalar_count 0
  *  @param sync      may be NULL; the first step waits for the wait list, the event completes with
  *                   the last one
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; not finished; a stream of another context;
- *          a name that is unknown, repeated or missing; memory that is too small or overlaps; an
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; not finished; a stream of another
+ * context; a name that is unknown, repeated or missing; memory that is too small or overlaps; an
  *          offset that is not a multiple of an element's size; a scalar that is unknown, given
  *          twice, or has an invalid value) · TENON_ERROR_WORKSPACE_TOO_SMALL ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE (some steps

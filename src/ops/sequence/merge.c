@@ -13,10 +13,10 @@
 typedef struct merge_pair {
     tenon_sequence *sequence;
     sequence_step *first, *second;
-    uint32_t output, input;    /* operands: what the first step writes and the second one reads */
-    uint32_t c, bias;          /* operands of the first step; TN_MAX_OPERANDS: none */
-    tn_any_params params;      /* of the merged plan */
-    tenon_epilogue *epilogue;  /* in `params` */
+    uint32_t output, input;   /* operands: what the first step writes and the second one reads */
+    uint32_t c, bias;         /* operands of the first step; TN_MAX_OPERANDS: none */
+    tn_any_params params;     /* of the merged plan */
+    tenon_epilogue *epilogue; /* in `params` */
     tenon_tensor views[TN_MAX_OPERANDS];
     const tenon_tensor *given[TN_MAX_OPERANDS]; /* by operand; NULL: absent */
 } merge_pair;
@@ -90,7 +90,8 @@ static bool begin(merge_pair *p)
 }
 
 /* Returns true if the second step's operand is exactly what the first one writes, and nothing else
- * uses that intermediate except, if `in_place`, later steps after the second one has replaced it. */
+ * uses that intermediate except, if `in_place`, later steps after the second one has replaced it.
+ */
 static bool is_own_intermediate(const merge_pair *p, uint32_t input)
 {
     const tenon_tensor written = tn_sequence_view(p->first, p->output);
@@ -143,8 +144,8 @@ static void release_plan(void *plan)
     tenon_plan_release(plan);
 }
 
-/* Makes the merged plan. NULL if its solver does not support it. Memory that the first plan holds is
- * held by a reference to that plan. */
+/* Makes the merged plan. NULL if its solver does not support it. Memory that the first plan holds
+ * is held by a reference to that plan. */
 static tenon_status make_plan(merge_pair *p, tenon_plan **merged)
 {
     tenon_plan *first = p->first->plan;

@@ -37,8 +37,7 @@ static uint32_t list_placements(tenon_sequence *sequence, placement *list)
     for (uint32_t s = 0; s < sequence->step_count; s++) {
         sequence_step *step = &sequence->steps[s];
         if (step->plan->recording.workspace > 0)
-            list[count++] =
-                (placement){step->plan->recording.workspace, &step->workspace_at, s, s};
+            list[count++] = (placement){step->plan->recording.workspace, &step->workspace_at, s, s};
     }
     return count;
 }
@@ -126,8 +125,8 @@ static tenon_status record_step(const char *caller, tenon_sequence *sequence,
     else
         tn_frame_constants(&frame, step->scalars, TN_MAX_SCALARS);
     tn_frame_enter(&sequence->recording, &frame);
-    const tenon_status status = tn_recording_append(caller, step->plan->name, &sequence->recording,
-                                                    &step->plan->recording);
+    const tenon_status status =
+        tn_recording_append(caller, step->plan->name, &sequence->recording, &step->plan->recording);
     tn_frame_leave(&sequence->recording);
     return status;
 }

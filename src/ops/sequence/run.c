@@ -188,9 +188,9 @@ static tenon_status set_step(const sequence_step *step, const tenon_scalar *give
         own[own_count] = given[i];
         own[own_count++].name = name;
     }
-    return own_count > 0 ? tn_sequence_scalars(run_caller, step, own, own_count,
-                                               scalars + step->first_scalar)
-                         : TENON_OK;
+    return own_count > 0
+               ? tn_sequence_scalars(run_caller, step, own, own_count, scalars + step->first_scalar)
+               : TENON_OK;
 }
 
 static tenon_status set_scalars(const tenon_sequence *sequence, const tenon_scalar *given,
@@ -279,7 +279,6 @@ TENON_API tenon_status tenon_sequence_run(tenon_stream *stream, const tenon_sequ
     TN_TRY(check_call(stream, sequence, operands, count, scalars, scalar_count));
     TN_TRY(take_all(sequence, operands, count, taken));
     TN_TRY(check_memories(sequence, taken));
-    return scalar_count > 0
-               ? run_with_scalars(stream, sequence, taken, scalars, scalar_count, sync)
-               : run_recording(stream, sequence, taken, sequence->scalars, sync);
+    return scalar_count > 0 ? run_with_scalars(stream, sequence, taken, scalars, scalar_count, sync)
+                            : run_recording(stream, sequence, taken, sequence->scalars, sync);
 }

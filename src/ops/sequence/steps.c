@@ -133,9 +133,9 @@ tenon_status tn_sequence_check_apart(const char *caller, const sequence_step *st
     tn_call call = {.caller = caller, .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         views[i] = tn_sequence_view(step, i);
-        call.operands[i] = (tn_argument){plan->operands[i].name,
-                                         tn_sequence_has(step, i) ? &views[i] : NULL,
-                                         plan->operands[i].role};
+        call.operands[i] =
+            (tn_argument){plan->operands[i].name, tn_sequence_has(step, i) ? &views[i] : NULL,
+                          plan->operands[i].role};
     }
     return tn_call_check_apart(&call);
 }
@@ -250,8 +250,8 @@ static tenon_status add_copy(const char *caller, tenon_sequence *sequence,
 {
     tenon_plan *plan;
     const tenon_tensor *const views[] = {x, y};
-    TN_TRY(tn_operation_plan_as(caller, &tn_operation_copy, sequence->context, params, views,
-                                &plan));
+    TN_TRY(
+        tn_operation_plan_as(caller, &tn_operation_copy, sequence->context, params, views, &plan));
     const tenon_status status = add_step(caller, sequence, NULL, plan, views, 2, NULL, 0);
     tenon_plan_release(plan);
     return status;

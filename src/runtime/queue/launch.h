@@ -79,9 +79,9 @@ typedef struct tn_recording {
     tenon_context *context;
     tn_step *steps;
     uint32_t step_count, step_capacity;
-    tn_operand *bound; /* memory with the numbers from TN_BOUND on; owned, allocated by malloc */
-    bool has_foreign;             /* a step is a routine of another library */
-    uint64_t workspace;           /* bytes */
+    tn_operand *bound;  /* memory with the numbers from TN_BOUND on; owned, allocated by malloc */
+    bool has_foreign;   /* a step is a routine of another library */
+    uint64_t workspace; /* bytes */
     const struct tn_frame *frame; /* frame of the child being recorded (frame.h), or NULL */
     /* If not NULL, launches are not recorded; their programs are added to this list. */
     tn_build_list *build_requests;

@@ -122,8 +122,8 @@ tenon_status tn_conv_implicit_record(const char *caller, tn_recording *recording
     /* An operand that is not read may be absent: the output is passed in its place to keep every
      * pointer valid. */
     const uint16_t operands[] = {at[CONV_W], at[CONV_X],
-                                (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
-                                (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};
+                                 (p->flags & CONV_HAS_C) != 0 ? at[CONV_C] : result,
+                                 (p->flags & CONV_HAS_BIAS) != 0 ? at[CONV_BIAS] : result, result};
     gemm_arguments arguments;
     tn_gemm_arguments(product, &arguments);
     arguments.args.tile_rows = (tenon_i32)tile_rows;
