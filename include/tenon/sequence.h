@@ -121,7 +121,7 @@ TENON_API uint64_t tenon_sequence_workspace(const tenon_sequence *sequence);
 TENON_API uint32_t tenon_sequence_steps(const tenon_sequence *sequence);
 
 /** Returns the plan of a step, which the sequence owns; NULL beyond the last step and for NULL. */
-TENON_API const tenon_plan *tenon_sequence_plan(const tenon_sequence *sequence, uint32_t step);
+TENON_API const tenon_plan *tenon_sequence_step(const tenon_sequence *sequence, uint32_t step);
 
 /** Returns the name of an operand of a run, which lives as long as the sequence; NULL beyond the
  * last operand and for a NULL sequence. */

@@ -21,7 +21,7 @@
  * `create` is also available with exceptions. All source files of a program should use the same
  * mode, because a macro selects it.
  *
- * Owning classes (Context, Stream, Tensor, Pinned, Plan, Packed, Event) can be moved but not
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Event) can be moved but not
  * copied. They may be destroyed in any order and convert to the C handle, so they can be passed to
  * every function of the C API. Thread safety is that of the C objects. A default-constructed or
  * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
@@ -596,6 +596,105 @@ class Plan : public detail::owner<tenon_plan, tenon_plan_release> {
         const std::vector<tenon_scalar> set(numbers.begin(), numbers.end());
         return check(tenon_plan_run_operands(stream, get(), given.data(), index_of(given.size()),
                                              set.data(), index_of(set.size()), sync));
+    }
+};
+
+/** Owns a tenon_sequence: plans, copies and concatenations that one call runs.
+ *
+ *     tenon::Sequence layers(context);
+ *     const tenon_tensor x = layers.tensor<float>({1, 64}, "x"), h = layers.tensor<float>({1, 32}),
+ *                        y = layers.tensor<float>({1, 10}, "y");
+ *     layers.add(tenon::gemm_plan(context, relu, x, w1, nullptr, b1, h), {x, w1, nullptr, b1, h});
+ *     layers.add(tenon::gemm_plan(context, nullptr, h, w2, nullptr, b2, y),
+ *                {h, w2, nullptr, b2, y});
+ *     layers.finish();
+ *     layers.run(stream, {{"x", in}, {"y", out}}); */
+class Sequence : public detail::owner<tenon_sequence, tenon_sequence_release> {
+  public:
+    using owner::owner;
+    /** tenon_sequence_create; `out` is unchanged on failure. */
+    static result create(Sequence &out, tenon_context *context)
+    {
+        return detail::make(out, out.get(), [&](tenon_sequence **s) {
+            return tenon_sequence_create(context, s);
+        });
+    }
+#if TENON_HPP_EXCEPTIONS
+    /** tenon_sequence_create. */
+    explicit Sequence(tenon_context *context) { create(*this, context); }
+#endif
+    /** tenon_sequence_tensor: an operand with this name, or an intermediate. Throws on failure or,
+     * without exceptions, returns a view of dtype TENON_DTYPE_INVALID, which every call rejects. */
+    template <class T> tenon_tensor tensor(const shape &sizes, const char *name = nullptr) const
+    {
+        static_assert(dtype_v<T> != TENON_DTYPE_INVALID, "T is none of Tenon's element types");
+        tenon_tensor made = {};
+        const tenon_status status = tenon_sequence_tensor(
+            get(), name, dtype_v<T>, detail::rank_of(sizes), sizes.data(), &made);
+#if TENON_HPP_EXCEPTIONS
+        check(status);
+#else
+        if (status != TENON_OK)
+            made = {};
+#endif
+        return made;
+    }
+    /** tenon_sequence_add. The tensors are in the order of the plan's operands, nullptr for absent
+     * ones; runs can set the scalars of a step with a label. */
+    result add(const tenon_plan *plan,
+               const std::vector<detail::reference<tenon_tensor>> &tensors,
+               const char *label = nullptr, const std::vector<scalar> &scalars = {}) const
+    {
+        const std::vector<const tenon_tensor *> given(tensors.begin(), tensors.end());
+        const std::vector<tenon_scalar> set(scalars.begin(), scalars.end());
+        return check(tenon_sequence_add(get(), label, plan, given.data(), count(given), set.data(),
+                                        count(set)));
+    }
+    /** tenon_sequence_copy. */
+    result copy(detail::reference<tenon_copy_params> params, const tenon_tensor &x,
+                const tenon_tensor &y) const
+    {
+        return check(tenon_sequence_copy(get(), params, &x, &y));
+    }
+    /** tenon_sequence_concat. */
+    result concat(detail::reference<tenon_concat_params> params,
+                  const std::vector<detail::reference<tenon_tensor>> &inputs,
+                  const tenon_tensor &y) const
+    {
+        const std::vector<const tenon_tensor *> given(inputs.begin(), inputs.end());
+        return check(tenon_sequence_concat(get(), params, given.data(), count(given), &y));
+    }
+    /** tenon_sequence_finish. */
+    result finish() const { return check(tenon_sequence_finish(get())); }
+    /** tenon_sequence_workspace. */
+    std::uint64_t workspace() const { return tenon_sequence_workspace(get()); }
+    /** tenon_sequence_steps. */
+    std::uint32_t steps() const { return tenon_sequence_steps(get()); }
+    /** tenon_sequence_run. */
+    result run(tenon_stream *stream, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
+    {
+        return run_operands(stream, named, scalars, nullptr);
+    }
+    /** tenon_sequence_run, with events to wait for and to signal. */
+    result run(tenon_stream *stream, const tenon_sync &sync, const std::vector<operand> &named,
+               const std::vector<scalar> &scalars = {}) const
+    {
+        return run_operands(stream, named, scalars, &sync);
+    }
+
+  private:
+    template <class V> static std::uint32_t count(const V &list)
+    {
+        return static_cast<std::uint32_t>(list.size());
+    }
+    result run_operands(tenon_stream *stream, const std::vector<operand> &named,
+                        const std::vector<scalar> &scalars, const tenon_sync *sync) const
+    {
+        const std::vector<tenon_operand> given(named.begin(), named.end());
+        const std::vector<tenon_scalar> set(scalars.begin(), scalars.end());
+        return check(tenon_sequence_run(stream, get(), given.data(), count(given), set.data(),
+                                        count(set), sync));
     }
 };
 

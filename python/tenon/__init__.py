@@ -18,7 +18,7 @@ f32, f16, i8, u8, i32, and bf16 with tenon.tensor(x, dtype="bf16").
 
 Calls run on the default device (set TENON_DEVICE in the environment to choose another) and its stream; use Context
 and Stream for others. A plan is an operation that is validated and compiled once: plan = tenon.gemm_plan(t, t),
-then plan.run(t, t). Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and `lib` are the complete C API by cffi.
+then plan.run(t, t). A Sequence runs many plans by one call. Flags are constants: tenon.GEMM_ALLOW_TF32. `ffi` and `lib` are the complete C API by cffi.
 """
 from . import _constants, _operations
 from ._calls import OPERATIONS as _OPERATIONS
@@ -31,7 +31,8 @@ from ._makers import empty, from_dlpack, full, tensor, view, zeros
 from ._operations import *  # noqa: F401,F403
 from ._packed import Packed, conv_pack_filter, gemm_pack
 from ._params import Activation
-from ._plan import Plan
+from ._plan import Bound, Plan
+from ._sequence import Sequence
 from ._tensor import Tensor
 
 __version__ = version
@@ -39,7 +40,7 @@ __all__ = ["tensor", "empty", "zeros", "full", "view", "from_dlpack"]
 __all__ += _operations.__all__
 __all__ += ["concat", "clip_by_norm", "gemm_pack", "conv_pack_filter",
             "default_context", "device_list", "device_select",
-            "Activation", "Context", "Packed", "Plan", "Stream", "Tensor",
+            "Activation", "Bound", "Context", "Packed", "Plan", "Sequence", "Stream", "Tensor",
             "DeviceNotFound", "Error", "InvalidArgument", "OutOfMemory", "Unsupported",
             "ffi", "lib", "version"]
 

@@ -198,6 +198,7 @@ class Stream:
         check(lib.tenon_stream_create(self.context._c, ffi.NULL, out))
         self._c = ffi.gc(out[0], lib.tenon_stream_destroy)
         self.lock = threading.RLock()
+        self.only = frozenset({self})  # the users of memory that only this stream has used
 
     def flush(self) -> None:
         """Submits the enqueued work to the device."""

@@ -1,5 +1,5 @@
 """Plans: an operation validated and compiled once, to be run many times."""
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -8,6 +8,40 @@ from ._context import Context, Stream
 from ._loader import check, ffi, lib, text
 from ._makers import empty, tensor
 from ._tensor import Tensor, stream_of
+
+
+class Bound:
+    """A plan or sequence with fixed operands: the fastest way to run it again and again.
+
+    Made by Plan.bind and Sequence.bind. `run` enqueues it on the stream for which it was made.
+    """
+
+    def __init__(self, function: Any, handle: Any, given: Tuple[Any, int], stream: Stream, memories: Sequence[Any],
+                 kept: Any, made: Any):
+        self._function, self._handle, (self._given, self._count) = function, handle, given
+        self._stream, self._memories, self._kept, self._made = stream, tuple(memories), kept, made
+
+    def run(self, scalars: Sequence[Any] = ()) -> Any:
+        """Enqueues the run and returns the outputs, which are the same tensors each time.
+
+        Parameters
+        ----------
+        scalars : sequence, default ()
+            Used by Plan.run and Sequence.run.
+
+        Returns
+        -------
+        Tensor or tuple of Tensor
+            As Plan.run; None for a sequence.
+        """
+        stream, numbers = self._stream, ffi.new("tenon_scalar[]", scalars) if scalars else ffi.NULL
+        for memory in self._memories:
+            memory.use(stream)
+        with stream.lock:
+            status = self._function(stream._c, self._handle, self._given, self._count, numbers, len(scalars), ffi.NULL)
+            if status:
+                check(status)
+        return self._made
 
 
 class Plan:
@@ -27,6 +61,7 @@ class Plan:
         self._outputs = outputs
         # The plan holds its packed operands; runs do not take them.
         self._views = {o: v for o, v in operands.items() if o != "packed"}
+        self.packed = operands.get("packed")
         self._unread = unread
         self._scales = list(scales)
         self._numbers = self._scalars()
@@ -97,6 +132,75 @@ class Plan:
         return TypeError(f"{self.name}: unknown or too many arguments; the operands are "
                          f"{', '.join(self._views)}{scalars}")
 
+    def _named(self, inputs: Sequence[Any], named: Dict[str, Any]) -> Tuple[List[Any], Dict[str, Any]]:
+        """Returns the scalars, and the other arguments by name."""
+        names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]
+        numbers = [self._number(n, named[n]) for n in named if n in self._numbers and n not in self._views]
+        named = {n: v for n, v in named.items() if n in self._views or n not in self._numbers}
+        if len(inputs) > len(names) or set(named) - set(self._views):
+            raise self._unknown()
+        values = dict(zip(names, inputs))
+        if set(values) & set(named):
+            raise TypeError(f"{self.name}: {', '.join(set(values) & set(named))} is given twice")
+        return numbers, {**values, **named}
+
+    def _in_order(self, operands: Dict[str, Any]) -> List[Optional[Tensor]]:
+        """Returns the tensors in the order of the library's operands."""
+        tensors = [*(None if o in self._unread else t for o, t in operands.items()), *self._scales]
+        return tensors[:lib.tenon_plan_operands(self._c)]
+
+    def arguments(self, named: Dict[str, Any]) -> Tuple[List[Any], List[Optional[Tensor]]]:
+        """Returns the scalars and the operands of a step of a sequence, which must all be given."""
+        numbers, values = self._named([], named)
+        for o, view in self._views.items():
+            if view is not None and o not in self._unread and not isinstance(values.get(o), Tensor):
+                raise TypeError(f"{self.name}: {o}: expected a tenon.Tensor, got {type(values.get(o)).__name__}")
+        stream = self.context.stream
+        return numbers, self._in_order({o: None if v is None else self._operand(o, values.get(o), stream)
+                                        for o, v in self._views.items()})
+
+    def _bind(self, inputs: Sequence[Any], named: Dict[str, Any], stream: Stream) -> Tuple[List[Any], Bound]:
+        numbers, values = self._named(inputs, named)
+        operands = {o: self._operand(o, values.get(o), stream) for o in self._views}
+        tensors = self._in_order(operands)
+        given = ffi.new("tenon_operand[]", max(len(tensors), 1))
+        for i, t in enumerate(tensors):
+            given[i].name = lib.tenon_plan_operand_name(self._c, i)
+            if t is not None:
+                given[i].memory, given[i].offset = t._c.memory, t._c.offset
+        made = [operands[o] for o in self._outputs]
+        bound = Bound(lib.tenon_plan_run_operands, self._c, (given, len(tensors)), stream,
+                      [t.memory for t in tensors if t is not None], (tensors, self),
+                      None if not made else made[0] if len(made) == 1 else tuple(made))
+        return numbers, bound
+
+    def bind(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Bound:
+        """Returns an object whose run() runs the plan on these operands with the least overhead.
+
+        Parameters
+        ----------
+        *inputs : Tensor
+            Inputs by position.
+        **named : Tensor
+            Operands. Outputs that are not passed are allocated once.
+        stream : Stream, default None
+            The stream to run on; None: the stream of the plan's context.
+
+        Returns
+        -------
+        Bound
+            Its run() returns the outputs.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As run. Scalars are not operands: the plan's own values apply.
+        """
+        numbers, bound = self._bind(inputs, named, stream_of(stream, self.context))
+        if numbers:
+            raise self._unknown()
+        return bound
+
     def run(self, *inputs: Any, stream: Optional[Stream] = None, **named: Any) -> Any:
         """Enqueues the plan.
 
@@ -126,30 +230,8 @@ class Plan:
             An operand does not match the plan; a scalar is unknown (the message lists the valid ones), has
             the wrong type, or has a value that the operation does not allow.
         """
-        stream = stream_of(stream, self.context)
-        names = [o for o, v in self._views.items() if v is not None and o not in self._outputs]
-        numbers = [self._number(n, named.pop(n)) for n in list(named)
-                   if n in self._numbers and n not in self._views]
-        if len(inputs) > len(names) or set(named) - set(self._views):
-            raise self._unknown()
-        values = dict(zip(names, inputs))
-        if set(values) & set(named):
-            raise TypeError(f"{self.name}: {', '.join(set(values) & set(named))} is given twice")
-        values.update(named)
-        operands = {o: self._operand(o, values.get(o), stream) for o in self._views}
-        tensors = [*(None if o in self._unread else t for o, t in operands.items()), *self._scales]
-        count = lib.tenon_plan_operands(self._c)
-        given = ffi.new("tenon_operand[]", count)
-        for i, t in enumerate(tensors[:count]):
-            given[i].name = lib.tenon_plan_operand_name(self._c, i)
-            if t is not None:
-                given[i].memory, given[i].offset = t._c.memory, t._c.offset
-                t.memory.use(stream)
-        with stream.lock:
-            check(lib.tenon_plan_run_operands(stream._c, self._c, given, count,
-                                              ffi.new("tenon_scalar[]", numbers), len(numbers), ffi.NULL))
-        made = [operands[o] for o in self._outputs]
-        return None if not made else made[0] if len(made) == 1 else tuple(made)
+        numbers, bound = self._bind(inputs, named, stream_of(stream, self.context))
+        return bound.run(numbers)
 
     def __repr__(self) -> str:
         return f"<tenon.Plan {self.describe()}>"

@@ -59,6 +59,7 @@ class Memory:
     """Device memory, and the streams that have used it since they were last finished."""
 
     _lock = threading.Lock()
+    owner: Any = None  # the sequence that the memory belongs to
 
     def __init__(self, context: Context, handle: Any):
         self.context = context
@@ -67,11 +68,12 @@ class Memory:
 
     def use(self, stream: Stream) -> None:
         """Orders a stream after all other streams that have used the memory, by finishing them."""
+        if self._streams is stream.only:
+            return
         with Memory._lock:
-            others, self._streams = self._streams - {stream}, frozenset({stream})
+            others, self._streams = self._streams - stream.only, stream.only
         for other in others:
             other.finish()
-
 
     def settle(self) -> None:
         """Waits for all work that has used the memory."""

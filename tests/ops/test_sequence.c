@@ -131,10 +131,10 @@ TEST(intermediates_share_memory)
     assert_ok(tenon_sequence_finish(sequence));
     uint64_t most = 0;
     for (uint32_t s = 0; s < LAYERS; s++) {
-        const uint64_t own = tenon_plan_workspace(tenon_sequence_plan(sequence, s));
+        const uint64_t own = tenon_plan_workspace(tenon_sequence_step(sequence, s));
         most = own > most ? own : most;
     }
-    assert_null(tenon_sequence_plan(sequence, LAYERS));
+    assert_null(tenon_sequence_step(sequence, LAYERS));
     assert_true(tenon_sequence_workspace(sequence) <= 2 * sizeof unit + most + 128);
     tenon_tensor x = random_tensor(&random, shape), y = test_dense(TENON_DTYPE_F32, 2, shape, NULL);
     assert_ok(run(test_stream, sequence, &x, &y));
@@ -472,7 +472,7 @@ TEST(bad_sequences)
     assert_string_equal(tenon_sequence_operand_name(sequence, 253), "n253");
     assert_null(tenon_sequence_operand_name(sequence, 254));
     assert_null(tenon_sequence_operand_name(NULL, 0));
-    assert_null(tenon_sequence_plan(NULL, 0));
+    assert_null(tenon_sequence_step(NULL, 0));
     assert_int_equal(tenon_sequence_steps(NULL), 0);
     assert_int_equal(tenon_sequence_workspace(NULL), 0);
     tenon_sequence_release(sequence);

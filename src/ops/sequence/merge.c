@@ -146,30 +146,24 @@ static void release_plan(void *plan)
 
 /* Makes the merged plan. NULL if its solver does not support it. Memory that the first plan holds
  * is held by a reference to that plan. */
-static tenon_status make_plan(merge_pair *p, tenon_plan **merged)
+static tenon_status make_plan(const merge_pair *p, tenon_plan **merged)
 {
     tenon_plan *first = p->first->plan;
-    tn_kept_message kept;
-    if (!tn_message_keep(&kept))
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a plan", first->caller);
     tenon_status status = tn_operation_plan_as(first->caller, first->operation,
                                                p->sequence->context, &p->params, p->given, merged);
     if (status == TENON_OK)
         status = tn_plan_await(*merged);
-    if (status == TENON_OK) {
-        for (uint32_t i = 0; i < first->operand_count; i++)
-            if (first->operands[i].is_bound) {
-                tenon_plan_retain(first);
-                tn_plan_bind(*merged, i, first->operands[i].view.memory, first, release_plan);
-            }
-        tn_message_restore(&kept);
-        return TENON_OK;
+    if (status != TENON_OK) {
+        tenon_plan_release(*merged);
+        *merged = NULL;
+        return status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_ERROR_PROCESS ? status
+                                                                                    : TENON_OK;
     }
-    tenon_plan_release(*merged);
-    *merged = NULL;
-    if (status == TENON_ERROR_OUT_OF_MEMORY || status == TENON_ERROR_PROCESS)
-        return tn_message_end(&kept, status);
-    tn_message_restore(&kept);
+    for (uint32_t i = 0; i < first->operand_count; i++)
+        if (first->operands[i].is_bound) {
+            tenon_plan_retain(first);
+            tn_plan_bind(*merged, i, first->operands[i].view.memory, first, release_plan);
+        }
     return TENON_OK;
 }
 
@@ -198,6 +192,18 @@ static void replace(merge_pair *p, const sequence_step *step)
     tn_sequence_count_uses(sequence);
 }
 
+/* Merges a pair whose merged plan is known. Returns false, without changes, if the outputs of the
+ * merged step would overlap its inputs. */
+static bool merge_pair_with(const char *caller, merge_pair *p, tenon_plan *plan)
+{
+    sequence_step step = merged_step(p, plan);
+    if (tn_sequence_scalars(caller, &step, NULL, 0, step.scalars) != TENON_OK ||
+        tn_sequence_check_apart(caller, &step) != TENON_OK)
+        return false;
+    replace(p, &step);
+    return true;
+}
+
 /* Merges the step after number `s` into it, if possible. */
 static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint32_t s,
                               bool *is_merged)
@@ -213,20 +219,14 @@ static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint
         return TENON_OK;
     p.views[p.output] = result;
     TN_TRY(make_plan(&p, &plan));
-    if (plan == NULL)
-        return TENON_OK;
-    sequence_step step = merged_step(&p, plan);
-    tenon_status status = tn_sequence_scalars(caller, &step, NULL, 0, step.scalars);
-    if (status == TENON_OK && tn_sequence_check_apart(caller, &step) == TENON_OK) {
-        replace(&p, &step);
-        *is_merged = true;
-        return TENON_OK;
-    }
-    tenon_plan_release(plan);
+    *is_merged = plan != NULL && merge_pair_with(caller, &p, plan);
+    if (!*is_merged)
+        tenon_plan_release(plan);
     return TENON_OK;
 }
 
-tenon_status tn_sequence_merge(const char *caller, tenon_sequence *sequence)
+/* Merges all steps that can be merged. */
+static tenon_status merge_all(const char *caller, tenon_sequence *sequence)
 {
     for (uint32_t s = 0; s + 1 < sequence->step_count;) {
         bool is_merged;
@@ -234,4 +234,12 @@ tenon_status tn_sequence_merge(const char *caller, tenon_sequence *sequence)
         s += is_merged ? 0 : 1;
     }
     return TENON_OK;
+}
+
+tenon_status tn_sequence_merge(const char *caller, tenon_sequence *sequence)
+{
+    tn_kept_message kept; /* a pair that cannot be merged is no failure */
+    if (!tn_message_keep(&kept))
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for a sequence", caller);
+    return tn_message_end(&kept, merge_all(caller, sequence));
 }

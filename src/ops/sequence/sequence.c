@@ -159,7 +159,7 @@ TENON_API uint32_t tenon_sequence_steps(const tenon_sequence *sequence)
     return sequence != NULL ? sequence->step_count : 0;
 }
 
-TENON_API const tenon_plan *tenon_sequence_plan(const tenon_sequence *sequence, uint32_t step)
+TENON_API const tenon_plan *tenon_sequence_step(const tenon_sequence *sequence, uint32_t step)
 {
     return sequence != NULL && step < sequence->step_count ? sequence->steps[step].plan : NULL;
 }

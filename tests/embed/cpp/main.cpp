@@ -221,6 +221,36 @@ void test_named_operands(const tenon::Context &context, const tenon::Stream &str
     EXPECT(std::strstr(tenon_last_error(), "\"d\" is missing") != nullptr);
 }
 
+/* d = a·b, then doubled in place, and both halves of the result exchanged. */
+void test_sequences(const tenon::Context &context, const tenon::Stream &stream)
+{
+    Product p(context, stream);
+    tenon::Sequence sequence;
+    tenon::Plan product, sum;
+    TRY(tenon::Sequence::create(sequence, context));
+    const tenon_tensor a = sequence.tensor<float>({2, 3}, "a"),
+                       h = sequence.tensor<float>({2, 2}), d = sequence.tensor<float>({2, 2}, "d");
+    TRY(tenon::gemm_plan(product, context, nullptr, a, p.b, nullptr, nullptr, h));
+    TRY(tenon::elementwise_plan(sum, context, nullptr, h, h, h));
+    TRY(sequence.add(product, {a, p.b, nullptr, nullptr, h}, "product"));
+    TRY(sequence.add(sum, {h, h, h}));
+    const tenon_tensor top = tenon::slice(h, 0, 0, 1), bottom = tenon::slice(h, 0, 1, 1);
+    TRY(sequence.concat(nullptr, {bottom, top}, d));
+    TRY(sequence.finish());
+    EXPECT(sequence.steps() == 4 && sequence.workspace() > 0);
+    TRY(sequence.run(stream, {{"a", p.a}, {"d", p.d}}));
+    EXPECT(p.result(stream) == (Floats{20, 22, 8, 10}));
+    tenon::Event event;
+    const std::vector<tenon::operand> operands = {{"a", p.a}, {"d", p.d}};
+    TRY(sequence.run(stream, event.signal(), operands, {{"product.alpha", 0.5}}));
+    EXPECT(event.wait() == CL_SUCCESS);
+    EXPECT(p.result(stream) == (Floats{10, 11, 4, 5}));
+    EXPECT(status_of([&] {
+               return sequence.copy(nullptr, d, d);
+           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(std::strstr(tenon_last_error(), "is finished") != nullptr);
+}
+
 /* Scalars of a run act like the parameters of an immediate call, and only for that run. */
 void test_scalars(const tenon::Context &context, const tenon::Stream &stream)
 {
@@ -359,6 +389,7 @@ int main()
     test_overflow(context, stream);
     test_plans(context, stream);
     test_named_operands(context, stream);
+    test_sequences(context, stream);
     test_scalars(context, stream);
     test_views();
     test_failures(context, stream);
