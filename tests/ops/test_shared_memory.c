@@ -374,7 +374,7 @@ TEST(unified_shared_memory_is_checked)
                    "an allocation that has 320");
     t.memory.u.usm = NULL;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward", "no memory");
-    t.memory.kind = TENON_MEMORY_USM + 1;
+    t.memory.kind = TENON_MEMORY_SEQUENCE + 1;
     assert_refused(relu(s.stream, &t, &t, NULL), invalid, "tenon_activation_forward",
                    "not a tenon_memory_kind");
     give_back(&s, usm);

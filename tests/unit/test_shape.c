@@ -20,7 +20,7 @@ TEST(malformed_views_are_refused)
     REFUSE(dtype, (tenon_dtype)99, "99");
     REFUSE(rank, 9, "9");
     REFUSE(rank, UINT32_MAX, "4294967295");
-    REFUSE(memory.kind, TENON_MEMORY_USM + 1, "4");
+    REFUSE(memory.kind, TENON_MEMORY_SEQUENCE + 1, "5");
     REFUSE(shape[1], -7, "-7");
     REFUSE(shape[1], INT64_MIN, "-9223372036854775808");
     REFUSE(stride[0], -5, "-5");
