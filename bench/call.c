@@ -1,6 +1,6 @@
 /* Measures the overhead of a call over OpenCL: the same kernel with the same arguments is enqueued
- * directly, by a plan, and by an immediate call. Only the enqueueing calls are timed, alternately;
- * the results are medians. The queue is emptied between measurements. */
+ * directly, by a plan, by an immediate call, and as a step of a sequence. Only the enqueueing calls
+ * are timed, alternately; the results are medians. The queue is emptied between measurements. */
 #include "environment.h"
 #include "ops/gemm/internal.h"
 #include "runtime/program/program.h"
@@ -10,7 +10,9 @@
 #include <stdlib.h>
 
 #define ROUNDS 100000
-#define DRAIN  64 /* calls between finishes, to limit the length of the queue */
+#define DRAIN  64 /* calls between finishes, to limit the length of the queue; steps of a sequence \
+                   */
+#define SERIES 2000
 #define SIZE   16
 
 typedef struct call {
@@ -18,6 +20,7 @@ typedef struct call {
     tenon_tensor a, b, d;
     tenon_gemm_params params;
     tenon_plan *plan;
+    tenon_sequence *sequence;
     cl_kernel kernel;
     gemm_args args;
 } call;
@@ -65,6 +68,44 @@ static void prepare_by_hand(call *c)
     BENCH_CHECK(tn_program_create_kernel(context, "bench", number, &c->kernel));
 }
 
+static void hand_series(call *c)
+{
+    for (int i = 0; i < DRAIN; i++)
+        by_hand(c);
+}
+
+static void sequence(call *c)
+{
+    BENCH_CHECK(tenon_sequence_run(c->stream, c->sequence, NULL, 0, NULL, 0, NULL));
+}
+
+static void prepare_sequence(call *c)
+{
+    const tenon_tensor *const tensors[] = {&c->a, &c->b, NULL, NULL, &c->d};
+    BENCH_CHECK(tenon_sequence_create(tenon_stream_context(c->stream), &c->sequence));
+    for (int i = 0; i < DRAIN; i++)
+        BENCH_CHECK(tenon_sequence_add(c->sequence, NULL, c->plan, tensors, 5, NULL, 0));
+    BENCH_CHECK(tenon_sequence_finish(c->sequence));
+}
+
+/* Measures series of calls, and prints the time of one call of a series. */
+static void measure_series(call *c)
+{
+    static double times[2][SERIES];
+    static void (*const ways[2])(call *) = {hand_series, sequence};
+    for (int i = 0; i < SERIES; i++)
+        for (int w = 0; w < 2; w++) {
+            BENCH_CHECK(tenon_stream_finish(c->stream));
+            const double start = bench_now();
+            ways[w](c);
+            times[w][i] = (bench_now() - start) / DRAIN;
+        }
+    const double base = bench_median(times[0], SERIES), median = bench_median(times[1], SERIES);
+    printf("a step of %d by hand and of a sequence, median of %d:\n", DRAIN, SERIES);
+    printf("  %-10s %7.3f us\n", "by hand", base * 1e6);
+    printf("  %-10s %7.3f us  %+7.3f us\n", "sequence", median * 1e6, (median - base) * 1e6);
+}
+
 int main(int argc, char **argv)
 {
     static double times[3][ROUNDS];
@@ -96,5 +137,7 @@ int main(int argc, char **argv)
         double median = bench_median(times[w], ROUNDS);
         printf("  %-10s %7.3f us  %+7.3f us\n", names[w], median * 1e6, (median - base) * 1e6);
     }
+    prepare_sequence(&c);
+    measure_series(&c);
     return 0;
 }

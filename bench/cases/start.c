@@ -7,11 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SIZE 32
+#define SIZE  32
+#define STEPS 100
 
 typedef struct setting {
     tenon_tensor x, y; /* in the session's context */
     tenon_plan *plan;
+    tenon_sequence *sequence;
     tenon_context *context; /* the session's context */
     const char *device;
 } setting;
@@ -81,6 +83,33 @@ static bool run_plan(void *data, tenon_stream *stream, int turn)
     return BENCH_WELL(tenon_plan_run(stream, s->plan, memories, 5, NULL));
 }
 
+static bool run_plans(void *data, tenon_stream *stream, int turn)
+{
+    for (int i = 0; i < STEPS; i++)
+        if (!run_plan(data, stream, turn))
+            return false;
+    return true;
+}
+
+static bool run_sequence(void *data, tenon_stream *stream, int turn)
+{
+    const setting *s = data;
+    (void)turn;
+    return BENCH_WELL(tenon_sequence_run(stream, s->sequence, NULL, 0, NULL, 0, NULL));
+}
+
+/* Makes a sequence that runs the plan repeatedly. */
+static bool make_sequence(setting *s)
+{
+    const tenon_tensor *const tensors[] = {&s->x, &s->x, NULL, NULL, &s->y};
+    if (!BENCH_WELL(tenon_sequence_create(s->context, &s->sequence)))
+        return false;
+    for (int i = 0; i < STEPS; i++)
+        if (!BENCH_WELL(tenon_sequence_add(s->sequence, NULL, s->plan, tensors, 5, NULL, 0)))
+            return false;
+    return BENCH_WELL(tenon_sequence_finish(s->sequence));
+}
+
 static const struct {
     const char *name;
     bool (*call)(void *data, tenon_stream *stream, int turn);
@@ -91,6 +120,8 @@ static const struct {
     {"a plan", make_plan, true},
     {"32x32x32 by an immediate call", call_at_once, false},
     {"32x32x32 by a plan", run_plan, false},
+    {"100 of 32x32x32 by plans", run_plans, false},
+    {"100 of 32x32x32 by a sequence", run_sequence, false},
 };
 
 static uint32_t count(const bench_suite *suite)
@@ -115,6 +146,7 @@ static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dty
 static void destroy(bench_case *bench)
 {
     setting *s = bench->tenon.data;
+    tenon_sequence_release(s->sequence);
     tenon_plan_release(s->plan);
     tenon_memory_destroy(&s->x.memory);
     tenon_memory_destroy(&s->y.memory);
@@ -139,7 +171,8 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
         return false;
     const tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
     const tenon_tensor *const views[] = {&s->x, &s->x, NULL, NULL, &s->y};
-    return bench_plan(session, &tn_operation_gemm, &params, views, bench, &s->plan);
+    return bench_plan(session, &tn_operation_gemm, &params, views, bench, &s->plan) &&
+           make_sequence(s);
 }
 
 static const bench_kind functions = {count, name_of, has_dtype, make};
