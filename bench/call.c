@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 #define ROUNDS 100000
-#define DRAIN  64 /* calls between finishes, to limit the length of the queue; steps of a sequence \
-                   */
+#define DRAIN                                                                                      \
+    64 /* calls between finishes, to limit the length of the queue; steps of a sequence            \
+        */
 #define SERIES 2000
 #define SIZE   16
 

@@ -71,9 +71,10 @@ TENON_CALL tenon_status tenon_sequence_tensor(tenon_sequence *sequence, const ch
  *  @param scalars  values of this step, as for tenon_plan_run_operands; NULL with scalar_count 0
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; a finished sequence; a plan of another
  *          context; a tensor that does not match the plan, has no memory, or has that of another
- *          sequence; an overlap that the operation does not allow; a scalar that
- *          tenon_plan_run_operands would reject) · the status of the function that made the plan ·
- *          TENON_ERROR_OUT_OF_MEMORY. The sequence is unchanged on failure */
+ *          sequence; an intermediate that is read before a step has written it; an overlap that
+ *          the operation does not allow; a scalar that tenon_plan_run_operands would reject) · the
+ *          status of the function that made the plan · TENON_ERROR_OUT_OF_MEMORY. The sequence is
+ *          unchanged on failure */
 TENON_CALL tenon_status tenon_sequence_add(tenon_sequence *sequence, const char *label,
                                            const tenon_plan *plan,
                                            const tenon_tensor *const *tensors, uint32_t count,
@@ -105,10 +106,9 @@ TENON_CALL tenon_status tenon_sequence_concat(tenon_sequence *sequence,
  * activation, or adds a tensor, to an intermediate that nothing else reads, and if the plan with
  * that epilogue runs with the same solver. In f32 and f64 the results keep their bits. In f16 and
  * bf16 the intermediate result is not rounded, so that results may differ within the error bound.
- *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; already finished; a step reads an
- *          intermediate that no step before it has written; an operand that no step uses) ·
- *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_UNSUPPORTED (more operands or scalars than 16
- *          bits can count) · statuses of making a plan */
+ *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; already finished; an operand that no step
+ *          uses) · TENON_ERROR_UNSUPPORTED (more than 65,280 bound memories, or more than 4095
+ *          steps with labels) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_PROCESS */
 TENON_CALL tenon_status tenon_sequence_finish(tenon_sequence *sequence);
 
 /** Returns the workspace that a run requires, with all intermediates, in bytes; 0 for NULL and

@@ -21,9 +21,9 @@
  * `create` is also available with exceptions. All source files of a program should use the same
  * mode, because a macro selects it.
  *
- * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Event) can be moved but not
- * copied. They may be destroyed in any order and convert to the C handle, so they can be passed to
- * every function of the C API. Thread safety is that of the C objects. A default-constructed or
+ * Owning classes (Context, Stream, Tensor, Pinned, Plan, Sequence, Packed, Event) can be moved but
+ * not copied. They may be destroyed in any order and convert to the C handle, so they can be passed
+ * to every function of the C API. Thread safety is that of the C objects. A default-constructed or
  * moved-from object is empty: its handle is NULL (the view of a Tensor is all zeros), which every
  * call rejects ("context is NULL"). `tenon::Context context;` therefore opens no device; use `make`
  * or `create`.

@@ -228,8 +228,8 @@ void test_sequences(const tenon::Context &context, const tenon::Stream &stream)
     tenon::Sequence sequence;
     tenon::Plan product, sum;
     TRY(tenon::Sequence::create(sequence, context));
-    const tenon_tensor a = sequence.tensor<float>({2, 3}, "a"),
-                       h = sequence.tensor<float>({2, 2}), d = sequence.tensor<float>({2, 2}, "d");
+    const tenon_tensor a = sequence.tensor<float>({2, 3}, "a"), h = sequence.tensor<float>({2, 2}),
+                       d = sequence.tensor<float>({2, 2}, "d");
     TRY(tenon::gemm_plan(product, context, nullptr, a, p.b, nullptr, nullptr, h));
     TRY(tenon::elementwise_plan(sum, context, nullptr, h, h, h));
     TRY(sequence.add(product, {a, p.b, nullptr, nullptr, h}, "product"));
@@ -245,9 +245,7 @@ void test_sequences(const tenon::Context &context, const tenon::Stream &stream)
     TRY(sequence.run(stream, event.signal(), operands, {{"product.alpha", 0.5}}));
     EXPECT(event.wait() == CL_SUCCESS);
     EXPECT(p.result(stream) == (Floats{10, 11, 4, 5}));
-    EXPECT(status_of([&] {
-               return sequence.copy(nullptr, d, d);
-           }) == TENON_ERROR_INVALID_ARGUMENT);
+    EXPECT(status_of([&] { return sequence.copy(nullptr, d, d); }) == TENON_ERROR_INVALID_ARGUMENT);
     EXPECT(std::strstr(tenon_last_error(), "is finished") != nullptr);
 }
 
