@@ -74,6 +74,8 @@ typedef struct bench_case {
     uint32_t peer_count;
     /* Compares the result of Tenon's last call with the reference; NULL if nothing is computed. */
     bool (*verify)(void *data, tenon_stream *stream, double *error_over_bound, char why[256]);
+    /* Measures the nanoseconds of the layers of each kind of a network; NULL for other cases. */
+    bool (*shares)(void *data, tenon_stream *stream, double *nanoseconds);
     void (*destroy)(struct bench_case *bench);
 } bench_case;
 

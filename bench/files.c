@@ -61,15 +61,28 @@ static json_t *peers_of(const bench_result *r)
     return peers;
 }
 
+/* Adds the nanoseconds of each kind of layer, for a network. */
+static json_t *with_layers(json_t *result, const bench_result *r)
+{
+    json_t *layers = r->has_layers ? json_object() : NULL;
+    for (int kind = 0; layers != NULL && kind < BENCH_LAYER_KINDS; kind++)
+        if (r->layers[kind] > 0)
+            json_object_set_new(layers, bench_layer_kinds[kind], json_real(r->layers[kind]));
+    if (layers != NULL)
+        json_object_set_new(result, "layers_ns", layers);
+    return result;
+}
+
 static json_t *result_of(const bench_result *r)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:o}",
-                     "suite", r->suite, "case", r->name, "dtype", tenon_dtype_string(r->dtype),
-                     "solver", r->solver, "median_ns", r->wall.median, "low_ns", r->wall.low,
-                     "high_ns", r->wall.high, "event_ns", r->event, "latency_ns", r->latency,
-                     "gflops", r->operations / r->wall.median, "gbps", r->bytes / r->wall.median,
-                     "verified", r->verified, "error_over_bound", r->error_over_bound, "peers",
-                     peers_of(r));
+    json_t *result =
+        json_pack("{s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:b, s:f, s:o}", "suite",
+                  r->suite, "case", r->name, "dtype", tenon_dtype_string(r->dtype), "solver",
+                  r->solver, "median_ns", r->wall.median, "low_ns", r->wall.low, "high_ns",
+                  r->wall.high, "event_ns", r->event, "latency_ns", r->latency, "gflops",
+                  r->operations / r->wall.median, "gbps", r->bytes / r->wall.median, "verified",
+                  r->verified, "error_over_bound", r->error_over_bound, "peers", peers_of(r));
+    return with_layers(result, r);
 }
 
 static json_t *summary_of(const bench_summary *summary)

@@ -28,6 +28,19 @@ static const char *short_name(const char *peer)
     return strcmp(peer, "onednn-blocked") == 0 ? "blocked" : peer;
 }
 
+/* Prints the share of time of each kind of layer. */
+static void print_layers(const bench_result *r)
+{
+    double sum = 0;
+    for (int kind = 0; kind < BENCH_LAYER_KINDS; kind++)
+        sum += r->layers[kind];
+    printf("  ");
+    for (int kind = 0; kind < BENCH_LAYER_KINDS; kind++)
+        if (r->layers[kind] > 0)
+            printf(" %s %.1f%%", bench_layer_kinds[kind], 100 * r->layers[kind] / sum);
+    printf("\n");
+}
+
 void bench_print_result(const bench_result *r)
 {
     printf("%-34.34s %-5s %10.1f %6.1f-%-6.1f", r->name, tenon_dtype_string(r->dtype),
@@ -46,6 +59,8 @@ void bench_print_result(const bench_result *r)
         left -= length;
     }
     printf("\n");
+    if (r->has_layers)
+        print_layers(r);
     fflush(stdout);
 }
 

@@ -201,6 +201,9 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
         !measure_latency(session, &bench->tenon, &result->latency) ||
         !measure_events(session, &bench->tenon, &result->event))
         return false;
+    result->has_layers = bench->shares != NULL;
+    if (result->has_layers && !bench->shares(bench->tenon.data, session->stream, result->layers))
+        return false;
     result->wall = times[0];
     result->peer_count = bench->peer_count;
     for (uint32_t p = 0; p < bench->peer_count; p++) {

@@ -3,6 +3,7 @@
 #define BENCH_RUNNER_H
 
 #include "bench.h"
+#include "networks/networks.h"
 
 /* Nanoseconds per call: the median of the rounds, and a confidence interval of the median of 95 %
  * (by order statistics, for any distribution). */
@@ -20,6 +21,8 @@ typedef struct bench_result {
     double operations, bytes;
     bool verified;
     double error_over_bound;
+    bool has_layers;
+    double layers[BENCH_LAYER_KINDS]; /* nanoseconds of the layers of each kind of a network */
     uint32_t peer_count;
     struct {
         const char *name, *algorithm;

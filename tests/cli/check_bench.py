@@ -58,7 +58,7 @@ class Usage(unittest.TestCase):
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "conv-cpu-nhwc", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu",
+                      "conv-cpu-depthwise", "conv-cpu-nhwc", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu", "networks",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")

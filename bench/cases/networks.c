@@ -1,0 +1,74 @@
+/* Networks in inference as sequences: channels last, packed filters, batch norm folded. */
+#include "networks/model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const int64_t batches[] = {1, 8};
+
+#define BATCHES (sizeof batches / sizeof *batches)
+
+static uint32_t count(const bench_suite *suite)
+{
+    (void)suite;
+    return bench_network_count() * (uint32_t)BATCHES;
+}
+
+static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
+{
+    (void)suite;
+    snprintf(name, BENCH_NAME_SIZE, "%s n%d", bench_network_name(number / (uint32_t)BATCHES),
+             (int)batches[number % BATCHES]);
+}
+
+static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
+{
+    (void)suite;
+    (void)number;
+    return dtype == TENON_DTYPE_F32;
+}
+
+static bool call(void *data, tenon_stream *stream, int turn)
+{
+    (void)turn;
+    return bench_model_run(data, stream);
+}
+
+static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
+{
+    return bench_model_verify(data, stream, error_over_bound, why);
+}
+
+static bool shares(void *data, tenon_stream *stream, double *nanoseconds)
+{
+    return bench_model_shares(data, stream, nanoseconds);
+}
+
+static void destroy(bench_case *bench)
+{
+    bench_model_destroy(bench->tenon.data);
+    free(bench->tenon.data);
+}
+
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
+{
+    bench_model *model = calloc(1, sizeof *model);
+    (void)suite;
+    (void)dtype;
+    if (model == NULL)
+        return false;
+    bench->tenon = (bench_way){"tenon", call, false, model, NULL, NULL, NULL};
+    bench->destroy = destroy;
+    bench->verify = verify;
+    bench->shares = shares;
+    if (!bench_model_create(session, number / (uint32_t)BATCHES, batches[number % BATCHES], model))
+        return false;
+    bench->operations = bench_model_operations(model);
+    return true;
+}
+
+static const bench_kind functions = {count, name_of, has_dtype, make};
+
+const bench_suite bench_suite_networks = {"networks", "whole networks in inference, channels last",
+                                          &functions, 3, 0};

@@ -1,0 +1,48 @@
+/* The layers of convolutional networks, as in inference: batch norm is folded into the filters. */
+#ifndef BENCH_NETWORKS_H
+#define BENCH_NETWORKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BENCH_MAX_LAYERS 80
+
+typedef enum bench_layer_kind {
+    BENCH_LAYER_FIRST,
+    BENCH_LAYER_POINTWISE, /* filters of one element */
+    BENCH_LAYER_SPATIAL,   /* larger filters */
+    BENCH_LAYER_STRIDED,   /* larger filters with strides */
+    BENCH_LAYER_DEPTHWISE,
+    BENCH_LAYER_POOLING,
+    BENCH_LAYER_CONNECTED, /* fully connected: a convolution of an image of one pixel */
+    BENCH_LAYER_KINDS
+} bench_layer_kind;
+
+extern const char *const bench_layer_kinds[BENCH_LAYER_KINDS];
+
+/* The images between two layers, of square size. Image 0 is the input of the network. */
+typedef struct bench_image {
+    int64_t channels, size;
+} bench_image;
+
+typedef struct bench_layer {
+    bench_layer_kind kind;
+    uint32_t x, y;    /* numbers of images */
+    int32_t residual; /* number of the image that is added to the result; -1: none */
+    int64_t filter, stride, padding, groups; /* filter is 0 in global average pooling */
+    double limit; /* of the activation; 0: none; infinite: ReLU; 6: ReLU6 */
+} bench_layer;
+
+typedef struct bench_network {
+    bench_image images[BENCH_MAX_LAYERS + 1];
+    bench_layer layers[BENCH_MAX_LAYERS];
+    uint32_t layer_count;
+} bench_network;
+
+/* The number of networks, and the name of one. */
+uint32_t bench_network_count(void);
+const char *bench_network_name(uint32_t number);
+
+void bench_network_build(uint32_t number, bench_network *network);
+
+#endif
