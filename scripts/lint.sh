@@ -50,7 +50,8 @@ analysis() {
     # This example is compiled only if CLBlast is installed.
     grep -q clblast_before build-clang/compile_commands.json || absent+=(':!examples/clblast_before.c')
     files 'src/*.c' 'tools/*.c' 'examples/*.c' 'bench/*.c' 'tests/*.c' "${absent[@]}" |
-        xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang
+        xargs -0r -n 4 -P "$(nproc)" clang-tidy --quiet -p build-clang 2>&1 |
+        sed -E '/^[0-9]+ warnings? generated\.$/d'
 }
 
 shell_scripts() {

@@ -52,12 +52,17 @@ static uint32_t pool_globally(bench_network *n, uint32_t x)
     return layer->y;
 }
 
-static uint32_t connect(bench_network *n, uint32_t x, int64_t channels, bool is_last)
+static uint32_t connect(bench_network *n, uint32_t x, int64_t channels)
 {
-    bench_layer *layer = add(n, BENCH_LAYER_CONNECTED, x, channels);
-    layer->limit = is_last ? 0 : INFINITY;
+    const bench_layer *layer = add(n, BENCH_LAYER_CONNECTED, x, channels);
     n->images[layer->y].size = 1;
     return layer->y;
+}
+
+/* Adds the last layer, which has no activation. */
+static void classify(bench_network *n, uint32_t x, int64_t classes)
+{
+    n->layers[connect(n, x, classes) - 1].limit = 0;
 }
 
 static uint32_t add_bottleneck(bench_network *n, uint32_t x, int64_t channels, int64_t stride)
@@ -84,7 +89,7 @@ static void build_resnet50(bench_network *n)
     for (int stage = 0; stage < 4; stage++)
         for (int block = 0; block < blocks[stage]; block++)
             x = add_bottleneck(n, x, (int64_t)64 << stage, stage > 0 && block == 0 ? 2 : 1);
-    connect(n, pool_globally(n, x), 1000, true);
+    classify(n, pool_globally(n, x), 1000);
 }
 
 static uint32_t add_inverted(bench_network *n, uint32_t x, int64_t expansion, int64_t channels,
@@ -111,7 +116,7 @@ static void build_mobilenet(bench_network *n)
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
         for (int block = 0; block < rows[row][2]; block++)
             x = add_inverted(n, x, rows[row][0], rows[row][1], block == 0 ? rows[row][3] : 1);
-    connect(n, pool_globally(n, convolve(n, x, 1280, 1, 1)), 1000, true);
+    classify(n, pool_globally(n, convolve(n, x, 1280, 1, 1)), 1000);
     for (uint32_t i = 0; i < n->layer_count; i++)
         n->layers[i].limit = isinf(n->layers[i].limit) ? 6 : n->layers[i].limit;
 }
@@ -128,7 +133,7 @@ static void build_vgg16(bench_network *n)
             x = convolve(n, x, channels[stage], 3, 1);
         x = pool(n, x, 2, 2);
     }
-    connect(n, connect(n, connect(n, x, 4096, false), 4096, false), 1000, true);
+    classify(n, connect(n, connect(n, x, 4096), 4096), 1000);
 }
 
 /* A few small layers of each kind, to test the suite. */
@@ -139,7 +144,7 @@ static void build_tiny(bench_network *n)
     x = add_bottleneck(n, x, 8, 1);
     x = add_inverted(n, add_inverted(n, x, 2, 16, 1), 2, 16, 1);
     x = convolve(n, x, 16, 3, 2);
-    connect(n, pool_globally(n, connect(n, x, 24, false)), 10, true);
+    classify(n, pool_globally(n, connect(n, x, 24)), 10);
 }
 
 static const struct {

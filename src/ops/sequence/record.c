@@ -60,11 +60,6 @@ static tenon_status place(const char *caller, tenon_sequence *sequence)
     return has_memory ? TENON_OK : record_no_memory(caller);
 }
 
-static bool is_same(const tenon_memory *a, const tenon_memory *b)
-{
-    return a->kind == b->kind && memcmp(&a->u, &b->u, sizeof a->u) == 0;
-}
-
 /* Sets `*number` to the operand number of memory that is not the sequence's. Absent operands have
  * one too, since launches may name them. */
 static tenon_status bind(const char *caller, tenon_sequence *sequence, const tenon_memory *memory,
@@ -72,7 +67,7 @@ static tenon_status bind(const char *caller, tenon_sequence *sequence, const ten
 {
     tn_recording *recording = &sequence->recording;
     uint32_t i = 0, capacity = sequence->bound_capacity;
-    while (i < sequence->bound_count && !is_same(&recording->bound[i].memory, memory))
+    while (i < sequence->bound_count && !tn_memory_is_same(&recording->bound[i].memory, memory))
         i++;
     if (TN_BOUND + i > UINT16_MAX)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: steps use more than %u different memories",

@@ -76,6 +76,8 @@ static tenon_status take_all(const tenon_sequence *sequence, const tenon_operand
 {
     bool is_given[SEQUENCE_OPERANDS] = {false};
     char names[512];
+    for (uint32_t i = 0; i < sequence->operand_count; i++)
+        operands[i] = (tn_operand){0};
     for (uint32_t i = 0; i < count; i++)
         TN_TRY(take_one(sequence, &given[i], i, is_given, operands));
     for (uint32_t i = 0; i < sequence->operand_count; i++)

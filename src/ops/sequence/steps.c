@@ -114,15 +114,17 @@ static tenon_status take_tensor(const char *caller, const tenon_sequence *sequen
 }
 
 static tenon_status take_tensors(const char *caller, const tenon_sequence *sequence,
-                                 const tenon_tensor *const *tensors, sequence_step *step)
+                                 const tenon_tensor *const *tensors, uint32_t count,
+                                 sequence_step *step)
 {
     const tenon_plan *plan = step->plan;
+    uint32_t next = 0;
     for (uint32_t i = 0; i < plan->operand_count; i++)
         if (plan->operands[i].is_bound)
             step->operands[i] =
                 (tn_operand){plan->operands[i].view.memory, plan->operands[i].view.offset};
-        else
-            TN_TRY(take_tensor(caller, sequence, plan, i, *tensors++, &step->operands[i]));
+        else if (next < count)
+            TN_TRY(take_tensor(caller, sequence, plan, i, tensors[next++], &step->operands[i]));
     return TENON_OK;
 }
 
@@ -218,7 +220,7 @@ static tenon_status add_step(const char *caller, tenon_sequence *sequence, const
     /* Casts away const: only the reference count of the plan changes. */
     sequence_step step = {.plan = (tenon_plan *)(uintptr_t)plan};
     TN_TRY(check_arguments(caller, sequence, plan, tensors, count, scalars, scalar_count));
-    TN_TRY(take_tensors(caller, sequence, tensors, &step));
+    TN_TRY(take_tensors(caller, sequence, tensors, count, &step));
     TN_TRY(tn_sequence_check_apart(caller, &step));
     tenon_plan_retain(step.plan);
     tenon_status status = take_own(caller, label, scalars, scalar_count, &step);

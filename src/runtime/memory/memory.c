@@ -324,7 +324,7 @@ static tenon_status find_overlap(const char *caller, const tenon_tensor *a, cons
     return TENON_OK;
 }
 
-static bool same_memory(const tenon_memory *a, const tenon_memory *b)
+bool tn_memory_is_same(const tenon_memory *a, const tenon_memory *b)
 {
     if (a->kind != b->kind)
         return false;
@@ -335,7 +335,8 @@ tenon_status tn_memory_check_apart(const char *caller, const char *input_name,
                                    const tenon_tensor *input, const char *output_name,
                                    const tenon_tensor *output, bool same_allowed)
 {
-    bool same = same_memory(&input->memory, &output->memory) && tn_tensor_same_view(input, output);
+    bool same =
+        tn_memory_is_same(&input->memory, &output->memory) && tn_tensor_same_view(input, output);
     bool overlap;
     if (same && same_allowed)
         return TENON_OK;

@@ -27,6 +27,9 @@ bool tn_memory_is_plain(const tenon_context *context, const tenon_memory *memory
 tenon_status tn_memory_check(const char *caller, const char *argument, tenon_context *context,
                              const tenon_tensor *tensor);
 
+/* Returns true if both have the same kind and handle. */
+bool tn_memory_is_same(const tenon_memory *a, const tenon_memory *b);
+
 /* Fails if an input may share a byte with the output, also through sub-buffers. If `same_allowed`,
  * identical views are accepted. */
 tenon_status tn_memory_check_apart(const char *caller, const char *input_name,

@@ -409,7 +409,8 @@ const tn_solver tn_conv_backward_filter_implicit_packed = {
     .serves =
         "problems for which the part of the image under the filter fits the local memory, on CPUs",
     .needs = "workspace for slices of the outputs if dw is small",
-    .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1",
+    .awkward = "channels=35 filters=29; channels=35 filters=29 dense_filters=1; n=9; "
+               "n=9 dense_filters=1",
     TN_PARAMETERS(parameters, PARAMETERS),
     .configure = conv_filter_implicit_packed_configure,
     .launch = conv_filter_implicit_packed_launch};
