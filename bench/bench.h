@@ -19,14 +19,15 @@ typedef struct bench_options {
     const char *filter; /* part of a case's name */
     const char
         *solvers; /* names separated by spaces, each forced in turn; NULL: the automatic choice */
-    const char *solver;         /* the current one of `solvers` */
-    double seconds;             /* approximate time of each case; 0: that of its suite */
-    uint64_t workspace;         /* workspace limit of a stream, in bytes */
-    double least_operations;    /* cases with fewer operations are not ranked among the best and
-                                   slowest */
-    bool emulated;              /* for "ceilings": run the emulation of the matrix units' kernels */
-    bool trusted;               /* do not compare results with the reference */
-    const char *clblast_tuning; /* folder with the files of CLBlast's tuners */
+    const char *solver;      /* the current one of `solvers` */
+    double seconds;          /* approximate time of each case; 0: that of its suite */
+    uint64_t workspace;      /* workspace limit of a stream, in bytes */
+    double least_operations; /* cases with fewer operations are not ranked among the best and
+                                slowest */
+    bool emulated;           /* for "ceilings": run the emulation of the matrix units' kernels */
+    bool trusted;            /* do not compare results with the reference */
+    const char *network_program; /* command that runs networks in other libraries; NULL: none */
+    const char *clblast_tuning;  /* folder with the files of CLBlast's tuners */
     const char *json, *csv;
     uint32_t part, parts; /* for "build": only every `parts`-th case, from `part` on */
 } bench_options;
@@ -55,7 +56,7 @@ typedef struct bench_way {
 } bench_way;
 
 /* The valid names of --peers. */
-#define BENCH_PEER_NAMES 10
+#define BENCH_PEER_NAMES 12
 extern const char *const bench_peer_names[BENCH_PEER_NAMES];
 
 typedef struct bench_case {

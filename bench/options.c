@@ -32,7 +32,8 @@ const char bench_usage[] =
     "  --device SELECTOR   as printed by tenon devices; default: the default device\n"
     "  --peers P[,P]       openblas, onednn, onednn-blocked, clblast, cublas, cudnn, rocblas, "
     "loop,\n"
-    "                      tenon-f32, unpacked, or none; default: all available\n"
+    "                      tenon-f32, unpacked, onnxruntime, pytorch, or none; default: all "
+    "available\n"
     "  --filter TEXT       only cases whose names contain the text\n"
     "  --solver NAME       force a solver, or several, separated by spaces, in turn; cases that a "
     "cannot\n"
@@ -45,6 +46,8 @@ const char bench_usage[] =
     "                      default 4e6\n"
     "  --no-verify         do not compare results with the reference first\n"
     "  --clblast-tuning FOLDER  give CLBlast the results of its own tuners\n"
+    "  --network-program COMMAND  run networks in ONNX Runtime and PyTorch by this command;\n"
+    "                      default: without them\n"
     "  --json FILE         write results as JSON\n"
     "  --csv FILE          write results as comma-separated values\n";
 
@@ -160,6 +163,9 @@ static bool take(int option, bench_options *o)
     case 'b':
         o->clblast_tuning = optarg;
         return true;
+    case 'r':
+        o->network_program = optarg;
+        return true;
     case 'n':
         o->trusted = true;
         return true;
@@ -196,6 +202,7 @@ bool bench_parse(int argc, char **argv, bench_options *o)
                                           {"json", required_argument, NULL, 'j'},
                                           {"csv", required_argument, NULL, 'c'},
                                           {"clblast-tuning", required_argument, NULL, 'b'},
+                                          {"network-program", required_argument, NULL, 'r'},
                                           {NULL, 0, NULL, 0}};
     int option;
     *o = (bench_options){

@@ -1,5 +1,7 @@
 /* Networks in inference as sequences: channels last, packed filters, batch norm folded. */
 #include "networks/model.h"
+#include "peers/peers.h"
+#include "peers/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +52,16 @@ static void destroy(bench_case *bench)
     free(bench->tenon.data);
 }
 
+static void add_peers(bench_session *session, const bench_model *model, bench_case *bench)
+{
+    static const char *const libraries[] = {"onnxruntime", "pytorch"};
+    const char *command = session->options->network_program;
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        BENCH_ADD_PEER(
+            session, bench, libraries[i],
+            bench_program_network(command, libraries[i], &model->network, model->n, bench_way_at));
+}
+
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
@@ -65,6 +77,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     if (!bench_model_create(session, number / (uint32_t)BATCHES, batches[number % BATCHES], model))
         return false;
     bench->operations = bench_model_operations(model);
+    add_peers(session, model, bench);
     return true;
 }
 

@@ -21,15 +21,6 @@ tenon_tensor bench_layer_input(const bench_layer *layer, tenon_tensor image)
     return flat;
 }
 
-void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4])
-{
-    const bench_image *x = &network->images[layer->x];
-    const bool is_connected = layer->kind == BENCH_LAYER_CONNECTED;
-    w[0] = network->images[layer->y].channels;
-    w[1] = x->channels * (is_connected ? x->size * x->size : 1) / layer->groups;
-    w[2] = w[3] = layer->filter;
-}
-
 double bench_model_operations(const bench_model *model)
 {
     double operations = 0;

@@ -43,9 +43,6 @@ bool bench_layer_is_conv(const bench_layer *layer);
 /* Returns an image as a layer reads it: one pixel for a fully connected layer. */
 tenon_tensor bench_layer_input(const bench_layer *layer, tenon_tensor image);
 
-/* Returns the shape of a layer's filters: K C R S. */
-void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4]);
-
 double bench_model_operations(const bench_model *model);
 
 /* Compares parts of the results of all layers with the references, each with the layer's actual

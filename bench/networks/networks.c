@@ -170,3 +170,12 @@ void bench_network_build(uint32_t number, bench_network *network)
     memset(network, 0, sizeof *network);
     networks[number].build(network);
 }
+
+void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4])
+{
+    const bench_image *x = &network->images[layer->x];
+    const bool is_connected = layer->kind == BENCH_LAYER_CONNECTED;
+    w[0] = network->images[layer->y].channels;
+    w[1] = x->channels * (is_connected ? x->size * x->size : 1) / layer->groups;
+    w[2] = w[3] = layer->filter;
+}

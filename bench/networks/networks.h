@@ -45,4 +45,7 @@ const char *bench_network_name(uint32_t number);
 
 void bench_network_build(uint32_t number, bench_network *network);
 
+/* Returns the shape of a layer's filters: K C R S. */
+void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4]);
+
 #endif

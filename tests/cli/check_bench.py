@@ -148,6 +148,46 @@ class Peers(Bench):
         self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
 
 
+class NetworkPrograms(Bench):
+    """Peers that run networks in a process of their own."""
+
+    RUNS = """import json, sys
+network = json.loads(input())
+sys.stderr.write(f"{len(network['layers'])} layers, {network['n']} images\\n")
+print("ready", flush=True)
+for line in sys.stdin:
+    print("done", flush=True)
+"""
+
+    def measure(self, program, *args):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(program)
+            file.flush()
+            found, done = self.run_json("run", "--time", "0.01", "--suite", "networks", "--filter", "tiny n8", "--peers",
+                                        "onnxruntime", "--network-program", f"{sys.executable} {file.name}", *args)
+        return found["results"][0]["peers"], found["peers"]["left_out"], done.stderr
+
+    def test_a_program_is_measured(self):
+        peers, left_out, printed = self.measure(self.RUNS)
+        self.assertGreater(peers["onnxruntime"]["median_ns"], 0)
+        self.assertEqual(left_out, [])
+        self.assertRegex(printed, r"^1\d layers, 8 images\n$")
+
+    def test_missing_libraries_and_programs_are_reported(self):
+        for program, why in (("print('absent: no library')", "no library"), ("raise SystemExit(1)", "its program failed")):
+            peers, left_out, _ = self.measure(program)
+            self.assertEqual(peers, {})
+            self.assertEqual(left_out, [{"name": "onnxruntime", "why": why}])
+
+    def test_a_program_that_ends_is_reported(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write("input()\nprint('ready', flush=True)\ninput()\n")
+            file.flush()
+            done = bench("run", "--time", "0.01", "--suite", "networks", "--filter", "tiny n1", "--peers", "onnxruntime",
+                         "--network-program", f"{sys.executable} {file.name}")
+        self.assertIn("the program of onnxruntime has ended", done.stderr)
+
+
 class Device(Bench):
     """Commands that query or measure the device itself."""
 

@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Runs a network with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from standard
+input, the layers as described in bench/networks/peer.c, and prints "ready", or "absent: REASON" and ends. Then, for
+each line with a number, it runs the network that many times and prints "done". The weights are random: they do not
+affect the time."""
+import json
+import sys
+
+try:
+    import numpy
+except ImportError:
+    numpy = None  # both libraries need it, so importing them fails, too
+
+
+def weights_of(layer, random):
+    """Returns filters K C R S and bias that keep the size of values about the same."""
+    k, inputs, size = layer["channels"], layer["inputs"], layer["filter"]
+    w = random.standard_normal((k, inputs, size, size), dtype=numpy.float32)
+    return w * numpy.float32(1 / (inputs * size * size) ** 0.5), numpy.full(k, 0.01, numpy.float32)
+
+
+class Onnx:
+    """The graph of a network in ONNX."""
+
+    def __init__(self, network):
+        import onnx.helper
+        import onnx.numpy_helper
+
+        self.helper, self.array = onnx.helper, onnx.numpy_helper.from_array
+        self.nodes, self.weights = [], []
+        self.random = numpy.random.default_rng(1)
+        self.flat = set()  # images that are matrices of N rows
+        for number, layer in enumerate(network["layers"], 1):
+            self.add(number, layer)
+        size, channels = network["size"], network["channels"]
+        value = lambda name, shape: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        shape = [network["n"], channels, size, size]
+        graph = onnx.helper.make_graph(self.nodes, "network", [value("0", shape)], [value(str(number), None)],
+                                       self.weights)
+        self.bytes = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8
+                                            ).SerializeToString()
+        self.shape = shape
+
+    def node(self, kind, inputs, output, **attributes):
+        self.nodes.append(self.helper.make_node(kind, inputs, [output], **attributes))
+        return output
+
+    def constant(self, name, values):
+        self.weights.append(self.array(values, name))
+        return name
+
+    def shaped(self, image, is_flat):
+        """Returns the image as a matrix, or with spatial dimensions."""
+        if is_flat == (image in self.flat):
+            return image
+        shape = self.constant(f"shape of {image}", numpy.array([0, -1] if is_flat else [0, -1, 1, 1]))
+        return self.node("Reshape", [image, shape], f"{image} reshaped")
+
+    def add(self, number, layer):
+        y, steps = str(number), []
+        x = self.shaped(str(layer["x"]), layer["kind"] == "connected")
+        if layer["residual"] >= 0:
+            steps.append(("Add", [self.shaped(str(layer["residual"]), False)], {}))
+        if layer["activation"] == "relu":
+            steps.append(("Relu", [], {}))
+        elif layer["activation"] is not None:
+            limits = [self.constant(f"limit {end} of {y}", numpy.float32(end)) for end in (0, layer["activation"])]
+            steps.append(("Clip", limits, {}))
+        at = self.operate(layer, x, y if not steps else f"{y} of {len(steps)}")
+        for left, (kind, others, attributes) in zip(range(len(steps) - 1, -1, -1), steps):
+            at = self.node(kind, [at, *others], y if left == 0 else f"{y} of {left}", **attributes)
+
+    def operate(self, layer, x, y):
+        size, stride, pad = layer["filter"], layer["stride"], layer["padding"]
+        window = {"kernel_shape": [size, size], "strides": [stride, stride], "pads": [pad] * 4}
+        if layer["kind"] == "pooling":
+            return self.node("GlobalAveragePool", [x], y) if size == 0 else self.node("MaxPool", [x], y, **window)
+        w, bias = weights_of(layer, self.random)
+        inputs = [x, "w " + y, self.constant("bias " + y, bias)]
+        if layer["kind"] == "connected":
+            self.constant("w " + y, w.reshape(len(w), -1))
+            self.flat.update((y, y.split()[0]))
+            return self.node("Gemm", inputs, y, transB=1)
+        self.constant("w " + y, w)
+        return self.node("Conv", inputs, y, group=layer["groups"], **window)
+
+
+def onnxruntime(network):
+    import onnxruntime
+
+    graph = Onnx(network)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = network["threads"]
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(graph.bytes, options, providers=["CPUExecutionProvider"])
+    x = numpy.random.default_rng(2).standard_normal(graph.shape, dtype=numpy.float32)
+    graph = None
+    binding = session.io_binding()
+    binding.bind_cpu_input("0", x)
+    binding.bind_ortvalue_output(session.get_outputs()[0].name,
+                                 onnxruntime.OrtValue.ortvalue_from_numpy(session.run(None, {"0": x})[0]))
+    return lambda: session.run_with_iobinding(binding)
+
+
+def pytorch(network):
+    import torch
+
+    functional, random = torch.nn.functional, numpy.random.default_rng(1)
+    torch.set_num_threads(network["threads"])
+
+    class Network(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = [None] * len(network["layers"])
+            for number, layer in enumerate(network["layers"]):
+                if layer["kind"] != "pooling":
+                    w, bias = map(torch.from_numpy, weights_of(layer, random))
+                    is_image = layer["kind"] == "convolution"
+                    w = w.to(memory_format=torch.channels_last) if is_image else w.reshape(len(w), -1)
+                    self.register_buffer(f"w{number}", w)
+                    self.register_buffer(f"bias{number}", bias)
+
+        def forward(self, x):
+            images = [x]
+            for number, layer in enumerate(network["layers"]):
+                images.append(self.layer(number, layer, images))
+            return images[-1]
+
+        def layer(self, number, layer, images):
+            x = images[layer["x"]]
+            if layer["kind"] == "pooling":
+                return functional.adaptive_avg_pool2d(x, 1) if layer["filter"] == 0 else functional.max_pool2d(
+                    x, layer["filter"], layer["stride"], layer["padding"])
+            w, bias = getattr(self, f"w{number}"), getattr(self, f"bias{number}")
+            if layer["kind"] == "connected":
+                y = functional.linear(torch.flatten(x, 1), w, bias)[:, :, None, None]
+            else:
+                y = functional.conv2d(x, w, bias, layer["stride"], layer["padding"], 1, layer["groups"])
+            y = y if layer["residual"] < 0 else y + images[layer["residual"]]
+            if layer["activation"] is None:
+                return y
+            return functional.relu(y) if layer["activation"] == "relu" else functional.hardtanh(y, 0, layer["activation"])
+
+    x = torch.from_numpy(numpy.random.default_rng(2).standard_normal(
+        (network["n"], network["channels"], network["size"], network["size"]), dtype=numpy.float32))
+    x = x.to(memory_format=torch.channels_last)
+    with torch.inference_mode():
+        run = torch.jit.optimize_for_inference(torch.jit.trace(Network().eval(), x))
+        for _ in range(3):  # the profiling executor optimizes after the first runs
+            run(x)
+
+    def step():
+        with torch.inference_mode():
+            run(x)
+
+    return step
+
+
+def main():
+    libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch}
+    network = json.loads(sys.stdin.readline())
+    try:
+        run = libraries[sys.argv[1]](network)
+    except ImportError as reason:
+        print("absent:", reason, flush=True)
+        return
+    print("ready", flush=True)
+    for line in sys.stdin:
+        for _ in range(int(line)):
+            run()
+        print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main()

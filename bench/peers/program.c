@@ -1,0 +1,176 @@
+#include "program.h"
+
+#include "../environment.h"
+#include "absent.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A program that answers each line of its standard input with a line. */
+typedef struct program {
+    const char *library;
+    pid_t process;
+    FILE *to, *from;
+    int waiting; /* runs that were called and not yet requested */
+} program;
+
+static void destroy(void *data)
+{
+    program *p = data;
+    if (p->to != NULL)
+        fclose(p->to);
+    if (p->from != NULL)
+        fclose(p->from);
+    if (p->process > 0)
+        waitpid(p->process, NULL, 0);
+    free(p);
+}
+
+static void execute(const char *command, const char *library, const int *input, const int *output)
+{
+    char line[1024];
+    const int length = snprintf(line, sizeof line, "exec %s %s", command, library);
+    if (length < (int)sizeof line && dup2(input[0], STDIN_FILENO) >= 0 &&
+        dup2(output[1], STDOUT_FILENO) >= 0) {
+        execl("/bin/sh", "sh", "-c", line, (char *)NULL);
+    }
+    _exit(127);
+}
+
+/* Opens a pipe that other programs do not inherit. */
+static bool open_pipe(int ends[2])
+{
+    if (pipe(ends) != 0)
+        return false;
+    fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    return true;
+}
+
+static bool start(const char *command, const char *library, program *p)
+{
+    int input[2], output[2];
+    if (!open_pipe(input))
+        return false;
+    if (!open_pipe(output)) {
+        close(input[0]);
+        close(input[1]);
+        return false;
+    }
+    signal(SIGPIPE, SIG_IGN); /* a program that has ended is reported by ask */
+    fflush(NULL);
+    p->process = fork();
+    if (p->process == 0)
+        execute(command, library, input, output);
+    close(input[0]);
+    close(output[1]);
+    p->to = fdopen(input[1], "w");
+    p->from = fdopen(output[0], "r");
+    return p->process > 0 && p->to != NULL && p->from != NULL;
+}
+
+/* Sends a line and reads the answer; "" if the program has ended. */
+static const char *ask(program *p, const char *line, char *answer, int size)
+{
+    answer[0] = '\0';
+    if (fprintf(p->to, "%s\n", line) < 0 || fflush(p->to) != 0 ||
+        fgets(answer, size, p->from) == NULL)
+        return "";
+    answer[strcspn(answer, "\n")] = '\0';
+    return answer;
+}
+
+static bool call(void *data, tenon_stream *stream, int turn)
+{
+    (void)stream;
+    (void)turn;
+    ((program *)data)->waiting++;
+    return true;
+}
+
+/* Lets the program do all runs that were called, so that its answer takes no part of the time. */
+static bool finish(void *data)
+{
+    program *p = data;
+    char line[16], answer[64];
+    snprintf(line, sizeof line, "%d", p->waiting);
+    p->waiting = 0;
+    if (strcmp(ask(p, line, answer, sizeof answer), "done") == 0)
+        return true;
+    fprintf(stderr, "tenon-bench: the program of %s has ended\n", p->library);
+    return false;
+}
+
+static const char *kind_of(const bench_layer *layer)
+{
+    return layer->kind == BENCH_LAYER_POOLING     ? "pooling"
+           : layer->kind == BENCH_LAYER_CONNECTED ? "connected"
+                                                  : "convolution";
+}
+
+static json_t *activation_of(const bench_layer *layer)
+{
+    return isinf(layer->limit) ? json_string("relu")
+           : layer->limit > 0  ? json_real(layer->limit)
+                               : json_null();
+}
+
+/* Returns a layer; "inputs" are the channels of its filters. */
+static json_t *describe_layer(const bench_network *network, const bench_layer *layer)
+{
+    int64_t w[4];
+    bench_layer_filters(network, layer, w);
+    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "kind", kind_of(layer),
+                     "x", (int)layer->x, "residual", (int)layer->residual, "channels",
+                     (json_int_t)w[0], "inputs", (json_int_t)w[1], "filter",
+                     (json_int_t)layer->filter, "stride", (json_int_t)layer->stride, "padding",
+                     (json_int_t)layer->padding, "groups", (json_int_t)layer->groups, "activation",
+                     activation_of(layer));
+}
+
+/* Returns a line of JSON: the images, the threads, and the layers. */
+static char *describe(const bench_network *network, int64_t n)
+{
+    json_t *layers = json_array();
+    for (uint32_t i = 0; i < network->layer_count; i++)
+        json_array_append_new(layers, describe_layer(network, &network->layers[i]));
+    json_t *all = json_pack("{s:I, s:I, s:I, s:i, s:o}", "n", (json_int_t)n, "channels",
+                            (json_int_t)network->images[0].channels, "size",
+                            (json_int_t)network->images[0].size, "threads", bench_processors(),
+                            "layers", layers);
+    char *line = json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    return line;
+}
+
+bool bench_program_network(const char *command, const char *library, const bench_network *network,
+                           int64_t n, bench_way *way)
+{
+    char answer[256] = "";
+    if (command == NULL) {
+        bench_leave_out(library, "--network-program is not given");
+        return false;
+    }
+    program *p = calloc(1, sizeof *p);
+    char *line = describe(network, n);
+    if (p == NULL || line == NULL || !start(command, library, p) ||
+        strcmp(ask(p, line, answer, sizeof answer), "ready") != 0) {
+        const char *why = strncmp(answer, "absent: ", 8) == 0 ? answer + 8 : "its program failed";
+        bench_leave_out(library, "%s", why);
+        free(line);
+        if (p != NULL)
+            destroy(p);
+        return false;
+    }
+    free(line);
+    p->library = library;
+    *way = (bench_way){library, call, true, p, destroy, NULL, finish};
+    return true;
+}
