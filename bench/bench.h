@@ -49,7 +49,8 @@ typedef struct bench_way {
                    stream must be finished */
     void *data;
     void (*destroy)(void *data);
-    /* The algorithm that was fastest, for peers with several; NULL if there is only one. */
+    /* The algorithm that was fastest, for peers with several, or the version of a library in a
+     * program of its own; otherwise NULL. */
     const char *algorithm;
     /* Waits for calls that are not on the stream; NULL: all are on the stream. */
     bool (*finish)(void *data);

@@ -54,7 +54,7 @@ static json_t *peers_of(const bench_result *r)
     for (uint32_t p = 0; p < r->peer_count; p++) {
         json_t *peer = json_pack("{s:f, s:f}", "median_ns", r->peers[p].median, "ratio",
                                  r->peers[p].median / r->wall.median);
-        if (r->peers[p].algorithm != NULL)
+        if (r->peers[p].algorithm[0] != '\0')
             json_object_set_new(peer, "algorithm", json_string(r->peers[p].algorithm));
         json_object_set_new(peers, r->peers[p].name, peer);
     }

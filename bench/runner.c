@@ -208,7 +208,8 @@ bool bench_run(bench_session *session, bench_case *bench, bench_result *result)
     result->peer_count = bench->peer_count;
     for (uint32_t p = 0; p < bench->peer_count; p++) {
         result->peers[p].name = bench->peers[p].name;
-        result->peers[p].algorithm = bench->peers[p].algorithm;
+        snprintf(result->peers[p].algorithm, sizeof result->peers[p].algorithm, "%s",
+                 bench->peers[p].algorithm != NULL ? bench->peers[p].algorithm : "");
         result->peers[p].median = times[p + 1].median;
     }
     return true;

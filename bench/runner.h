@@ -25,7 +25,8 @@ typedef struct bench_result {
     double layers[BENCH_LAYER_KINDS]; /* nanoseconds of the layers of each kind of a network */
     uint32_t peer_count;
     struct {
-        const char *name, *algorithm;
+        const char *name;
+        char algorithm[64]; /* as in bench_way; "" for NULL */
         double median;
     } peers[BENCH_MAX_PEERS];
 } bench_result;

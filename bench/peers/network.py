@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs a network with another library, for tenon-bench: network.py LIBRARY. Reads one line of JSON from standard
-input, the layers as described in bench/networks/peer.c, and prints "ready", or "absent: REASON" and ends. Then, for
-each line with a number, it runs the network that many times and prints "done". The weights are random: they do not
-affect the time."""
+input, the layers as described in bench/peers/program.c, and prints "ready" with the library's version, or "absent:
+REASON" and ends. Then, for each line with a number, it runs the network that many times and prints "done". The weights
+are random: they do not affect the time."""
 import json
 import sys
 
@@ -60,15 +60,17 @@ class Onnx:
         y, steps = str(number), []
         x = self.shaped(str(layer["x"]), layer["kind"] == "connected")
         if layer["residual"] >= 0:
-            steps.append(("Add", [self.shaped(str(layer["residual"]), False)], {}))
+            steps.append(("Add", [self.shaped(str(layer["residual"]), False)]))
         if layer["activation"] == "relu":
-            steps.append(("Relu", [], {}))
+            steps.append(("Relu", []))
         elif layer["activation"] is not None:
             limits = [self.constant(f"limit {end} of {y}", numpy.float32(end)) for end in (0, layer["activation"])]
-            steps.append(("Clip", limits, {}))
+            steps.append(("Clip", limits))
         at = self.operate(layer, x, y if not steps else f"{y} of {len(steps)}")
-        for left, (kind, others, attributes) in zip(range(len(steps) - 1, -1, -1), steps):
-            at = self.node(kind, [at, *others], y if left == 0 else f"{y} of {left}", **attributes)
+        for left, (kind, others) in zip(range(len(steps) - 1, -1, -1), steps):
+            at = self.node(kind, [at, *others], y if left == 0 else f"{y} of {left}")
+        if layer["kind"] == "connected":
+            self.flat.add(y)
 
     def operate(self, layer, x, y):
         size, stride, pad = layer["filter"], layer["stride"], layer["padding"]
@@ -79,13 +81,13 @@ class Onnx:
         inputs = [x, "w " + y, self.constant("bias " + y, bias)]
         if layer["kind"] == "connected":
             self.constant("w " + y, w.reshape(len(w), -1))
-            self.flat.update((y, y.split()[0]))
             return self.node("Gemm", inputs, y, transB=1)
         self.constant("w " + y, w)
         return self.node("Conv", inputs, y, group=layer["groups"], **window)
 
 
 def onnxruntime(network):
+    """Returns a function that runs the network, and the version."""
     import onnxruntime
 
     graph = Onnx(network)
@@ -99,10 +101,11 @@ def onnxruntime(network):
     binding.bind_cpu_input("0", x)
     binding.bind_ortvalue_output(session.get_outputs()[0].name,
                                  onnxruntime.OrtValue.ortvalue_from_numpy(session.run(None, {"0": x})[0]))
-    return lambda: session.run_with_iobinding(binding)
+    return lambda: session.run_with_iobinding(binding), onnxruntime.__version__
 
 
 def pytorch(network):
+    """Returns a function that runs the network, and the version."""
     import torch
 
     functional, random = torch.nn.functional, numpy.random.default_rng(1)
@@ -111,7 +114,6 @@ def pytorch(network):
     class Network(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            self.w = [None] * len(network["layers"])
             for number, layer in enumerate(network["layers"]):
                 if layer["kind"] != "pooling":
                     w, bias = map(torch.from_numpy, weights_of(layer, random))
@@ -153,18 +155,18 @@ def pytorch(network):
         with torch.inference_mode():
             run(x)
 
-    return step
+    return step, torch.__version__
 
 
 def main():
     libraries = {"onnxruntime": onnxruntime, "pytorch": pytorch}
     network = json.loads(sys.stdin.readline())
     try:
-        run = libraries[sys.argv[1]](network)
+        run, version = libraries[sys.argv[1]](network)
     except ImportError as reason:
         print("absent:", reason, flush=True)
         return
-    print("ready", flush=True)
+    print("ready", version, flush=True)
     for line in sys.stdin:
         for _ in range(int(line)):
             run()

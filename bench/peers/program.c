@@ -16,6 +16,7 @@
 /* A program that answers each line of its standard input with a line. */
 typedef struct program {
     const char *library;
+    char version[64];
     pid_t process;
     FILE *to, *from;
     int waiting; /* runs that were called and not yet requested */
@@ -161,7 +162,7 @@ bool bench_program_network(const char *command, const char *library, const bench
     program *p = calloc(1, sizeof *p);
     char *line = describe(network, n);
     if (p == NULL || line == NULL || !start(command, library, p) ||
-        strcmp(ask(p, line, answer, sizeof answer), "ready") != 0) {
+        sscanf(ask(p, line, answer, sizeof answer), "ready %63s", p->version) != 1) {
         const char *why = strncmp(answer, "absent: ", 8) == 0 ? answer + 8 : "its program failed";
         bench_leave_out(library, "%s", why);
         free(line);
@@ -171,6 +172,6 @@ bool bench_program_network(const char *command, const char *library, const bench
     }
     free(line);
     p->library = library;
-    *way = (bench_way){library, call, true, p, destroy, NULL, finish};
+    *way = (bench_way){library, call, true, p, destroy, p->version, finish};
     return true;
 }

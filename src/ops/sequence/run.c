@@ -76,6 +76,7 @@ static tenon_status take_all(const tenon_sequence *sequence, const tenon_operand
 {
     bool is_given[SEQUENCE_OPERANDS] = {false};
     char names[512];
+    /* For the static analysis, which does not know that tn_fail never returns TENON_OK. */
     for (uint32_t i = 0; i < sequence->operand_count; i++)
         operands[i] = (tn_operand){0};
     for (uint32_t i = 0; i < count; i++)
