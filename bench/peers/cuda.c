@@ -4,10 +4,10 @@
 
 #include <stdio.h>
 
-/* From cl_nv_device_attribute_query: the PCI location of the device. */
-#define PCI_BUS    0x4008
-#define PCI_SLOT   0x4009
-#define PCI_DOMAIN 0x400A
+/* From cl_khr_pci_bus_info: domain, bus, device and function. (The slot that
+ * cl_nv_device_attribute_query reports is the device alone on one driver, and holds the function too
+ * on others.) */
+#define PCI_BUS_INFO 0x410F
 
 static struct {
     int (*init)(unsigned flags);
@@ -16,16 +16,14 @@ static struct {
     int (*set_current)(void *context);
 } driver;
 
-/* Writes the PCI address, for example "0000:3b:00.0". A slot holds device and function. Returns
- * false if the driver does not report the location. */
+/* Writes the PCI address, for example "0000:3b:00.0". Returns false if the driver does not report
+ * it. */
 static bool place_of(cl_device_id device, char place[32])
 {
-    cl_uint bus, slot, domain = 0;
-    if (clGetDeviceInfo(device, PCI_BUS, sizeof bus, &bus, NULL) != CL_SUCCESS ||
-        clGetDeviceInfo(device, PCI_SLOT, sizeof slot, &slot, NULL) != CL_SUCCESS)
+    cl_uint at[4];
+    if (clGetDeviceInfo(device, PCI_BUS_INFO, sizeof at, at, NULL) != CL_SUCCESS)
         return false;
-    (void)clGetDeviceInfo(device, PCI_DOMAIN, sizeof domain, &domain, NULL);
-    snprintf(place, 32, "%04x:%02x:%02x.%x", domain, bus, slot >> 3, slot & 7);
+    snprintf(place, 32, "%04x:%02x:%02x.%x", at[0], at[1], at[2], at[3]);
     return true;
 }
 

@@ -67,12 +67,13 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const data_t *dy,
                         rstd[at[NORM_RSTD]],
                         args.flags & NORM_WEIGHTED};
     const set_view to = view_of_set(&args, at, NORM_DX);
-    EACH_SPOT(&args.way, t.lane, args.lines, {
+    EACH_SPOT(&args.way, t.lane, args.lines)
+    {
         const int lanes = lanes_of_spot(&args, s);
         load_pair(&o, s, lanes, &kept.g[k], &kept.h[k]);
         firsts += kept.g[k];
         seconds = TENON_FMA(kept.g[k], zero_tail(kept.h[k], lanes), seconds);
-    })
+    }
     const acc_t first = team_sum(&t, sum_of_lanes(firsts), scratch);
     const acc_t second = team_sum(&t, sum_of_lanes(seconds), scratch);
     if (!t.works) {
@@ -84,12 +85,13 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const data_t *dy,
     const acc_v first_mean = splat(centered ? first / n : 0), second_mean = splat(second / n);
     const acc_t same = has_gamma && !o.weighted ? load_param(gamma, at[NORM_GAMMA], 0, 1).s0 : 1;
     const acc_v factor = splat(o.rstd * same);
-    EACH_SPOT(&args.way, t.lane, args.lines, {
+    EACH_SPOT(&args.way, t.lane, args.lines)
+    {
         const int lanes = lanes_of_spot(&args, s);
         acc_v g = kept.g[k], h = kept.h[k];
         if (!is_kept) {
             load_pair(&o, s, lanes, &g, &h);
         }
         store_spot(dx, &to, s, lanes, (g - TENON_FMA(h, second_mean, first_mean)) * factor);
-    })
+    }
 }

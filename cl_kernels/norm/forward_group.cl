@@ -21,7 +21,8 @@ TENON_INLINE acc_t sum_set(const int squares, const int reads, __global const da
                            kept_set *kept)
 {
     acc_v sum = splat(0);
-    EACH_SPOT(&args->way, t->lane, args->lines, {
+    EACH_SPOT(&args->way, t->lane, args->lines)
+    {
         const int lanes = lanes_of_spot(args, s);
         const acc_v value = reads ? load_spot(x, v, s, lanes) : kept->x[k];
         if (squares) {
@@ -31,7 +32,7 @@ TENON_INLINE acc_t sum_set(const int squares, const int reads, __global const da
             sum += value;
         }
         kept->x[k] = value;
-    })
+    }
     return sum_of_lanes(sum);
 }
 
@@ -68,7 +69,8 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const param_t *ga
         const outputs out = {mean, rstd, running_mean, running_variance};
         save(&out, &args, at, m, variance, r);
     }
-    EACH_SPOT(&args.way, t.lane, args.lines, {
+    EACH_SPOT(&args.way, t.lane, args.lines)
+    {
         const int lanes = lanes_of_spot(&args, s);
         const acc_v value = is_kept ? kept.x[k] : load_spot(x, &from, s, lanes);
         const acc_v h = (value - splat(m)) * splat(r);
@@ -77,5 +79,5 @@ TEAM_KERNEL void norm_group(__global const data_t *x, __global const param_t *ga
         const acc_v b =
             load_param_spot(beta, &b_view, s, lanes, (args.flags & NORM_HAS(NORM_BETA)) != 0, 0);
         store_spot(y, &to, s, lanes, TENON_FMA(h, g, b));
-    })
+    }
 }

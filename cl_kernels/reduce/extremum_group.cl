@@ -45,8 +45,10 @@ TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t
         best[k].value = splat(-INFINITY);
         best[k].place = (position_v)(0);
     }
-    EACH_SPOT(&args.way, mine.lane, lines_of_row(&args),
-              meet_spot(&best[k], x, &args, at[REDUCTION_X], s))
+    EACH_SPOT(&args.way, mine.lane, lines_of_row(&args))
+    {
+        meet_spot(&best[k], x, &args, at[REDUCTION_X], s);
+    }
     scratch[me] = best_lane(best);
     for (int part = mine.size / 2; part > 0; part /= 2) {
         barrier(CLK_LOCAL_MEM_FENCE);

@@ -7,14 +7,16 @@
 #include "ops/common/gpu.h"
 #include "ops/registry.h"
 #include "runtime/context/context.h"
+#include "runtime/probe/capability.h"
 
-static void run_example(tenon_stream *stream, const char *line)
+/* `dtype` is the type of the views that have none. */
+static void run_example(tenon_stream *stream, const char *line, tenon_dtype dtype)
 {
     tn_case c;
     tn_case_result result;
     char text[TN_CASE_TEXT_SIZE];
     memset(&c, 0, sizeof c);
-    assert_ok(tn_case_parse_line(line, TENON_DTYPE_F32, &c));
+    assert_ok(tn_case_parse_line(line, dtype, &c));
     c.seed = test_seed();
     if (tn_case_run(stream, &c, &result) != TENON_OK)
         fail_msg("%s: %s", tn_case_text(&c, text), tenon_last_error());
@@ -23,11 +25,12 @@ static void run_example(tenon_stream *stream, const char *line)
 }
 
 /* Runs all lines; in the quick set, one in `of`. */
-static void run_drawn(tenon_stream *stream, const char *const *line, uint32_t of)
+static void run_drawn(tenon_stream *stream, const char *const *line, uint32_t of,
+                      tenon_dtype dtype)
 {
     for (; *line != NULL; line++)
         if (quick_draws(*line, of))
-            run_example(stream, *line);
+            run_example(stream, *line, dtype);
 }
 
 /* Returns false for operations that are not memory-bound, which have kernels of their own. */
@@ -68,8 +71,11 @@ TEST(every_example)
     tenon_context *context;
     tenon_stream *stream = begin(&context);
     for (uint32_t i = 0; i < tn_operation_count; i++)
-        if (is_bound_by_memory(tn_operations[i]))
-            run_drawn(stream, tn_operations[i]->examples, 6);
+        if (is_bound_by_memory(tn_operations[i])) {
+            run_drawn(stream, tn_operations[i]->examples, 6, TENON_DTYPE_F32);
+            if (tn_context_has(context, TENON_CAPABILITY_F64))
+                run_drawn(stream, tn_operations[i]->examples, 9, TENON_DTYPE_F64);
+        }
     end(stream, context);
 }
 
@@ -97,7 +103,7 @@ TEST(edges)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    run_drawn(stream, lines, 3);
+    run_drawn(stream, lines, 3, TENON_DTYPE_F32);
     end(stream, context);
 }
 
@@ -142,7 +148,7 @@ TEST(streams)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin(&context);
-    run_drawn(stream, lines, 3);
+    run_drawn(stream, lines, 3, TENON_DTYPE_F32);
     end(stream, context);
 }
 
@@ -165,7 +171,7 @@ TEST(as_intel)
         NULL};
     tenon_context *context;
     tenon_stream *stream = begin_as(&context, tn_device_kind_named("xe_lp"), 8);
-    run_drawn(stream, lines, 3);
+    run_drawn(stream, lines, 3, TENON_DTYPE_F32);
     end(stream, context);
 }
 

@@ -1,5 +1,6 @@
 #include "ops/common/pointwise.h"
 
+#include "base/checked.h"
 #include "base/shape.h"
 #include "ops/common/walk.h"
 #include "ops/common/gpu.h"
@@ -100,9 +101,10 @@ static int32_t vectors_of(const tenon_context *context, const tn_pointwise_probl
 tn_stream_share tn_pointwise_share(const tenon_context *context, const tn_pointwise_problem *p,
                                    int64_t otherwise)
 {
+    const int64_t lanes = tn_stream_lanes(context, p->to);
     if (!tn_pointwise_has_vectors(p))
-        return (tn_stream_share){otherwise, 1};
-    return (tn_stream_share){tn_stream_lanes(context, p->to), vectors_of(context, p)};
+        return (tn_stream_share){tn_min_i64(otherwise, lanes), 1};
+    return (tn_stream_share){lanes, vectors_of(context, p)};
 }
 
 uint64_t tn_pointwise_paths(const tn_problem *problem)

@@ -56,7 +56,7 @@ void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
 
 /* Returns the share of a GPU's work-item: vectors if all last dimensions are contiguous, else units
- * of `otherwise` elements. */
+ * of `otherwise` elements, at most a vector. */
 tn_stream_share tn_pointwise_share(const tenon_context *context,
                                    const tn_pointwise_problem *problem, int64_t otherwise);
 

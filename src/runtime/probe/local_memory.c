@@ -19,7 +19,7 @@
 
 /* Sizes to distinguish: the maximum per work-group of NVIDIA's compute capabilities (CUDA C++
  * Programming Guide, technical specifications). */
-static const uint32_t sizes[TN_LOCAL_SIZES] = {48 << 10, 64 << 10, 99 << 10, 163 << 10, 227 << 10};
+static const uint32_t sizes[TN_LOCAL_SIZES] = {48 << 10, 64 << 10, 98 << 10, 162 << 10, 226 << 10};
 
 const char *tn_local_method_name(tn_local_method method)
 {
