@@ -37,7 +37,7 @@ BENCHES = [("gemm-gpu", "f32", 0.2), ("gemm-gpu", "f16", 0.2), ("conv-gpu", "f32
            ("start", "f32", 0.2)]
 PEERS = "clblast,cublas,cudnn,rocblas,tenon-f32"
 # Solvers that take long to compile run in separate processes; the other families share one.
-LONG = ["gemm", "conv", "gemm_int8", "conv_backward_data", "conv_backward_filter", "gemm_packed", "gemm_ragged"]
+LONG = ["gemm", "conv", "gemm_int8", "conv_backward_data", "conv_backward_filter", "conv_transpose", "gemm_packed", "gemm_ragged"]
 # Weights of the parts; each may use its share of the remaining time.
 WEIGHTS = {"host": 1, "build": 30, "device": 10, "ceilings": 10, "selftest": 60, "bench": 80, "tune": 40, "tests": 60}
 
@@ -247,6 +247,12 @@ def ceilings(run):
     return run.step("ceilings/all", [run.bench, "ceilings", "--device", run.options.device, "--json", run.out / "ceilings.json", *only])
 
 
+def with_own_store(run, part):
+    """Returns an environment in which a part has a persistent store of its own. A process that is ended in the middle of a
+    check bars its solver in the store, and would spoil the measurements of other parts."""
+    return {"TENON_CACHE_DIR": str((run.out / f"{part}-store").resolve())}
+
+
 def selftest(run):
     """Compares every solver of every operation with its reference."""
     listed = subprocess.run([run.bench, "solvers"], capture_output=True, text=True, check=False, env=run.env)
@@ -260,7 +266,9 @@ def selftest(run):
             label = group[0] if len(group) == 1 else family
             commands.append((f"selftest/{label.replace('/', '-')}", [run.tenon, "selftest", "--device", run.options.device,
                                                                      "--solver", ",".join(group)]))
-    run.steps_at_once(commands, len(os.sched_getaffinity(0)))
+    env = with_own_store(run, "selftest")
+    run.steps_at_once(commands, len(os.sched_getaffinity(0)), env)
+    shutil.rmtree(env["TENON_CACHE_DIR"], ignore_errors=True)
 
 
 def bench(run):
@@ -280,14 +288,14 @@ def tune(run):
     if run.options.filter:
         run.note("tune/all", SKIPPED, "with --filter")
         return
-    env = {"TENON_CACHE_DIR": str((run.out / "tuned").resolve())}
+    env = with_own_store(run, "tune")
     seconds = str(max(1, int(run.left() * 0.9)))
     run.step("tune/all", [run.tenon, "tune", "--device", run.options.device, "--suite", "gemm-gpu,conv-gpu", "--time", seconds], env)
     run.part_end = max(run.part_end, time.monotonic() + 20)
     run.step("tune/export", [run.tenon, "tune", "--device", run.options.device, "--export", run.out / "tuned.json"], env)
     if run.steps["tune/all"]["why"].startswith("exit status 1") and (run.out / "tuned.json").exists():
         run.steps["tune/all"]["status"] = CUT  # its own time limit
-    shutil.rmtree(run.out / "tuned", ignore_errors=True)
+    shutil.rmtree(env["TENON_CACHE_DIR"], ignore_errors=True)
 
 
 def tests(run):
@@ -295,8 +303,10 @@ def tests(run):
     if run.options.build or run.options.filter:
         run.note("tests/all", SKIPPED, "with --filter or --build")
     elif run.step("tests/build", ["ninja", "-C", run.folder]):
+        env = with_own_store(run, "tests")
         run.step("tests/all", ["meson", "test", "-C", run.folder, "--no-rebuild", "--suite", "unit", "--suite", "ops"],
-                 {"TENON_DEVICE": run.options.device})
+                 {"TENON_DEVICE": run.options.device, **env})
+        shutil.rmtree(env["TENON_CACHE_DIR"], ignore_errors=True)
         log = Path(ROOT, run.folder, "meson-logs", "testlog.txt")
         if log.exists():
             shutil.copy(log, run.out / "tests.txt")

@@ -1,10 +1,12 @@
 /* Probe of fma(): tests that it rounds once, and reports if the compiler declares it to be a
  * single instruction. If not, capability/fma_time.cl measures it. OpenCL's macro for this is
- * FP_FAST_FMAF; CPU compilers define the macros of the processor instead. */
+ * FP_FAST_FMAF; CPU compilers define the macros of the processor instead, and NVIDIA's compiler
+ * none: its fma() is PTX's fma.rn.f32, an instruction since sm_20 (PTX ISA, "fma"). */
 #include "capability/args.h"
 #pragma OPENCL FP_CONTRACT OFF
 
-#if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+#if defined(FP_FAST_FMAF) || defined(__FMA__) || defined(__ARM_FEATURE_FMA) ||                     \
+    defined(__NV_CL_C_VERSION)
 #define FMA_ANSWER TRIAL_TOLD
 #else
 #define FMA_ANSWER TRIAL_RIGHT

@@ -76,6 +76,9 @@ typedef struct tn_kind_assumed {
      * registers; and per 16-byte vector copied asynchronously. */
     double reading, loading, copying;
     double mma; /* fraction of the matrix units' rate that instructions other than wgmma reach */
+    /* Convolutions as implicit GEMM: instructions in each step of K for each line of the block,
+     * beyond those of gemm/tiled (forward only); the rate of matrix units relative to gemm. */
+    double gathering, gathered;
 } tn_kind_assumed;
 
 /* Fractions of a CPU's rate that remain for an inner loop that reads its panel of b in place: from

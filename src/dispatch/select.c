@@ -86,6 +86,15 @@ static void renew(tenon_context *context, const tn_problem *problem, tn_choice *
         tn_configure(context, problem, choice);
 }
 
+/* Returns true if the caller has given a parameter of a forced solver. */
+static bool has_forced_values(const tn_problem *problem)
+{
+    for (size_t i = 0; i < TN_MAX_PARAMETERS; i++)
+        if (problem->forced_values[i] != 0)
+            return true;
+    return false;
+}
+
 static tenon_status select_forced(const tn_request *r, tn_choice *choice)
 {
     const tn_problem *problem = r->problem;
@@ -96,6 +105,8 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
     const char *why = tn_configure(r->context, problem, choice);
     if (why == NULL && r->context->policy.only_chosen) /* for plans of absent devices */
         why = choice->never_chosen;
+    if (why == NULL && !has_forced_values(problem))
+        why = choice->misfit;
     if (why != NULL)
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: solver %s/%s cannot serve: %s", r->caller,
                        r->family->name, choice->solver->name, why);

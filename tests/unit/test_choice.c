@@ -242,7 +242,8 @@ static void make_line(char *line, size_t size, int direction, size_t l, int n, b
 /* Returns true if im2col may be faster than implicit GEMM. Either the result has few rows, so
  * blocks would be mostly empty, while im2col is a product of many rows; or the result has too few
  * blocks to keep the device busy, while im2col has enough; or only the product has matrix units for
- * the type. The filters' gradient needs no more blocks, since its sums are split. */
+ * the type; or gathering was measured and takes long (forward). The filters' gradient needs no more
+ * blocks, since its sums are split. */
 static bool may_have_columns(tenon_context *context, int direction, size_t l, int n,
                              tenon_dtype dtype, const char *plan)
 {
@@ -251,6 +252,7 @@ static bool may_have_columns(tenon_context *context, int direction, size_t l, in
         direction == DATA ? layers[l].side : (layers[l].side - 1) / layers[l].stride + 1;
     const int64_t blocks = n * rows * side * side / (GOOD_BLOCK * GOOD_BLOCK);
     return rows <= LEAST_BLOCK / 2 ||
+           (direction == FORWARD && context->device.model.kind->assumed.gathering > 0) ||
            (direction != FILTER && (double)blocks < 2 * tn_model_cores(&context->device.model)) ||
            (dtype == TENON_DTYPE_F32 && strstr(plan, "gemm_matrix(") != NULL);
 }

@@ -45,6 +45,7 @@ static void check_assumed(const tn_kind_assumed *assumed)
     assert_true(assumed->core_share >= 1 && assumed->fetching >= 1 && assumed->reading > 0);
     assert_true(assumed->loading > 0 && assumed->copying > 0);
     assert_true(assumed->mma > 0 && assumed->mma <= 1);
+    assert_true(assumed->gathering >= 0 && assumed->gathered > 0 && assumed->gathered <= 1);
 }
 
 /* A kind file that omits a value and does not inherit it from another kind is incomplete. */

@@ -17,8 +17,12 @@ const tn_parameter tn_gemm_matrix_parameters[MATRIX_GEMM_PARAMETERS] = {
     [MATRIX_CUT_ROWS] = {"rs", 1, MATRIX_ALL_ROWS},
 };
 
-/* Slowdown of a step whose blocks are copied element by element. */
-#define UNALIGNED_SLOWDOWN 3.0
+/* Slowdown of a step whose blocks are copied element by element: a guess, and for wgmma measured on
+ * an H100 (2039 x 2053 x 2063 in f16). */
+#define UNALIGNED_SLOWDOWN       3.0
+#define UNALIGNED_WGMMA_SLOWDOWN 14.0
+/* Rate of wgmma's products of 64 x 128 relative to those of 64 x 256 (H100, 4096³ in f16). */
+#define UNPAIRED 0.56
 /* Maximum rows or columns of a thin block. */
 #define MOST_THIN 32
 /* Bytes along K in a line of a block if the device kind does not specify it. */
@@ -328,12 +332,17 @@ static bool is_aligned(const gemm_problem *p, int matrix, const matrix_unit *uni
     return aligned;
 }
 
+/* Returns true if wgmma multiplies two adjacent units at once. */
+static bool is_by_pairs(const int32_t *values)
+{
+    return values[MATRIX_NB] / values[MATRIX_WN] % (2 * MATRIX_N(MATRIX_WGMMA)) == 0;
+}
+
 /* Returns the elements that wgmma reads from local memory per multiply-add. */
 static double wgmma_reads(const int32_t *values)
 {
     const int n = MATRIX_N(MATRIX_WGMMA);
-    const bool by_pairs = values[MATRIX_NB] / values[MATRIX_WN] % (2 * n) == 0;
-    return 1.0 / MATRIX_M(MATRIX_WGMMA) + 1.0 / (by_pairs ? 2 * n : n);
+    return 1.0 / MATRIX_M(MATRIX_WGMMA) + 1.0 / (is_by_pairs(values) ? 2 * n : n);
 }
 
 tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, const int32_t *values,
@@ -359,7 +368,9 @@ tn_work tn_matrix_loop(const tenon_context *context, const matrix_unit *unit, co
                      .bits = (uint32_t)MATRIX_BITS(unit->type),
                      .multiply_adds = products,
                      .efficiency = blocks_for(context, unit, values[MATRIX_STAGES]).efficiency *
-                                   (is_wgmma ? 1 : assumed->mma),
+                                   (!is_wgmma             ? assumed->mma
+                                    : is_by_pairs(values) ? 1
+                                                          : UNPAIRED),
                      .instructions = products * moves + groups * steps * address_instructions,
                      .local_bytes = is_copied ? products * bytes * (brought + read) : 0,
                      .fetched_bytes = is_copied ? products * bytes * brought : 0};
@@ -372,7 +383,8 @@ static tn_work gemm_matrix_work_of(const tenon_context *context, const gemm_prob
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k;
     tn_work work = tn_matrix_loop(context, unit, values, groups, k, 0);
     if (!is_aligned(p, GEMM_A, unit) || !is_aligned(p, GEMM_B, unit))
-        work.efficiency /= UNALIGNED_SLOWDOWN;
+        work.efficiency /=
+            unit->number == MATRIX_WGMMA ? UNALIGNED_WGMMA_SLOWDOWN : UNALIGNED_SLOWDOWN;
     work.bytes =
         (m * k + k * n + m * n) * (double)tn_gemm_batch_count(p) * MATRIX_BITS(unit->type) / 8;
     return work;

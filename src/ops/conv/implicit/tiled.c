@@ -257,11 +257,12 @@ static const char *conv_implicit_tiled_misfit_of(tenon_context *context, const g
 }
 
 /* Adds the time of the main loop, which is that of gemm/tiled with a gathered b: one address is
- * computed for each run. */
+ * computed for each run. Loading takes longer than in gemm, especially in short steps of K. */
 static void conv_implicit_tiled_add_time(tenon_context *context, const conv_problem *p,
                                          const conv_tiled_layout *l, tn_choice *choice)
 {
     const int32_t *values = choice->values;
+    const double gathering = context->device.model.kind->assumed.gathering;
     const double groups =
         (double)tn_gemm_tiled_groups(&l->product, values[TILED_MB], values[TILED_NB]);
     const double address_instructions =
@@ -270,6 +271,9 @@ static void conv_implicit_tiled_add_time(tenon_context *context, const conv_prob
     tn_work loop =
         tn_gemm_tiled_loop(p->dtype, values, groups, tn_conv_depth(p, l), address_instructions);
     loop.bytes = tn_conv_bytes(p);
+    if (l->direction == CONV_RESULT) /* measured for it only */
+        loop.instructions += loop.multiply_adds * gathering / (double)values[TILED_KB] *
+                             (1.0 / (double)values[TILED_MB] + 1.0 / (double)values[TILED_NB]);
     tn_choice_add(context, choice, &loop);
     tn_choice_add(context, choice, &slices);
 }
