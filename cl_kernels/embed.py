@@ -21,6 +21,8 @@ from pathlib import Path
 INCLUDE = re.compile(r"\s*#\s*include\b\s*(.*)$")
 QUOTED = re.compile(r'"([^"]+)"\s*$')
 PRAGMA_ONCE = re.compile(r"\s*#\s*pragma\s+once\s*$")
+# A macro with a variable number of arguments, which OpenCL C does not have; clang accepts it, NVIDIA's compiler does not.
+VARIADIC = re.compile(r"\s*#\s*define\s+\w+\([^)]*\.\.\.\s*\)")
 # A string or character literal, which may contain comment delimiters; or a comment.
 TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|//[^\n]*|/\*.*?\*/', re.S)
 CONTINUATION = re.compile(r"[ \t]+\\$", re.M)
@@ -86,12 +88,14 @@ class Collector:
 
     def line(self, path, number, line):
         include = INCLUDE.match(line)
+        where = f"{self.shown(path)}:{number}"
+        if VARIADIC.match(line):
+            raise EmbedError(f"{where}: OpenCL C has no macros with a variable number of arguments")
         if PRAGMA_ONCE.match(line):
             return ""  # the library includes each file once
         if not include or include.group(1).startswith("<"):
             return line
         quoted = QUOTED.match(include.group(1))
-        where = f"{self.shown(path)}:{number}"
         if not quoted:
             raise EmbedError(f'{where}: expected #include "file", found {include.group(1)!r}')
         target = self.find(quoted.group(1), path)

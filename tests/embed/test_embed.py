@@ -107,6 +107,12 @@ class Embed(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("kernels/a/bad.cl:1:", done.stderr)
 
+    def test_variadic_macro_is_refused(self):
+        self.write("a/bad.cl", "#define CALL(f, ...) \\\n    f(__VA_ARGS__)\n")
+        done = self.run_embed("a/bad.cl")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("kernels/a/bad.cl:1: OpenCL C has no macros with a variable number of arguments", done.stderr)
+
     def test_output_compiles(self):
         compiler = os.environ.get("CC", "cc").split()
         if not shutil.which(compiler[0]):

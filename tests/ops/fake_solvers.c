@@ -4,6 +4,7 @@
 fake_outcome fake_behavior;
 bool fake_good_is_wrong;
 int fake_checks;
+const char *fake_misfit;
 void (*fake_at_check)(tenon_context *context);
 
 static const tn_solver bad_solver, good_solver;
@@ -13,6 +14,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     (void)context;
     (void)problem;
     choice->time = choice->solver == &bad_solver ? 1 : 2;
+    choice->misfit = choice->solver == &bad_solver ? fake_misfit : NULL;
     return NULL;
 }
 

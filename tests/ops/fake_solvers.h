@@ -10,7 +10,8 @@
 typedef enum fake_outcome { FAKE_RIGHT, FAKE_WRONG } fake_outcome;
 extern fake_outcome fake_behavior;
 extern bool fake_good_is_wrong;
-extern int fake_checks; /* number of self-checks made */
+extern int fake_checks;         /* number of self-checks made */
+extern const char *fake_misfit; /* why the parameters of "bad" do not fit; NULL if they do */
 extern void (*fake_at_check)(
     tenon_context *context); /* called during a self-check of "bad"; may be NULL */
 
