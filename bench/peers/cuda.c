@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /* From cl_khr_pci_bus_info: domain, bus, device and function. (The slot that
- * cl_nv_device_attribute_query reports is the device alone on one driver, and holds the function too
- * on others.) */
+ * cl_nv_device_attribute_query reports is the device alone on one driver, and holds the function
+ * too on others.) */
 #define PCI_BUS_INFO 0x410F
 
 static struct {
