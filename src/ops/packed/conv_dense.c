@@ -2,14 +2,14 @@
  * `conv` that is fastest for it. Serves everything. */
 #include "ops/packed/internal.h"
 
+#include <stdio.h>
+
 /* Returns the convolution with the dense filters. */
 static conv_problem dense_of(const tn_problem *problem)
 {
     conv_problem dense = ((const filter_problem *)problem)->conv;
-    tn_problem head = dense.head;
-    tn_problem_begin(&head, sizeof dense);
-    head.workspace_limit = dense.head.workspace_limit;
-    dense.head = head;
+    dense.head = (tn_problem){
+        .size = sizeof dense, .workspace_limit = problem->workspace_limit, .forced = -1};
     return dense;
 }
 

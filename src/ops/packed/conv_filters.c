@@ -62,8 +62,10 @@ uint32_t tn_filters_channels_last(const void *params, const tn_call *call)
            << CONV_X;
 }
 
-static const filter_params filter_defaults = {
-    .conv = {.struct_size = sizeof(filter_params), .epilogue = TENON_EPILOGUE_INIT}};
+static const filter_params filter_defaults = {.conv = {.struct_size = sizeof(filter_params),
+                                                       .groups = 1,
+                                                       .geometry = TENON_CONV_GEOMETRY_INIT,
+                                                       .epilogue = TENON_EPILOGUE_INIT}};
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, filter_params, conv.flags),
                                   TN_FIELD("groups", TN_FIELD_I64, filter_params, conv.groups),
                                   TN_GEOMETRY_FIELDS(filter_params, conv.geometry),

@@ -16,8 +16,11 @@ typedef struct pattern_params {
     int64_t filters, channels, filter[TENON_MAX_SPATIAL]; /* sizes of w; channels of a group */
 } pattern_params;
 
-static const pattern_params packed_defaults = {
-    .conv = {.struct_size = sizeof(pattern_params), .epilogue = TENON_EPILOGUE_INIT}};
+static const pattern_params packed_defaults = {.conv = {.struct_size = sizeof(pattern_params),
+                                                        .groups = 1,
+                                                        .geometry = TENON_CONV_GEOMETRY_INIT,
+                                                        .epilogue = TENON_EPILOGUE_INIT},
+                                               .filter = {1, 1, 1}};
 
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params, conv.flags),
                                   TN_FIELD("groups", TN_FIELD_I64, pattern_params, conv.groups),
