@@ -29,6 +29,7 @@ typedef struct packed_conv_args {
     tenon_i64 y_pixel, c_pixel; /* these strides */
     tenon_i64 run;    /* elements of x that are contiguous, and contiguous in a panel: the channels
                          of a tap, or of a row of taps if `joined` */
+    tenon_i64 x_span; /* elements from the first to the last of x: the limit of vector loads */
     tenon_i64 blocks; /* of columns, per group */
     tenon_i32 joined;
     tenon_i32 tile_rows, tile_cols; /* pixels and filters per work-group */

@@ -60,7 +60,8 @@ packed_conv_cpu(__global const data_t *x, __global const data_t *w, __global con
                        ((long)get_global_id(0) - group * args.blocks) * args.tile_cols;
     panel_source source;
     panel_block block;
-    source.x = x + a->x_offset + group * a->group_channels;
+    source.x = x + a->x_offset;
+    source.channel = group * a->group_channels;
     source.args = &args;
     source.first = (long)get_global_id(2) * args.pixels;
     const gemm_epilogue e = pixel_epilogue(c, bias, y, &args, source.first);

@@ -1,6 +1,7 @@
 /* conv_packed/cpu: the product of gemm_packed/cpu, whose rows are gathered from images with their
  * channels last. */
 #include "base/checked.h"
+#include "ops/conv/depthwise/depthwise.h"
 #include "ops/conv/implicit/tiled.h"
 #include "ops/gemm/cpu.h"
 #include "ops/packed/internal.h"
@@ -105,6 +106,14 @@ static const char *conv_packed_cpu_configure(tenon_context *context, const tn_pr
     return NULL;
 }
 
+/* Returns the number of elements from the first to the last of x. */
+static int64_t span_of(const conv_problem *p)
+{
+    const int64_t shape[] = {p->n, p->groups * p->c, p->window.size[0], p->window.size[1],
+                             p->window.size[2]};
+    return tn_depthwise_span(shape, p->x);
+}
+
 static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *recording,
                                            const tn_problem *problem, const tn_choice *choice)
 {
@@ -119,6 +128,7 @@ static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *rec
                              .y_pixel = l->y_pixel,
                              .c_pixel = l->c_pixel,
                              .run = l->run,
+                             .x_span = span_of(p),
                              .blocks = blocks_of(p, l->product.panel, values),
                              .joined = l->joined,
                              .tile_rows = (tenon_i32)rows,
