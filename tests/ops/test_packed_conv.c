@@ -3,37 +3,10 @@
  * the packed product against the reference of tenon_conv_forward, in every layout of the images;
  * calls that the dense filters serve; and the packed object itself.
  */
-#include "conv_case.h"
+#include "packed_case.h"
 #include "quick.h"
 
 #include "dispatch/plan.h"
-#include "ops/packed/internal.h"
-
-static tenon_packed *pack_filters(const tenon_tensor *w)
-{
-    const tenon_pack_params params = tenon_pack_params(.layout = "filter_panels");
-    tenon_packed *packed;
-    assert_ok(tenon_conv_pack_filter(test_stream, &params, w, &packed, NULL));
-    return packed;
-}
-
-static tenon_status call_panels(const void *params, const tenon_tensor *const *v)
-{
-    tenon_packed *packed = pack_filters(v[CONV_W]);
-    const tenon_status status = tenon_conv_forward_packed(test_stream, params, v[CONV_X], packed,
-                                                          v[CONV_C], v[CONV_BIAS], v[CONV_Y], NULL);
-    tenon_packed_release(packed); /* enqueued work continues */
-    return status;
-}
-
-static tenon_status plan_panels(const void *params, const tenon_tensor *const *v, tenon_plan **plan)
-{
-    tenon_packed *packed = pack_filters(v[CONV_W]);
-    const tenon_status status = tenon_conv_forward_packed_plan(
-        test_context, params, v[CONV_X], packed, v[CONV_C], v[CONV_BIAS], v[CONV_Y], plan);
-    tenon_packed_release(packed); /* the plan keeps a reference */
-    return status;
-}
 
 /* A small problem with filters of one element and channels last, and the same with other members.
  */
@@ -44,11 +17,7 @@ static tenon_status plan_panels(const void *params, const tenon_tensor *const *v
 static void make_panels(test_fixture *f, const conv_case *p, tenon_dtype dtype, test_judge judge,
                         test_random *random)
 {
-    conv_make(f, FORWARD, p, dtype, judge, random);
-    f->call = call_panels;
-    f->plan = plan_panels;
-    f->emulate = NULL;
-    f->has_own_bounds = NULL; /* no solver transforms filters of one element */
+    packed_make(f, p, dtype, NULL, judge, random);
 }
 
 /* Runs the automatic choice and every solver of the packed product, on reals and integers. */

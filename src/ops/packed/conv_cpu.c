@@ -68,20 +68,18 @@ static int64_t blocks_of(const conv_problem *p, int64_t panel, const int32_t *va
                        (int64_t)values[CPU_PANELS] * values[CPU_NR]);
 }
 
-/* Returns the work of the product and of gathering its rows, once for each block of filters. */
+/* Returns the work of the product and of gathering its rows, by whole vectors, once for each block
+ * of filters. */
 static tn_work work_of(tenon_context *context, const conv_problem *p, const layout *l,
                        const int32_t *values)
 {
     const gemm_problem *g = &l->product.gemm;
-    const double gathered = (double)g->m * (double)g->k * (double)tn_gemm_batch_count(g) *
-                            (double)blocks_of(p, l->product.panel, values);
+    const double runs = (double)g->m * (double)(g->k / l->run) * (double)tn_gemm_batch_count(g) *
+                        (double)blocks_of(p, l->product.panel, values);
     tn_work work = tn_gemm_cpu_work(context, g, values);
     work.bytes = tn_conv_bytes(p);
-    work.rows += gathered / (double)l->run;
-    if (l->run >= tn_gemm_lanes(context, p->dtype))
-        work.vector_elements += 1.2 * gathered;
-    else
-        work.single_elements += gathered;
+    work.rows += 0.5 * runs;
+    work.vector_elements += runs * (double)tn_round_up(l->run, tn_gemm_lanes(context, p->dtype));
     return work;
 }
 

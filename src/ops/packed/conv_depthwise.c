@@ -37,8 +37,8 @@ static void find_inner(const conv_window *v, int64_t inner[2])
     inner[1] = room <= 0 ? 0 : tn_min_i64(v->out[2], tn_ceil_div(room, stride));
 }
 
-/* Returns the work: a load of x for each tap, or fewer if taps are unrolled, of the tap, and the
- * epilogue. */
+/* Returns the work. The share of the peak rate is limited by the loads of x: one for each tap, or
+ * fewer if taps are unrolled. Channels with several filters are loaded one by one. */
 static tn_work work_of(const conv_problem *p, int64_t lanes)
 {
     const double taps = (double)tn_window_taps(&p->window);
@@ -48,7 +48,7 @@ static tn_work work_of(const conv_problem *p, int64_t lanes)
                      .rate = tn_sum_rate(p->dtype),
                      .multiply_adds = vectors * (double)lanes * taps,
                      .efficiency = unrolled_taps(&p->window) != 0 ? 0.6 : 0.4,
-                     .vector_elements = 2 * vectors * (double)lanes,
+                     .rows = 0.25 * vectors,
                      .single_elements = p->k > 1 ? vectors * (double)lanes * taps : 0,
                      .bytes = tn_conv_bytes(p)};
 }
