@@ -162,15 +162,10 @@ static tenon_status select_operation(const char *caller, const tenon_conv_params
                                      const tenon_packed *packed, const tenon_tensor *x,
                                      const tenon_tensor *y, filter_call *call)
 {
-    const void *params;
-    TN_TRY(
-        tn_operation_take_params(caller, &tn_operation_conv, given, &call->params.conv, &params));
-    if (params != &call->params.conv)
-        call->params.conv = *(const tenon_conv_params *)params;
+    TN_TRY(tn_filters_take_params(caller, given, packed, &call->params));
     call->operation = serving(packed, &call->params.conv, x, y);
     call->w = call->operation == &tn_operation_conv ? tn_packed_dense(packed) : packed->memory;
     call->params.conv.struct_size = (uint32_t)call->operation->params_size;
-    call->params.packed = packed;
     return TENON_OK;
 }
 

@@ -32,6 +32,18 @@ const char *tn_filters_refuse(tenon_context *context, const filter_problem *prob
     return NULL;
 }
 
+tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,
+                                    const tenon_packed *packed, filter_params *all)
+{
+    const void *params;
+    TN_TRY(tn_operation_take_params(caller, &tn_operation_conv, given, &all->conv, &params));
+    if (params != &all->conv)
+        all->conv = *(const tenon_conv_params *)params;
+    all->conv.struct_size = sizeof *all;
+    all->packed = packed;
+    return TENON_OK;
+}
+
 tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv_problem *problem,
                                 bool *empty)
 {

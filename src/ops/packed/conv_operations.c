@@ -30,16 +30,16 @@ static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params
                                   TN_FIELD("channels", TN_FIELD_I64, pattern_params, channels),
                                   TN_FIELD_ARRAY("filter", TN_FIELD_I64, pattern_params, filter)};
 
-/* Parameters passed to the call, as in ops/packed/operations.c. */
+/* Parameters of a convolution, as in ops/packed/operations.c. */
 typedef struct call_params {
-    filter_params own;
-    uint64_t beyond;
+    tenon_conv_params conv;
+    uint64_t beyond; /* bytes of the caller's struct after the known parameters */
 } call_params;
 
-static call_params inner_params(const pattern_params *p, const tenon_packed *packed)
+static call_params inner_params(const pattern_params *p)
 {
-    call_params params = {.own = {.conv = p->conv, .packed = packed}};
-    params.own.conv.struct_size -= (uint32_t)(sizeof *p - sizeof params.own);
+    call_params params = {.conv = p->conv};
+    params.conv.struct_size -= (uint32_t)(sizeof *p - sizeof params.conv);
     if (p->conv.struct_size > sizeof *p)
         memcpy(&params.beyond, p + 1, sizeof params.beyond);
     return params;
@@ -106,11 +106,14 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     const char *caller = tn_operation_conv_packed.name;
     tenon_packed *packed = NULL;
     TN_TRY(tn_stream_check(caller, stream));
+    const call_params inner = inner_params(params);
+    filter_params own;
     tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
+    if (status == TENON_OK)
+        status = tn_filters_take_params(caller, &inner.conv, packed, &own);
     if (status == TENON_OK) {
-        const call_params inner = inner_params(params, packed);
         const tenon_tensor *const views[] = {v[X_X], &packed->memory, v[X_C], v[X_BIAS], v[X_Y]};
-        status = tn_operation_run_as(caller, &tn_conv_by_filters, stream, &inner, views, sync);
+        status = tn_operation_run_as(caller, &tn_conv_by_filters, stream, &own, views, sync);
     }
     tenon_packed_release(packed);
     return status;
@@ -121,13 +124,16 @@ static tenon_status make_plan(const char *caller, tenon_context *context, tenon_
                               tenon_plan **plan)
 {
     tenon_packed *packed = NULL;
+    const call_params inner = inner_params(params);
+    filter_params own;
     tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
     if (status == TENON_OK)
         status = tenon_stream_finish(stream);
+    if (status == TENON_OK)
+        status = tn_filters_take_params(caller, &inner.conv, packed, &own);
     if (status == TENON_OK) {
-        const call_params inner = inner_params(params, packed);
         const tenon_tensor *const views[] = {v[X_X], &packed->memory, v[X_C], v[X_BIAS], v[X_Y]};
-        status = tn_operation_plan_as(caller, &tn_conv_by_filters, context, &inner, views, plan);
+        status = tn_operation_plan_as(caller, &tn_conv_by_filters, context, &own, views, plan);
     }
     if (status == TENON_OK)
         tn_packed_keep(*plan, CONV_W, packed);

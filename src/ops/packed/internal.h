@@ -129,6 +129,10 @@ extern const tn_operation tn_conv_by_filters;
  * operations with filter_params. */
 uint32_t tn_filters_channels_last(const void *params, const tn_call *call);
 
+/* Combines the caller's parameters, of any version, and the packed filters. */
+tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,
+                                    const tenon_packed *packed, filter_params *all);
+
 /* Checks a call as one of tenon_conv_forward with the packed filters as w, and fills in the
  * convolution's problem. */
 tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv_problem *problem,
