@@ -285,8 +285,8 @@ TEST(complete_tiles_have_the_bits_of_partial_ones)
     }
 }
 
-/* Returns the bits of a convolution by a solver; NULL: by the one that tenon_conv_forward selects.
- */
+/* Returns the bits of a convolution by a solver, or by the one that tenon_conv_forward selects if
+ * it is NULL; NULL if the call is left to the full run. */
 static unsigned char *bits_by(test_fixture *f, const char *solver)
 {
     if (solver == NULL) {
@@ -295,7 +295,7 @@ static unsigned char *bits_by(test_fixture *f, const char *solver)
         f->family = NULL;
     }
     assert_true(test_solver(f, solver));
-    return test_download_bits(&f->operands[CONV_Y]);
+    return solver == NULL && test_left_out() ? NULL : test_download_bits(&f->operands[CONV_Y]);
 }
 
 /* conv_packed/dense runs the solver that tenon_conv_forward selects, also one that transforms. */
@@ -310,7 +310,8 @@ TEST(dense_filters_are_convolved_as_usual)
         test_params(&f, tenon_conv_params)->flags = i == 0 ? 0 : TENON_CONV_EXACT;
         f.judge = TEST_BOUND; /* integers suit the bounds of every solver */
         unsigned char *packed = bits_by(&f, "conv_packed/dense"), *plain = bits_by(&f, NULL);
-        assert_memory_equal(packed, plain, 64 * 24 * 24 * 4);
+        if (plain != NULL)
+            assert_memory_equal(packed, plain, 64 * 24 * 24 * 4);
         free(packed);
         free(plain);
         test_release(&f);
