@@ -39,9 +39,11 @@ static tenon_status conv_packed_dense_launch(const char *caller, tn_recording *r
     return tn_child_record(caller, recording, &frame, &tn_conv_family, &dense.head);
 }
 
-const tn_solver tn_conv_packed_dense = {.name = "dense",
-                                        .serves = "everything, with the dense filters, by conv",
-                                        .awkward = "w=9",
-                                        .inexact = true, /* as conv/winograd4 is */
-                                        .configure = conv_packed_dense_configure,
-                                        .launch = conv_packed_dense_launch};
+const tn_solver tn_conv_packed_dense = {
+    .name = "dense",
+    .serves = "everything, with the dense filters, by a solver of conv",
+    .needs = "the workspace of that solver",
+    .awkward = "w=9",
+    .inexact = true, /* as conv/winograd4 is */
+    .configure = conv_packed_dense_configure,
+    .launch = conv_packed_dense_launch};
