@@ -10,6 +10,8 @@
  *
  * The macros are those of packed/tile.clh.
  */
+#include "packed/tile.clh" /* first: it has the defaults of the macros */
+
 #include "packed/gather.clh"
 #include "packed/product.clh"
 
