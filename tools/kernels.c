@@ -223,10 +223,10 @@ static void list_fill(listing *l)
 }
 
 /* Plans with packed weights need packed weights in memory. On GPUs packed weights are dense, and
- * the product is that of `gemm`. */
+ * products and convolutions are those of `gemm` and `conv`. */
 static bool needs_no_weights(const tn_operation *operation)
 {
-    return operation != &tn_operation_gemm_packed;
+    return operation != &tn_operation_gemm_packed && operation != &tn_operation_conv_packed;
 }
 
 /* Lists the kernels of every call in the tables. */

@@ -1,5 +1,5 @@
-/* Convolutions with filters of one element, packed in panels, and images with their channels last,
- * as in inference. */
+/* Forward convolutions of common networks with filters packed in panels, and images with their
+ * channels last, as in inference. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct convolution {
     bench_operands operands;
@@ -74,17 +75,30 @@ static bool add_unpacked(bench_session *session, convolution *v, bench_way *way)
                                               &v->unpacked));
 }
 
-/* Cuts out a pixel of the result, which depends on one pixel of x. */
+/* Cuts the window of output `at` out of dimension `d` of x, and sets its padding. */
+static tenon_tensor cut_window(tenon_tensor x, const bench_conv_shape *s, uint32_t d, int64_t at,
+                               tenon_conv_geometry *geometry)
+{
+    const int64_t size = d == 1 ? s->h : s->w, first = at * s->stride - s->pad,
+                  end = first + (d == 1 ? s->r : s->s), low = first > 0 ? first : 0,
+                  high = end < size ? end : size;
+    geometry->pad_begin[d - 1] = low - first;
+    geometry->pad_end[d - 1] = end - high;
+    return tenon_tensor_slice(x, d, low, high - low);
+}
+
+/* Cuts out a pixel of the result, which depends on the window under it. */
 static void cut(const void *data, int64_t number, bench_part *part)
 {
     const convolution *v = data;
     const bench_conv *c = &v->peer;
     const bench_operand *o = v->operands.operand;
     const int64_t column = number % c->q, row = number / c->q % c->p, n = number / c->q / c->p,
-                  pixel[] = {1, c->shape.k, 1, 1}, at[] = {n, row, column};
-    tenon_tensor x = o[X].host;
-    for (uint32_t d = 0; d < 3; d++)
-        x = tenon_tensor_slice(x, d, at[d] * (d > 0 ? c->shape.stride : 1), 1);
+                  pixel[] = {1, c->shape.k, 1, 1};
+    tenon_conv_geometry *geometry = &((tenon_conv_params *)(void *)part->params.bytes)->geometry;
+    tenon_tensor x = tenon_tensor_slice(o[X].host, 0, n, 1);
+    x = cut_window(x, &c->shape, 1, row, geometry);
+    x = cut_window(x, &c->shape, 2, column, geometry);
     part->views[CONV_X] = tenon_tensor_nhwc(x);
     part->views[CONV_W] = o[W].host;
     part->views[CONV_Y] = tenon_tensor_view(o[Y].view.dtype, 4, pixel);
@@ -101,7 +115,7 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
                                &v->operands,
                                Y,
                                s->n * v->peer.p * v->peer.q,
-                               (double)s->k * (double)s->c,
+                               (double)(s->k * s->c / s->groups * s->r * s->s),
                                cut,
                                v};
     return bench_verify(stream, &parts, error_over_bound, why);
@@ -134,10 +148,11 @@ static bool prepare(bench_session *session, convolution *v, const bench_conv_sha
                     tenon_dtype dtype)
 {
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
-                  x[] = {s->n, s->h, s->w, s->c}, w[] = {s->k, s->c, 1, 1},
+                  x[] = {s->n, s->h, s->w, s->c}, w[] = {s->k, s->c / s->groups, s->r, s->s},
                   y[] = {s->n, p, q, s->k};
     v->params = (tenon_conv_params)TENON_CONV_PARAMS_INIT;
     v->params.geometry = bench_conv_geometry(s);
+    v->params.groups = s->groups;
     bench_operand_add(&v->operands, dtype, 4, x, false);
     bench_operand_add(&v->operands, dtype, 4, w, false);
     bench_operand_add(&v->operands, dtype, 4, y, true);
@@ -145,17 +160,28 @@ static bool prepare(bench_session *session, convolution *v, const bench_conv_sha
     return bench_operands_create(session, &v->operands, false) && pack(session, v);
 }
 
-/* Writes the line that repeats the case: the product of all pixels, with weights that tenon check
- * makes of that size. */
+/* Writes the line that repeats the case, with weights that tenon check makes: the product of all
+ * pixels, or the convolution. */
 static void name_solver(const convolution *v, tenon_dtype dtype, bench_case *bench)
 {
     const char *type = tenon_dtype_string(dtype);
     const bench_conv_shape *s = &v->peer.shape;
-    const long long m = s->n * v->peer.p * v->peer.q, k = s->c, n = s->k;
+    const long long n = s->n, k = s->k, c = s->c, h = s->h, w = s->w, p = v->peer.p, q = v->peer.q,
+                    m = n * p * q, pad = s->pad;
     snprintf(bench->solver, sizeof bench->solver, "%s", v->plan->name);
-    snprintf(bench->repeat, sizeof bench->repeat,
-             "tenon check %s a=%s:%lldx%lld d=%s:%lldx%lld k=%lld n=%lld --seed 1", bench->solver,
-             type, m, k, type, m, n, k, n);
+    if (strncmp(v->plan->name, "gemm_packed", 11) == 0)
+        snprintf(bench->repeat, sizeof bench->repeat,
+                 "tenon check %s a=%s:%lldx%lld d=%s:%lldx%lld k=%lld n=%lld --seed 1",
+                 bench->solver, type, m, c, type, m, k, c, k);
+    else
+        snprintf(bench->repeat, sizeof bench->repeat,
+                 "tenon check %s x=%s:%lldx%lldx%lldx%lld/%lld,1,%lld,%lld "
+                 "y=%s:%lldx%lldx%lldx%lld/%lld,1,%lld,%lld groups=%lld stride=%lld,%lld "
+                 "pad_begin=%lld,%lld pad_end=%lld,%lld filters=%lld channels=%lld "
+                 "filter=%lld,%lld --seed 1",
+                 bench->solver, type, n, c, h, w, c * h * w, c * w, c, type, n, k, p, q, k * p * q,
+                 k * q, k, (long long)s->groups, (long long)s->stride, (long long)s->stride, pad,
+                 pad, pad, pad, k, c / s->groups, (long long)s->r, (long long)s->s);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -183,5 +209,5 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 static const bench_kind functions = {count, name_of, bench_floating, make};
 
 const bench_suite bench_suite_conv_cpu_nhwc = {"conv-cpu-nhwc",
-                                               "1x1 convolution with packed filters, channels last",
-                                               &functions, 0.4, BENCH_CONV_POINTWISE};
+                                               "convolution with packed filters, channels last",
+                                               &functions, 0.4, BENCH_CONV_NETWORKS};

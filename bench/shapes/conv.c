@@ -60,8 +60,6 @@ static bool selected(bench_conv_selection selection, size_t row, int eight)
         return (table[row].in_short >> eight & 1) != 0;
     if (selection == BENCH_CONV_DEPTHWISE)
         return table[row].groups > 1;
-    if (selection == BENCH_CONV_POINTWISE)
-        return table[row].filter == 1;
     return selection == BENCH_CONV_NETWORKS || strcmp(table[row].network, "resnet50") == 0;
 }
 

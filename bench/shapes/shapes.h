@@ -20,7 +20,6 @@ typedef enum bench_conv_selection {
     BENCH_CONV_NETWORKS,  /* each distinct one of the networks, with 1 and 8 images */
     BENCH_CONV_RESNET50,  /* those of ResNet-50 only, with 1 and 8 images */
     BENCH_CONV_DEPTHWISE, /* those with one channel per group, with 1 and 8 images */
-    BENCH_CONV_POINTWISE, /* those with filters of one element, with 1 and 8 images */
     BENCH_CONV_GPU        /* those of ResNet-50 with 32 images */
 } bench_conv_selection;
 

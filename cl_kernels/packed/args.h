@@ -3,10 +3,14 @@
  *
  * A packed matrix consists of consecutive panels of `panel` columns, each stored as [k][panel];
  * missing columns of the last panel are zero. The matrices of a batch are consecutive.
+ *
+ * Packed filters are such a matrix: its columns are the filters of all groups, and its rows are the
+ * taps and channels of a filter in the order t, r, s, c.
  */
 #ifndef TENON_PACKED_ARGS_H
 #define TENON_PACKED_ARGS_H
 
+#include "conv/args.h"
 #include "gemm/args.h"
 
 /* Row pitch, in elements, of the rows of a that a work-group copies to local memory: a block of
@@ -17,5 +21,28 @@ typedef struct packed_gemm_args {
     gemm_args gemm;
     tenon_i64 panel;
 } packed_gemm_args;
+
+/* Pixels are numbered in the order n, o, p, q. */
+typedef struct packed_conv_args {
+    conv_args conv;   /* the strides of the filters are not used */
+    tenon_i64 pixels; /* of a batch index: successive pixels of y, and of c, with one stride */
+    tenon_i64 y_pixel, c_pixel; /* these strides */
+    tenon_i64 run;    /* elements of x that are contiguous, and contiguous in a panel: the channels
+                         of a tap, or of a row of taps if `joined` */
+    tenon_i64 x_span; /* elements from the first to the last of x: the limit of vector loads */
+    tenon_i64 blocks; /* of columns, per group */
+    tenon_i32 joined;
+    tenon_i32 tile_rows, tile_cols; /* pixels and filters per work-group */
+} packed_conv_args;
+
+/* A unit of work is a row of pixels (n, o, p). */
+typedef struct packed_depthwise_args {
+    conv_args conv;
+    tenon_i64 filters;    /* of all groups */
+    tenon_i64 chunk;      /* filters per work-item, a multiple of a panel */
+    tenon_i64 units, run; /* units, and units per work-item */
+    tenon_i64 inner[2];   /* first pixel of a row whose taps are all in the image along w, and the
+                             end of these pixels */
+} packed_depthwise_args;
 
 #endif

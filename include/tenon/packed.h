@@ -70,12 +70,15 @@ TENON_CALL tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_p
                                         const tenon_sync *sync);
 
 /** Packs the filters of tenon_conv_forward_packed. The layouts are
- *   - "filter_panels", for filters of one element (1x1): their C x K matrix in "panels" (see
- *     tenon_gemm_pack), and the dense filters, so it takes more than twice the memory. The default
- *     on CPUs for more than 8 filters. A convolution on a CPU uses the panels, by the solvers of
- *     gemm_packed, if x and y have their channels last (their stride along C is 1), groups is 1 and
- *     there is no padding, except that a stride above 1 requires rows of at least 12 results.
- *     Every other call, and one that names a solver of tenon_conv_forward, uses the dense filters.
+ *   - "filter_panels": a matrix in "panels" (see tenon_gemm_pack), with a column for each filter
+ *     and a row for each channel of each tap, and the dense filters, so it takes more than twice
+ *     the memory. The default on CPUs for more than 8 filters. A convolution on a CPU uses the
+ *     panels if x and y have their channels last (their stride along C is 1): by the solvers of
+ *     gemm_packed for filters of one element (1x1) if groups is 1 and there is no padding, except
+ *     that a stride above 1 requires rows of at least 12 results; otherwise by those of
+ *     conv_packed. One of the latter, conv_packed/dense, uses the dense filters, for example for
+ *     Winograd's method. So does every other call, and one that names a solver of
+ *     tenon_conv_forward.
  *   - "filters": dense and row-major. Every solver reads it without rearranging it at each run. It
  *     serves images in N C H W order as well as "filter_panels" does, with less memory.
  *
@@ -139,8 +142,8 @@ TENON_CALL tenon_status tenon_gemm_packed_plan(tenon_context *context,
                                                const tenon_tensor *d, tenon_plan **plan);
 
 /** Computes tenon_conv_forward with packed filters. Parameters, shapes, aliasing and statuses are
- * those of tenon_conv_forward. For filters of one element on CPUs it is fastest for images with
- * their channels last (tenon_tensor_nhwc).
+ * those of tenon_conv_forward. On CPUs it is fastest for images with their channels last
+ * (tenon_tensor_nhwc).
  *  @param packed  made by tenon_conv_pack_filter in the stream's context (otherwise
  *                 TENON_ERROR_INVALID_ARGUMENT); x has the same type */
 TENON_CALL tenon_status tenon_conv_forward_packed(tenon_stream *stream,

@@ -46,4 +46,5 @@ X(gather)
 X(gather_backward)
 X(pad)
 X(gemm_packed)
+X(conv_packed)
 /* clang-format on */

@@ -1,39 +1,13 @@
 /*
  * Tests tenon_conv_forward_packed with filters in panels (layout "filter_panels"): convolutions by
  * the packed product against the reference of tenon_conv_forward, in every layout of the images;
- * calls that the dense filters serve; and the packed object itself.
+ * calls that the dense filters serve; and the packed object itself. test_conv_packed.c tests
+ * filters of several elements.
  */
-#include "conv_case.h"
+#include "packed_case.h"
 #include "quick.h"
 
 #include "dispatch/plan.h"
-#include "ops/packed/internal.h"
-
-static tenon_packed *pack_filters(const tenon_tensor *w)
-{
-    const tenon_pack_params params = tenon_pack_params(.layout = "filter_panels");
-    tenon_packed *packed;
-    assert_ok(tenon_conv_pack_filter(test_stream, &params, w, &packed, NULL));
-    return packed;
-}
-
-static tenon_status call_panels(const void *params, const tenon_tensor *const *v)
-{
-    tenon_packed *packed = pack_filters(v[CONV_W]);
-    const tenon_status status = tenon_conv_forward_packed(test_stream, params, v[CONV_X], packed,
-                                                          v[CONV_C], v[CONV_BIAS], v[CONV_Y], NULL);
-    tenon_packed_release(packed); /* enqueued work continues */
-    return status;
-}
-
-static tenon_status plan_panels(const void *params, const tenon_tensor *const *v, tenon_plan **plan)
-{
-    tenon_packed *packed = pack_filters(v[CONV_W]);
-    const tenon_status status = tenon_conv_forward_packed_plan(
-        test_context, params, v[CONV_X], packed, v[CONV_C], v[CONV_BIAS], v[CONV_Y], plan);
-    tenon_packed_release(packed); /* the plan keeps a reference */
-    return status;
-}
 
 /* A small problem with filters of one element and channels last, and the same with other members.
  */
@@ -44,11 +18,7 @@ static tenon_status plan_panels(const void *params, const tenon_tensor *const *v
 static void make_panels(test_fixture *f, const conv_case *p, tenon_dtype dtype, test_judge judge,
                         test_random *random)
 {
-    conv_make(f, FORWARD, p, dtype, judge, random);
-    f->call = call_panels;
-    f->plan = plan_panels;
-    f->emulate = NULL;
-    f->has_own_bounds = NULL; /* no solver transforms filters of one element */
+    packed_make(f, p, dtype, NULL, judge, random);
 }
 
 /* Runs the automatic choice and every solver of the packed product, on reals and integers. */
@@ -196,16 +166,16 @@ TEST(random_problems)
         }
 }
 
-/* Returns true if a plan of the call uses the panels. */
-static bool uses_panels(const tenon_packed *packed, const conv_case *p, const char *solver,
-                        bool as_gpu)
+/* Returns true if a plan of the call uses a solver of this family. */
+static bool is_served_by(const char *family, const tenon_packed *packed, const conv_case *p,
+                         const char *solver, bool as_gpu)
 {
     const bool is_cpu = test_context->device.is_cpu;
     tenon_conv_params params = TENON_CONV_PARAMS_INIT;
     tenon_plan *plan;
     int64_t out[3];
     for (uint32_t d = 0; d < 3; d++)
-        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], 1);
+        out[d] = tenon_conv_output_size(&p->geometry, d, p->size[d], p->filter[d]);
     const tenon_tensor x = image_view(TENON_DTYPE_F32, p->x, 2, p->n, p->c, p->size, 0),
                        y = image_view(TENON_DTYPE_F32, p->y, 2, p->n, p->k, out, 0);
     params.geometry = p->geometry;
@@ -216,9 +186,16 @@ static bool uses_panels(const tenon_packed *packed, const conv_case *p, const ch
         tenon_conv_forward_packed_plan(test_context, &params, &x, packed, NULL, NULL, &y, &plan);
     test_context->device.is_cpu = is_cpu;
     assert_ok(status);
-    const bool panels = strncmp(plan->name, "gemm_packed/", 12) == 0;
+    const bool serves = strncmp(plan->name, family, strlen(family)) == 0;
     tenon_plan_release(plan);
-    return panels;
+    return serves;
+}
+
+/* Returns true if it is a product of pixels and panels. */
+static bool uses_panels(const tenon_packed *packed, const conv_case *p, const char *solver,
+                        bool as_gpu)
+{
+    return is_served_by("gemm_packed/", packed, p, solver, as_gpu);
 }
 
 TEST(panels_serve_channels_last)
@@ -244,14 +221,40 @@ TEST(panels_serve_channels_last)
     assert_false(uses_panels(packed, &padded, NULL, false));
     assert_false(uses_panels(groups, &in_groups, NULL, false));
     assert_false(uses_panels(packed, &last, NULL, true));
+    assert_true(is_served_by("conv_packed/", packed, &padded, NULL, false));
+    assert_true(is_served_by("conv_packed/", packed, &last, "conv_packed/cpu", false));
+    assert_true(is_served_by("conv_packed/", groups, &in_groups, NULL, false));
+    assert_true(is_served_by("conv/", packed, &mixed, NULL, false));
     tenon_packed_release(packed);
     tenon_packed_release(groups);
     test_destroy(&w, &v);
 }
 
-/* A stride above 1 leaves rows of results as separate products; short ones use the dense filters.
- */
-TEST(short_products_use_the_dense_filters)
+/* Filters of several elements are read from the panels by conv_packed, if both images have their
+ * channels last, and otherwise from the dense filters. */
+TEST(larger_filters_serve_channels_last)
+{
+    const int64_t shape[] = {37, 19, 3, 2};
+    if (!test_context->device.is_cpu)
+        return;
+    tenon_tensor w = test_dense(TENON_DTYPE_F32, 4, shape, NULL);
+    assert_ok(tenon_tensor_fill(test_stream, &w, 1, NULL));
+    tenon_packed *packed = pack_filters(&w);
+    const conv_case last = panel_conv(.filter = {3, 2, 1}),
+                    mixed = panel_conv(.filter = {3, 2, 1}, .x = NCHW);
+    assert_true(is_served_by("conv_packed/", packed, &last, NULL, false));
+    assert_true(is_served_by("conv_packed/dense", packed, &last, "conv_packed/dense", false));
+    assert_true(is_served_by("conv_packed/dense", packed, &mixed, "conv_packed/dense", false));
+    assert_true(is_served_by("conv/direct", packed, &last, "conv/direct", false));
+    assert_true(is_served_by("conv/", packed, &mixed, NULL, false));
+    assert_true(is_served_by("conv/", packed, &last, NULL, true));
+    tenon_packed_release(packed);
+    tenon_memory_destroy(&w.memory);
+}
+
+/* A stride above 1 leaves rows of results as separate products; short ones are gathered by
+ * conv_packed. */
+TEST(short_products_are_gathered)
 {
     const int64_t shape[] = {37, 19, 1, 1};
     if (!test_context->device.is_cpu)
@@ -263,6 +266,7 @@ TEST(short_products_use_the_dense_filters)
         conv_case p = panel_conv(.size = {6, 2 * width - 1, 1});
         p.geometry.stride[0] = p.geometry.stride[1] = 2;
         assert_int_equal(uses_panels(packed, &p, NULL, false), width >= 12);
+        assert_int_equal(is_served_by("conv_packed/", packed, &p, NULL, false), width < 12);
         p.size[0] = 1;
         p.size[1] = width;
         p.geometry.stride[1] = 1;
@@ -282,10 +286,9 @@ TEST(layouts_depend_on_the_shape)
         int64_t shape[4];
         const char *layout;
         bool as_gpu;
-    } cases[] = {{{9, 1, 1, 1}, "filter_panels", false},
-                 {{8, 64, 1, 1}, "filters", false},
-                 {{64, 64, 1, 3}, "filters", false},
-                 {{64, 64, 1, 1}, "filters", true}};
+    } cases[] = {{{9, 1, 1, 1}, "filter_panels", false},   {{8, 64, 1, 1}, "filters", false},
+                 {{64, 64, 1, 3}, "filter_panels", false}, {{64, 1, 3, 3}, "filter_panels", false},
+                 {{8, 64, 3, 3}, "filters", false},        {{64, 64, 3, 3}, "filters", true}};
     const bool is_cpu = test_context->device.is_cpu;
     for (size_t i = 0; i < sizeof cases / sizeof *cases && is_cpu; i++) {
         char text[200];
@@ -298,6 +301,8 @@ TEST(layouts_depend_on_the_shape)
         assert_ok(status);
         tenon_packed_describe(packed, text, sizeof text);
         assert_contains(text, cases[i].layout);
+        assert_int_equal(strstr(text, "filter_panels") != NULL,
+                         strcmp(cases[i].layout, "filter_panels") == 0);
         tenon_packed_release(packed);
     }
 }
@@ -305,13 +310,14 @@ TEST(layouts_depend_on_the_shape)
 /* Random bytes, including NaNs with any payload, are unpacked as they were. */
 TEST(filters_in_panels_unpack)
 {
-    static const int64_t shapes[][4] = {{1, 1, 1, 1}, {33, 5, 1, 1}, {64, 17, 1, 1}, {0, 3, 1, 1}};
+    static const int64_t shapes[][4] = {{1, 1, 1, 1},  {33, 5, 1, 1}, {64, 17, 1, 1}, {0, 3, 1, 1},
+                                        {65, 3, 2, 3}, {32, 1, 5, 1}, {31, 2, 1, 4}};
     test_random random = test_random_for(869);
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 7; i++) {
             test_tensor source, back;
             int64_t stride[4], back_stride[4];
-            test_strides((test_layout)i, i == TEST_STRIDED, 4, shapes[i], stride);
+            test_strides((test_layout)(i % 4), i % 4 == TEST_STRIDED, 4, shapes[i], stride);
             test_strides(TEST_ROW, false, 4, shapes[i], back_stride);
             test_tensor_create(&source, *type, 4, shapes[i], stride, i);
             test_tensor_create(&back, *type, 4, shapes[i], back_stride, 1);
@@ -322,8 +328,8 @@ TEST(filters_in_panels_unpack)
             tenon_packed *packed = pack_filters(&source.view);
             assert_ok(tenon_packed_unpack(test_stream, packed, &back.view, NULL));
             unsigned char *wanted = test_download_bits(&source), *got = test_download_bits(&back);
-            assert_memory_equal(wanted, got,
-                                (size_t)(shapes[i][0] * shapes[i][1]) * tenon_dtype_size(*type));
+            assert_memory_equal(
+                wanted, got, (size_t)tenon_tensor_elements(&source.view) * tenon_dtype_size(*type));
             free(wanted);
             free(got);
             tenon_packed_release(packed);
@@ -369,7 +375,6 @@ TEST(bad_packing_is_refused)
     const int64_t large[] = {4, 3, 3, 1}, small[] = {4, 3, 1};
     tenon_tensor w = test_dense(TENON_DTYPE_F32, 4, large, NULL),
                  v = test_dense(TENON_DTYPE_F32, 3, small, NULL);
-    refuse_pack(&w, "filter_panels", TENON_ERROR_UNSUPPORTED, "4x3x3x1");
     refuse_pack(&w, "panels", TENON_ERROR_INVALID_ARGUMENT, "layout");
     tenon_tensor endless = v; /* one element, repeated beyond every memory */
     endless.stride[0] = endless.stride[1] = 0;

@@ -41,7 +41,7 @@ static char *read_file(const char *path)
 /* Returns true if a file of the folder src/ops/HOME defines the operation of that name. */
 static bool is_described_in(const char *home, const char *name)
 {
-    static const char *const files[] = {"operations", "gradient_operations"};
+    static const char *const files[] = {"operations", "gradient_operations", "conv_operations"};
     char path[512], words[128];
     bool found = false;
     snprintf(words, sizeof words, "const tn_operation tn_operation_%s =", name);
@@ -171,7 +171,9 @@ TEST(every_family_has_a_kernel)
 /* Returns the name in the family's public call. */
 static const char *call_of(const tn_family *family)
 {
-    return strcmp(family->name, "gemm_int8") == 0 ? "gemm" : family->name;
+    return strcmp(family->name, "gemm_int8") == 0     ? "gemm"
+           : strcmp(family->name, "conv_packed") == 0 ? "conv_forward_packed"
+                                                      : family->name;
 }
 
 TEST(every_family_is_documented)

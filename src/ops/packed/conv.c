@@ -1,6 +1,6 @@
 /* tenon_conv_forward_packed: convolution with packed filters. With dense filters it is
- * tenon_conv_forward. Filters in panels are multiplied as a packed matrix by the pixels of the
- * images, if those have their channels last. */
+ * tenon_conv_forward. If the images have their channels last, filters of one element in panels are
+ * multiplied as a packed matrix by the pixels, and others by the solvers of conv_packed. */
 #include "base/checked.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
@@ -10,12 +10,6 @@
 
 #include <stddef.h>
 #include <string.h>
-
-/* Parameters of by_panels: those of the convolution, and the packed filters. */
-typedef struct filter_params {
-    tenon_conv_params conv;
-    const tenon_packed *packed;
-} filter_params;
 
 /* Rank of the views of a product over the pixels: n, o, p, and the matrix of q and channels. */
 #define PIXELS_RANK 5
@@ -49,26 +43,12 @@ static tenon_status multiply_pixels(const char *caller, const filter_params *par
     return tn_gemm_packed_canonicalize(caller, &gemm, params->packed, views, problem, empty);
 }
 
-/* Checks the call as one of tenon_conv_forward with the packed filters as w. */
 static tenon_status prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
 {
-    const filter_params *params = given;
     conv_problem conv;
-    tn_call unpacked = *call;
-    unpacked.operands[CONV_W].view = &params->packed->view;
-    TN_TRY(tn_conv_prepare(&params->conv, &unpacked, &conv.head, empty));
-    call->operands[CONV_C].view = unpacked.operands[CONV_C].view;
-    memcpy(call->scalars, unpacked.scalars, sizeof call->scalars);
+    TN_TRY(tn_filters_prepare(given, call, &conv, empty));
     return *empty ? TENON_OK
-                  : multiply_pixels(call->caller, params, &conv, (packed_problem *)problem, empty);
-}
-
-static uint32_t channels_last(const void *params, const tn_call *call)
-{
-    const filter_params *all = params;
-    return (uint32_t)tn_conv_channels_last(call->operands[CONV_X].view, &all->packed->view,
-                                           all->conv.groups)
-           << CONV_X;
+                  : multiply_pixels(call->caller, given, &conv, (packed_problem *)problem, empty);
 }
 
 static const filter_params filter_defaults = {
@@ -94,28 +74,27 @@ static const tn_operation by_panels = {
     .flags = TENON_CONV_EXACT,
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
-    .channels_last = channels_last,
+    .channels_last = tn_filters_channels_last,
 };
 
-/* Returns true if the parameters name a solver of the packed product. */
-static bool names_panels(const tenon_conv_params *params)
+/* Returns true if the parameters name a family, or one of its solvers. */
+static bool names(const tenon_conv_params *params, const tn_family *family)
 {
-    static const char family[] = "gemm_packed";
-    const size_t length = sizeof family - 1;
+    const size_t length = strlen(family->name);
     const char *solver = params->solver;
-    return solver != NULL && strncmp(solver, family, length) == 0 &&
+    return solver != NULL && strncmp(solver, family->name, length) == 0 &&
            (solver[length] == '\0' || solver[length] == '/');
 }
 
-/* Returns true if the parameters make a convolution with filters of one element a product over all
- * pixels: no groups, and no results in the padding. */
-static bool is_product(const tenon_conv_params *params)
+/* Returns true if the convolution is a product over all pixels: filters of one element, no groups,
+ * and no results in the padding. */
+static bool is_product(const tenon_packed *packed, const tenon_conv_params *params)
 {
     const tenon_conv_geometry *g = &params->geometry;
     for (size_t d = 0; d < sizeof g->pad_begin / sizeof *g->pad_begin; d++)
         if (g->pad_begin[d] != 0 || g->pad_end[d] != 0)
             return false;
-    return params->groups == 1;
+    return params->groups == 1 && tn_packed_is_pointwise(packed);
 }
 
 /* Minimum number of pixels per product if an image needs several products. Each of them reads all
@@ -150,18 +129,25 @@ static bool has_long_products(const tenon_conv_geometry *g, const tenon_tensor *
     return true;
 }
 
-/* Returns true if the panels are to be used. Otherwise the convolution reads the dense filters: its
- * solvers are faster for images whose pixels are contiguous, and the only ones for padding and
- * groups. The views need not be valid. */
-static bool takes_panels(const tenon_packed *packed, const tenon_conv_params *params,
-                         const tenon_tensor *x, const tenon_tensor *y)
+/* Returns the operation that serves a call: for filters in panels the product over all pixels, or
+ * the family conv_packed, if the solver is one of theirs; or, without a solver, on CPUs if the
+ * images have their channels last. All others read the dense filters. The views need not be valid.
+ */
+static const tn_operation *serving(const tenon_packed *packed, const tenon_conv_params *params,
+                                   const tenon_tensor *x, const tenon_tensor *y)
 {
-    if (packed->layout != PACKED_FILTER_PANELS || !is_product(params))
-        return false;
+    const bool multiplies = is_product(packed, params);
+    if (packed->layout != PACKED_FILTER_PANELS)
+        return &tn_operation_conv;
     if (params->solver != NULL)
-        return names_panels(params);
-    return packed->context->device.is_cpu && has_channels_last(x) && has_channels_last(y) &&
-           x->rank == y->rank && has_long_products(&params->geometry, x, y);
+        return names(params, &tn_conv_packed_family)                 ? &tn_conv_by_filters
+               : multiplies && names(params, &tn_gemm_packed_family) ? &by_panels
+                                                                     : &tn_operation_conv;
+    if (!packed->context->device.is_cpu || !has_channels_last(x) || !has_channels_last(y) ||
+        x->rank != y->rank)
+        return &tn_operation_conv;
+    return multiplies && has_long_products(&params->geometry, x, y) ? &by_panels
+                                                                    : &tn_conv_by_filters;
 }
 
 /* A call: the operation that serves it, its parameters, and the view that it gets as w. */
@@ -171,21 +157,15 @@ typedef struct filter_call {
     tenon_tensor w;
 } filter_call;
 
-/* Selects the operation. Both take filter_params, which begins with the convolution's. */
+/* Selects the operation. All take filter_params, which begins with the convolution's. */
 static tenon_status select_operation(const char *caller, const tenon_conv_params *given,
                                      const tenon_packed *packed, const tenon_tensor *x,
                                      const tenon_tensor *y, filter_call *call)
 {
-    const void *params;
-    TN_TRY(
-        tn_operation_take_params(caller, &tn_operation_conv, given, &call->params.conv, &params));
-    if (params != &call->params.conv)
-        call->params.conv = *(const tenon_conv_params *)params;
-    const bool panels = takes_panels(packed, &call->params.conv, x, y);
-    call->operation = panels ? &by_panels : &tn_operation_conv;
-    call->w = panels ? packed->memory : tn_packed_dense(packed);
+    TN_TRY(tn_filters_take_params(caller, given, packed, &call->params));
+    call->operation = serving(packed, &call->params.conv, x, y);
+    call->w = call->operation == &tn_operation_conv ? tn_packed_dense(packed) : packed->memory;
     call->params.conv.struct_size = (uint32_t)call->operation->params_size;
-    call->params.packed = packed;
     return TENON_OK;
 }
 

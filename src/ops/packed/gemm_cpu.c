@@ -85,7 +85,7 @@ static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int
     return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
 }
 
-static void packed_gemm_cpu_tune(tenon_context *context, const packed_problem *p, int32_t *values)
+void tn_packed_cpu_tune(tenon_context *context, const packed_problem *p, int32_t *values)
 {
     if (values[CPU_MR] == 0)
         values[CPU_MR] = p->gemm.m <= THIN_ROWS ? THIN_ROWS : tall_rows(context);
@@ -97,8 +97,8 @@ static void packed_gemm_cpu_tune(tenon_context *context, const packed_problem *p
         values[CPU_PANELS] = choose_tiles(context, p, values[CPU_NR]);
 }
 
-static const char *constrains(tenon_context *context, const packed_problem *p,
-                              const int32_t *values)
+const char *tn_packed_cpu_constrains(tenon_context *context, const packed_problem *p,
+                                     const int32_t *values)
 {
     const int64_t vectors = values[CPU_NR] / tn_gemm_lanes(context, p->gemm.dtype);
     if (values[CPU_NR] != p->panel && values[CPU_NR] != 2 * p->panel)
@@ -114,26 +114,32 @@ static const char *constrains(tenon_context *context, const packed_problem *p,
                : "the rows of a and the sums do not fit the local memory";
 }
 
-static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_problem *problem,
-                                             tn_choice *choice)
+void tn_packed_cpu_options(tenon_context *context, const packed_problem *p, tn_choice *choice)
 {
-    const packed_problem *p = (const packed_problem *)problem;
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
-    int32_t *values = choice->values;
-    if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
-        return "the width of the panels is not that of this device";
-    choice->never_chosen = tn_gemm_made_for_cpus(context);
-    packed_gemm_cpu_tune(context, p, values);
-    choice->misfit = constrains(context, p, values);
-    if (choice->misfit != NULL)
-        return NULL;
-    const tn_work work = tn_gemm_cpu_work(context, &p->gemm, values);
-    tn_choice_add(context, choice, &work);
+    const int32_t *values = choice->values;
     tn_choice_options(context, choice,
                       GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
                                           " -DTENON_KC=%d -DTENON_NTP=%d",
                       GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
                       (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
+}
+
+static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_problem *problem,
+                                             tn_choice *choice)
+{
+    const packed_problem *p = (const packed_problem *)problem;
+    int32_t *values = choice->values;
+    if (p->panel != tn_packed_panel(context, (tenon_dtype)p->gemm.dtype))
+        return "the width of the panels is not that of this device";
+    choice->never_chosen = tn_gemm_made_for_cpus(context);
+    tn_packed_cpu_tune(context, p, values);
+    choice->misfit = tn_packed_cpu_constrains(context, p, values);
+    if (choice->misfit != NULL)
+        return NULL;
+    const tn_work work = tn_gemm_cpu_work(context, &p->gemm, values);
+    tn_choice_add(context, choice, &work);
+    tn_packed_cpu_options(context, p, choice);
     return NULL;
 }
 

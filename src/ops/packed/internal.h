@@ -2,6 +2,7 @@
 #ifndef TN_OPS_PACKED_INTERNAL_H
 #define TN_OPS_PACKED_INTERNAL_H
 
+#include "ops/conv/problem/problem.h"
 #include "ops/gemm/internal.h"
 #include "packed/args.h"
 
@@ -16,7 +17,9 @@ typedef enum packed_layout {
     PACKED_ROWS,
     PACKED_PANELS,
     PACKED_FILTERS,
-    PACKED_FILTER_PANELS /* panels of the matrix C × K, followed by the dense filters */
+    /* Panels of a matrix with a column for each filter, whose rows are the taps and, for each tap,
+     * the channels; followed by the dense filters. */
+    PACKED_FILTER_PANELS
 } packed_layout;
 
 struct tenon_packed {
@@ -47,12 +50,19 @@ tenon_status tn_packed_create(const char *caller, tenon_context *context, packed
  * row-major tensor. */
 tenon_tensor tn_packed_dense(const tenon_packed *packed);
 
-/* Returns a tensor with the shape of the packed one as the matrix (or the batch of matrices) that
- * the panels contain: the tensor itself, or 1x1 filters as C × K. */
+/* Returns a tensor with the shape of the packed one in the order of the panels, whose last
+ * dimension is the columns: the tensor itself, or filters as taps, C and K. */
 tenon_tensor tn_packed_matrix(const tenon_packed *packed, const tenon_tensor *tensor);
 
-/* Returns the packed matrix as a view without memory. Its strides are those of a dense matrix
- * padded to whole panels. */
+/* Returns the first dimension of tn_packed_matrix that counts rows of a matrix. Those before it are
+ * a batch of matrices. */
+uint32_t tn_packed_first_row(const tenon_packed *packed, const tenon_tensor *matrix);
+
+/* Returns true for filters of one element, which are a matrix C × K. */
+bool tn_packed_is_pointwise(const tenon_packed *packed);
+
+/* Returns the packed matrix, or filters of one element, as a view without memory. Its strides are
+ * those of a dense matrix padded to whole panels. */
 tenon_tensor tn_packed_padded_view(const tenon_packed *packed);
 
 /* Gives a plan the object's memory as operand `operand`, and a reference to the object. */
@@ -86,7 +96,52 @@ tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
                                    int64_t tile_cols, tn_launch *launch);
 
-/* A function as declared in tn_family. */
-tn_awkward_function tn_gemm_packed_awkward;
+/* For solvers that multiply panels by the register tile of gemm_packed/cpu (parameters of
+ * ops/gemm/cpu.h): fill in the parameters that are 0; return why the parameters are incompatible,
+ * or NULL; write the build options. */
+void tn_packed_cpu_tune(tenon_context *context, const packed_problem *problem, int32_t *values);
+const char *tn_packed_cpu_constrains(tenon_context *context, const packed_problem *problem,
+                                     const int32_t *values);
+void tn_packed_cpu_options(tenon_context *context, const packed_problem *problem,
+                           tn_choice *choice);
+
+/* The canonical problem of a convolution with packed filters. The strides of w are those of the
+ * dense filters. */
+typedef struct filter_problem {
+    conv_problem conv;
+    int64_t panel;    /* columns of a panel */
+    int64_t dense_at; /* the element of w with which the dense filters begin */
+} filter_problem;
+
+/* Parameters of operations with packed filters: those of the convolution, and the filters. */
+typedef struct filter_params {
+    tenon_conv_params conv;
+    const tenon_packed *packed;
+} filter_params;
+
+extern const tn_family tn_conv_packed_family;
+extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_dense;
+
+/* The convolution by the solvers of conv_packed. Its parameters are filter_params. */
+extern const tn_operation tn_conv_by_filters;
+
+/* Returns the bit of x if its channels are its last dimension; tn_operation.channels_last of
+ * operations with filter_params. */
+uint32_t tn_filters_channels_last(const void *params, const tn_call *call);
+
+/* Combines the caller's parameters, of any version, and the packed filters. */
+tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,
+                                    const tenon_packed *packed, filter_params *all);
+
+/* Checks a call as one of tenon_conv_forward with the packed filters as w, and fills in the
+ * convolution's problem. */
+tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv_problem *problem,
+                                bool *empty);
+
+/* Returns why no solver that reads panels serves the problem, or NULL. */
+const char *tn_filters_refuse(tenon_context *context, const filter_problem *problem);
+
+/* Functions as declared in tn_family. */
+tn_awkward_function tn_gemm_packed_awkward, tn_conv_packed_awkward;
 
 #endif

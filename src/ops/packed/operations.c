@@ -3,7 +3,7 @@
  * each call. */
 #include "base/checked.h"
 #include "check/awkward.h"
-#include "ops/packed/internal.h"
+#include "ops/packed/pattern.h"
 #include "ops/registry.h"
 
 #include <stdlib.h>
@@ -41,27 +41,33 @@ static call_params inner_params(const pattern_params *p)
     return params;
 }
 
-/* Makes a host tensor of small integers, which are exact in every type. Returns its memory, which
- * the caller frees, or NULL if memory is exhausted. */
-static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
+void *tn_pattern_weights(tenon_tensor *weights)
 {
-    const int64_t shape[] = {p->batch, p->k, p->n};
-    const uint32_t lead = p->batch > 0 ? 0 : 1;
-    *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
     uint64_t seed = 7;
-    void *data = tn_array(tenon_tensor_elements(weights), tenon_dtype_size(dtype));
+    const bool is_valid = weights->dtype != TENON_DTYPE_INVALID; /* otherwise its size overflows */
+    void *data = is_valid
+                     ? tn_array(tenon_tensor_elements(weights), tenon_dtype_size(weights->dtype))
+                     : NULL;
     weights->memory = (tenon_memory){.kind = TENON_MEMORY_SVM, .u.svm = data};
     if (data != NULL)
         tn_case_integers(weights, -3, 3, &seed);
     return data;
 }
 
-/* Returns the type of a, or f32 if weights cannot have it. */
-static tenon_dtype weights_type(const tenon_tensor *a)
+tenon_dtype tn_pattern_type(const tenon_tensor *input)
 {
-    return a != NULL && a->dtype >= TENON_DTYPE_F64 && a->dtype <= TENON_DTYPE_BF16
-               ? a->dtype
+    return input != NULL && input->dtype >= TENON_DTYPE_F64 && input->dtype <= TENON_DTYPE_BF16
+               ? input->dtype
                : TENON_DTYPE_F32;
+}
+
+/* Makes the weights, as tn_pattern_weights does. */
+static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
+{
+    const int64_t shape[] = {p->batch, p->k, p->n};
+    const uint32_t lead = p->batch > 0 ? 0 : 1;
+    *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
+    return tn_pattern_weights(weights);
 }
 
 /* Returns the index in the panels of element `number`, in row-major order, of a tensor of rows ×
@@ -111,7 +117,7 @@ static tenon_status pack_weights(const char *caller, tenon_stream *stream, const
                                  const tenon_tensor *a, tenon_packed **packed)
 {
     tenon_tensor weights;
-    void *data = make_weights(p, weights_type(a), &weights);
+    void *data = make_weights(p, tn_pattern_type(a), &weights);
     if (data == NULL)
         return no_memory(caller);
     tenon_status status =

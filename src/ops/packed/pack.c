@@ -22,46 +22,55 @@ typedef struct moves {
 } moves;
 
 /* Returns `size` columns of each matrix, from column `start` on, which must be in one panel. */
-static part columns_of(const tenon_packed *packed, const tenon_tensor *tensor, int64_t start,
+static part columns_of(const tenon_packed *packed, const tenon_tensor *matrix, int64_t start,
                        int64_t size)
 {
-    const uint32_t lead = tensor->rank - 2;
-    const int64_t rows = tensor->shape[lead], panel = packed->panel;
-    const uint64_t element = tenon_dtype_size(tensor->dtype);
-    part p = {.tensor = *tensor, .packed = *tensor};
-    p.tensor.shape[lead + 1] = size;
-    p.tensor.offset += (uint64_t)(start * tensor->stride[lead + 1]) * element;
+    const uint32_t last = matrix->rank - 1, first = tn_packed_first_row(packed, matrix);
+    const int64_t panel = packed->panel;
+    const uint64_t element = tenon_dtype_size(matrix->dtype);
+    int64_t step = panel;
+    part p = {.tensor = *matrix};
+    p.tensor.shape[last] = size;
+    p.tensor.offset += (uint64_t)(start * matrix->stride[last]) * element;
     p.packed = p.tensor;
     p.packed.memory = packed->memory.memory;
-    p.packed.offset = (uint64_t)(start / panel * rows * panel + start % panel) * element;
-    p.packed.stride[lead + 1] = 1;
-    p.packed.stride[lead] = panel;
-    int64_t matrix = rows * tn_packed_padded(tensor->shape[lead + 1], panel);
-    for (uint32_t d = lead; d-- > 0;) {
-        p.packed.stride[d] = matrix;
-        matrix *= tensor->shape[d];
+    p.packed.stride[last] = 1;
+    for (uint32_t d = last; d-- > first;) {
+        p.packed.stride[d] = step;
+        step *= matrix->shape[d];
+    }
+    p.packed.offset = (uint64_t)(start / panel * step + start % panel) * element;
+    step *= tn_packed_padded(matrix->shape[last], panel) / panel;
+    for (uint32_t d = first; d-- > 0;) {
+        p.packed.stride[d] = step;
+        step *= matrix->shape[d];
     }
     return p;
 }
 
-/* Returns all whole panels. The dimension of the columns becomes two: the panels, and the columns
- * of a panel. */
-static part whole_panels(const tenon_packed *packed, const tenon_tensor *tensor, int64_t count)
+/* Inserts a dimension. */
+static void insert(tenon_tensor *view, uint32_t at, int64_t size, int64_t stride)
 {
-    const uint32_t lead = tensor->rank - 2;
-    const int64_t panel = packed->panel, rows = tensor->shape[lead];
-    part p = columns_of(packed, tensor, 0, panel);
-    tenon_tensor *const views[] = {&p.tensor, &p.packed};
-    for (int v = 0; v < 2; v++) {
-        tenon_tensor *view = views[v];
-        view->rank++;
-        view->shape[lead + 2] = panel;
-        view->stride[lead + 2] = view->stride[lead + 1];
-        view->shape[lead + 1] = rows;
-        view->stride[lead + 1] = view->stride[lead];
-        view->shape[lead] = count;
-        view->stride[lead] = v == 0 ? panel * view->stride[lead + 2] : rows * panel;
+    for (uint32_t d = view->rank++; d > at; d--) {
+        view->shape[d] = view->shape[d - 1];
+        view->stride[d] = view->stride[d - 1];
     }
+    view->shape[at] = size;
+    view->stride[at] = stride;
+}
+
+/* Returns all whole panels. The dimension of the columns becomes two: the panels, before the rows,
+ * and the columns of a panel. */
+static part whole_panels(const tenon_packed *packed, const tenon_tensor *matrix, int64_t count)
+{
+    const uint32_t first = tn_packed_first_row(packed, matrix), last = matrix->rank - 1;
+    const int64_t panel = packed->panel;
+    int64_t elements = panel; /* of a panel */
+    part p = columns_of(packed, matrix, 0, panel);
+    for (uint32_t d = first; d < last; d++)
+        elements *= matrix->shape[d];
+    insert(&p.tensor, first, count, panel * matrix->stride[last]);
+    insert(&p.packed, first, count, elements);
     return p;
 }
 

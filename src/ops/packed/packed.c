@@ -62,22 +62,12 @@ bool tn_packed_is_bytes(tenon_dtype dtype)
     return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8;
 }
 
-/* Returns true for filters of one element, which are a matrix. */
-static bool is_pointwise(const tenon_tensor *filters)
-{
-    for (uint32_t d = 2; d < filters->rank; d++)
-        if (filters->shape[d] != 1)
-            return false;
-    return true;
-}
-
 static packed_layout suitable(const tenon_context *context, packed_kind kind,
                               const tenon_tensor *view)
 {
     if (kind == PACKED_FILTER)
-        return context->device.is_cpu && view->shape[0] > NARROW_COLUMNS && is_pointwise(view)
-                   ? PACKED_FILTER_PANELS
-                   : PACKED_FILTERS;
+        return context->device.is_cpu && view->shape[0] > NARROW_COLUMNS ? PACKED_FILTER_PANELS
+                                                                         : PACKED_FILTERS;
     bool narrow = view->shape[view->rank - 1] <= NARROW_COLUMNS;
     return context->device.is_cpu && !narrow && !tn_packed_is_bytes(view->dtype) ? PACKED_PANELS
                                                                                  : PACKED_ROWS;
@@ -92,16 +82,10 @@ static bool has_panels(packed_layout layout)
 static tenon_status check_layout(const char *caller, const tenon_packed *packed)
 {
     const tenon_tensor *view = &packed->view;
-    char shape[160];
     if (packed->layout == PACKED_PANELS && tn_packed_is_bytes(view->dtype))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: params: layout \"panels\" does not support type %s; use \"rows\"",
                        caller, tenon_dtype_string(view->dtype));
-    if (packed->layout == PACKED_FILTER_PANELS && !is_pointwise(view))
-        return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: params: layout \"filter_panels\" supports filters of one element, "
-                       "w is %s; use \"filters\"",
-                       caller, tn_shape_text(view->rank, view->shape, shape));
     return TENON_OK;
 }
 
@@ -192,19 +176,36 @@ tenon_tensor tn_packed_dense(const tenon_packed *packed)
 tenon_tensor tn_packed_matrix(const tenon_packed *packed, const tenon_tensor *tensor)
 {
     tenon_tensor matrix = *tensor;
-    if (packed->layout != PACKED_FILTER_PANELS)
-        return matrix;
-    matrix.rank = 2;
-    for (uint32_t d = 0; d < 2; d++) {
-        matrix.shape[d] = tensor->shape[1 - d];
-        matrix.stride[d] = tensor->stride[1 - d];
+    const uint32_t rank = tensor->rank;
+    for (uint32_t d = 0; d < rank && packed->layout == PACKED_FILTER_PANELS; d++) {
+        const uint32_t from = d + 2 < rank ? d + 2 : rank - 1 - d; /* the taps, C and K */
+        matrix.shape[d] = tensor->shape[from];
+        matrix.stride[d] = tensor->stride[from];
     }
     return matrix;
 }
 
+uint32_t tn_packed_first_row(const tenon_packed *packed, const tenon_tensor *matrix)
+{
+    return packed->layout == PACKED_FILTER_PANELS ? 0 : matrix->rank - 2;
+}
+
+bool tn_packed_is_pointwise(const tenon_packed *packed)
+{
+    const tenon_tensor *filters = &packed->view;
+    for (uint32_t d = 2; d < filters->rank; d++)
+        if (filters->shape[d] != 1)
+            return false;
+    return true;
+}
+
 tenon_tensor tn_packed_padded_view(const tenon_packed *packed)
 {
-    const tenon_tensor matrix = tn_packed_matrix(packed, &packed->view);
+    tenon_tensor matrix = packed->view;
+    if (packed->layout == PACKED_FILTER_PANELS)
+        matrix = (tenon_tensor){.dtype = matrix.dtype,
+                                .rank = 2,
+                                .shape = {packed->view.shape[1], packed->view.shape[0]}};
     const uint32_t columns = matrix.rank - 1;
     int64_t shape[TENON_MAX_RANK];
     memcpy(shape, matrix.shape, sizeof shape);

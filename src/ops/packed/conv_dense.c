@@ -1,0 +1,49 @@
+/* conv_packed/dense: a convolution with the dense filters that follow the panels, by the solver of
+ * `conv` that is fastest for it. Serves everything. */
+#include "ops/packed/internal.h"
+
+#include <stdio.h>
+
+/* Returns the convolution with the dense filters. */
+static conv_problem dense_of(const tn_problem *problem)
+{
+    conv_problem dense = ((const filter_problem *)problem)->conv;
+    dense.head = (tn_problem){
+        .size = sizeof dense, .workspace_limit = problem->workspace_limit, .forced = -1};
+    return dense;
+}
+
+static const char *conv_packed_dense_configure(tenon_context *context, const tn_problem *problem,
+                                               tn_choice *choice)
+{
+    const conv_problem dense = dense_of(problem);
+    choice->time = tn_problem_time(context, &tn_conv_family, &dense.head);
+    snprintf(choice->options, sizeof choice->options, "type %s",
+             tenon_dtype_string((tenon_dtype)dense.dtype));
+    return NULL;
+}
+
+/* In the validation context another family is being checked: the convolution uses the kernel that
+ * builds fastest. The variants of `conv` are checked when they are first used. */
+static tenon_status conv_packed_dense_launch(const char *caller, tn_recording *recording,
+                                             const tn_problem *problem, const tn_choice *choice)
+{
+    const filter_problem *p = (const filter_problem *)problem;
+    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->conv.dtype);
+    conv_problem dense = dense_of(problem);
+    tn_frame frame = tn_frame_after(0);
+    (void)choice;
+    tn_frame_operand(&frame, CONV_W, p->conv.operand[CONV_W], p->dense_at * size);
+    if (recording->context->owner != NULL)
+        TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &dense.head));
+    return tn_child_record(caller, recording, &frame, &tn_conv_family, &dense.head);
+}
+
+const tn_solver tn_conv_packed_dense = {
+    .name = "dense",
+    .serves = "everything, with the dense filters, by a solver of conv",
+    .needs = "the workspace of that solver",
+    .awkward = "w=9",
+    .inexact = true, /* as conv/winograd4 is */
+    .configure = conv_packed_dense_configure,
+    .launch = conv_packed_dense_launch};
