@@ -25,8 +25,7 @@ static void run_example(tenon_stream *stream, const char *line, tenon_dtype dtyp
 }
 
 /* Runs all lines; in the quick set, one in `of`. */
-static void run_drawn(tenon_stream *stream, const char *const *line, uint32_t of,
-                      tenon_dtype dtype)
+static void run_drawn(tenon_stream *stream, const char *const *line, uint32_t of, tenon_dtype dtype)
 {
     for (; *line != NULL; line++)
         if (quick_draws(*line, of))
