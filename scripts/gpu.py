@@ -39,7 +39,7 @@ PEERS = "clblast,cublas,cudnn,rocblas,tenon-f32"
 # Solvers that take long to compile run in separate processes; the other families share one.
 LONG = ["gemm", "conv", "gemm_int8", "conv_backward_data", "conv_backward_filter", "conv_transpose", "gemm_packed", "gemm_ragged"]
 # Weights of the parts; each may use its share of the remaining time.
-WEIGHTS = {"host": 1, "build": 30, "device": 10, "ceilings": 10, "selftest": 60, "bench": 80, "tune": 40, "tests": 60}
+WEIGHTS = {"host": 1, "build": 30, "device": 10, "ceilings": 10, "selftest": 60, "programs": 20, "bench": 80, "tune": 40, "tests": 60}
 
 
 def parse():
@@ -271,6 +271,20 @@ def selftest(run):
     shutil.rmtree(env["TENON_CACHE_DIR"], ignore_errors=True)
 
 
+def programs(run):
+    """Builds the programs of the suites in several processes, and saves the compiler's reports: registers, stack, warnings.
+    The driver's cache keeps the programs for the part after it."""
+    if run.options.filter:
+        run.note("programs/all", SKIPPED, "with --filter")
+        return
+    count = len(os.sched_getaffinity(0))
+    command = [run.bench, "build", "--device", run.options.device, "--suite", "gemm-gpu,conv-gpu,bandwidth-gpu", "--dtype", "f32,f16"]
+    env = with_own_store(run, "programs")
+    run.steps_at_once([(f"programs/{part}", [*command, "--part", f"{part}/{count}", "--json", run.out / f"programs-{part}.json"])
+                       for part in range(1, count + 1)], count, env)
+    shutil.rmtree(env["TENON_CACHE_DIR"], ignore_errors=True)
+
+
 def bench(run):
     """Runs the suites, alternately with the available peers."""
     (run.out / "bench").mkdir()
@@ -312,7 +326,7 @@ def tests(run):
             shutil.copy(log, run.out / "tests.txt")
 
 
-PARTS = [host, build, device, ceilings, selftest, bench, tune, tests]
+PARTS = [host, build, device, ceilings, selftest, programs, bench, tune, tests]
 
 
 def table(heads, rows):

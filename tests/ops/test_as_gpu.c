@@ -73,7 +73,7 @@ TEST(every_example)
         if (is_bound_by_memory(tn_operations[i])) {
             run_drawn(stream, tn_operations[i]->examples, 6, TENON_DTYPE_F32);
             if (tn_context_has(context, TENON_CAPABILITY_F64))
-                run_drawn(stream, tn_operations[i]->examples, 9, TENON_DTYPE_F64);
+                run_drawn(stream, tn_operations[i]->examples, 18, TENON_DTYPE_F64);
         }
     end(stream, context);
 }

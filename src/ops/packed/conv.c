@@ -8,74 +8,7 @@
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 
-#include <stddef.h>
 #include <string.h>
-
-/* Rank of the views of a product over the pixels: n, o, p, and the matrix of q and channels. */
-#define PIXELS_RANK 5
-
-/* Returns a view of images, whose pixels are the rows of a matrix with the given columns. */
-static tenon_tensor pixels_of(const conv_problem *p, int64_t columns, const int64_t stride[],
-                              const int64_t step[3])
-{
-    const int64_t *out = p->window.out;
-    return (tenon_tensor){.dtype = (tenon_dtype)p->dtype,
-                          .rank = PIXELS_RANK,
-                          .shape = {p->n, out[0], out[1], out[2], columns},
-                          .stride = {stride[0], step[0] * stride[2], step[1] * stride[3],
-                                     step[2] * stride[4], stride[1]}};
-}
-
-/* Makes the product of the images' pixels and the panels. Its operands have the numbers of the
- * convolution's. */
-static tenon_status multiply_pixels(const char *caller, const filter_params *params,
-                                    const conv_problem *p, packed_problem *problem, bool *empty)
-{
-    static const int64_t one[] = {1, 1, 1};
-    const tenon_gemm_params gemm = {.struct_size = sizeof gemm, .epilogue = params->conv.epilogue};
-    const tenon_tensor x = pixels_of(p, p->c, p->x, p->window.stride);
-    const tenon_tensor y = pixels_of(p, p->k, p->y, one), c = pixels_of(p, p->k, p->res, one);
-    const tenon_tensor bias = {
-        .dtype = (tenon_dtype)p->dtype, .rank = 1, .shape = {p->k}, .stride = {p->bias}};
-    const tenon_tensor *const views[GEMM_OPERANDS] = {
-        &x, NULL, (p->flags & CONV_HAS_C) != 0 ? &c : NULL,
-        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y};
-    return tn_gemm_packed_canonicalize(caller, &gemm, params->packed, views, problem, empty);
-}
-
-static tenon_status prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
-{
-    conv_problem conv;
-    TN_TRY(tn_filters_prepare(given, call, &conv, empty));
-    return *empty ? TENON_OK
-                  : multiply_pixels(call->caller, given, &conv, (packed_problem *)problem, empty);
-}
-
-static const filter_params filter_defaults = {
-    .conv = {.struct_size = sizeof(filter_params), .epilogue = TENON_EPILOGUE_INIT}};
-static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, filter_params, conv.flags),
-                                  TN_FIELD("groups", TN_FIELD_I64, filter_params, conv.groups),
-                                  TN_GEOMETRY_FIELDS(filter_params, conv.geometry),
-                                  TN_EPILOGUE_FIELDS(filter_params, conv.epilogue)};
-
-/* Description of the convolution with filters in panels, by the solvers of the packed product. */
-static const tn_operation by_panels = {
-    .name = "tenon_conv_forward_packed",
-    .plan_name = "tenon_conv_forward_packed_plan",
-    .family = &tn_gemm_packed_family,
-    .operands = {{.name = "x", .image = true},
-                 {.name = "w"},
-                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
-    .operand_count = CONV_OPERANDS,
-    TN_FIELDS(fields),
-    TN_OWN_PARAMS(filter_defaults),
-    .flags = TENON_CONV_EXACT,
-    TN_PROBLEM(packed_problem),
-    .prepare = prepare,
-    .channels_last = tn_filters_channels_last,
-};
 
 /* Returns true if the parameters name a family, or one of its solvers. */
 static bool names(const tenon_conv_params *params, const tn_family *family)
@@ -141,12 +74,12 @@ static const tn_operation *serving(const tenon_packed *packed, const tenon_conv_
         return &tn_operation_conv;
     if (params->solver != NULL)
         return names(params, &tn_conv_packed_family)                 ? &tn_conv_by_filters
-               : multiplies && names(params, &tn_gemm_packed_family) ? &by_panels
+               : multiplies && names(params, &tn_gemm_packed_family) ? &tn_conv_by_pixels
                                                                      : &tn_operation_conv;
     if (!packed->context->device.is_cpu || !has_channels_last(x) || !has_channels_last(y) ||
         x->rank != y->rank)
         return &tn_operation_conv;
-    return multiplies && has_long_products(&params->geometry, x, y) ? &by_panels
+    return multiplies && has_long_products(&params->geometry, x, y) ? &tn_conv_by_pixels
                                                                     : &tn_conv_by_filters;
 }
 
@@ -175,7 +108,7 @@ TENON_API tenon_status tenon_conv_forward_packed(tenon_stream *stream,
                                                  const tenon_tensor *c, const tenon_tensor *bias,
                                                  const tenon_tensor *y, const tenon_sync *sync)
 {
-    const char *caller = by_panels.name;
+    const char *caller = tn_conv_by_pixels.name;
     filter_call call;
     TN_TRY(tn_stream_check(caller, stream));
     TN_TRY(tn_packed_check(caller, stream->context, packed, PACKED_FILTER));
@@ -189,7 +122,7 @@ TENON_API tenon_status tenon_conv_forward_packed_plan(
     const tenon_packed *packed, const tenon_tensor *c, const tenon_tensor *bias,
     const tenon_tensor *y, tenon_plan **plan)
 {
-    const char *caller = by_panels.plan_name;
+    const char *caller = tn_conv_by_pixels.plan_name;
     filter_call call;
     TN_TRY(tn_plan_check(caller, context, plan));
     TN_TRY(tn_packed_check(caller, context, packed, PACKED_FILTER));

@@ -1,6 +1,6 @@
-/* The family conv_packed: convolutions whose filters are packed in panels, and whose images have
- * their channels last. Its canonical problem, its solver table, and the description of its calls.
- */
+/* The two ways in which panels serve convolutions of images with their channels last: by the family
+ * conv_packed, and, for filters of one element, by gemm_packed, with the pixels as rows. Their
+ * canonical problems and the descriptions of their calls. */
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 
@@ -44,8 +44,10 @@ tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params 
     return TENON_OK;
 }
 
-tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv_problem *problem,
-                                bool *empty)
+/* Checks a call as one of tenon_conv_forward with the packed filters as w, and fills in the
+ * convolution's problem. */
+static tenon_status prepare_conv(const filter_params *params, tn_call *call, conv_problem *problem,
+                                 bool *empty)
 {
     tn_call unpacked = *call;
     unpacked.operands[CONV_W].view = &params->packed->view;
@@ -55,23 +57,65 @@ tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv
     return TENON_OK;
 }
 
-static tenon_status prepare(const void *given, tn_call *call, tn_problem *head, bool *empty)
+static tenon_status prepare_filters(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
     const filter_params *params = given;
     filter_problem *problem = (filter_problem *)head;
-    TN_TRY(tn_filters_prepare(params, call, &problem->conv, empty));
+    TN_TRY(prepare_conv(params, call, &problem->conv, empty));
     problem->panel = params->packed->panel;
     problem->dense_at = params->packed->dense_at;
     head->size = sizeof *problem;
     return TENON_OK;
 }
 
-uint32_t tn_filters_channels_last(const void *params, const tn_call *call)
+/* Returns the bit of x if its channels are its last dimension. */
+static uint32_t has_channels_last(const void *params, const tn_call *call)
 {
     const filter_params *all = params;
     return (uint32_t)tn_conv_channels_last(call->operands[CONV_X].view, &all->packed->view,
                                            all->conv.groups)
            << CONV_X;
+}
+
+/* Rank of the views of a product over the pixels: n, o, p, and the matrix of q and channels. */
+#define PIXELS_RANK 5
+
+/* Returns a view of images, whose pixels are the rows of a matrix with the given columns. */
+static tenon_tensor pixels_of(const conv_problem *p, int64_t columns, const int64_t stride[],
+                              const int64_t step[3])
+{
+    const int64_t *out = p->window.out;
+    return (tenon_tensor){.dtype = (tenon_dtype)p->dtype,
+                          .rank = PIXELS_RANK,
+                          .shape = {p->n, out[0], out[1], out[2], columns},
+                          .stride = {stride[0], step[0] * stride[2], step[1] * stride[3],
+                                     step[2] * stride[4], stride[1]}};
+}
+
+/* Makes the product of the images' pixels and the panels. Its operands have the numbers of the
+ * convolution's. */
+static tenon_status multiply_pixels(const char *caller, const filter_params *params,
+                                    const conv_problem *p, packed_problem *problem, bool *empty)
+{
+    static const int64_t one[] = {1, 1, 1};
+    const tenon_gemm_params gemm = {.struct_size = sizeof gemm, .epilogue = params->conv.epilogue};
+    const tenon_tensor x = pixels_of(p, p->c, p->x, p->window.stride);
+    const tenon_tensor y = pixels_of(p, p->k, p->y, one), c = pixels_of(p, p->k, p->res, one);
+    const tenon_tensor bias = {
+        .dtype = (tenon_dtype)p->dtype, .rank = 1, .shape = {p->k}, .stride = {p->bias}};
+    const tenon_tensor *const views[GEMM_OPERANDS] = {
+        &x, NULL, (p->flags & CONV_HAS_C) != 0 ? &c : NULL,
+        (p->flags & CONV_HAS_BIAS) != 0 ? &bias : NULL, &y};
+    return tn_gemm_packed_canonicalize(caller, &gemm, params->packed, views, problem, empty);
+}
+
+static tenon_status prepare_product(const void *given, tn_call *call, tn_problem *problem,
+                                    bool *empty)
+{
+    conv_problem conv;
+    TN_TRY(prepare_conv(given, call, &conv, empty));
+    return *empty ? TENON_OK
+                  : multiply_pixels(call->caller, given, &conv, (packed_problem *)problem, empty);
 }
 
 static const filter_params filter_defaults = {.conv = {.struct_size = sizeof(filter_params),
@@ -83,20 +127,19 @@ static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, filter_params,
                                   TN_GEOMETRY_FIELDS(filter_params, conv.geometry),
                                   TN_EPILOGUE_FIELDS(filter_params, conv.epilogue)};
 
-const tn_operation tn_conv_by_filters = {
-    .name = "tenon_conv_forward_packed",
-    .plan_name = "tenon_conv_forward_packed_plan",
-    .family = &tn_conv_packed_family,
-    .operands = {{.name = "x", .image = true},
-                 {.name = "w"},
-                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
-    .operand_count = CONV_OPERANDS,
-    TN_FIELDS(fields),
-    TN_OWN_PARAMS(filter_defaults),
-    .flags = TENON_CONV_EXACT,
-    TN_PROBLEM(filter_problem),
-    .prepare = prepare,
-    .channels_last = tn_filters_channels_last,
-};
+/* The members that both operations share. */
+#define FILTER_OPERATION                                                                           \
+    .name = "tenon_conv_forward_packed", .plan_name = "tenon_conv_forward_packed_plan",            \
+    .operands = {{.name = "x", .image = true},                                                     \
+                 {.name = "w"},                                                                    \
+                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},         \
+                 {.name = "bias", .optional = true},                                               \
+                 {.name = "y", .image = true, .role = TN_OUTPUT}},                                 \
+    .operand_count = CONV_OPERANDS, TN_FIELDS(fields), TN_OWN_PARAMS(filter_defaults),             \
+    .flags = TENON_CONV_EXACT, .channels_last = has_channels_last
+
+const tn_operation tn_conv_by_filters = {FILTER_OPERATION, .family = &tn_conv_packed_family,
+                                         TN_PROBLEM(filter_problem), .prepare = prepare_filters};
+
+const tn_operation tn_conv_by_pixels = {FILTER_OPERATION, .family = &tn_gemm_packed_family,
+                                        TN_PROBLEM(packed_problem), .prepare = prepare_product};

@@ -122,21 +122,13 @@ typedef struct filter_params {
 extern const tn_family tn_conv_packed_family;
 extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_dense;
 
-/* The convolution by the solvers of conv_packed. Its parameters are filter_params. */
-extern const tn_operation tn_conv_by_filters;
-
-/* Returns the bit of x if its channels are its last dimension; tn_operation.channels_last of
- * operations with filter_params. */
-uint32_t tn_filters_channels_last(const void *params, const tn_call *call);
+/* The convolution by the solvers of conv_packed, and by those of gemm_packed. Their parameters are
+ * filter_params. */
+extern const tn_operation tn_conv_by_filters, tn_conv_by_pixels;
 
 /* Combines the caller's parameters, of any version, and the packed filters. */
 tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,
                                     const tenon_packed *packed, filter_params *all);
-
-/* Checks a call as one of tenon_conv_forward with the packed filters as w, and fills in the
- * convolution's problem. */
-tenon_status tn_filters_prepare(const filter_params *params, tn_call *call, conv_problem *problem,
-                                bool *empty);
 
 /* Returns why no solver that reads panels serves the problem, or NULL. */
 const char *tn_filters_refuse(tenon_context *context, const filter_problem *problem);
