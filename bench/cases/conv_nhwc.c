@@ -115,7 +115,7 @@ static bool verify(void *data, tenon_stream *stream, double *error_over_bound, c
                                &v->operands,
                                Y,
                                s->n * v->peer.p * v->peer.q,
-                               (double)(s->k * s->c / s->groups * s->r * s->s),
+                               (double)(s->k * s->c * s->r * s->s) / (double)s->groups,
                                cut,
                                v};
     return bench_verify(stream, &parts, error_over_bound, why);

@@ -74,7 +74,8 @@ static tn_work work_of(tenon_context *context, const conv_problem *p, const layo
                        const int32_t *values)
 {
     const gemm_problem *g = &l->product.gemm;
-    const double runs = (double)g->m * (double)(g->k / l->run) * (double)tn_gemm_batch_count(g) *
+    const double runs = (double)g->m * ((double)g->k / (double)l->run) *
+                        (double)tn_gemm_batch_count(g) *
                         (double)blocks_of(p, l->product.panel, values);
     tn_work work = tn_gemm_cpu_work(context, g, values);
     work.bytes = tn_conv_bytes(p);

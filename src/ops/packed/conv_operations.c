@@ -59,7 +59,7 @@ static void *make_filters(const pattern_params *p, const tenon_tensor *x, tenon_
 static int64_t position(const tenon_tensor *filters, int64_t panel, int64_t number)
 {
     const int64_t k = filters->shape[0], c = filters->shape[1],
-                  taps = k * c == 0 ? 0 : tenon_tensor_elements(filters) / k / c;
+                  taps = k * c == 0 ? 1 : tn_max_i64(tenon_tensor_elements(filters) / k / c, 1);
     const int64_t tap = number % taps, channel = number / taps % c, filter = number / taps / c;
     return filter / panel * taps * c * panel + (tap * c + channel) * panel + filter % panel;
 }
