@@ -86,6 +86,8 @@ TEST(edges)
         "activation x=f16:1024 y=f16:1024 activation=relu",
         "activation x=bf16:1027+1 y=bf16:1027 activation=relu",
         "elementwise a=f16:3x5x7x9/800,150,20,2 b=f16:3x5x7x9 d=f16:3x5x7x9",
+        "gated a=f64:7x9/20,2 b=f64:7x9 y=f64:7x9",
+        "elementwise_chain x0=f64:7x9/20,2 x1=f64:7x9 y=f64:7x9 step_count=1 op=add operand=x1",
         "copy x=u8:61x64 y=u8:61x64",
         "copy x=u8:61x67+1 y=u8:61x67",
         "copy x=i8:300 y=f16:300",

@@ -282,27 +282,6 @@ TEST(what_ended_a_process_cannot_be_forced)
     temporary_remove(folder);
 }
 
-/* Parameters that the caller gives and that do not fit are an error of the caller. If the solver's
- * own do not fit, it cannot serve. */
-TEST(parameters_that_do_not_fit)
-{
-    char *folder = temporary_make();
-    const tenon_store store = kept_folder(folder);
-    kept_session s;
-    tn_choice choice;
-    tn_problem given = fake_forced;
-    given.forced_values[0] = 3;
-    kept_open(&s, &store);
-    fake_misfit = "there are no pieces of 3";
-    assert_refused(select_in(&s, &fake_family, &given, &choice), TENON_ERROR_INVALID_ARGUMENT,
-                   "tenon_fake", "solver: fake/bad: there are no pieces of 3");
-    assert_refused(select_in(&s, &fake_family, &fake_forced, &choice), TENON_ERROR_UNSUPPORTED,
-                   "tenon_fake", "solver fake/bad cannot serve: there are no pieces of 3");
-    fake_misfit = NULL;
-    kept_close(&s);
-    temporary_remove(folder);
-}
-
 /* Malformed crash records and those with a future date bar nothing. */
 TEST(marks_of_any_text_are_taken)
 {
