@@ -41,8 +41,6 @@ typedef struct packed_depthwise_args {
     tenon_i64 filters;    /* of all groups */
     tenon_i64 chunk;      /* filters per work-item, a multiple of a panel */
     tenon_i64 units, run; /* units, and units per work-item */
-    tenon_i64 inner[2];   /* first pixel of a row whose taps are all in the image along w, and the
-                             end of these pixels */
 } packed_depthwise_args;
 
 #endif

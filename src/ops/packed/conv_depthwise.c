@@ -18,23 +18,8 @@
 static int unrolled_taps(const conv_window *v)
 {
     const int64_t taps = v->filter[2];
-    return v->dilation[2] == 1 && (taps == 3 || taps == 5 || taps == 7) ? (int)taps : 0;
-}
-
-/* Returns the stride along w if it is a constant of the kernel, or 0. */
-static int constant_stride(const conv_window *v)
-{
-    return unrolled_taps(v) != 0 && v->stride[2] <= 2 ? (int)v->stride[2] : 0;
-}
-
-/* Sets the range of pixels whose taps are all in the image along w. */
-static void find_inner(const conv_window *v, int64_t inner[2])
-{
-    const int64_t stride = v->stride[2], reach = (v->filter[2] - 1) * v->dilation[2];
-    const int64_t room =
-        v->size[2] - reach - v->start[2]; /* positions of a first tap, from start */
-    inner[0] = tn_max_i64(0, tn_ceil_div(-v->start[2], stride));
-    inner[1] = room <= 0 ? 0 : tn_min_i64(v->out[2], tn_ceil_div(room, stride));
+    const bool is_unrolled = v->dilation[2] == 1 && v->stride[2] <= 2;
+    return is_unrolled && (taps == 3 || taps == 5 || taps == 7) ? (int)taps : 0;
 }
 
 /* Returns the work. The share of the peak rate is limited by the loads of x: one for each tap, or
@@ -69,12 +54,13 @@ static const char *conv_packed_depthwise_configure(tenon_context *context,
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     const tn_work work = work_of(&p->conv, lanes);
     tn_choice_add(context, choice, &work);
-    tn_choice_options(
-        context, choice,
-        "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_PV=%d "
-        "-DTENON_TAPS=%d -DTENON_STEP=%d -DTENON_SHARE=%d",
-        p->conv.dtype, tn_activation_is_build(p->conv.activation) ? p->conv.activation : 0u,
-        (int)lanes, (int)(p->panel / lanes), unrolled_taps(v), constant_stride(v), (int)p->conv.k);
+    tn_choice_options(context, choice,
+                      "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_PV=%d "
+                      "-DTENON_TAPS=%d -DTENON_STEP=%d -DTENON_SHARE=%d",
+                      p->conv.dtype,
+                      tn_activation_is_build(p->conv.activation) ? p->conv.activation : 0u,
+                      (int)lanes, (int)(p->panel / lanes), unrolled_taps(v),
+                      unrolled_taps(v) != 0 ? (int)v->stride[2] : 0, (int)p->conv.k);
     return NULL;
 }
 
@@ -103,7 +89,6 @@ static tenon_status conv_packed_depthwise_launch(const char *caller, tn_recordin
     tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
     packed_depthwise_args args = {.filters = 0};
     share_out(recording->context, p, &args);
-    find_inner(&p->conv.window, args.inner);
     tn_launch launch = {.source = "packed/conv_depthwise",
                         .options = choice->options,
                         .kernel = "packed_conv_depthwise",
