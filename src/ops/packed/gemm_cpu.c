@@ -119,10 +119,12 @@ void tn_packed_cpu_options(tenon_context *context, const packed_problem *p, tn_c
     const int lanes = (int)tn_gemm_lanes(context, p->gemm.dtype);
     const int32_t *values = choice->values;
     tn_choice_options(context, choice,
-                      GEMM_OPTIONS_FORMAT " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
-                                          " -DTENON_KC=%d -DTENON_NTP=%d",
+                      GEMM_OPTIONS_FORMAT
+                      " -DTENON_VW=%d -DTENON_MR=%d -DTENON_NV=%d -DTENON_PV=%d"
+                      " -DTENON_KC=%d -DTENON_NTP=%d -DTENON_BUILTIN_PREFETCH=%d",
                       GEMM_OPTIONS_VALUES(&p->gemm), lanes, values[CPU_MR], values[CPU_NR] / lanes,
-                      (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p));
+                      (int)p->panel / lanes, values[CPU_KC], sum_tiles(context, p),
+                      context->device.has_builtin_prefetch);
 }
 
 static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_problem *problem,
