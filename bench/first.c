@@ -1,6 +1,8 @@
 /* Measures the cost of first use, from an existing context on: a product of 512x512x512, the first
  * 3x3 convolution after it, all plans of a forward pass of ResNet-50 with 8 images, and the same
- * plans once more. Each row is measured in its own process, with these caches:
+ * plans once more; and, in a second table, the first inference of whole networks with 1 image: from
+ * dense filters in memory to the first result. Each row is measured in its own process, with these
+ * caches:
  *
  *   cold    all empty: Tenon's store and the driver's cache
  *   driver  Tenon's store off, the driver's cache full: the state without a store
@@ -15,24 +17,21 @@
  * Results are compared with sums in double, outside the measured time. */
 #define _GNU_SOURCE
 #include "environment.h"
+#include "first.h"
 #include "shapes/shapes.h"
 #include "timing.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#define SIZE        512
-#define IMAGES      8
-#define MOST_ROUNDS 32
-#define IDLE        2 /* seconds */
+#define SIZE   512
+#define IMAGES 8
+#define IDLE   2 /* seconds */
 
 /* The end of a measured process: with everything released; the same after filling the store; or
  * after two calls and an idle period, with nothing released. */
@@ -42,10 +41,6 @@ enum { PRODUCT, CONVOLUTION, NETWORK, NETWORK_AGAIN, MEASURES };
 
 static const char *const names[MEASURES] = {"first product 512x512x512", "first 3x3 convolution",
                                             "plans of ResNet-50, 8 images", "the same again"};
-
-/* Variables for the folders in which drivers cache their programs. */
-static const char *const driver_caches[] = {"POCL_CACHE_DIR", "CUDA_CACHE_PATH", "NEO_CACHE_DIR",
-                                            "MESA_SHADER_CACHE_DIR", "AMD_COMGR_CACHE_DIR"};
 
 /* Compares a few rows of the product with sums in double; the bound is that of a sum of SIZE
  * products of numbers up to 1. */
@@ -185,27 +180,16 @@ static double first_convolution(tenon_context *context, tenon_stream *stream)
     return took;
 }
 
-static void send_times(int pipe, const double *times)
+/* Measures in the child process; `user` is its ending. */
+static void measure(const void *user, double *times)
 {
-    if (write(pipe, times, MEASURES * sizeof *times) != (ssize_t)(MEASURES * sizeof *times))
-        exit(1);
-}
-
-/* Runs a measurement in the child process; its times are written to the pipe. */
-static void measure(int pipe, ending end)
-{
-    double times[MEASURES] = {0};
+    const ending end = *(const ending *)user;
     tenon_stream *stream = bench_open();
     tenon_context *context = tenon_stream_context(stream);
     times[PRODUCT] = first_product(stream);
     times[CONVOLUTION] = first_convolution(context, stream);
-    if (end == EXITED || end == ABORTED) {
-        send_times(pipe, times);
-        sleep(IDLE);
-        if (end == ABORTED)
-            abort();
+    if (end == EXITED || end == ABORTED)
         return;
-    }
     times[NETWORK] = plan_network(context);
     times[NETWORK_AGAIN] = plan_network(context);
     tenon_context_retain(context);
@@ -213,62 +197,28 @@ static void measure(int pipe, ending end)
     if (end == FILLED)
         BENCH_CHECK(tenon_context_keep(context));
     tenon_context_release(context);
-    send_times(pipe, times);
 }
 
-static int remove_one(const char *path, const struct stat *is, int type, struct FTW *at)
+static void end_idle(const void *user)
 {
-    (void)is;
-    (void)type;
-    (void)at;
-    return remove(path);
+    sleep(IDLE);
+    if (*(const ending *)user == ABORTED)
+        abort();
 }
 
-static void empty(const char *folder)
-{
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    if (mkdir(folder, S_IRWXU) != 0) {
-        perror(folder);
-        exit(1);
-    }
-}
-
-static bool ended_as_told(int status, ending end)
-{
-    return end == ABORTED ? WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT : status == 0;
-}
-
-/* Runs a measurement in a child process with these folders. */
+/* Runs a measurement in a process of its own. */
 static void run(const char *store, const char *driver, ending end, double times[MEASURES])
 {
-    int ends[2], status;
-    fflush(stdout);
-    if (pipe(ends) != 0) {
-        perror("pipe");
-        exit(1);
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-        setenv("TENON_CACHE", store != NULL ? "1" : "0", 1);
-        setenv("TENON_CACHE_DIR", store != NULL ? store : "", 1);
-        for (size_t i = 0; i < sizeof driver_caches / sizeof *driver_caches; i++)
-            setenv(driver_caches[i], driver, 1);
-        if (freopen("/dev/null", "w", stdout) == NULL)
-            exit(1);
-        measure(ends[1], end);
-        exit(0);
-    }
-    close(ends[1]);
-    const bool told =
-        read(ends[0], times, MEASURES * sizeof *times) == (ssize_t)(MEASURES * sizeof *times);
-    close(ends[0]);
-    if (child < 0 || waitpid(child, &status, 0) != child || !ended_as_told(status, end) || !told) {
-        fprintf(stderr, "bench-first: a process failed\n");
-        exit(1);
-    }
+    const bench_caches caches = {store, driver};
+    const bench_measurement calls = {.measure = measure,
+                                     .done = end == EXITED || end == ABORTED ? end_idle : NULL,
+                                     .user = &end,
+                                     .count = MEASURES,
+                                     .signal = end == ABORTED ? SIGABRT : 0};
+    bench_run_process(&caches, &calls, times);
 }
 
-static void print_row(const char *caches, int measures, double times[MEASURES][MOST_ROUNDS],
+static void print_row(const char *caches, int measures, double times[MEASURES][BENCH_MOST_ROUNDS],
                       int rounds)
 {
     printf("%-8s", caches);
@@ -277,7 +227,7 @@ static void print_row(const char *caches, int measures, double times[MEASURES][M
     printf("\n");
 }
 
-static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *more)
+static void add(double times[MEASURES][BENCH_MOST_ROUNDS], int round, const double *more)
 {
     for (int i = 0; i < MEASURES; i++)
         times[i][round] = more[i];
@@ -286,23 +236,24 @@ static void add(double times[MEASURES][MOST_ROUNDS], int round, const double *mo
 /* Measures the first calls of a process whose predecessor ended in the given way. */
 static void measure_after(ending end, const char *store, const char *driver, double times[MEASURES])
 {
-    empty(store);
-    empty(driver);
+    bench_empty_folder(store);
+    bench_empty_folder(driver);
     run(store, driver, end, times);
-    empty(driver);
+    bench_empty_folder(driver);
     run(store, driver, EXITED, times);
 }
 
 int main(int argc, char **argv)
 {
-    static double exited[MEASURES][MOST_ROUNDS], aborted[MEASURES][MOST_ROUNDS];
-    static double cold[MEASURES][MOST_ROUNDS], warm[MEASURES][MOST_ROUNDS],
-        driver_full[MEASURES][MOST_ROUNDS];
+    static double exited[MEASURES][BENCH_MOST_ROUNDS], aborted[MEASURES][BENCH_MOST_ROUNDS];
+    static double cold[MEASURES][BENCH_MOST_ROUNDS], warm[MEASURES][BENCH_MOST_ROUNDS],
+        driver_full[MEASURES][BENCH_MOST_ROUNDS];
     char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
     const int rounds = argc > 1 ? atoi(argv[1]) : 3;
     double times[MEASURES];
-    if (rounds < 1 || rounds > MOST_ROUNDS) {
-        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1], MOST_ROUNDS);
+    if (rounds < 1 || rounds > BENCH_MOST_ROUNDS) {
+        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1],
+                BENCH_MOST_ROUNDS);
         return 2;
     }
     bench_prepare_environment(argv);
@@ -317,13 +268,13 @@ int main(int argc, char **argv)
         printf("  %s", names[i]);
     printf("\n");
     for (int round = 0; round < rounds; round++) {
-        empty(store);
-        empty(driver);
+        bench_empty_folder(store);
+        bench_empty_folder(driver);
         run(store, driver, FILLED, times);
         add(cold, round, times);
         run(NULL, driver, RELEASED, times);
         add(driver_full, round, times);
-        empty(driver);
+        bench_empty_folder(driver);
         run(store, driver, RELEASED, times);
         add(warm, round, times);
         measure_after(EXITED, store, driver, times);
@@ -336,6 +287,7 @@ int main(int argc, char **argv)
     print_row("warm", MEASURES, warm, rounds);
     print_row("exited", CONVOLUTION + 1, exited, rounds);
     print_row("aborted", CONVOLUTION + 1, aborted, rounds);
-    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    bench_first_networks(&(bench_caches){store, driver}, rounds);
+    bench_remove_folder(folder);
     return 0;
 }

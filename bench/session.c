@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool bench_went_well(tenon_status status, const char *call)
-{
-    if (status == TENON_OK)
-        return true;
-    fprintf(stderr, "tenon-bench: %s: %s: %s\n", call, tenon_status_string(status),
-            tenon_last_error());
-    return false;
-}
-
 bool bench_open_session(bench_session *session)
 {
     tenon_context_params params = TENON_CONTEXT_PARAMS_INIT;

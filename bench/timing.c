@@ -1,5 +1,7 @@
 #include "timing.h"
 
+#include "bench.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -29,6 +31,15 @@ void bench_check(tenon_status status, const char *call)
         return;
     fprintf(stderr, "%s: %s: %s\n", call, tenon_status_string(status), tenon_last_error());
     exit(1);
+}
+
+bool bench_went_well(tenon_status status, const char *call)
+{
+    if (status == TENON_OK)
+        return true;
+    fprintf(stderr, "tenon-bench: %s: %s: %s\n", call, tenon_status_string(status),
+            tenon_last_error());
+    return false;
 }
 
 tenon_stream *bench_open(void)

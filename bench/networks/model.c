@@ -1,5 +1,7 @@
 #include "model.h"
 
+#include "../timing.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +39,16 @@ double bench_model_operations(const bench_model *model)
 }
 
 /* Returns random values in [-limit, limit]. */
-static float *random_values(int64_t count, double limit)
+static float *random_values(bench_model *model, int64_t count, double limit)
 {
     static uint64_t seed = 1; /* Knuth's MMIX generator */
+    const double start = bench_now();
     float *values = malloc(((size_t)count + 1) * sizeof *values);
     for (int64_t i = 0; values != NULL && i < count; i++) {
         seed = seed * 6364136223846793005U + 1442695040888963407U;
         values[i] = (float)((double)(int64_t)seed / 9223372036854775808.0 * limit);
     }
+    model->drawing += bench_now() - start;
     return values;
 }
 
@@ -68,8 +72,8 @@ static bool make_weights(bench_session *session, bench_model *model, uint32_t nu
     bench_layer_filters(&model->network, layer, shape);
     const int64_t inputs = shape[1] * shape[2] * shape[3];
     const double limit = sqrt((layer->residual < 0 ? 6.0 : 0.6) / (double)inputs);
-    l->w = random_values(shape[0] * inputs, limit);
-    l->bias = random_values(shape[0], 0.1);
+    l->w = random_values(model, shape[0] * inputs, limit);
+    l->bias = random_values(model, shape[0], 0.1);
     const bool well =
         upload(session, l->w, 4, shape, &w) &&
         upload(session, l->bias, 1, shape, &l->bias_tensor) &&
@@ -196,7 +200,7 @@ static bool make_ends(bench_session *session, bench_model *model)
     int64_t x[4], y[4];
     shape_of(model, 0, x);
     shape_of(model, last, y);
-    model->input = random_values(x[0] * x[1] * x[2] * x[3], 1);
+    model->input = random_values(model, x[0] * x[1] * x[2] * x[3], 1);
     return upload(session, model->input, 4, x, &model->own[0]) &&
            BENCH_WELL(
                tenon_tensor_create(session->context, TENON_DTYPE_F32, 4, y, &model->own[last]));

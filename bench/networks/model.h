@@ -20,6 +20,7 @@ typedef struct bench_model {
     tenon_context *context;
     tenon_sequence *sequence; /* operands "x" and "y" */
     float *input;             /* N H W C */
+    double drawing;           /* seconds taken by random values */
     /* Each stored as N H W C: in the sequence, and in memory of their own, in which each layer can
      * run alone. */
     tenon_tensor placed[BENCH_MAX_LAYERS + 1], own[BENCH_MAX_LAYERS + 1];

@@ -1,0 +1,57 @@
+#include "first.h"
+
+#include "bench.h"
+#include "networks/model.h"
+#include "networks/networks.h"
+#include "timing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Returns the seconds from packing the weights to the first result, without drawing random values.
+ */
+static double first_inference(tenon_stream *stream, uint32_t network)
+{
+    bench_session session = {.context = tenon_stream_context(stream), .stream = stream};
+    bench_model *model = calloc(1, sizeof *model);
+    const double start = bench_now();
+    if (model == NULL || !bench_model_create(&session, network, 1, model) ||
+        !bench_model_run(model, stream))
+        exit(1);
+    BENCH_CHECK(tenon_stream_finish(stream));
+    const double took = bench_now() - start - model->drawing;
+    bench_model_destroy(model);
+    free(model);
+    return took;
+}
+
+static void measure_network(const void *user, double *times)
+{
+    tenon_stream *stream = bench_open();
+    tenon_context *context = tenon_stream_context(stream);
+    times[0] = first_inference(stream, *(const uint32_t *)user);
+    tenon_context_retain(context);
+    tenon_stream_destroy(stream);
+    BENCH_CHECK(tenon_context_keep(context));
+    tenon_context_release(context);
+}
+
+void bench_first_networks(const bench_caches *caches, int rounds)
+{
+    printf("\nfirst inference with 1 image, milliseconds, medians of %d rounds\n%-14s  %8s  %8s\n",
+           rounds, "network", "cold", "warm");
+    for (uint32_t network = 0; network < bench_network_count(); network++) {
+        const bench_measurement inference = {
+            .measure = measure_network, .user = &network, .count = 1};
+        double cold[BENCH_MOST_ROUNDS], warm[BENCH_MOST_ROUNDS];
+        for (int round = 0; round < rounds; round++) {
+            bench_empty_folder(caches->store);
+            bench_empty_folder(caches->driver);
+            bench_run_process(caches, &inference, &cold[round]);
+            bench_empty_folder(caches->driver);
+            bench_run_process(caches, &inference, &warm[round]);
+        }
+        printf("%-14s  %8.1f  %8.1f\n", bench_network_name(network),
+               1e3 * bench_median(cold, rounds), 1e3 * bench_median(warm, rounds));
+    }
+}

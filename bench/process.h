@@ -1,0 +1,31 @@
+/* Measurements of first calls: each in a process of its own, with caches of its own. */
+#ifndef BENCH_PROCESS_H
+#define BENCH_PROCESS_H
+
+/* The folders in which the process keeps programs: Tenon's store (NULL: none) and the driver's
+ * cache. */
+typedef struct bench_caches {
+    const char *store, *driver;
+} bench_caches;
+
+/* Measures in the child process and writes `count` seconds to `times`; then calls the function
+ * `done`, if it is not NULL, which may end the process in any way. */
+typedef struct bench_measurement {
+    void (*measure)(const void *user, double *times);
+    void (*done)(const void *user);
+    const void *user;
+    int count;
+    int signal; /* by which the process ends; 0: it exits */
+} bench_measurement;
+
+/* Makes an empty folder; what it contained is deleted. */
+void bench_empty_folder(const char *folder);
+
+/* Deletes a folder. */
+void bench_remove_folder(const char *folder);
+
+/* Runs a measurement. Ends the program if the process fails. */
+void bench_run_process(const bench_caches *caches, const bench_measurement *measurement,
+                       double *times);
+
+#endif
