@@ -48,7 +48,7 @@ static tenon_context *target(const char *kind, bool verbose, advice *a)
 
 static void plan(tenon_context *context, const char *line, const char *solver, tenon_dtype dtype)
 {
-    tenon_plan *made;
+    tenon_plan *made = NULL;
     tn_case c;
     memset(&c, 0, sizeof c);
     if (tn_case_parse_line(line, dtype, &c) != TENON_OK ||
@@ -188,7 +188,7 @@ static void plan_packed(tenon_context *context, int64_t channels, int64_t size, 
                            .view = tenon_tensor_view(TENON_DTYPE_F32, 4, filter),
                            .memory = tenon_tensor_view(TENON_DTYPE_F32, 1, elements),
                            .dense_at = 1 << 19};
-    tenon_plan *made;
+    tenon_plan *made = NULL;
     atomic_init(&packed.references, 1);
     params.groups = channels;
     for (int d = 0; d < 2; d++)
