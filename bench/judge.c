@@ -28,11 +28,12 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
 }
 
 /* Compares the elements of a part with the expected values. */
-static bool judge(tenon_dtype dtype, const unsigned char *got, int64_t first, int64_t count,
-                  const tn_bounded *expected, double *error_over_bound, char why[256])
+static bool judge(const bench_part *part, tenon_dtype dtype, const unsigned char *got,
+                  int64_t count, const tn_bounded *expected, double *error_over_bound,
+                  char why[256])
 {
     for (int64_t i = 0; i < count; i++) {
-        const int64_t element = first + i;
+        const int64_t element = part->first + i * (part->step != 0 ? part->step : 1);
         const double value = tn_dtype_load(dtype, got + element * tenon_dtype_size(dtype));
         const double ratio = fabs(value - expected[i].value) / expected[i].bound;
         if (expected[i].bound > 0 && ratio > *error_over_bound)
@@ -71,7 +72,7 @@ static bool verify_part(const bench_parts *parts, int64_t number, const unsigned
     const int64_t count = tenon_tensor_elements(result);
     tn_bounded *expected = malloc(((size_t)count + 1) * sizeof *expected);
     const bool well = expected != NULL && operation->reference(&part.params, views, expected) &&
-                      judge(result->dtype, got, part.first, count, expected, error_over_bound, why);
+                      judge(&part, result->dtype, got, count, expected, error_over_bound, why);
     free(expected);
     return well;
 }

@@ -14,11 +14,12 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
 
 /* A part of a result as a call that the reference computes: the parameters, and views of the
  * operands on the host in the operation's order (type 0 if absent); the result has no memory. The
- * part is contiguous in the whole result, from element `first` on. */
+ * elements of the part are `step` apart in the whole result, from element `first` on; a step of 0
+ * means 1. */
 typedef struct bench_part {
     tn_case_params params;
     tenon_tensor views[TN_MAX_OPERANDS];
-    int64_t first;
+    int64_t first, step;
 } bench_part;
 
 /* A result divided into parts, of which as many are compared as the reference computes in a moment.

@@ -68,18 +68,18 @@ void bench_print_summary(const bench_summary *summary)
 {
     if (summary->ratio_count == 0)
         return;
-    printf("\npeer time / Tenon time\n%-18s %-5s %-15s %5s %7s %7s  %s\n", "suite", "type", "peer",
+    printf("\npeer time / Tenon time\n%-22s %-5s %-14s %5s %6s %6s  %s\n", "suite", "type", "peer",
            "cases", "mean", "least", "at");
     for (uint32_t i = 0; i < summary->ratio_count; i++) {
         const bench_ratio *r = &summary->ratios[i];
-        printf("%-18s %-5s %-15s %5u %7.2f %7.2f  %.36s\n", r->suite, tenon_dtype_string(r->dtype),
+        printf("%-22s %-5s %-14s %5u %6.2f %6.2f  %.35s\n", r->suite, tenon_dtype_string(r->dtype),
                r->peer, r->cases, r->mean, r->least, r->least_at->name);
     }
     if (summary->slow_count > 0)
         printf("\nslowest beside the best peer\n");
     for (uint32_t i = 0; i < summary->slow_count; i++) {
         const bench_ratio *r = &summary->slowest[i];
-        printf("%-18s %-5s %7.2f  %-34.34s %.30s\n", r->suite, tenon_dtype_string(r->dtype),
+        printf("%-22s %-5s %7.2f  %-34.34s %.27s\n", r->suite, tenon_dtype_string(r->dtype),
                r->least, r->least_at->name, r->least_at->solver);
     }
 }

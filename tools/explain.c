@@ -4,6 +4,7 @@
 #include "call_words.h"
 #include "options.h"
 #include "check/case.h"
+#include "dispatch/alternatives.h"
 #include "dispatch/select.h"
 #include "dispatch/state.h"
 #include "runtime/probe/constants.h"
@@ -103,7 +104,7 @@ static void explain(void *user, const tn_request *request, const tn_choice *choi
     const tn_family *family = request->family;
     const tn_problem *problem = request->problem;
     tn_candidate list[TN_MAX_SOLVERS];
-    char chosen[TN_SOLVER_NAME_SIZE] = "";
+    char chosen[TN_SOLVER_NAME_SIZE] = "", advice[TN_ADVICE_SIZE];
     if (e->is_done)
         return;
     e->is_done = true;
@@ -123,6 +124,8 @@ static void explain(void *user, const tn_request *request, const tn_choice *choi
     for (uint32_t i = count; i < family->solver_count; i++)
         printf("  %s/%s: %s\n", family->name, list[i].solver->name, list[i].why_not);
     print_conclusion(problem, &list[0], choice, chosen);
+    if (tn_layout_advice(request, advice))
+        printf("%s\n", advice);
 }
 
 /* Prints the solvers barred during the call, with the reasons. */
@@ -229,7 +232,8 @@ const command explain_command = {
         "per core (per core that shares local memory); the largest part of the estimate (others:\n"
         "nested operations; unknown: no estimate). Then come the solvers that are not chosen,\n"
         "with the reason. * marks the choice, which has passed its self-check; a solver that\n"
-        "fails it is named.\n\n"
+        "fails it is named. The last line names a layout of the operands in which the same call\n"
+        "would take at most half of the time, if there is one.\n\n"
         "  CALL               in the syntax of \"tenon check\", for example\n"
         "                     conv x=f32:8x64x56x56 w=f32:64x64x3x3 y=f32:8x64x54x54;\n"
         "                     for gemm also MxNxK, for example gemm 512x49x4608; gemm/tiled\n"

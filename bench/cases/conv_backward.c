@@ -1,5 +1,5 @@
 /* The gradients of convolutions of ResNet-50 and of depthwise convolutions, with respect to the
- * images (dx) and the filters (dw). */
+ * images (dx) and the filters (dw), of images with their channels first or last. */
 #include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
@@ -63,6 +63,13 @@ static const tn_operation *operation_of(const gradient *g)
                                                            : &tn_operation_conv_backward_data;
 }
 
+/* Returns the view of an operand: the N C H W view of an image that is stored as N H W C; otherwise
+ * the operand as it is stored. */
+static tenon_tensor viewed(const gradient *g, uint32_t operand, tenon_tensor stored)
+{
+    return g->peer.channels_last && operand != g->peer.filter ? tenon_tensor_nhwc(stored) : stored;
+}
+
 /* Cuts out element (k, c) of the filters' gradient, or plane (image, c) of the images': `outer` and
  * `inner` are the two indices. The part depends on the operands of its group. */
 static void cut(const void *data, int64_t number, bench_part *part)
@@ -70,29 +77,31 @@ static void cut(const void *data, int64_t number, bench_part *part)
     const gradient *g = data;
     const bench_operand *o = g->operands.operand;
     const bench_conv_shape *s = &g->peer.shape;
-    const int64_t *shape = o[RESULT].view.shape, outer = number / shape[1],
-                  inner = number % shape[1], channels = s->c / s->groups,
-                  filters = s->k / s->groups, first = inner / channels * filters,
-                  one[] = {1, 1, shape[2], shape[3]};
+    const tenon_tensor in[] = {viewed(g, FIRST, o[FIRST].host), viewed(g, SECOND, o[SECOND].host)},
+                       result = viewed(g, RESULT, o[RESULT].view);
+    const int64_t *shape = result.shape, outer = number / shape[1], inner = number % shape[1],
+                  channels = s->c / s->groups, filters = s->k / s->groups,
+                  first = inner / channels * filters, one[] = {1, 1, shape[2], shape[3]};
     ((tenon_conv_backward_params *)(void *)part->params.bytes)->groups = 1;
     if (g->peer.direction == BENCH_CONV_BACKWARD_FILTER) {
-        part->views[FIRST] =
-            tenon_tensor_slice(o[FIRST].host, 1, outer / filters * channels + inner, 1);
-        part->views[SECOND] = tenon_tensor_slice(o[SECOND].host, 1, outer, 1);
+        part->views[FIRST] = tenon_tensor_slice(in[0], 1, outer / filters * channels + inner, 1);
+        part->views[SECOND] = tenon_tensor_slice(in[1], 1, outer, 1);
     } else {
         part->views[FIRST] =
-            tenon_tensor_slice(tenon_tensor_slice(o[FIRST].host, 0, outer, 1), 1, first, filters);
-        part->views[SECOND] = tenon_tensor_slice(
-            tenon_tensor_slice(o[SECOND].host, 0, first, filters), 1, inner % channels, 1);
+            tenon_tensor_slice(tenon_tensor_slice(in[0], 0, outer, 1), 1, first, filters);
+        part->views[SECOND] = tenon_tensor_slice(tenon_tensor_slice(in[1], 0, first, filters), 1,
+                                                 inner % channels, 1);
     }
-    part->views[RESULT] = tenon_tensor_view(o[RESULT].view.dtype, 4, one);
-    part->first = number * shape[2] * shape[3];
+    part->views[RESULT] = tenon_tensor_view(result.dtype, 4, one);
+    part->first = outer * result.stride[0] + inner * result.stride[1];
+    part->step = result.stride[3];
 }
 
 static bool verify(void *data, tenon_stream *stream, double *error_over_bound, char why[256])
 {
     const gradient *g = data;
-    const int64_t *shape = g->operands.operand[RESULT].view.shape, all = shape[0] * shape[1];
+    const tenon_tensor result = viewed(g, RESULT, g->operands.operand[RESULT].view);
+    const int64_t all = result.shape[0] * result.shape[1];
     const bench_parts parts = {operation_of(g),
                                &g->params,
                                g->plan->name,
@@ -115,13 +124,23 @@ static void destroy(bench_case *bench)
 
 static bool plan(bench_session *session, gradient *g, bench_case *bench)
 {
-    const bench_operand *o = g->operands.operand;
-    const tenon_tensor *const views[] = {&o[FIRST].view, &o[SECOND].view, &o[RESULT].view};
+    tenon_tensor view[RESULT + 1];
+    for (uint32_t i = FIRST; i <= RESULT; i++)
+        view[i] = viewed(g, i, g->operands.operand[i].view);
+    const tenon_tensor *const views[] = {&view[FIRST], &view[SECOND], &view[RESULT]};
     return bench_plan(session, operation_of(g), &g->params, views, bench, &g->plan);
 }
 
+/* Adds images of the given shape, stored as N C H W or as N H W C. */
+static void add_images(gradient *g, tenon_dtype dtype, bool channels_last, const int64_t shape[4],
+                       bool is_output)
+{
+    const int64_t last[] = {shape[0], shape[2], shape[3], shape[1]};
+    bench_operand_add(&g->operands, dtype, 4, channels_last ? last : shape, is_output);
+}
+
 static bool prepare(bench_session *session, gradient *g, const bench_conv_shape *s, bool filter,
-                    tenon_dtype dtype, bench_case *bench)
+                    bool channels_last, tenon_dtype dtype, bench_case *bench)
 {
     const int64_t p = bench_conv_output(s, false), q = bench_conv_output(s, true),
                   x[] = {s->n, s->c, s->h, s->w}, w[] = {s->k, s->c / s->groups, s->r, s->s},
@@ -130,9 +149,12 @@ static bool prepare(bench_session *session, gradient *g, const bench_conv_shape 
     g->params.solver = session->options->solver;
     g->params.groups = s->groups;
     g->params.geometry = bench_conv_geometry(s);
-    bench_operand_add(&g->operands, dtype, 4, filter ? x : y, false);
-    bench_operand_add(&g->operands, dtype, 4, filter ? y : w, false);
-    bench_operand_add(&g->operands, dtype, 4, filter ? w : x, true);
+    add_images(g, dtype, channels_last, filter ? x : y, false);
+    if (filter)
+        add_images(g, dtype, channels_last, y, false);
+    bench_operand_add(&g->operands, dtype, 4, w, filter);
+    if (!filter)
+        add_images(g, dtype, channels_last, x, true);
     g->peer = (bench_conv){filter ? BENCH_CONV_BACKWARD_FILTER : BENCH_CONV_BACKWARD_DATA,
                            *s,
                            p,
@@ -141,12 +163,13 @@ static bool prepare(bench_session *session, gradient *g, const bench_conv_shape 
                            &g->operands,
                            filter ? FIRST : RESULT,
                            filter ? RESULT : SECOND,
-                           filter ? SECOND : FIRST};
+                           filter ? SECOND : FIRST,
+                           channels_last};
     return bench_operands_create(session, &g->operands, false) && plan(session, g, bench);
 }
 
-static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
-                 tenon_dtype dtype, bench_case *bench)
+static bool make_case(bench_session *session, const bench_suite *suite, uint32_t number,
+                      bool channels_last, tenon_dtype dtype, bench_case *bench)
 {
     gradient *g = calloc(1, sizeof *g);
     const bench_conv_shape shape = shape_of(suite, number);
@@ -155,7 +178,7 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, g, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, g, &shape, of_filter(number), dtype, bench))
+    if (!prepare(session, g, &shape, of_filter(number), channels_last, dtype, bench))
         return false;
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&g->operands);
@@ -165,7 +188,20 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     return true;
 }
 
-static const bench_kind functions = {count, name_of, bench_floating, make};
+static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
+                 tenon_dtype dtype, bench_case *bench)
+{
+    return make_case(session, suite, number, false, dtype, bench);
+}
+
+static bool make_nhwc(bench_session *session, const bench_suite *suite, uint32_t number,
+                      tenon_dtype dtype, bench_case *bench)
+{
+    return make_case(session, suite, number, true, dtype, bench);
+}
+
+static const bench_kind functions = {count, name_of, bench_floating, make},
+                        functions_nhwc = {count, name_of, bench_floating, make_nhwc};
 
 const bench_suite bench_suite_conv_cpu_backward = {
     "conv-cpu-backward", "gradients of convolutions, of images (dx) and of filters (dw)",
@@ -174,3 +210,7 @@ const bench_suite bench_suite_conv_cpu_backward = {
 const bench_suite bench_suite_conv_cpu_depthwise = {"conv-cpu-depthwise",
                                                     "gradients of depthwise convolutions",
                                                     &functions, 0.6, BENCH_CONV_DEPTHWISE};
+
+const bench_suite bench_suite_conv_cpu_nhwc_backward = {"conv-cpu-nhwc-backward",
+                                                        "gradients of convolutions, channels last",
+                                                        &functions_nhwc, 0.6, BENCH_CONV_NETWORKS};

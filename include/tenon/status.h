@@ -85,7 +85,8 @@ TENON_API cl_int tenon_last_cl_error(void);
 typedef enum tenon_log_level {
     TENON_LOG_ERROR = 1,   /**< a kernel cannot be built or checked */
     TENON_LOG_WARNING = 2, /**< a kernel is barred, or the store cannot be used */
-    TENON_LOG_INFO = 3,    /**< a kernel was built, loaded, checked or measured */
+    TENON_LOG_INFO = 3,    /**< a kernel was built, loaded, checked or measured; with
+                                TENON_VERBOSE=1, also that another layout is much faster */
     TENON_LOG_DEBUG = 4    /**< a plan was made */
 } tenon_log_level;
 

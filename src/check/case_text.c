@@ -116,12 +116,13 @@ static void put_field(writer *w, const tn_field *field, const unsigned char *par
 
 char *tn_case_text(const tn_case *c, char text[TN_CASE_TEXT_SIZE])
 {
-    const tn_operation *operation = c->operation;
+    const tn_operation *operation = c->operation,
+                       *first = tn_operation_of_family(operation->family);
     tn_case_params defaults = {.bytes = {0}};
     writer w = {text, TN_CASE_TEXT_SIZE, 0};
     tn_operation_defaults(operation, defaults.bytes);
     put(&w, "tenon check %s", c->solver[0] != '\0' ? c->solver : operation->family->name);
-    if (tn_operation_of_family(operation->family) != operation)
+    if (first == NULL || strcmp(first->name, operation->name) != 0)
         put(&w, " %s", operation->name);
     for (uint32_t i = 0; i < operation->operand_count; i++) {
         if (c->views[i].dtype == TENON_DTYPE_INVALID)

@@ -80,6 +80,23 @@ typedef struct tn_operand_info {
     tn_role role;
 } tn_operand_info;
 
+/* An order of a tensor's dimensions in memory: as in the view; with the last two exchanged; or with
+ * the second one last. */
+typedef enum tn_memory_order {
+    TN_ORDER_AS_VIEWED,
+    TN_ORDER_TRANSPOSED,
+    TN_ORDER_CHANNELS_LAST
+} tn_memory_order;
+
+/* A layout that operands of a call could have instead of their own (alternatives.h). */
+typedef struct tn_alternative {
+    const char *condition; /* ends a sentence: "the rows of a were contiguous" */
+    uint32_t operands;     /* bit i: operand i is dense in `order` */
+    tn_memory_order order;
+    /* The description that then serves the call, with the same parameters; NULL: the same one. */
+    const struct tn_operation *served_by;
+} tn_alternative;
+
 /* The first members of every parameter struct. */
 typedef struct tn_params_head {
     uint32_t struct_size, flags;
@@ -139,6 +156,9 @@ struct tn_operation {
      * images whose last size equals the number of channels that the other operands imply and whose
      * second size does not. NULL if this cannot be determined. */
     uint32_t (*channels_last)(const void *params, const tn_call *call);
+    /* Layouts that may be much faster than the caller's, those of fewer operands first, terminated
+     * by one without a condition; or NULL. */
+    const tn_alternative *alternatives;
 };
 
 /* Returns whether an operand is an output, from its role. */

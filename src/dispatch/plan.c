@@ -1,5 +1,6 @@
 #include "dispatch/plan.h"
 
+#include "dispatch/alternatives.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan_table.h"
 #include "dispatch/prepare.h"
@@ -37,6 +38,7 @@ static tenon_status plan_record(const tn_request *r, tenon_plan *plan)
     tn_solver_name(r->family, &choice, plan->name);
     TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
     tn_log_send(&r->context->reports.log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
+    tn_layout_advice_log(r);
     return TENON_OK;
 }
 

@@ -201,6 +201,15 @@ class Check(Command):
         for off in ({}, {"TENON_VERBOSE": ""}, {"TENON_VERBOSE": "0"}):
             self.assertEqual(tenon("check", *self.CASE, **off).stderr, "")
 
+    def test_verbose_prints_the_advice_of_explain(self):
+        """Both use the estimates of the device's kind, because neither has a store."""
+        case = ("conv", "x=f32:8x2x224x224/100352,1,448,2", "w=f32:2x1x3x3", "y=f32:8x2x224x224/100352,1,448,2",
+                "groups=2", "pad_begin=1,1", "pad_end=1,1")
+        advice = re.findall(r"(?m)^the same call .*", self.succeeds("explain", *case, TENON_CACHE="0").stdout)
+        done = self.succeeds("check", *case, TENON_VERBOSE="1", TENON_CACHE="0")
+        self.assertEqual(re.findall(r"(?m)^tenon: tenon_conv_forward: (the same call .*)", done.stderr), advice)
+        self.assertEqual(tenon("check", *case, TENON_CACHE="0").stderr, "")
+
     def test_barred_variants_are_named(self):
         """The spoiled driver does not run the kernel, so its variants fail the self-check, and the next solver runs."""
         case = ("check", "activation", "x=f32:4096", "y=f32:4096", "activation=abs")
@@ -276,6 +285,15 @@ class Explain(Command):
         self.assertRegex(rows[0][-1], "^conv/winograd4:")
         columns = [row for row in rows if row[-1] == "conv/im2col_gemm"]
         self.assertEqual([row[8] for row in columns], ["others"])
+
+    def test_a_faster_layout_is_named(self):
+        images = ("conv", "w=f32:960x1x3x3", "groups=960", "pad_begin=1,1", "pad_end=1,1", "--target", "cpu_16")
+        last = "8x960x4x4/15360,1,3840,960"
+        printed, _ = self.explain(*images, "x=f32:8x960x4x4", "y=f32:8x960x4x4")
+        self.assertRegex(printed, r"\nchosen: .*\nthe same call would take about \d+ % of the time "
+                         r"\(\S+ of \S+ ms\) if the images had their channels last\n$")
+        printed, _ = self.explain(*images, f"x=f32:{last}", f"y=f32:{last}")
+        self.assertNotIn("the same call", printed)
 
     def test_a_requested_solver_is_chosen(self):
         printed, rows = self.explain("gemm/tiled:mb64", "100x100x100", "--target", "gfx942")

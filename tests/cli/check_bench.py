@@ -59,7 +59,8 @@ class Usage(unittest.TestCase):
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "conv-cpu-nhwc", "activation", "bandwidth-cpu", "packed-cpu", "pool-cpu", "networks",
+                      "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation", "bandwidth-cpu",
+                      "packed-cpu", "pool-cpu", "networks",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
             self.assertRegex(listed, rf"(?m)^{suite} ")
@@ -254,6 +255,8 @@ class Suites(Bench):
             for gradient in ("dx", "dw"):
                 names = [n for n in self.cases[suite] if n.startswith(gradient)]
                 self.assertEqual(len(names), 2 * count, names)
+        self.assertEqual(self.cases["conv-cpu-nhwc-backward"],
+                         [f"{gradient} {n}" for n in self.cases["conv-cpu"] for gradient in ("dx", "dw")])
 
     def test_gemm_has_all_transposes_and_sizes(self):
         names = self.cases["gemm-cpu"]
@@ -270,6 +273,13 @@ class Suites(Bench):
         for case in ("8x 128x128x64", "prime 127x127x127", "gemv 1024x1x1024 a'"):
             results = self.results("--suite", "gemm-cpu", "--dtype", ",".join(types), "--filter", case)
             self.assertEqual(sorted(r["dtype"] for r in results), sorted(types))
+            self.assertTrue(all(r["verified"] for r in results), results)
+
+    def test_gradients_with_channels_last_are_correct(self):
+        """Of images and filters; strided, and depthwise."""
+        for case, count in (("resnet50 1024@14 k2048 1x1/2 n1", 2), ("mobilenet2 576@14 dw 3x3/2 n1", 2)):
+            results = self.results("--suite", "conv-cpu-nhwc-backward", "--dtype", "f32,bf16", "--filter", case)
+            self.assertEqual(len(results), 2 * count, results)
             self.assertTrue(all(r["verified"] for r in results), results)
 
     def test_memory_bound_cases_are_correct(self):

@@ -189,6 +189,11 @@ static const char *const transpose_filter_examples[] = {
     NULL,
 };
 
+static const tn_alternative data_alternatives[] = {CONV_ALTERNATIVES(5, 2)};
+static const tn_alternative filter_alternatives[] = {CONV_ALTERNATIVES(3, 4)};
+static const tn_alternative transpose_alternatives[] = {
+    CONV_ALTERNATIVES(1 << CONV_X | 1 << CONV_C | 1 << CONV_Y, 1 << CONV_W)};
+
 /* Common part of the gradients with three operands. */
 #define GRADIENT(first, second, result)                                                            \
     .operands = {{.name = first, .image = true},                                                   \
@@ -203,6 +208,7 @@ const tn_operation tn_operation_conv_backward_data = {
     GRADIENT("dy", "w", "dx"),
     .prepare = tn_conv_backward_data_prepare,
     .reference = tn_conv_backward_data_reference,
+    .alternatives = data_alternatives,
     .examples = data_examples,
 };
 
@@ -212,6 +218,7 @@ const tn_operation tn_operation_conv_backward_filter = {
     GRADIENT("x", "dy", "dw"),
     .prepare = tn_conv_backward_filter_prepare,
     .reference = tn_conv_backward_filter_reference,
+    .alternatives = filter_alternatives,
     .examples = filter_examples,
 };
 
@@ -221,6 +228,7 @@ const tn_operation tn_operation_conv_transpose_backward_data = {
     GRADIENT("dy", "w", "dx"),
     .prepare = tn_conv_transpose_backward_data_prepare,
     .reference = tn_conv_transpose_backward_data_reference,
+    .alternatives = data_alternatives,
     .examples = transpose_data_examples,
 };
 
@@ -230,6 +238,7 @@ const tn_operation tn_operation_conv_transpose_backward_filter = {
     GRADIENT("x", "dy", "dw"),
     .prepare = tn_conv_transpose_backward_filter_prepare,
     .reference = tn_conv_transpose_backward_filter_reference,
+    .alternatives = filter_alternatives,
     .examples = transpose_filter_examples,
 };
 
@@ -261,5 +270,6 @@ const tn_operation tn_operation_conv_transpose = {
     TN_PROBLEM(conv_problem),
     .prepare = tn_conv_transpose_prepare,
     .reference = tn_conv_transpose_reference,
+    .alternatives = transpose_alternatives,
     .examples = transpose_examples,
 };

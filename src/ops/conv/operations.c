@@ -112,6 +112,9 @@ static uint32_t channels_last(const void *params, const tn_call *call)
            << CONV_X;
 }
 
+static const tn_alternative alternatives[] = {
+    CONV_ALTERNATIVES(1 << CONV_X | 1 << CONV_C | 1 << CONV_Y, 1 << CONV_W)};
+
 const tn_operation tn_operation_conv = {
     TN_NAMES("tenon_conv_forward"),
     .family = &tn_conv_family,
@@ -129,6 +132,7 @@ const tn_operation tn_operation_conv = {
     .prepare = tn_conv_prepare,
     .reference = tn_conv_reference,
     .channels_last = channels_last,
+    .alternatives = alternatives,
     .examples = conv_examples,
 };
 

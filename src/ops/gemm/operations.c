@@ -61,6 +61,15 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
     return &tn_operation_gemm_int8;
 }
 
+#define STORED(name, operand)                                                                      \
+    {name " were stored row by row without gaps", 1 << (operand), TN_ORDER_AS_VIEWED, NULL},       \
+    {                                                                                              \
+        name " were stored column by column without gaps", 1 << (operand), TN_ORDER_TRANSPOSED,    \
+            NULL                                                                                   \
+    }
+static const tn_alternative gemm_alternatives[] = {
+    STORED("a", GEMM_A), STORED("b", GEMM_B), {.condition = NULL}};
+
 const tn_operation tn_operation_gemm = {
     TN_NAMES("tenon_gemm"),
     .family = &tn_gemm_family,
@@ -78,6 +87,7 @@ const tn_operation tn_operation_gemm = {
     .served_as = served_as,
     .prepare = tn_gemm_prepare,
     .reference = tn_gemm_reference,
+    .alternatives = gemm_alternatives,
     .examples = gemm_examples,
 };
 
@@ -128,6 +138,7 @@ const tn_operation tn_operation_gemm_int8 = {
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
     .is_measurable = true,
+    .alternatives = gemm_alternatives,
     .examples = int8_examples,
 };
 

@@ -71,14 +71,14 @@ static const tn_operation *serving(const tenon_packed *packed, const tenon_conv_
 {
     const bool multiplies = is_product(packed, params);
     if (packed->layout != PACKED_FILTER_PANELS)
-        return &tn_operation_conv;
+        return &tn_conv_by_dense;
     if (params->solver != NULL)
         return names(params, &tn_conv_packed_family)                 ? &tn_conv_by_filters
                : multiplies && names(params, &tn_gemm_packed_family) ? &tn_conv_by_pixels
-                                                                     : &tn_operation_conv;
+                                                                     : &tn_conv_by_dense;
     if (!packed->context->device.is_cpu || !has_channels_last(x) || !has_channels_last(y) ||
         x->rank != y->rank)
-        return &tn_operation_conv;
+        return &tn_conv_by_dense;
     return multiplies && has_long_products(&params->geometry, x, y) ? &tn_conv_by_pixels
                                                                     : &tn_conv_by_filters;
 }
@@ -97,8 +97,7 @@ static tenon_status select_operation(const char *caller, const tenon_conv_params
 {
     TN_TRY(tn_filters_take_params(caller, given, packed, &call->params));
     call->operation = serving(packed, &call->params.conv, x, y);
-    call->w = call->operation == &tn_operation_conv ? tn_packed_dense(packed) : packed->memory;
-    call->params.conv.struct_size = (uint32_t)call->operation->params_size;
+    call->w = call->operation == &tn_conv_by_dense ? tn_packed_dense(packed) : packed->memory;
     return TENON_OK;
 }
 

@@ -1,6 +1,6 @@
 /* The two ways in which panels serve convolutions of images with their channels last: by the family
  * conv_packed, and, for filters of one element, by gemm_packed, with the pixels as rows. Their
- * canonical problems and the descriptions of their calls. */
+ * canonical problems and the descriptions of their calls, and of calls with the dense filters. */
 #include "ops/packed/internal.h"
 #include "ops/registry.h"
 
@@ -127,19 +127,32 @@ static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, filter_params,
                                   TN_GEOMETRY_FIELDS(filter_params, conv.geometry),
                                   TN_EPILOGUE_FIELDS(filter_params, conv.epilogue)};
 
-/* The members that both operations share. */
+/* In another layout, conv_packed/dense multiplies the dense filters as tn_conv_by_dense would. */
+#define IMAGES (1 << CONV_X | 1 << CONV_C | 1 << CONV_Y)
+static const tn_alternative alternatives[] = {
+    {"the images had their channels last", IMAGES, TN_ORDER_CHANNELS_LAST, &tn_conv_by_filters},
+    {"the images had their channels first", IMAGES, TN_ORDER_AS_VIEWED, &tn_conv_by_filters},
+    {.condition = NULL}};
+
+/* The members that all three operations share. */
 #define FILTER_OPERATION                                                                           \
-    .name = "tenon_conv_forward_packed", .plan_name = "tenon_conv_forward_packed_plan",            \
     .operands = {{.name = "x", .image = true},                                                     \
                  {.name = "w"},                                                                    \
                  {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},         \
                  {.name = "bias", .optional = true},                                               \
                  {.name = "y", .image = true, .role = TN_OUTPUT}},                                 \
     .operand_count = CONV_OPERANDS, TN_FIELDS(fields), TN_OWN_PARAMS(filter_defaults),             \
-    .flags = TENON_CONV_EXACT, .channels_last = has_channels_last
+    .flags = TENON_CONV_EXACT, .channels_last = has_channels_last, .alternatives = alternatives
 
-const tn_operation tn_conv_by_filters = {FILTER_OPERATION, .family = &tn_conv_packed_family,
+const tn_operation tn_conv_by_filters = {TN_NAMES("tenon_conv_forward_packed"), FILTER_OPERATION,
+                                         .family = &tn_conv_packed_family,
                                          TN_PROBLEM(filter_problem), .prepare = prepare_filters};
 
-const tn_operation tn_conv_by_pixels = {FILTER_OPERATION, .family = &tn_gemm_packed_family,
+const tn_operation tn_conv_by_pixels = {TN_NAMES("tenon_conv_forward_packed"), FILTER_OPERATION,
+                                        .family = &tn_gemm_packed_family,
                                         TN_PROBLEM(packed_problem), .prepare = prepare_product};
+
+/* Has the names of tn_operation_conv, because `tenon check` repeats its calls as calls of that. */
+const tn_operation tn_conv_by_dense = {TN_NAMES("tenon_conv_forward"), FILTER_OPERATION,
+                                       .family = &tn_conv_family, TN_PROBLEM(conv_problem),
+                                       .prepare = tn_conv_prepare};

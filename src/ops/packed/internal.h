@@ -122,9 +122,9 @@ typedef struct filter_params {
 extern const tn_family tn_conv_packed_family;
 extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_dense;
 
-/* The convolution by the solvers of conv_packed, and by those of gemm_packed. Their parameters are
- * filter_params. */
-extern const tn_operation tn_conv_by_filters, tn_conv_by_pixels;
+/* The convolution by the solvers of conv_packed, by those of gemm_packed, and by those of conv.
+ * Their parameters are filter_params. */
+extern const tn_operation tn_conv_by_filters, tn_conv_by_pixels, tn_conv_by_dense;
 
 /* Combines the caller's parameters, of any version, and the packed filters. */
 tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,

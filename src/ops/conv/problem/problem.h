@@ -103,6 +103,19 @@ tenon_status tn_im2col_canonicalize(const char *caller, const tenon_im2col_param
                                     const tenon_tensor *x, const tenon_tensor *col,
                                     im2col_problem *problem);
 
+/* Alternatives of an operation (dispatch/operation.h): the channels of its images first or last,
+ * and those of its filters. Both arguments are bits of operands. */
+#define CONV_ALTERNATIVES(images, filters)                                                         \
+    {"the images had their channels last", images, TN_ORDER_CHANNELS_LAST, NULL},                  \
+        {"the images and the filters had their channels last", (images) | (filters),               \
+         TN_ORDER_CHANNELS_LAST, NULL},                                                            \
+        {"the images had their channels first", images, TN_ORDER_AS_VIEWED, NULL},                 \
+        {"the images and the filters had their channels first", (images) | (filters),              \
+         TN_ORDER_AS_VIEWED, NULL},                                                                \
+    {                                                                                              \
+        NULL, 0, TN_ORDER_AS_VIEWED, NULL                                                          \
+    }
+
 /* Checks a call with x, w, c, bias and y, of a convolution or a transposed one, except for the
  * shapes. */
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue);
