@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "base/dtype.h"
 #include "check/bounds.h"
+#include "dispatch/self_check.h"
 #include "ops/common/epilogue.h"
 #include "ops/conv/forward/winograd.h"
 #include "ops/packed/internal.h"
@@ -100,11 +101,11 @@ void tn_filters_place_transformed(tenon_packed *packed, int64_t *used)
     *used = end / size;
 }
 
-/* Makes the problem of transforming the filters: that of a convolution with a single tile, by
- * conv_packed/winograd4. The kernel variant is that of every convolution whose activation is not
- * part of the build. */
-static tenon_status make_transform(const char *caller, const tenon_packed *packed,
-                                   filter_problem *problem)
+/* Makes the problem of transforming the filters, that of a convolution with a single tile, and its
+ * choice. The kernel variant is that of every convolution whose activation is not part of the
+ * build. Sets `serves` to false if the solver does not run on this device. */
+static tenon_status choose_transform(const char *caller, const tenon_packed *packed,
+                                     filter_problem *problem, tn_choice *choice, bool *serves)
 {
     const tenon_tensor *w = &packed->view;
     const int64_t x_shape[] = {1, w->shape[1], WINOGRAD_TILE + 2, WINOGRAD_TILE + 2},
@@ -116,35 +117,39 @@ static tenon_status make_transform(const char *caller, const tenon_packed *packe
     TN_TRY(tn_conv_canonicalize(caller, &params, &x, w, NULL, NULL, &y, &problem->conv));
     tn_filters_complete(packed, problem);
     problem->only_transforms = 1;
-    return tn_solver_force(caller, &tn_conv_packed_family, "conv_packed/winograd4",
-                           &problem->conv.head);
+    *choice = (tn_choice){.solver = &tn_conv_packed_winograd4};
+    const char *why = tn_configure(packed->context, &problem->conv.head, choice);
+    *serves = why == NULL && choice->misfit == NULL && choice->never_chosen == NULL;
+    return TENON_OK;
 }
 
-static tenon_status record_transform(const char *caller, const tenon_packed *packed,
-                                     tn_recording *recording)
+/* Runs the self-check of the variant, which convolves awkward images. */
+static tenon_status check_transform(const char *caller, const tenon_packed *packed, bool *passes)
 {
     filter_problem problem;
-    tn_frame frame = tn_frame_after(0);
-    TN_TRY(make_transform(caller, packed, &problem));
-    return tn_child_record(caller, recording, &frame, &tn_conv_packed_family, &problem.conv.head);
+    tn_choice choice;
+    tn_verdict verdict;
+    char why[256];
+    TN_TRY(choose_transform(caller, packed, &problem, &choice, passes));
+    if (!*passes)
+        return TENON_OK;
+    const tenon_status status = tn_self_check(
+        &(tn_request){caller, packed->context, &tn_conv_packed_family, &problem.conv.head, NULL},
+        &choice, &verdict, why);
+    *passes = status == TENON_OK && verdict == TN_VERDICT_RIGHT;
+    return tn_failure_lasts(status) ? TENON_OK : status;
 }
 
 tenon_status tn_filters_check_transform(const char *caller, const tenon_packed *packed,
                                         bool *passes)
 {
-    tn_recording recording = {.context = packed->context};
     tn_kept_message kept;
     *passes = packed->transformed.panel > 0;
-    if (!*passes || packed->context->owner != NULL) /* the validation context checks nothing */
+    if (!*passes)
         return TENON_OK;
     if (!tn_message_keep(&kept))
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
-    tenon_status status = record_transform(caller, packed, &recording);
-    tn_recording_destroy(&recording);
-    *passes = status == TENON_OK;
-    if (status == TENON_ERROR_SOLVER_BARRED || tn_failure_lasts(status))
-        status = TENON_OK;
-    return tn_message_end(&kept, status);
+    return tn_message_end(&kept, check_transform(caller, packed, passes));
 }
 
 tenon_status tn_filters_transform(const char *caller, tenon_stream *stream,
@@ -153,9 +158,13 @@ tenon_status tn_filters_transform(const char *caller, tenon_stream *stream,
     const double scalars[TN_EPILOGUE_SCALARS] = {0};
     tn_recording recording = {.context = packed->context};
     tn_operand operands[CONV_OPERANDS];
+    filter_problem problem;
+    tn_choice choice;
+    bool serves;
     for (int i = 0; i < CONV_OPERANDS; i++) /* the launch has arguments for all of them */
         operands[i] = (tn_operand){packed->memory.memory, 0};
-    tenon_status status = record_transform(caller, packed, &recording);
+    TN_TRY(choose_transform(caller, packed, &problem, &choice, &serves));
+    tenon_status status = tn_choice_record(caller, &recording, &problem.conv.head, &choice);
     if (status == TENON_OK)
         status = tn_recording_run(caller, "conv_packed/winograd4", stream, &recording, operands,
                                   scalars, sync);
