@@ -137,7 +137,9 @@ static tenon_status move(const char *caller, tenon_stream *stream, const tenon_p
                                                         "%s: the output is undefined", caller);
     }
     const tenon_sync last = {.event = tn_sync_event(sync)};
-    return transforms ? tn_filters_transform(caller, stream, packed, &last) : TENON_OK;
+    if (transforms && tn_filters_transform(caller, stream, packed, &last) != TENON_OK)
+        return tn_fail_because(TENON_ERROR_INCOMPLETE, "%s: the output is undefined", caller);
+    return TENON_OK;
 }
 
 /* Checks the type: filters must be floating-point; a matrix may also be i8 or u8. */
