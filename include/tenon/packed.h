@@ -76,11 +76,23 @@ TENON_CALL tenon_status tenon_gemm_pack(tenon_stream *stream, const tenon_pack_p
  *     panels if x and y have their channels last (their stride along C is 1): by the solvers of
  *     gemm_packed for filters of one element (1x1) if groups is 1 and there is no padding, except
  *     that a stride above 1 requires rows of at least 12 results; otherwise by those of
- *     conv_packed. One of the latter, conv_packed/dense, uses the dense filters, for example for
- *     Winograd's method. So does every other call, and one that names a solver of
- *     tenon_conv_forward.
- *   - "filters": dense and row-major. Every solver reads it without rearranging it at each run. It
- *     serves images in N C H W order as well as "filter_panels" does, with less memory.
+ *     conv_packed. One of the latter, conv_packed/dense, uses the dense filters. So does every
+ *     other call, and one that names a solver of tenon_conv_forward.
+ *   - "filters": dense and row-major. Every solver reads it without rearranging it at each run.
+ *     Except for 3x3 filters, it serves images in N C H W order as well as "filter_panels" does,
+ *     with less memory.
+ *
+ * On CPUs "filter_panels" of 3x3 filters with at least two channels also contain the filters
+ * transformed for Winograd's method (conv_packed/winograd4), so that runs need not transform them.
+ * Convolutions with stride and dilation 1 of images in any order can use them, if groups is 1 or
+ * each group has a multiple of 64 filters, unless TENON_CONV_EXACT is requested. The transformed
+ * filters have 36 elements for each 9 of the original ones, with the number of filters rounded up
+ * to whole panels of at most 64, in f64 for f64 and otherwise in f32: the object takes about six
+ * times the memory of the filters for f32 and f64, and ten times for f16 and bf16. They are left
+ * out if they exceed the largest buffer of the device, or if the solver is disabled on it. Where
+ * memory matters more than speed, or for 3x3 filters that are only used with a stride, force
+ * "filters". The object is immutable, so its memory can be shared by all plans, streams and threads
+ * of the context.
  *
  *  @param w  K C/groups and the filter's size in each spatial dimension, as for tenon_conv_forward;
  *            with memory

@@ -21,7 +21,7 @@ static tenon_status plan_packed(const void *params, const tenon_tensor *const *v
 {
     tenon_packed *packed = pack_filters(v[CONV_W]);
     const tenon_status status = tenon_conv_forward_packed_plan(
-        test_context, params, v[CONV_X], packed, v[CONV_C], v[CONV_BIAS], v[CONV_Y], plan);
+        test_stream->context, params, v[CONV_X], packed, v[CONV_C], v[CONV_BIAS], v[CONV_Y], plan);
     tenon_packed_release(packed); /* the plan keeps a reference */
     return status;
 }

@@ -310,11 +310,12 @@ TEST(layouts_depend_on_the_shape)
 /* Random bytes, including NaNs with any payload, are unpacked as they were. */
 TEST(filters_in_panels_unpack)
 {
-    static const int64_t shapes[][4] = {{1, 1, 1, 1},  {33, 5, 1, 1}, {64, 17, 1, 1}, {0, 3, 1, 1},
-                                        {65, 3, 2, 3}, {32, 1, 5, 1}, {31, 2, 1, 4}};
+    static const int64_t shapes[][4] = {{1, 1, 1, 1},  {33, 5, 1, 1}, {64, 17, 1, 1},
+                                        {0, 3, 1, 1},  {65, 3, 2, 3}, {32, 1, 5, 1},
+                                        {31, 2, 1, 4}, {70, 5, 3, 3}};
     test_random random = test_random_for(869);
     for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++)
-        for (int i = 0; i < 7; i++) {
+        for (int i = 0; i < (int)(sizeof shapes / sizeof *shapes); i++) {
             test_tensor source, back;
             int64_t stride[4], back_stride[4];
             test_strides((test_layout)(i % 4), i % 4 == TEST_STRIDED, 4, shapes[i], stride);

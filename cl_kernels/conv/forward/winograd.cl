@@ -5,9 +5,9 @@
  * all channels. Then, panel by panel, it multiplies each point's matrix, tiles by channels, by that
  * point's channels by filters, and transforms the products of the panel back. The transformed image
  * and the products are in a slice of the workspace that the work-group reuses for every set, to
- * keep them in its cache. The filters are transformed before, by a separate launch of the same
- * kernel (one kernel to compile). If no other work-group needs the same filters, they are
- * transformed on the fly instead, some channels at a time.
+ * keep them in its cache. The filters are transformed before, to `u`, by a separate launch of the
+ * same kernel (one kernel to compile), or when they are packed. If no other work-group needs the
+ * same filters, they are transformed on the fly instead, some channels at a time.
  *
  * Vectors lie along channels, and along filters. Images that are contiguous along w are transposed
  * square by square, on load and on store, through `patch`: the pixels that a run of tiles of one
@@ -292,8 +292,8 @@ TENON_INLINE void multiply_set(__global const data_t *w, __global acc_t *u,
 
 TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 conv_winograd(__global const data_t *x, __global const data_t *w, __global const data_t *c,
-              __global const data_t *bias, __global data_t *y, __global acc_t *work,
-              const winograd_args args)
+              __global const data_t *bias, __global data_t *y, __global acc_t *u,
+              __global acc_t *work, const winograd_args args)
 {
     __local acc_v patch[SIDE][PATCH_COLS];
     const long number = (long)get_global_id(0), slices = (long)get_global_size(0);
@@ -303,9 +303,9 @@ conv_winograd(__global const data_t *x, __global const data_t *w, __global const
     const long c1 = alone ? min(c0 + args.block, channels) : channels;
     const long p0 = alone ? number : part * args.part;
     const long p1 = alone ? number + 1 : min(p0 + args.part, (long)args.panels);
-    work += args.work_offset;
+    u += args.u_offset;
     __global acc_t *slice =
-        work + args.slices +
+        work + args.work_offset + args.slices +
         ((group * (long)get_global_size(1) + part) * slices + number) * args.slice;
     for (long first = alone ? 0 : number * args.set_tiles; first < args.all_tiles;
          first += slices * args.set_tiles) {
@@ -314,7 +314,7 @@ conv_winograd(__global const data_t *x, __global const data_t *w, __global const
             transform_set(x + args.conv.x_offset, &args, first, tiles, group, patch, slice);
         }
         for (long p = p0; p < p1; p++) {
-            multiply_set(w + args.conv.w_offset, work, &args, slice, tiles, group, p, c0, c1);
+            multiply_set(w + args.conv.w_offset, u, &args, slice, tiles, group, p, c0, c1);
             if (!alone) {
                 finish_set(slice + args.m, c, bias, y, &args, first, tiles, group, p, patch);
             }

@@ -1,5 +1,5 @@
 /* Arguments of the Winograd kernels for CPUs. Sizes and strides are in elements: of the tensor's
- * type, or, in the workspace, of the accumulator type. */
+ * type, or, in u and in the workspace, of the accumulator type. */
 #ifndef TENON_CONV_FORWARD_WINOGRAD_ARGS_H
 #define TENON_CONV_FORWARD_WINOGRAD_ARGS_H
 
@@ -31,18 +31,18 @@ typedef struct winograd_filters {
 typedef struct winograd_args {
     conv_args conv;
     winograd_filters filters;
-    tenon_i64 work_offset;
+    tenon_i64 u_offset, work_offset;
     tenon_i64 u_point, u_panel, u_group; /* strides of u */
     tenon_i64 slices, slice;             /* start of the slices, and size of a slice */
     tenon_i64 v_row, v_point;            /* transformed image v[point][tile][channel] */
     tenon_i64 m, m_point;                /* products m[point][tile][lane]: offset in a slice */
-    tenon_i64 own_u;    /* offset of a slice's own filters; 0: transformed by a prior launch */
+    tenon_i64 own_u;    /* offset of a slice's own filters; 0: they are in u, already transformed */
     tenon_i64 block;    /* channels that are multiplied at a time */
     tenon_i64 tiles[2]; /* per image, along h and w */
     tenon_i64 all_tiles, set_tiles; /* of all images, and per set */
     tenon_i64 panels, part;         /* per group, and per work-group */
     tenon_i64 x_span;               /* elements from the first to the last of x */
-    tenon_i64 filters_only;         /* 1: the preceding launch, which only transforms filters */
+    tenon_i64 filters_only;         /* 1: a launch that only transforms filters */
 } winograd_args;
 
 #endif

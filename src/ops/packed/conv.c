@@ -1,6 +1,7 @@
 /* tenon_conv_forward_packed: convolution with packed filters. With dense filters it is
  * tenon_conv_forward. If the images have their channels last, filters of one element in panels are
- * multiplied as a packed matrix by the pixels, and others by the solvers of conv_packed. */
+ * multiplied as a packed matrix by the pixels, and others by the solvers of conv_packed, which also
+ * serve images in any order if the filters are transformed. */
 #include "base/checked.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan.h"
@@ -62,10 +63,18 @@ static bool has_long_products(const tenon_conv_geometry *g, const tenon_tensor *
     return true;
 }
 
+/* Returns true if the convolution may use filters that were transformed when they were packed. */
+static bool may_use_transformed(const tenon_packed *packed, const tenon_conv_params *params)
+{
+    const tenon_conv_geometry *g = &params->geometry;
+    return packed->transformed.panel > 0 && (params->flags & TENON_CONV_EXACT) == 0 &&
+           g->stride[0] == 1 && g->stride[1] == 1 && g->dilation[0] == 1 && g->dilation[1] == 1;
+}
+
 /* Returns the operation that serves a call: for filters in panels the product over all pixels, or
  * the family conv_packed, if the solver is one of theirs; or, without a solver, on CPUs if the
- * images have their channels last. All others read the dense filters. The views need not be valid.
- */
+ * images have their channels last or the filters are transformed. All others read the dense
+ * filters. The views need not be valid. */
 static const tn_operation *serving(const tenon_packed *packed, const tenon_conv_params *params,
                                    const tenon_tensor *x, const tenon_tensor *y)
 {
@@ -76,6 +85,8 @@ static const tn_operation *serving(const tenon_packed *packed, const tenon_conv_
         return names(params, &tn_conv_packed_family)                 ? &tn_conv_by_filters
                : multiplies && names(params, &tn_gemm_packed_family) ? &tn_conv_by_pixels
                                                                      : &tn_conv_by_dense;
+    if (packed->context->device.is_cpu && may_use_transformed(packed, params))
+        return &tn_conv_by_filters;
     if (!packed->context->device.is_cpu || !has_channels_last(x) || !has_channels_last(y) ||
         x->rank != y->rank)
         return &tn_conv_by_dense;

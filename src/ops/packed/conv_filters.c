@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const tn_solver *const solvers[] = {&tn_conv_packed_cpu, &tn_conv_packed_depthwise,
-                                           &tn_conv_packed_dense};
+                                           &tn_conv_packed_winograd4, &tn_conv_packed_dense};
 
 const tn_family tn_conv_packed_family = {.name = "conv_packed",
                                          TN_SOLVERS(solvers),
@@ -57,14 +57,21 @@ static tenon_status prepare_conv(const filter_params *params, tn_call *call, con
     return TENON_OK;
 }
 
+void tn_filters_complete(const tenon_packed *packed, filter_problem *problem)
+{
+    problem->conv.head.size = sizeof *problem;
+    problem->panel = packed->panel;
+    problem->dense_at = packed->dense_at;
+    problem->transformed = packed->transformed;
+    problem->only_transforms = 0;
+}
+
 static tenon_status prepare_filters(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
     const filter_params *params = given;
     filter_problem *problem = (filter_problem *)head;
     TN_TRY(prepare_conv(params, call, &problem->conv, empty));
-    problem->panel = params->packed->panel;
-    problem->dense_at = params->packed->dense_at;
-    head->size = sizeof *problem;
+    tn_filters_complete(params->packed, problem);
     return TENON_OK;
 }
 

@@ -100,6 +100,11 @@ static tenon_status pack_filters(const char *caller, tenon_stream *stream, const
     return status;
 }
 
+static bool has_transformed(const tenon_packed *packed)
+{
+    return packed != NULL && packed->transformed.panel > 0;
+}
+
 static tenon_status run_packed(tenon_stream *stream, const void *params,
                                const tenon_tensor *const *v, const tenon_sync *sync)
 {
@@ -109,6 +114,8 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     const call_params inner = inner_params(params);
     filter_params own;
     tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
+    if (status == TENON_OK && has_transformed(packed))
+        status = tn_filters_transform(caller, stream, packed, NULL);
     if (status == TENON_OK)
         status = tn_filters_take_params(caller, &inner.conv, packed, &own);
     if (status == TENON_OK) {
@@ -117,6 +124,19 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     }
     tenon_packed_release(packed);
     return status;
+}
+
+/* Transforms the filters if the plan may use them. The self-check of a solver that does not use
+ * them must not depend on the transformation. */
+static tenon_status finish_packing(const char *caller, tenon_stream *stream,
+                                   const tenon_packed *packed, const tenon_plan *plan)
+{
+    const bool is_check = stream->context->owner != NULL;
+    const tn_solver *checked =
+        is_check ? tn_solver_named(&tn_conv_packed_family, plan->name) : NULL;
+    if (has_transformed(packed) && (!is_check || checked == &tn_conv_packed_winograd4))
+        TN_TRY(tn_filters_transform(caller, stream, packed, NULL));
+    return tenon_stream_finish(stream);
 }
 
 static tenon_status make_plan(const char *caller, tenon_context *context, tenon_stream *stream,
@@ -128,15 +148,19 @@ static tenon_status make_plan(const char *caller, tenon_context *context, tenon_
     filter_params own;
     tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
     if (status == TENON_OK)
-        status = tenon_stream_finish(stream);
-    if (status == TENON_OK)
         status = tn_filters_take_params(caller, &inner.conv, packed, &own);
     if (status == TENON_OK) {
         const tenon_tensor *const views[] = {v[X_X], &packed->memory, v[X_C], v[X_BIAS], v[X_Y]};
         status = tn_operation_plan_as(caller, &tn_conv_by_filters, context, &own, views, plan);
     }
-    if (status == TENON_OK)
+    if (status == TENON_OK) {
         tn_packed_keep(*plan, CONV_W, packed);
+        status = finish_packing(caller, stream, packed, *plan);
+        if (status != TENON_OK) {
+            tenon_plan_release(*plan);
+            *plan = NULL;
+        }
+    }
     tenon_packed_release(packed);
     return status;
 }
@@ -153,18 +177,19 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
     return status;
 }
 
-/* The dense filters may be multiplied by conv/winograd4, whose bound is the largest of all
- * solvers. */
+/* The dense filters may be multiplied by conv/winograd4, whose bound is the largest of all solvers
+ * and is also that of conv_packed/winograd4. */
 static bool packed_reference(const void *given, const tenon_tensor *const *v, tn_bounded *expected)
 {
     const pattern_params *params = given;
     const char *solver = params->conv.solver;
-    const bool dense = tn_solver_named(&tn_conv_packed_family, solver) == &tn_conv_packed_dense;
+    const tn_solver *named = tn_solver_named(&tn_conv_packed_family, solver);
+    const bool transforms = named == &tn_conv_packed_dense || named == &tn_conv_packed_winograd4;
     tenon_conv_params conv = params->conv;
     tenon_tensor w;
     void *data = make_filters(params, v[X_X], &w);
     const tenon_tensor *const views[] = {v[X_X], &w, v[X_C], v[X_BIAS], v[X_Y]};
-    conv.solver = dense && (conv.flags & TENON_CONV_EXACT) == 0 ? "conv/winograd4" : NULL;
+    conv.solver = transforms && (conv.flags & TENON_CONV_EXACT) == 0 ? "conv/winograd4" : NULL;
     const bool made = data != NULL && tn_conv_reference(&conv, views, expected);
     free(data);
     return made;
@@ -172,7 +197,9 @@ static bool packed_reference(const void *given, const tenon_tensor *const *v, tn
 
 /* Sizes of a case; channels and filters are per group. */
 typedef struct sizes {
-    int64_t groups, channels, filters, gap; /* gap: elements between pixels, and between rows */
+    int64_t groups, channels, filters;
+    int64_t gap;   /* elements between pixels, and between rows */
+    int64_t first; /* 1: images have their channels before their pixels */
     int64_t image[3], filter[3];
     tenon_conv_geometry geometry;
 } sizes;
@@ -193,6 +220,7 @@ static const struct {
              {"channels", offsetof(sizes, channels)},
              {"filters", offsetof(sizes, filters)},
              {"gap", offsetof(sizes, gap)},
+             {"first", offsetof(sizes, first)},
              {"d", offsetof(sizes, image[0])},
              {"h", offsetof(sizes, image[1])},
              {"w", offsetof(sizes, image[2])},
@@ -231,19 +259,51 @@ static sizes take_sizes(const filter_problem *like, const tn_choice *choice, uin
     return s;
 }
 
-/* Returns images with their channels last. */
-static tenon_tensor images(uint32_t dtype, int64_t n, int64_t c, const int64_t size[3], int64_t gap)
+/* Returns images with their channels last or, if the case says so, first. */
+static tenon_tensor images(uint32_t dtype, int64_t n, int64_t c, const int64_t size[3],
+                           const sizes *s)
 {
+    const int64_t gap = s->gap;
     tenon_tensor view = {.offset = 3 * (uint64_t)tenon_dtype_size((tenon_dtype)dtype),
                          .dtype = (tenon_dtype)dtype,
                          .rank = CONV_RANK,
                          .shape = {n, c, size[0], size[1], size[2]}};
     view.stride[1] = 1;
-    view.stride[4] = c + gap;
+    view.stride[4] = s->first != 0 ? 1 : c + gap;
     view.stride[3] = size[2] * view.stride[4] + gap;
     view.stride[2] = size[1] * view.stride[3];
     view.stride[0] = size[0] * view.stride[2] + gap;
+    if (s->first != 0) {
+        view.stride[1] = view.stride[0];
+        view.stride[0] = c * view.stride[1] + gap;
+    }
     return view;
+}
+
+/* Removes the first spatial dimension, in which images and filters have one element: filters that
+ * are transformed have two. */
+static void make_flat(tn_case *c)
+{
+    static const tenon_conv_geometry usual = TENON_CONV_GEOMETRY_INIT;
+    pattern_params *params = (pattern_params *)c->params.bytes;
+    tenon_conv_geometry *g = &params->conv.geometry;
+    for (uint32_t d = 0; d < TENON_MAX_SPATIAL; d++) {
+        const uint32_t next = d + 1;
+        const bool is_last = next == TENON_MAX_SPATIAL;
+        params->filter[d] = is_last ? 1 : params->filter[next];
+        g->stride[d] = is_last ? usual.stride[d] : g->stride[next];
+        g->dilation[d] = is_last ? usual.dilation[d] : g->dilation[next];
+        g->pad_begin[d] = is_last ? usual.pad_begin[d] : g->pad_begin[next];
+        g->pad_end[d] = is_last ? usual.pad_end[d] : g->pad_end[next];
+    }
+    for (uint32_t i = 0; i < X_OPERANDS; i++) {
+        tenon_tensor *view = &c->views[i];
+        if (view->rank != CONV_RANK)
+            continue;
+        view->rank = CONV_RANK - 1;
+        memmove(view->shape + 2, view->shape + 3, 2 * sizeof *view->shape);
+        memmove(view->stride + 2, view->stride + 3, 2 * sizeof *view->stride);
+    }
 }
 
 bool tn_conv_packed_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
@@ -267,12 +327,14 @@ bool tn_conv_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
     memcpy(params->filter, s.filter, sizeof s.filter);
     for (uint32_t d = 0; d < 3; d++)
         out[d] = tenon_conv_output_size(&s.geometry, d, s.image[d], s.filter[d]);
-    c->views[X_X] = images(dtype, batch, s.groups * s.channels, s.image, s.gap);
-    c->views[X_Y] = images(dtype, batch, filters, out, s.gap);
+    c->views[X_X] = images(dtype, batch, s.groups * s.channels, s.image, &s);
+    c->views[X_Y] = images(dtype, batch, filters, out, &s);
     if ((like->conv.flags & CONV_HAS_C) != 0)
         c->views[X_C] = c->views[X_Y];
     if ((like->conv.flags & CONV_HAS_BIAS) != 0)
         c->views[X_BIAS] = tenon_tensor_view((tenon_dtype)dtype, 1, &filters);
+    if (s.image[0] == 1 && s.filter[0] == 1)
+        make_flat(c);
     return true;
 }
 

@@ -18,9 +18,17 @@ typedef enum packed_layout {
     PACKED_PANELS,
     PACKED_FILTERS,
     /* Panels of a matrix with a column for each filter, whose rows are the taps and, for each tap,
-     * the channels; followed by the dense filters. */
+     * the channels; followed by the dense filters, and on CPUs, for filters of 3 x 3 elements, by
+     * the filters transformed for Winograd's method. */
     PACKED_FILTER_PANELS
 } packed_layout;
+
+/* Transformed filters, as conv/winograd4 transforms them for one group
+ * (conv/forward/winograd_args.h). */
+typedef struct packed_transformed {
+    int64_t panel; /* filters of a panel; 0: there are no transformed filters */
+    int64_t at;    /* where they begin in the memory, in elements of the accumulator type */
+} packed_transformed;
 
 struct tenon_packed {
     atomic_uint references;
@@ -31,6 +39,7 @@ struct tenon_packed {
     tenon_tensor view;   /* shape and type of the packed tensor, row-major, without memory */
     tenon_tensor memory; /* the packed elements, of rank 1; owns its memory */
     int64_t dense_at;    /* the element of `memory` with which dense weights begin */
+    packed_transformed transformed;
 };
 
 /* Fails if `packed` is NULL, belongs to another context, or was packed for another operation. */
@@ -111,6 +120,8 @@ typedef struct filter_problem {
     conv_problem conv;
     int64_t panel;    /* columns of a panel */
     int64_t dense_at; /* the element of w with which the dense filters begin */
+    packed_transformed transformed;
+    int64_t only_transforms; /* 1: packing, which transforms the dense filters and computes no y */
 } filter_problem;
 
 /* Parameters of operations with packed filters: those of the convolution, and the filters. */
@@ -120,7 +131,25 @@ typedef struct filter_params {
 } filter_params;
 
 extern const tn_family tn_conv_packed_family;
-extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_dense;
+extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_winograd4,
+    tn_conv_packed_dense;
+
+/* Adds the packed filters to the canonical problem of a convolution. */
+void tn_filters_complete(const tenon_packed *packed, filter_problem *problem);
+
+/* Sets where the transformed filters are in the memory of an object for filters in panels, and the
+ * number of all its elements, of which `used` precede them. Leaves both unchanged if the filters
+ * are not transformed. */
+void tn_filters_place_transformed(tenon_packed *packed, int64_t *used);
+
+/* Sets `passes` to false if conv_packed/winograd4 cannot be used on this device. Fails for reasons
+ * that may be temporary. */
+tenon_status tn_filters_check_transform(const char *caller, const tenon_packed *packed,
+                                        bool *passes);
+
+/* Enqueues the transformation of the dense filters. */
+tenon_status tn_filters_transform(const char *caller, tenon_stream *stream,
+                                  const tenon_packed *packed, const tenon_sync *sync);
 
 /* The convolution by the solvers of conv_packed, by those of gemm_packed, and by those of conv.
  * Their parameters are filter_params. */

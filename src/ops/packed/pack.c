@@ -111,11 +111,12 @@ static moves plan_moves(const tenon_packed *packed, const tenon_tensor *tensor, 
 }
 
 /* Packs all elements, or unpacks them if `reverse`. The first copy waits for the caller's events,
- * and the last one signals. */
+ * and the last copy, or the transformation of the filters, signals. */
 static tenon_status move(const char *caller, tenon_stream *stream, const tenon_packed *packed,
                          const tenon_tensor *tensor, bool reverse, const tenon_sync *sync)
 {
     const moves m = plan_moves(packed, tensor, reverse);
+    const bool transforms = !reverse && packed->transformed.panel > 0;
     const bool is_empty = tn_tensor_empty(tensor);
     for (int i = 0; i < m.count; i++) {
         const part *p = &m.parts[i];
@@ -124,7 +125,7 @@ static tenon_status move(const char *caller, tenon_stream *stream, const tenon_p
             own.wait_list = sync->wait_list;
             own.wait_count = sync->wait_count;
         }
-        if (i == m.count - 1)
+        if (i == m.count - 1 && !transforms)
             own.event = tn_sync_event(sync);
         tenon_status status = m.fill[i]
                                   ? tenon_tensor_fill(stream, &p->packed, 0, &own)
@@ -135,6 +136,9 @@ static tenon_status move(const char *caller, tenon_stream *stream, const tenon_p
                                       : tn_fail_because(TENON_ERROR_INCOMPLETE,
                                                         "%s: the output is undefined", caller);
     }
+    const tenon_sync last = {.event = tn_sync_event(sync)};
+    if (transforms && tn_filters_transform(caller, stream, packed, &last) != TENON_OK)
+        return tn_fail_because(TENON_ERROR_INCOMPLETE, "%s: the output is undefined", caller);
     return TENON_OK;
 }
 

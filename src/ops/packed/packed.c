@@ -124,6 +124,20 @@ static bool count_elements(const tenon_packed *packed, int64_t *elements)
     return fits;
 }
 
+/* Adds the transformed filters, if there are any and the device computes them correctly. */
+static tenon_status add_transformed(const char *caller, tenon_packed *packed, int64_t *elements)
+{
+    const int64_t used = *elements;
+    bool passes = true;
+    tn_filters_place_transformed(packed, elements);
+    TN_TRY(tn_filters_check_transform(caller, packed, &passes));
+    if (passes)
+        return TENON_OK;
+    packed->transformed = (packed_transformed){0};
+    *elements = used;
+    return TENON_OK;
+}
+
 /* Allocates memory for the panels or dense weights, or for both. */
 static tenon_status allocate(const char *caller, tenon_packed *packed)
 {
@@ -134,6 +148,8 @@ static tenon_status allocate(const char *caller, tenon_packed *packed)
         packed->dense_at = elements;
         fits = fits && tn_add_i64(elements, tenon_tensor_elements(view), &elements);
     }
+    if (fits)
+        TN_TRY(add_transformed(caller, packed, &elements));
     packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
     if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", caller);

@@ -11,17 +11,16 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { WINOGRAD_MR, WINOGRAD_NR, WINOGRAD_PARAMETERS };
-static const tn_parameter parameters[WINOGRAD_PARAMETERS] = {
+const tn_parameter tn_winograd_parameters[WINOGRAD_PARAMETERS] = {
     [WINOGRAD_MR] = {"mr", 2, 14}, /* tiles multiplied at once */
     [WINOGRAD_NR] = {"nr", 2, 64}, /* filters of a panel */
 };
 
+/* Tile size of packed filters. */
+#define PACKED_TILE 4
 /* Columns of the kernel's patch of an image. */
 #define PATCH_COLS 64
 #define REGISTERS  32
-/* Bytes of the transformed data of one filter and channel, if a panel has only one. */
-#define MOST_BYTES (36 * 64 * 8)
 /* Maximum tiles of a set: enough to limit the reads of the transformed filters, few enough to keep
  * the transformed tiles in the cache. */
 #define MOST_TILES 64
@@ -55,36 +54,26 @@ static int64_t points(const winograd *w)
     return side(w) * side(w);
 }
 
-const char *tn_winograd_refuses(const conv_problem *p)
+/* Returns true if the filters were transformed when they were packed. */
+static bool has_transformed(const winograd *w)
 {
-    const conv_window *v = &p->window;
-    int64_t size;
-    if (p->exact)
-        return "it rearranges sums, and the call requests TENON_CONV_EXACT";
-    if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
-        return "the filter is not 3x3";
-    if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
-        return "the image has more than two dimensions";
-    for (int d = 1; d < 3; d++)
-        if (v->stride[d] != 1 || v->dilation[d] != 1)
-            return "the stride or the dilation is not 1";
-    if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
-        return "the size of the transformed filters overflows";
-    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0
-               ? "there is nothing to multiply"
-               : NULL;
+    return w->panel > 0;
+}
+
+int64_t tn_winograd_panel(tenon_context *context, uint32_t dtype, int64_t k)
+{
+    const int64_t lanes = tn_gemm_lanes(context, dtype);
+    return lanes * (k > 2 * lanes && tn_gemm_has_many_registers(context) ? 4 : k > lanes ? 2 : 1);
 }
 
 static void conv_winograd_tune(tenon_context *context, const winograd *w, int32_t *values)
 {
-    int64_t lanes = tn_gemm_lanes(context, w->conv->dtype);
-    int64_t vectors = w->conv->k > 2 * lanes && tn_gemm_has_many_registers(context) ? 4
-                      : w->conv->k > lanes                                          ? 2
-                                                                                    : 1;
     if (values[WINOGRAD_MR] == 0)
         values[WINOGRAD_MR] = 6;
     if (values[WINOGRAD_NR] == 0)
-        values[WINOGRAD_NR] = (int32_t)(lanes * vectors);
+        values[WINOGRAD_NR] =
+            (int32_t)(has_transformed(w) ? w->panel
+                                         : tn_winograd_panel(context, w->conv->dtype, w->conv->k));
 }
 
 static const char *conv_winograd_misfit_of(tenon_context *context, const winograd *w,
@@ -94,6 +83,8 @@ static const char *conv_winograd_misfit_of(tenon_context *context, const winogra
             size = (int64_t)tn_acc_size(w->conv->dtype);
     if (values[WINOGRAD_NR] % lanes != 0)
         return "nr must be a multiple of the vector width";
+    if (has_transformed(w) && values[WINOGRAD_NR] != w->panel)
+        return "nr must be the width of the transformed filters' panels";
     int64_t vectors = values[WINOGRAD_NR] / lanes;
     if (values[WINOGRAD_MR] * vectors + vectors + 1 > REGISTERS)
         return "the tile of mr x nr does not fit the vector registers";
@@ -155,16 +146,21 @@ static void count_work(tenon_context *context, const winograd *w, const int32_t 
     const double u =
         (double)(p->groups * l->panels) * (double)points(w) * (double)p->c * values[WINOGRAD_NR];
     const double u_bytes = u * (double)tn_acc_size(p->dtype);
+    const double w_bytes =
+        (double)(p->groups * p->k * p->c * 9) * (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const double filters = l->fuses ? w_bytes : u_bytes;      /* read by each set */
+    const bool transforms = !l->fuses && !has_transformed(w); /* by a preceding launch */
     works[0] = work_of_sets(w, values, l);
     /* Rows of tiles are stored to cache lines that were evicted; the filters may have been evicted
      * too. */
-    works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) +
-                                  (!l->fuses && u_bytes > cached ? u_bytes * (2 + sets) : 0)};
-    works[2] = l->fuses ? (tn_work){0}
-                        : (tn_work){.launches = 1,
-                                    .follows = true,
-                                    .rate = tn_sum_rate(p->dtype),
-                                    .vector_elements = FILTER_MOVES * u};
+    works[1] =
+        (tn_work){.bytes = (y > cached ? 2 * y : 0) + (filters > cached ? filters * sets : 0) +
+                           (transforms && u_bytes > cached ? 2 * u_bytes : 0)};
+    works[2] = transforms ? (tn_work){.launches = 1,
+                                      .follows = true,
+                                      .rate = tn_sum_rate(p->dtype),
+                                      .vector_elements = FILTER_MOVES * u}
+                          : (tn_work){0};
 }
 
 static double time_of(tenon_context *context, const winograd *w, const int32_t *values,
@@ -206,6 +202,15 @@ static int64_t elements(const winograd *w, const layout *l)
     return l->u + l->slices * l->parts * w->conv->groups * l->slice;
 }
 
+bool tn_winograd_filters_size(tenon_context *context, uint32_t dtype, int64_t panel, int64_t k,
+                              int64_t c, int64_t *size)
+{
+    const winograd w = {.tile = PACKED_TILE};
+    const int64_t lanes = tn_gemm_lanes(context, dtype);
+    return tn_mul_i64(c, panel, size) && tn_add_i64(*size, lanes, size) &&
+           tn_mul_i64(*size, points(&w), size) && tn_mul_i64(*size, tn_ceil_div(k, panel), size);
+}
+
 /* Completes a layout whose set_tiles, parts and fuses are set, with fewer slices if the workspace
  * is small. */
 static layout complete(tenon_context *context, const winograd *w, const int32_t *values, layout l)
@@ -220,7 +225,7 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
     l.u_point = p->c * values[WINOGRAD_NR] + l.lanes;
     l.u_panel = points(w) * l.u_point;
     l.u_group = l.panels * l.u_panel;
-    l.u = l.fuses ? 0 : p->groups * l.u_group;
+    l.u = l.fuses || has_transformed(w) ? 0 : p->groups * l.u_group;
     lay_out_slice(w, values, &l);
     l.slices = tn_min_i64(tn_ceil_div(l.all_tiles, l.set_tiles), SLICES_PER_UNIT * units);
     while (l.slices > 1 && elements(w, &l) > room)
@@ -230,7 +235,8 @@ static layout complete(tenon_context *context, const winograd *w, const int32_t 
 }
 
 /* Returns the fastest of the layouts that fit. If none fits, returns the smallest, as on devices
- * where only tests use this solver. */
+ * where only tests use this solver. Filters that are transformed already are never transformed on
+ * the fly. */
 static layout conv_winograd_lay_out(tenon_context *context, const winograd *w,
                                     const int32_t *values)
 {
@@ -243,13 +249,13 @@ static layout conv_winograd_lay_out(tenon_context *context, const winograd *w,
             p->n * tn_ceil_div(p->window.out[1], w->tile) * tn_ceil_div(p->window.out[2], w->tile),
         .set_tiles = 1,
         .parts = 1,
-        .fuses = true};
+        .fuses = !has_transformed(w)};
     int64_t most = tn_min_i64(start.panels, 2 * (int64_t)context->device.info.compute_units);
     layout best = complete(context, w, values, start);
     double least = time_of(context, w, values, &best);
     if (!context->device.is_cpu)
         return best;
-    for (int fuses = 0; fuses < 2; fuses++)
+    for (int fuses = 0; fuses <= (start.fuses ? 1 : 0); fuses++)
         for (int64_t parts = 1; parts <= most; parts++)
             for (int64_t tiles = 1; tiles <= tn_min_i64(MOST_TILES, start.all_tiles); tiles++) {
                 layout l = start;
@@ -279,28 +285,34 @@ static void conv_winograd_set_options(tenon_context *context, const winograd *w,
                      context->device.has_builtin_prefetch);
 }
 
-static const char *conv_winograd_configure(tenon_context *context, const tn_problem *problem,
-                                           tn_choice *choice)
+const char *tn_winograd_configure(tenon_context *context, const winograd *w, tn_choice *choice)
 {
-    const winograd w = {(const conv_problem *)problem, tn_winograd_tile(choice->solver)};
-    const char *why = tn_winograd_refuses(w.conv);
+    const char *why = tn_winograd_refuses(w->conv);
     layout *l = TN_LAYOUT(layout, choice);
     tn_work works[WORKS];
     if (why != NULL)
         return why;
     choice->never_chosen = context->device.is_cpu ? NULL : "made for CPUs";
-    conv_winograd_tune(context, &w, choice->values);
-    choice->misfit = conv_winograd_misfit_of(context, &w, choice->values);
+    conv_winograd_tune(context, w, choice->values);
+    choice->misfit = conv_winograd_misfit_of(context, w, choice->values);
     if (choice->misfit != NULL)
         return NULL;
-    *l = conv_winograd_lay_out(context, &w, choice->values);
-    choice->workspace = (uint64_t)elements(&w, l) * tn_acc_size(w.conv->dtype);
-    count_work(context, &w, choice->values, l, works);
+    *l = conv_winograd_lay_out(context, w, choice->values);
+    choice->workspace = (uint64_t)elements(w, l) * tn_acc_size(w->conv->dtype);
+    count_work(context, w, choice->values, l, works);
     for (int i = 0; i < WORKS; i++)
         tn_choice_add(context, choice, &works[i]);
     if (!choice->is_estimate)
-        conv_winograd_set_options(context, &w, choice->values, choice->options);
+        conv_winograd_set_options(context, w, choice->values, choice->options);
     return NULL;
+}
+
+static const char *conv_winograd_configure(tenon_context *context, const tn_problem *problem,
+                                           tn_choice *choice)
+{
+    const winograd w = {.conv = (const conv_problem *)problem,
+                        .tile = tn_winograd_tile(choice->solver)};
+    return tn_winograd_configure(context, &w, choice);
 }
 
 /* Returns the elements from a tensor's first to its last. */
@@ -339,7 +351,9 @@ static winograd_args arguments(const winograd *w, const layout *l)
     const conv_problem *p = w->conv;
     const conv_window *v = &p->window;
     const int64_t shape[CONV_RANK] = {p->n, p->groups * p->c, v->size[0], v->size[1], v->size[2]};
-    return (winograd_args){.filters = filters_of(w),
+    return (winograd_args){.conv.w_offset = w->dense_at,
+                           .filters = filters_of(w),
+                           .u_offset = w->transformed_at,
                            .own_u = l->own_u,
                            .block = l->block,
                            .u_point = l->u_point,
@@ -359,7 +373,7 @@ static winograd_args arguments(const winograd *w, const layout *l)
                            .x_span = span(p->x, shape)};
 }
 
-/* Records the same kernel before the convolution, to transform the filters only. */
+/* Records the same kernel, to transform the filters only. */
 static tenon_status record_filters(const char *caller, tn_recording *recording, const winograd *w,
                                    const layout *l, const tn_launch *convolution)
 {
@@ -375,31 +389,65 @@ static tenon_status record_filters(const char *caller, tn_recording *recording, 
     return tn_record(caller, recording, &launch);
 }
 
+/* A launch of the kernel, with its arguments and patches. */
+typedef struct winograd_launch {
+    tn_launch launch;
+    winograd_args args;
+    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 2];
+} winograd_launch;
+
+/* Fills in the launch of a convolution. Transformed filters are in the workspace or in w. */
+static void prepare_launch(const winograd *w, const tn_choice *choice, winograd_launch *k)
+{
+    static const bool reads[CONV_OPERANDS] = {
+        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
+    const conv_problem *p = w->conv;
+    const layout *l = TN_LAYOUT(const layout, choice);
+    const uint16_t u = has_transformed(w) ? p->operand[CONV_W] : TN_WORKSPACE;
+    const uint32_t size = (uint32_t)tn_acc_size(p->dtype);
+    tn_launch *launch = &k->launch;
+    k->args = arguments(w, l);
+    *launch = (tn_launch){.source = "conv/forward/winograd",
+                          .options = choice->options,
+                          .kernel = "conv_winograd",
+                          .dimensions = 3,
+                          .global = {(size_t)l->slices, (size_t)l->parts, (size_t)p->groups},
+                          .local = {1, 1, 1},
+                          .args_size = sizeof k->args};
+    tn_conv_direct_launch(p, reads, CONV_Y, launch, &k->args.conv, k->patches);
+    launch->operands[launch->operand_count++] = u;
+    launch->operands[launch->operand_count++] = TN_WORKSPACE;
+    k->patches[launch->patch_count++] =
+        (tn_patch){TN_PATCH_OFFSET, u, offsetof(winograd_args, u_offset), size};
+    k->patches[launch->patch_count++] =
+        (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset), size};
+}
+
+tenon_status tn_winograd_launch(const char *caller, tn_recording *recording, const winograd *w,
+                                const tn_choice *choice)
+{
+    const layout *l = TN_LAYOUT(const layout, choice);
+    winograd_launch k;
+    prepare_launch(w, choice, &k);
+    if (!l->fuses && !has_transformed(w))
+        TN_TRY(record_filters(caller, recording, w, l, &k.launch));
+    return tn_record(caller, recording, &k.launch);
+}
+
+tenon_status tn_winograd_transform(const char *caller, tn_recording *recording, const winograd *w,
+                                   const tn_choice *choice)
+{
+    winograd_launch k;
+    prepare_launch(w, choice, &k);
+    return record_filters(caller, recording, w, TN_LAYOUT(const layout, choice), &k.launch);
+}
+
 static tenon_status conv_winograd_launch(const char *caller, tn_recording *recording,
                                          const tn_problem *problem, const tn_choice *choice)
 {
-    const conv_problem *p = (const conv_problem *)problem;
-    const winograd w = {p, tn_winograd_tile(choice->solver)};
-    const layout *l = TN_LAYOUT(const layout, choice);
-    const bool reads[CONV_OPERANDS] = {
-        [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
-    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS + 1];
-    winograd_args args = arguments(&w, l);
-    tn_launch launch = {.source = "conv/forward/winograd",
-                        .options = choice->options,
-                        .kernel = "conv_winograd",
-                        .dimensions = 3,
-                        .global = {(size_t)l->slices, (size_t)l->parts, (size_t)p->groups},
-                        .local = {1, 1, 1},
-                        .args_size = sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
-    launch.operands[launch.operand_count++] = TN_WORKSPACE;
-    patches[launch.patch_count++] =
-        (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(winograd_args, work_offset),
-                   (uint32_t)tn_acc_size(p->dtype)};
-    if (!l->fuses)
-        TN_TRY(record_filters(caller, recording, &w, l, &launch));
-    return tn_record(caller, recording, &launch);
+    const winograd w = {.conv = (const conv_problem *)problem,
+                        .tile = tn_winograd_tile(choice->solver)};
+    return tn_winograd_launch(caller, recording, &w, choice);
 }
 
 /* One more case: a row with one tile more than are multiplied at once, and more channels than a
@@ -413,7 +461,7 @@ const tn_solver tn_conv_winograd2 = {
     .needs =
         "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=1 w=2*mr",
-    TN_PARAMETERS(parameters, WINOGRAD_PARAMETERS),
+    TN_PARAMETERS(tn_winograd_parameters, WINOGRAD_PARAMETERS),
     .configure = conv_winograd_configure,
     .launch = conv_winograd_launch};
 
@@ -425,7 +473,7 @@ const tn_solver tn_conv_winograd4 = {
         "workspace for transformed tiles and filters; processes tiles in sets that fit the limit",
     .awkward = TN_WINOGRAD_AWKWARD LEFT_OVER "h=3 w=4*mr+2",
     .inexact = true,
-    TN_PARAMETERS(parameters, WINOGRAD_PARAMETERS),
+    TN_PARAMETERS(tn_winograd_parameters, WINOGRAD_PARAMETERS),
     .configure = conv_winograd_configure,
     .launch = conv_winograd_launch};
 

@@ -160,7 +160,7 @@ static const char *conv_winograd_gemm_configure(tenon_context *context, const tn
                                                 tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const winograd w = {.conv = p, .tile = tn_winograd_tile(choice->solver)};
     layout *l = TN_LAYOUT(layout, choice);
     const char *why = conv_winograd_gemm_refuses(&w);
     if (why != NULL)
@@ -227,7 +227,7 @@ static tenon_status conv_winograd_gemm_launch(const char *caller, tn_recording *
                                               const tn_problem *problem, const tn_choice *choice)
 {
     const conv_problem *p = (const conv_problem *)problem;
-    const winograd w = {p, tn_winograd_tile(choice->solver)};
+    const winograd w = {.conv = p, .tile = tn_winograd_tile(choice->solver)};
     const layout *l = TN_LAYOUT(const layout, choice);
     const transform filters = {
         "conv_winograd_filter_points", {[CONV_W] = true}, filters_of(p) * p->c};

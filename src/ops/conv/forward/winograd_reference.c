@@ -1,5 +1,5 @@
-/* Reference of Winograd convolution in double precision, and its error bound, which depends on all
- * inputs of a tile. docs/numerics.md derives the bound. */
+/* The convolutions that Winograd's method supports; its reference in double precision, and its
+ * error bound, which depends on all inputs of a tile. docs/numerics.md derives the bound. */
 #include "base/checked.h"
 #include "ops/conv/forward/winograd.h"
 
@@ -9,6 +9,29 @@
 
 #define MOST_SIDE   6
 #define MOST_POINTS (MOST_SIDE * MOST_SIDE)
+
+/* Bytes of the transformed data of one filter and channel, if a panel has only one. */
+#define MOST_BYTES (36 * 64 * 8)
+
+const char *tn_winograd_refuses(const conv_problem *p)
+{
+    const conv_window *v = &p->window;
+    int64_t size;
+    if (p->exact)
+        return "it rearranges sums, and the call requests TENON_CONV_EXACT";
+    if (v->filter[0] != 1 || v->filter[1] != 3 || v->filter[2] != 3)
+        return "the filter is not 3x3";
+    if (v->size[0] != 1 || v->out[0] != 1 || v->start[0] != 0)
+        return "the image has more than two dimensions";
+    for (int d = 1; d < 3; d++)
+        if (v->stride[d] != 1 || v->dilation[d] != 1)
+            return "the stride or the dilation is not 1";
+    if (!tn_mul_i64(p->c, p->groups * p->k, &size) || !tn_mul_i64(size, MOST_BYTES, &size))
+        return "the size of the transformed filters overflows";
+    return p->c == 0 || tn_window_empty(v) || (p->flags & CONV_SKIP_XW) != 0
+               ? "there is nothing to multiply"
+               : NULL;
+}
 
 /* The matrices B', G and A' of conv/forward/winograd.clh, for tiles of m outputs. B' and G have m
  * + 2 rows. */
