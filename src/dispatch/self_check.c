@@ -40,17 +40,30 @@ static void name_variant(const tn_choice *choice, variant *v)
 /* Maximum number of times that a variant is compiled by a driver that miscompiles at random. */
 #define MAX_TRIES 4
 
+bool tn_self_check_runs(const tenon_context *context)
+{
+    if (context->owner == NULL)
+        return false;
+    const tn_dispatch *dispatch = tn_dispatch_of((tenon_context *)context); /* may create it */
+    return dispatch != NULL && dispatch->checking != NULL;
+}
+
 tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *family,
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256])
 {
     tn_dispatch *dispatch = tn_dispatch_of(validation->context);
-    if (family->awkward == NULL)
-        return family->self_check(validation, problem, choice, right, why);
+    const tn_family *before = dispatch->checking;
+    tenon_status status;
     dispatch->checking = family;
-    dispatch->choice = choice;
-    tenon_status status = family->registry->check(validation, family, problem, choice, right, why);
-    dispatch->choice = NULL;
+    if (family->awkward == NULL) {
+        status = family->self_check(validation, problem, choice, right, why);
+    } else {
+        dispatch->choice = choice;
+        status = family->registry->check(validation, family, problem, choice, right, why);
+        dispatch->choice = NULL;
+    }
+    dispatch->checking = before;
     return status;
 }
 

@@ -24,6 +24,9 @@ tenon_status tn_self_check_once(tenon_stream *validation, const tn_family *famil
                                 const tn_problem *problem, const tn_choice *choice, bool *right,
                                 char why[256]);
 
+/* True in a validation context while a self-check runs, false while choices are measured there. */
+bool tn_self_check_runs(const tenon_context *context);
+
 /* Within a self-check of the family: returns the choice that is being checked, configured for one
  * of its awkward cases. */
 tenon_status tn_self_check_choose(const tn_request *request, tn_choice *choice, bool *chosen);

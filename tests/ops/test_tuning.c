@@ -4,9 +4,12 @@
 #include "kept.h"
 #include "runtime.h"
 
+#include "dispatch/measure.h"
 #include "dispatch/nearest.h"
 #include "dispatch/select.h"
+#include "ops/conv/problem/problem.h"
 #include "ops/registry.h"
+#include "runtime/context/validation.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -402,6 +405,62 @@ TEST_WITH(a_call_to_be_measured_is_not_taken_for_another, reset, NULL)
     assert_plan_again(folder, TENON_MEASUREMENTS_MADE, "fake/second");
     assert_true(was_measured);
     temporary_remove(folder);
+}
+
+/* Products that were selected, and those of the kernel that builds fastest. */
+static int products, plain_products;
+
+static void hear_product(void *user, const tn_request *request, const tn_choice *choice)
+{
+    (void)user;
+    if (choice == NULL || strcmp(request->family->name, "gemm") != 0)
+        return;
+    products++;
+    plain_products += strcmp(choice->solver->name, "plain") == 0;
+}
+
+static const tn_solver *pointwise_solver(void)
+{
+    const tn_family *conv = tn_operation_conv.family;
+    for (uint32_t i = 0; i < conv->solver_count; i++)
+        if (strcmp(conv->solvers[i]->name, "pointwise") == 0)
+            return conv->solvers[i];
+    return NULL;
+}
+
+/* Choices are measured with the children of a plan, not with those of a self-check. */
+TEST(children_of_measured_choices_are_selected)
+{
+    static const int64_t x_shape[] = {1, 64, 28, 28}, w_shape[] = {64, 64, 1, 1};
+    const tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 4, x_shape),
+                       w = tenon_tensor_view(TENON_DTYPE_F32, 4, w_shape);
+    const tenon_conv_params params = TENON_CONV_PARAMS_INIT;
+    tenon_context *context = test_new_context(NULL);
+    tn_call call = {"test", &tn_operation_conv, context, &params};
+    tn_choice choice = {.solver = pointwise_solver()}, *const choices[] = {&choice};
+    tn_any_problem problem;
+    tenon_stream *validation;
+    bool empty = false;
+    double nanoseconds = 0;
+    call.operand_count = CONV_OPERANDS;
+    for (uint32_t i = 0; i < CONV_OPERANDS; i++)
+        call.operands[i] = (tn_argument){tn_operation_conv.operands[i].name,
+                                         i == CONV_X || i == CONV_Y ? &x
+                                         : i == CONV_W              ? &w
+                                                                    : NULL,
+                                         tn_operation_conv.operands[i].role};
+    assert_ok(tn_operation_try(&params, &call, &problem.head, &empty));
+    problem.head.workspace_limit = 1 << 30;
+    assert_null(tn_configure(context, &problem.head, &choice));
+    assert_ok(tn_validation_enter(context, &validation));
+    tn_dispatch_of(validation->context)->listener = hear_product;
+    tn_validation_leave(context);
+    products = plain_products = 0;
+    assert_ok(tn_measure(context, &problem.head, &call, choices, 1, &nanoseconds));
+    assert_true(nanoseconds > 0 && nanoseconds < (double)INFINITY);
+    assert_int_equal(products, 1);
+    assert_int_equal(plain_products, 0);
+    tenon_context_release(context);
 }
 
 TEST_WITH(calls_are_written_down_once, reset, NULL)

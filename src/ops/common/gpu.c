@@ -1,6 +1,7 @@
 #include "ops/common/gpu.h"
 
 #include "base/checked.h"
+#include "dispatch/self_check.h"
 #include "runtime/context/context.h"
 
 #include <stdio.h>
@@ -42,7 +43,7 @@ tn_stream_pieces tn_stream_cut(const tenon_context *context, int64_t length, int
     const int64_t most = context->device.model.kind->memory.group;
     const double wanted = FILL * tn_model_items(&context->device.model) * share.vectors;
     /* A self-check has small tensors, and must test both paths. */
-    const bool fills = context->owner != NULL || (double)units * (double)lines >= wanted;
+    const bool fills = tn_self_check_runs(context) || (double)units * (double)lines >= wanted;
     if (share.vectors == 1 || units < (int64_t)LEAST_PARTS * share.vectors || !fills)
         return (tn_stream_pieces){.pieces = units, .chunk = share.unit, .parts = 1};
     const int64_t pieces = tn_ceil_div(units, most * share.vectors);

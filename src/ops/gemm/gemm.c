@@ -2,6 +2,8 @@
  * operations. */
 #include "ops/gemm/internal.h"
 
+#include "dispatch/self_check.h"
+
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
     &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
@@ -45,9 +47,9 @@ tenon_status tn_gemm_record(const char *caller, tn_recording *recording, tn_fram
                             const gemm_problem *problem)
 {
     gemm_problem own = *problem;
-    /* The validation context is checking another operation, not this product: the kernel that
-     * builds fastest is used. The variants of GEMM are checked when they are first used. */
-    if (recording->context->owner != NULL)
+    /* In a self-check of another operation the kernel that builds fastest is used. The variants of
+     * GEMM are checked when they are first used. */
+    if (tn_self_check_runs(recording->context))
         TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &own.head));
     return tn_child_record(caller, recording, frame, &tn_gemm_family, &own.head);
 }

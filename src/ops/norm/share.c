@@ -1,5 +1,6 @@
 /* Division of the work of normalization among work-items, and the launches. */
 #include "base/checked.h"
+#include "dispatch/self_check.h"
 #include "ops/common/gpu.h"
 #include "ops/norm/internal.h"
 
@@ -41,7 +42,7 @@ static int64_t wanted_pieces(const tenon_context *context, int64_t most, const n
     int64_t each = context->device.is_cpu ? CPU_CHUNK : GPU_SUM;
     if (args->columns && context->device.is_cpu)
         each = tn_max_i64(each / tn_min_i64(args->chunk, args->shape[args->kept - 1]), 1);
-    if (context->owner != NULL)
+    if (tn_self_check_runs(context))
         each = CHECKED_PIECE;
     /* The numbers of lines per piece and of pieces per line are rounded up separately. */
     return tn_min_i64(tn_ceil_div(args->count, each), (most + 1) / 2);

@@ -1,5 +1,6 @@
 /* conv_packed/dense: a convolution with the dense filters that follow the panels, by the solver of
  * `conv` that is fastest for it. Serves everything. */
+#include "dispatch/self_check.h"
 #include "ops/packed/internal.h"
 
 #include <stdio.h>
@@ -23,8 +24,8 @@ static const char *conv_packed_dense_configure(tenon_context *context, const tn_
     return NULL;
 }
 
-/* In the validation context another family is being checked: the convolution uses the kernel that
- * builds fastest. The variants of `conv` are checked when they are first used. */
+/* In a self-check the convolution uses the kernel that builds fastest. The variants of `conv` are
+ * checked when they are first used. */
 static tenon_status conv_packed_dense_launch(const char *caller, tn_recording *recording,
                                              const tn_problem *problem, const tn_choice *choice)
 {
@@ -34,7 +35,7 @@ static tenon_status conv_packed_dense_launch(const char *caller, tn_recording *r
     tn_frame frame = tn_frame_after(0);
     (void)choice;
     tn_frame_operand(&frame, CONV_W, p->conv.operand[CONV_W], p->dense_at * size);
-    if (recording->context->owner != NULL)
+    if (tn_self_check_runs(recording->context))
         TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &dense.head));
     return tn_child_record(caller, recording, &frame, &tn_conv_family, &dense.head);
 }
