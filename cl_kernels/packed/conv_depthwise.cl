@@ -33,19 +33,27 @@
 #define TENON_VW 16
 #endif
 #include "common/activation.clh"
-#include "conv/depthwise_pixels.clh"
 #include "conv/vectors.clh"
 #include "conv/window.clh"
 #include "packed/args.h"
 
 #define TENON_PANEL (TENON_PV * TENON_VW)
+#define PIXELS      4
 #if TENON_TAPS
 #define COLUMNS ((PIXELS - 1) * TENON_STEP + TENON_TAPS) /* of the image, under a block's taps */
 #else
 #define COLUMNS 1 /* not used */
 #endif
 
-/* A loop over taps s that is unrolled by the preprocessor, like EACH_PIXEL. */
+/* Loops unrolled by the preprocessor, since PoCL keeps an array in registers only if all its
+ * indices are constants: pixels i, and taps s. */
+#define DEPTHWISE_PIXEL(number, statement)                                                         \
+    {                                                                                              \
+        enum { i = number };                                                                       \
+        statement;                                                                                 \
+    }
+#define EACH_PIXEL(s)                                                                              \
+    DEPTHWISE_PIXEL(0, s) DEPTHWISE_PIXEL(1, s) DEPTHWISE_PIXEL(2, s) DEPTHWISE_PIXEL(3, s)
 #define DEPTHWISE_TAP(number, statement)                                                           \
     {                                                                                              \
         enum { s = number };                                                                       \
