@@ -287,9 +287,9 @@ class Explain(Command):
         self.assertEqual([row[8] for row in columns], ["others"])
 
     def test_a_faster_layout_is_named(self):
-        images = ("conv", "w=f32:960x1x3x3", "groups=960", "pad_begin=1,1", "pad_end=1,1", "--target", "cpu_16")
-        last = "8x960x4x4/15360,1,3840,960"
-        printed, _ = self.explain(*images, "x=f32:8x960x4x4", "y=f32:8x960x4x4")
+        images = ("conv", "w=f32:2048x1x3x3", "groups=2048", "pad_begin=1,1", "pad_end=1,1", "--target", "cpu_16")
+        last = "8x2048x2x2/8192,1,4096,2048"
+        printed, _ = self.explain(*images, "x=f32:8x2048x2x2", "y=f32:8x2048x2x2")
         self.assertRegex(printed, r"\nchosen: .*\nthe same call would take about \d+ % of the time "
                          r"\(\S+ of \S+ ms\) if the images had their channels last\n$")
         printed, _ = self.explain(*images, f"x=f32:{last}", f"y=f32:{last}")

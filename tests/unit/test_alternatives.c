@@ -66,10 +66,11 @@ static const struct {
     const char *line, *condition; /* the condition is NULL if there is no advice */
 } calls[] = {
     {"cpu_16", TENON_DTYPE_F32,
-     "conv x=T:8x960x4x4 w=T:960x1x3x3 y=T:8x960x4x4 pad_begin=1,1 pad_end=1,1 groups=960", LAST},
+     "conv x=T:8x2048x2x2 w=T:2048x1x3x3 y=T:8x2048x2x2 pad_begin=1,1 pad_end=1,1 groups=2048",
+     LAST},
     {"cpu_16", TENON_DTYPE_F32,
-     "conv x=T:8x960x4x4/15360,1,3840,960 w=T:960x1x3x3 y=T:8x960x4x4/15360,1,3840,960 "
-     "pad_begin=1,1 pad_end=1,1 groups=960",
+     "conv x=T:8x2048x2x2/8192,1,4096,2048 w=T:2048x1x3x3 y=T:8x2048x2x2/8192,1,4096,2048 "
+     "pad_begin=1,1 pad_end=1,1 groups=2048",
      NULL},
     {"cpu_8", TENON_DTYPE_F32,
      "conv x=T:8x2x224x224/100352,1,448,2 w=T:2x1x3x3 c=T:1x2x1x1 y=T:8x2x224x224/100352,1,448,2 "
@@ -83,8 +84,8 @@ static const struct {
      "conv_backward_data dy=T:8x64x56x56 w=T:64x64x3x3 dx=T:8x64x56x56 pad_begin=1,1 pad_end=1,1",
      NULL},
     {"cpu_16", TENON_DTYPE_F32,
-     "conv_transpose x=T:8x960x4x4 w=T:960x1x3x3 y=T:8x960x4x4 pad_begin=1,1 pad_end=1,1 "
-     "groups=960",
+     "conv_transpose x=T:8x2048x2x2 w=T:2048x1x3x3 y=T:8x2048x2x2 pad_begin=1,1 pad_end=1,1 "
+     "groups=2048",
      LAST},
     {"sm_90", TENON_DTYPE_F16,
      "conv_backward_filter x=T:8x512x7x7 dy=T:8x2048x7x7 dw=T:2048x512x1x1", LAST},
