@@ -34,6 +34,11 @@ QUICK, FULL = 2, 50
 LONGEST = 300  # seconds, after which a process is considered to hang
 LATEST = {QUICK: 0.6, FULL: 1.5}  # maximum delay in seconds before a process that builds ends
 
+# Child processes inherit ignored signals: nohup ignores SIGHUP, and some shells SIGINT.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
+
 # The expected exit status of each way to end.
 WAYS = {
     "return": 0, "exit": 0, "quick_exit": 0, "settle": 0, "_exit": 0, "abort": -signal.SIGABRT,
