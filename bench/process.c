@@ -46,7 +46,7 @@ static void use_caches(const bench_caches *caches)
 /* The child process. What it prints to stdout is dropped. */
 static void measure(int pipe, const bench_measurement *m)
 {
-    double times[16] = {0};
+    double times[BENCH_MOST_TIMES] = {0};
     const size_t bytes = (size_t)m->count * sizeof *times;
     if (freopen("/dev/null", "w", stdout) == NULL)
         exit(1);

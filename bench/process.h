@@ -8,13 +8,14 @@ typedef struct bench_caches {
     const char *store, *driver;
 } bench_caches;
 
-/* Measures in the child process and writes `count` seconds to `times`; then calls the function
- * `done`, if it is not NULL, which may end the process in any way. */
+#define BENCH_MOST_TIMES 16
+
+/* What a child process measures. */
 typedef struct bench_measurement {
-    void (*measure)(const void *user, double *times);
-    void (*done)(const void *user);
+    void (*measure)(const void *user, double *times); /* writes `count` times in seconds */
+    void (*done)(const void *user); /* called after that, unless NULL; may end the process */
     const void *user;
-    int count;
+    int count;  /* at most BENCH_MOST_TIMES */
     int signal; /* by which the process ends; 0: it exits */
 } bench_measurement;
 

@@ -56,7 +56,7 @@ static tenon_status conv_packed_winograd_launch(const char *caller, tn_recording
  * device serves the first three cases: filters that leave lanes of their only panel empty, with a
  * row of one tile more than are multiplied at once; image rows of several runs of tiles; and
  * images that are contiguous along w. The others need more than one panel, or whole panels for each
- * group, and are left out where packing selects another nr for so many filters. */
+ * group. A case is left out if packing its number of filters gives panels of another width. */
 const tn_solver tn_conv_packed_winograd4 = {
     .name = "winograd4",
     .serves = "filters that were transformed when they were packed (3 × 3, groups of whole "
