@@ -33,6 +33,13 @@ TENON_INLINE void result_store_v(const result *e, long m, long n, sums_v sums)
     epilogue_store_aligned(e, m, n, sums);
 }
 
+#define RESULT_IS_PLAIN(e) epilogue_is_plain(e)
+
+TENON_INLINE void result_store_plain_v(const result *e, long m, long n, sums_v sums)
+{
+    epilogue_store_plain(e, m, n, sums);
+}
+
 #include "gemm/matrix_results.clh"
 
 UNIT_KERNEL __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void

@@ -77,7 +77,8 @@ typedef struct tn_kind_assumed {
     double reading, loading, copying;
     double mma; /* fraction of the matrix units' rate that instructions other than wgmma reach */
     /* Convolutions as implicit GEMM: instructions in each step of K for each line of the block,
-     * beyond those of gemm/tiled (forward only); the rate of matrix units relative to gemm. */
+     * beyond those of gemm/tiled (forward only); the highest fraction of the matrix units' rate
+     * that gathering the image permits. */
     double gathering, gathered;
 } tn_kind_assumed;
 
