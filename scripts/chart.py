@@ -41,8 +41,14 @@ INK, BAR, WORST = "#7d8590", "#388bfd", "#db6d28"
 
 
 def files():
-    """Returns (name, content) of all result files, the oldest first."""
-    return [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
+    """Returns (name, content) of the result files, the oldest first, without those of emulated devices."""
+    read = [(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(RESULTS.glob("*.json"))]
+    return [(name, file) for name, file in read if not is_emulated(file)]
+
+
+def is_emulated(file):
+    """Returns whether a file was measured on a device whose properties were overridden (tests/common/imaginary_device.c)."""
+    return any(word.startswith("IMAGINARY_DEVICE=") for word in file.get("command", []))
 
 
 def found(suite, peer, of):
