@@ -10,7 +10,7 @@ typedef struct bench_caches {
 
 #define BENCH_MOST_TIMES 16
 
-/* What a child process measures. */
+/* A measurement that runs in a child process. */
 typedef struct bench_measurement {
     void (*measure)(const void *user, double *times); /* writes `count` times in seconds */
     void (*done)(const void *user); /* called after that, unless NULL; may end the process */

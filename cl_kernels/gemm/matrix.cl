@@ -62,8 +62,8 @@ gemm_matrix(__global const data_t *a, __global const data_t *b, __global const d
     sum_block(&p, &rows, &columns, depth_at(&args, z), sums, &none);
     const gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
     /* Stores vectors if d is aligned, except with wgmma if a warp has an odd number of tiles. Two
-     * work-groups of these smaller blocks share a compute unit, with 128 registers per work-item;
-     * vector stores would need 156. */
+     * work-groups of 128 x 128 share a compute unit, with 128 registers per work-item; vector
+     * stores would need 156. */
     store_block(&p, &e, m, n, rows.width, columns.width,
                 (TENON_UNIT != MATRIX_WGMMA || UNIT_TILES_N % 2 == 0) && epilogue_is_aligned(&e) &&
                     args.n % TENON_VW == 0,

@@ -96,7 +96,8 @@ static void conv_implicit_matrix_add_time(tenon_context *context, const conv_pro
     tn_work loop = tn_matrix_loop(context, &l->unit, values, groups, tn_conv_depth(p, t),
                                   address_instructions(&l->vectors, values));
     loop.bytes = tn_conv_bytes(p);
-    /* Gathering limits the units' rate and, by the same factor, prolongs the copies. */
+    /* Gathering the image limits the rate of the units. The instructions of the copies are scaled
+     * by the same number, which was fitted to measurements. */
     loop.efficiency = fmin(loop.efficiency, context->device.model.kind->assumed.gathered);
     loop.instructions /= context->device.model.kind->assumed.gathered;
     tn_choice_add(context, choice, &loop);
