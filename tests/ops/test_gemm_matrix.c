@@ -86,6 +86,8 @@ TEST(every_way_into_local_memory)
         run_sizes("gemm/mma:em1,st3", TENON_DTYPE_F16, layouts[i][0], layouts[i][1], &random);
     }
     run_sizes("gemm/mma:em1,st2", TENON_DTYPE_BF16, TEST_ROW, TEST_ROW, &random);
+    /* Vectors of a work-item at varying distances: VECTORS_ALIGN in gemm/matrix_async.clh. */
+    run_sizes("gemm/mma:em1,st2,mb64,nb256,wm2,wn2", TENON_DTYPE_F16, TEST_ROW, TEST_ROW, &random);
     run_sizes("gemm/mfma:em1,lb1", TENON_DTYPE_F16, TEST_ROW, TEST_COL, &random);
     run_sizes("gemm/wmma:em2,lb1", TENON_DTYPE_BF16, TEST_STRIDED, TEST_ROW, &random);
     if (has_room())
