@@ -44,18 +44,26 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
             long mb1 = min(m1, mb + TENON_MB);
             tile_a first = block_of_a(&args, a, packed_a, mb, (int)(mb1 - mb), k0, kc, k_end);
             for (long n = n0; n < n1; n += TENON_NR) {
-                /* The last panel of a matrix is moved left until it is complete. Nothing past b
-                 * is read, and the store skips the columns that the previous panel has computed. */
-                int skip = (int)max(0L, n + TENON_NR - args.n);
+                /* The last panel of a matrix, or the last vectors of a narrow one, are moved left
+                 * until they are complete. Nothing past b is read, and the store skips the columns
+                 * that have been computed before. */
+                const int cols = (int)min((long)TENON_NR, args.n - n);
+                const bool is_narrow = cols <= TENON_NARROW;
+                const int skip =
+                    is_narrow ? (TENON_VW - cols % TENON_VW) % TENON_VW : TENON_NR - cols;
                 __global const data_t *panel = b + k0 * args.b_row + (n - skip);
                 tile_a at = first;
                 for (long m = mb; m < mb1;) {
                     int rows = tile_height(mb1 - m);
-                    tile_place to = place_of(&e, m, n, rows, TENON_NR - skip, finished);
-                    multiply_tile(rows, at, a_row, panel, args.b_row, kc, &to, tile);
+                    tile_place to = place_of(&e, m, n, rows, cols, finished);
+                    if (is_narrow) {
+                        multiply_narrow(rows, at, a_row, panel, args.b_row, kc, skip + cols, tile);
+                    } else {
+                        multiply_tile(rows, at, a_row, panel, args.b_row, kc, &to, tile);
+                    }
                     tile[rows * TENON_NV] = splat(0);
-                    complete_tile(&to, rows, skip, TENON_NR - skip, pass,
-                                  TENON_SUMS_AT(sums, m - m0, n - n0), tile);
+                    complete_tile(&to, rows, skip, cols, pass, TENON_SUMS_AT(sums, m - m0, n - n0),
+                                  tile);
                     m += rows;
                     at = next_tile(at, rows, a_row);
                 }

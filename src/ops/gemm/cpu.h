@@ -57,9 +57,15 @@ int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *va
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,
                               const int32_t *values);
 
-/* Returns the work of a tiled kernel's launch, except the packing of b. */
-tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem,
-                         const int32_t *values);
+/* Returns the columns that gemm/cpu_packed and gemm/cpu_direct multiply, in columns of whole
+ * panels: a last panel of at most half of the vectors is multiplied vector by vector. */
+double tn_gemm_cpu_columns(tenon_context *context, const gemm_problem *problem,
+                           const int32_t *values);
+
+/* Returns the work of a tiled kernel's launch that multiplies `columns` columns, except the packing
+ * of b. */
+tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem, const int32_t *values,
+                         double columns);
 
 /* The first returns the launch of a tiled kernel with `rows` rows per work-group, without the
  * batch. The second completes and records such a launch. */

@@ -44,7 +44,8 @@ static const char *gemm_int8_cpu_configure(tenon_context *context, const tn_prob
     choice->misfit = tn_gemm_cpu_constrains(context, p, values, local_elements);
     if (choice->misfit != NULL)
         return NULL;
-    const tn_work work = tn_gemm_cpu_work(context, p, values);
+    const tn_work work =
+        tn_gemm_cpu_work(context, p, values, (double)tn_round_up(p->n, values[CPU_NR]));
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
                       GEMM_OPTIONS_FORMAT

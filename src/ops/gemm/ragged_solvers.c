@@ -143,7 +143,8 @@ static const char *configure_cpu(tenon_context *context, const tn_problem *probl
         (double)tn_ceil_div(p.m, tn_gemm_cpu_tile_rows(context, &p, choice->values));
     double packed =
         (double)p.k * (double)p.n * ((double)group_count(product_of(problem)) + row_groups - 1);
-    tn_work work = tn_gemm_cpu_work(context, &p, choice->values);
+    tn_work work = tn_gemm_cpu_work(context, &p, choice->values,
+                                    tn_gemm_cpu_columns(context, &p, choice->values));
     work.vector_elements += PACK_MOVES * packed;
     tn_choice_reset_time(choice);
     tn_choice_add(context, choice, &work);

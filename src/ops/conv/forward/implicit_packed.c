@@ -24,7 +24,7 @@ static void conv_implicit_packed_add_time(tenon_context *context, const conv_pro
     const double row_groups = (double)tn_ceil_div(g->m, tn_gemm_cpu_tile_rows(context, g, values));
     const double pixels = (double)tn_round_up(g->n, values[CPU_NR]) * batch * row_groups;
     const double packed = pixels * (double)g->k;
-    tn_work work = tn_gemm_cpu_work(context, g, values);
+    tn_work work = tn_gemm_cpu_work(context, g, values, tn_gemm_cpu_columns(context, g, values));
     work.rows += pixels;
     work.bytes = tn_conv_bytes(p); /* the columns are packed on demand */
     work.vector_elements += by_vectors ? 1.2 * packed : 0;
