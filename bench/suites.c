@@ -3,8 +3,9 @@
 extern const bench_suite bench_suite_gemm, bench_suite_gemm_cpu, bench_suite_conv,
     bench_suite_conv_cpu, bench_suite_conv_cpu_backward, bench_suite_conv_cpu_depthwise,
     bench_suite_conv_cpu_nhwc, bench_suite_conv_cpu_nhwc_backward, bench_suite_activation,
-    bench_suite_bandwidth_cpu, bench_suite_packed, bench_suite_pool_cpu, bench_suite_start,
-    bench_suite_gemm_gpu, bench_suite_conv_gpu, bench_suite_bandwidth_gpu, bench_suite_networks;
+    bench_suite_bandwidth_cpu, bench_suite_bandwidth_cpu_nhwc, bench_suite_packed,
+    bench_suite_pool_cpu, bench_suite_start, bench_suite_gemm_gpu, bench_suite_conv_gpu,
+    bench_suite_bandwidth_gpu, bench_suite_networks;
 
 /* One entry per line. */
 /* clang-format off */
@@ -19,6 +20,7 @@ const bench_suite *const bench_suites[] = {
     &bench_suite_conv_cpu_nhwc_backward,
     &bench_suite_activation,
     &bench_suite_bandwidth_cpu,
+    &bench_suite_bandwidth_cpu_nhwc,
     &bench_suite_packed,
     &bench_suite_pool_cpu,
     &bench_suite_networks,
@@ -32,8 +34,8 @@ const uint32_t bench_suite_count = sizeof bench_suites / sizeof *bench_suites;
 
 const char *const bench_peer_names[BENCH_PEER_NAMES] = {
 
-    "openblas", "onednn", "onednn-blocked", "clblast", "loop",        "tenon-f32",
-    "unpacked", "cublas", "cudnn",          "rocblas", "onnxruntime", "pytorch"};
+    "openblas", "onednn", "onednn-blocked", "clblast",     "loop",    "tenon-f32", "unpacked",
+    "cublas",   "cudnn",  "rocblas",        "onnxruntime", "pytorch", "nchw"};
 
 bool bench_floating(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
 {

@@ -59,7 +59,8 @@ class Usage(unittest.TestCase):
                          {line.split()[0] for line in bench("list").stdout.splitlines()})
         listed = bench("list").stdout
         for suite in ("gemm", "gemm-cpu", "conv", "conv-cpu", "conv-cpu-backward",
-                      "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation", "bandwidth-cpu",
+                      "conv-cpu-depthwise", "conv-cpu-nhwc", "conv-cpu-nhwc-backward", "activation",
+                      "bandwidth-cpu", "bandwidth-cpu-nhwc",
                       "packed-cpu", "pool-cpu", "networks",
                       "start", "gemm-gpu", "conv-gpu",
                       "bandwidth-gpu"):
