@@ -67,7 +67,12 @@ typedef struct bench_case {
     double seconds;    /* approximate time of the case */
     char solver[128];  /* as in the plan's description */
     char repeat[2048]; /* the "tenon check" line that repeats it; "" if nothing is computed */
-    tenon_plan **plan; /* the plan that the case's calls run; NULL if there is none */
+    tenon_plan **plan; /* the plan that the case's calls run, or one for each copy of packed
+                        * weights; NULL if there is none */
+    uint32_t copies;   /* the number of plans, if weights are packed; otherwise 0 */
+    /* Plans the call with a solver and one copy of its packed weights. */
+    bool (*replan)(bench_session *session, void *data, uint32_t copy, const char *solver,
+                   tenon_plan **plan);
     double
         operations; /* floating-point operations of a call; 0 if the case does not measure them */
     double bytes;   /* bytes that a call must read and write at least */

@@ -2,6 +2,9 @@
 
 #include "base/dtype.h"
 #include "dispatch/plan.h"
+#include "dispatch/request.h"
+#include "dispatch/state.h"
+#include "ops/registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +28,46 @@ bool bench_plan(bench_session *session, const tn_operation *operation, const voi
     tn_case_make(operation, params, views, (*plan)->name, 1, &c);
     tn_case_text(&c, bench->repeat);
     return true;
+}
+
+/* Notes the text of the call that is being planned. Children have no call. */
+static void note_call(void *user, const tn_request *request, const tn_choice *choice)
+{
+    if (request->call != NULL && choice != NULL)
+        tn_call_text(request->call, user);
+}
+
+bool bench_plan_packed(bench_session *session, bench_case *bench, tenon_plan **plans,
+                       uint32_t copies)
+{
+    tn_dispatch *dispatch = tn_dispatch_of(session->context);
+    const char *solver = session->options->solver;
+    tn_case c;
+    bool well = dispatch != NULL;
+    bench->plan = plans;
+    bench->copies = copies;
+    if (well) {
+        dispatch->listener = note_call;
+        dispatch->listener_user = bench->repeat;
+    }
+    for (uint32_t i = 0; well && i < copies; i++)
+        well = bench->replan(session, bench->tenon.data, i, solver, &plans[i]);
+    if (dispatch != NULL)
+        dispatch->listener = NULL;
+    if (!well || !bench_case_of(bench, &c))
+        return false;
+    snprintf(bench->solver, sizeof bench->solver, "%s", plans[0]->name);
+    snprintf(c.solver, sizeof c.solver, "%s", plans[0]->name);
+    tn_case_text(&c, bench->repeat);
+    return true;
+}
+
+bool bench_case_of(const bench_case *bench, tn_case *c)
+{
+    static const char begins[] = "tenon check ";
+    const size_t skipped =
+        strncmp(bench->repeat, begins, sizeof begins - 1) == 0 ? sizeof begins - 1 : 0;
+    return BENCH_WELL(tn_case_parse_line(bench->repeat + skipped, TENON_DTYPE_INVALID, c));
 }
 
 /* Compares the elements of a part with the expected values. */

@@ -12,6 +12,14 @@
 bool bench_plan(bench_session *session, const tn_operation *operation, const void *params,
                 const tenon_tensor *const *views, bench_case *bench, tenon_plan **plan);
 
+/* Reads the call from the line that repeats it. */
+bool bench_case_of(const bench_case *bench, tn_case *c);
+
+/* Plans the calls of a case with packed weights by its `replan`, and sets the solver's name and the
+ * line that repeats the call with other weights. */
+bool bench_plan_packed(bench_session *session, bench_case *bench, tenon_plan **plans,
+                       uint32_t copies);
+
 /* A part of a result as a call that the reference computes: the parameters, and views of the
  * operands on the host in the operation's order (type 0 if absent); the result has no memory. The
  * elements of the part are `step` apart in the whole result, from element `first` on; a step of 0

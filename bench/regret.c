@@ -4,6 +4,7 @@
 
 #include "device.h"
 #include "environment.h"
+#include "judge.h"
 #include "options.h"
 #include "report.h"
 #include "runner.h"
@@ -12,7 +13,6 @@
 
 #include "check/search_space.h"
 #include "dispatch/plan.h"
-#include "ops/registry.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@
 /* A candidate in the race. */
 typedef struct runner {
     const char *name;
-    tenon_plan *plan;
+    tenon_plan *plans[BENCH_MAX_COPIES]; /* one, or one for each copy of packed weights */
     int calls, turn, rounds;
     double times[ROUNDS]; /* nanoseconds per call */
     double median;
@@ -57,11 +57,35 @@ typedef struct outcome {
     json_t *measured;
 } outcome;
 
+/* Returns the number of plans of a candidate. */
+static uint32_t plan_count(const race *r)
+{
+    return r->bench->copies > 0 ? r->bench->copies : 1;
+}
+
+/* Lets the calls of the case run these plans. */
+static void use(const race *r, tenon_plan *const *plans)
+{
+    memcpy(r->bench->plan, plans, plan_count(r) * sizeof *plans);
+}
+
 /* Runs a round of `calls` calls. Returns the nanoseconds of one; negative if it failed. */
 static double run_round(race *r, runner *it, int calls)
 {
-    *r->bench->plan = it->plan;
+    use(r, it->plans);
     return 1e9 * bench_round(r->session, &r->bench->tenon, calls, &it->turn) / calls;
+}
+
+/* Plans a candidate, with the case's own weights if they are packed. */
+static bool plan(const race *r, runner *it)
+{
+    bench_case *bench = r->bench;
+    if (bench->copies == 0)
+        return BENCH_WELL(tn_case_plan(r->session->context, r->call, it->name, it->plans));
+    for (uint32_t i = 0; i < bench->copies; i++)
+        if (!bench->replan(r->session, bench->tenon.data, i, it->name, &it->plans[i]))
+            return false;
+    return true;
 }
 
 /* Plans, verifies and warms up a candidate. A candidate that the device rejects (for example barred
@@ -71,10 +95,10 @@ static void enter(race *r, const char *name)
     runner *it = &r->runners[r->count++];
     double error = 0, seconds;
     *it = (runner){.name = name};
-    it->is_out = !BENCH_WELL(tn_case_plan(r->session->context, r->call, name, &it->plan));
+    it->is_out = !plan(r, it);
     if (it->is_out)
         return;
-    *r->bench->plan = it->plan;
+    use(r, it->plans);
     snprintf(r->bench->solver, sizeof r->bench->solver, "%s", name);
     if (!r->session->options->trusted)
         it->is_out = !bench_verify_case(r->session, r->bench, &error);
@@ -183,31 +207,30 @@ static json_t *measured_by(const race *r)
 /* Races the candidates of a case whose operands exist; its own plan is that of the choice. */
 static bool run_race(race *r, outcome *o)
 {
-    tenon_plan *own = *r->bench->plan;
+    tenon_plan *own[BENCH_MAX_COPIES];
+    memcpy(own, r->bench->plan, plan_count(r) * sizeof *own);
     r->candidates->count = r->count = 0;
-    tn_search_space_add(r->candidates, own->name);
+    tn_search_space_add(r->candidates, own[0]->name);
     run_rounds(r);
     if (r->count > 0 && !bench_interrupted)
         decide(r, o);
     o->measured = measured_by(r);
     o->candidates = (uint32_t)json_array_size(o->measured);
     for (uint32_t i = 0; i < r->count; i++)
-        tenon_plan_release(r->runners[i].plan);
-    *r->bench->plan = own;
+        for (uint32_t copy = 0; copy < plan_count(r); copy++)
+            tenon_plan_release(r->runners[i].plans[copy]);
+    use(r, own);
     return r->well && !bench_interrupted;
 }
 
 static bool read_call(const bench_case *bench, tn_case *call)
 {
-    static const char begins[] = "tenon check ";
-    const size_t skipped =
-        strncmp(bench->repeat, begins, sizeof begins - 1) == 0 ? sizeof begins - 1 : 0;
     if (bench->plan == NULL || *bench->plan == NULL || bench->verify == NULL) {
         fprintf(stderr, "tenon-bench: %s %s does not measure a plan of one call\n", bench->suite,
                 bench->name);
         return false;
     }
-    return BENCH_WELL(tn_case_parse_line(bench->repeat + skipped, TENON_DTYPE_INVALID, call));
+    return bench_case_of(bench, call);
 }
 
 static bool run_case(bench_session *session, const bench_entry *e, tn_search_space *candidates,

@@ -1,6 +1,5 @@
 /* Forward convolutions of common networks with filters packed in panels, and images with their
  * channels last, as in inference. */
-#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 #include "shapes/shapes.h"
@@ -134,14 +133,21 @@ static void destroy(bench_case *bench)
 static bool pack(bench_session *session, convolution *v)
 {
     const tenon_pack_params params = tenon_pack_params(.layout = "filter_panels");
-    const tenon_tensor x = image(v, X), y = image(v, Y);
     tenon_tensor w = v->operands.operand[W].view;
-    tenon_conv_params conv = v->params;
     w.memory = v->operands.memory[0][W];
-    conv.solver = session->options->solver;
-    return BENCH_WELL(tenon_conv_pack_filter(session->stream, &params, &w, &v->packed, NULL)) &&
-           BENCH_WELL(tenon_conv_forward_packed_plan(session->context, &conv, &x, v->packed, NULL,
-                                                     NULL, &y, &v->plan));
+    return BENCH_WELL(tenon_conv_pack_filter(session->stream, &params, &w, &v->packed, NULL));
+}
+
+static bool replan(bench_session *session, void *data, uint32_t copy, const char *solver,
+                   tenon_plan **plan)
+{
+    const convolution *v = data;
+    const tenon_tensor x = image(v, X), y = image(v, Y);
+    tenon_conv_params conv = v->params;
+    (void)copy;
+    conv.solver = solver;
+    return BENCH_WELL(tenon_conv_forward_packed_plan(session->context, &conv, &x, v->packed, NULL,
+                                                     NULL, &y, plan));
 }
 
 static bool prepare(bench_session *session, convolution *v, const bench_conv_shape *s,
@@ -160,30 +166,6 @@ static bool prepare(bench_session *session, convolution *v, const bench_conv_sha
     return bench_operands_create(session, &v->operands, false) && pack(session, v);
 }
 
-/* Writes the line that repeats the case, with weights that tenon check makes: the product of all
- * pixels, or the convolution. */
-static void name_solver(const convolution *v, tenon_dtype dtype, bench_case *bench)
-{
-    const char *type = tenon_dtype_string(dtype);
-    const bench_conv_shape *s = &v->peer.shape;
-    const long long n = s->n, k = s->k, c = s->c, h = s->h, w = s->w, p = v->peer.p, q = v->peer.q,
-                    m = n * p * q, pad = s->pad;
-    snprintf(bench->solver, sizeof bench->solver, "%s", v->plan->name);
-    if (strncmp(v->plan->name, "gemm_packed", 11) == 0)
-        snprintf(bench->repeat, sizeof bench->repeat,
-                 "tenon check %s a=%s:%lldx%lld d=%s:%lldx%lld k=%lld n=%lld --seed 1",
-                 bench->solver, type, m, c, type, m, k, c, k);
-    else
-        snprintf(bench->repeat, sizeof bench->repeat,
-                 "tenon check %s x=%s:%lldx%lldx%lldx%lld/%lld,1,%lld,%lld "
-                 "y=%s:%lldx%lldx%lldx%lld/%lld,1,%lld,%lld groups=%lld stride=%lld,%lld "
-                 "pad_begin=%lld,%lld pad_end=%lld,%lld filters=%lld channels=%lld "
-                 "filter=%lld,%lld --seed 1",
-                 bench->solver, type, n, c, h, w, c * h * w, c * w, c, type, n, k, p, q, k * p * q,
-                 k * q, k, (long long)s->groups, (long long)s->stride, (long long)s->stride, pad,
-                 pad, pad, pad, k, c / s->groups, (long long)s->r, (long long)s->s);
-}
-
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
@@ -194,9 +176,9 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, v, NULL, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, v, &shape, dtype))
+    bench->replan = replan;
+    if (!prepare(session, v, &shape, dtype) || !bench_plan_packed(session, bench, &v->plan, 1))
         return false;
-    name_solver(v, dtype, bench);
     bench->operations = bench_conv_operations(&shape);
     bench->bytes = bench_operands_bytes(&v->operands);
     BENCH_ADD_PEER(session, bench, "unpacked", add_unpacked(session, v, bench_way_at));

@@ -1,6 +1,5 @@
 /* Products with packed weights, with the numbers of rows that occur in inference: from one to a
  * batch. */
-#include "dispatch/plan.h"
 #include "judge.h"
 #include "peers/peers.h"
 
@@ -114,16 +113,22 @@ static void destroy(bench_case *bench)
     free(p);
 }
 
-static bool plan_copy(bench_session *session, product *p, int copy)
+static bool pack(bench_session *session, product *p, int copy)
 {
+    tenon_tensor b = p->operands.operand[B].view;
+    b.memory = p->operands.memory[copy][B];
+    return BENCH_WELL(tenon_gemm_pack(session->stream, NULL, &b, &p->packed[copy], NULL));
+}
+
+static bool replan(bench_session *session, void *data, uint32_t copy, const char *solver,
+                   tenon_plan **plan)
+{
+    const product *p = data;
     const bench_operand *o = p->operands.operand;
     tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
-    tenon_tensor b = o[B].view;
-    b.memory = p->operands.memory[copy][B];
-    params.solver = session->options->solver;
-    return BENCH_WELL(tenon_gemm_pack(session->stream, NULL, &b, &p->packed[copy], NULL)) &&
-           BENCH_WELL(tenon_gemm_packed_plan(session->context, &params, &o[A].view, p->packed[copy],
-                                             NULL, NULL, &o[D].view, &p->plans[copy]));
+    params.solver = solver;
+    return BENCH_WELL(tenon_gemm_packed_plan(session->context, &params, &o[A].view, p->packed[copy],
+                                             NULL, NULL, &o[D].view, plan));
 }
 
 static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
@@ -135,21 +140,9 @@ static bool prepare(bench_session *session, product *p, tenon_dtype dtype)
     if (!bench_operands_create(session, &p->operands, p->m <= FEW_ROWS))
         return false;
     for (int c = 0; c < p->operands.copies; c++)
-        if (!plan_copy(session, p, c))
+        if (!pack(session, p, c))
             return false;
     return true;
-}
-
-/* Writes the line that repeats the case. It omits the weights: tenon check makes its own of that
- * size. */
-static void name_solver(const product *p, tenon_dtype dtype, bench_case *bench)
-{
-    const char *type = tenon_dtype_string(dtype);
-    const long long m = p->m, n = p->n, k = p->k;
-    snprintf(bench->solver, sizeof bench->solver, "%s", p->plans[0]->name);
-    snprintf(bench->repeat, sizeof bench->repeat,
-             "tenon check %s a=%s:%lldx%lld d=%s:%lldx%lld k=%lld n=%lld --seed 1", bench->solver,
-             type, m, k, type, m, n, k, n);
 }
 
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
@@ -163,9 +156,10 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
     bench->tenon = (bench_way){"tenon", call, false, p, NULL};
     bench->destroy = destroy;
     bench->verify = verify;
-    if (!prepare(session, p, dtype))
+    bench->replan = replan;
+    if (!prepare(session, p, dtype) ||
+        !bench_plan_packed(session, bench, p->plans, (uint32_t)p->operands.copies))
         return false;
-    name_solver(p, dtype, bench);
     bench->operations = 2.0 * (double)p->m * (double)p->n * (double)p->k;
     bench->bytes = bench_operands_bytes(&p->operands);
     p->peer = (bench_gemm){{.what = "packed", .batch = 1, .m = p->m, .n = p->n, .k = p->k},

@@ -147,7 +147,10 @@ void tn_case_text_of_call(const tn_call *call, char text[TN_REPEAT_SIZE])
     tn_case c;
     for (uint32_t i = 0; i < call->operand_count; i++)
         views[i] = call->operands[i].view;
-    tn_case_make(call->operation, call->params, views, NULL, 1, &c);
+    if (call->operation->repeat != NULL)
+        call->operation->repeat(call, &c);
+    else
+        tn_case_make(call->operation, call->params, views, NULL, 1, &c);
     tn_case_text(&c, text);
 }
 

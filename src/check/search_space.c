@@ -47,13 +47,17 @@ void tn_search_space_add(tn_search_space *space, const char *name)
         snprintf(space->names[space->count++], TN_SOLVER_NAME_SIZE, "%s", name);
 }
 
-/* Adds the full name of the solver's plan, if it can serve the call with these parameters. */
-static void add_planned(tn_search_space *space, tenon_context *kind, const tn_case *c,
-                        const char *name)
+/* Adds the full name of the solver's plan for a kind, if it can serve the call with these
+ * parameters, both there and on the device's own kind, which may pack weights differently. */
+static void add_planned(tn_search_space *space, uint32_t kind, const tn_case *c, const char *name)
 {
     tenon_plan *plan = NULL;
-    if (tn_case_plan(kind, c, name, &plan) == TENON_OK)
-        tn_search_space_add(space, plan->name);
+    if (tn_case_plan(space->kinds[kind], c, name, &plan) == TENON_OK) {
+        if (kind == 0)
+            tn_search_space_add(space, plan->name);
+        else
+            add_planned(space, 0, c, plan->name);
+    }
     tenon_plan_release(plan);
 }
 
@@ -64,7 +68,7 @@ void tn_search_space_add_shipped(tn_search_space *space, const tn_case *c)
     for (uint32_t k = 0; k < space->kind_count; k++)
         for (uint32_t s = 0; s < family->solver_count; s++) {
             snprintf(name, sizeof name, "%s/%s", family->name, family->solvers[s]->name);
-            add_planned(space, space->kinds[k], c, name);
+            add_planned(space, k, c, name);
         }
 }
 
@@ -83,7 +87,7 @@ void tn_search_space_add_neighbors(tn_search_space *space, const tn_case *c, con
         for (int i = 0; i < (value < SMALL ? 4 : 2); i++) {
             choice.values[p] = others[i];
             tn_solver_name(family, &choice, name);
-            add_planned(space, space->kinds[0], c, name);
+            add_planned(space, 0, c, name);
         }
         choice.values[p] = value;
     }

@@ -151,6 +151,8 @@ struct tn_operation {
      * otherwise f32. Together they use every solver that can be selected. The first is small and
      * has all operands except those that exclude others. */
     const char *const *examples;
+    /* Makes the case that repeats a call (check/case.h); NULL: the call itself. */
+    void (*repeat)(const tn_call *call, struct tn_case *c);
     bool converts; /* each operand may have a type of its own */
     /* For a call that fails regardless of images being read as N H W C: returns, as bits, the
      * images whose last size equals the number of channels that the other operands imply and whose

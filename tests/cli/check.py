@@ -331,6 +331,13 @@ class Explain(Command):
             self.assertEqual("unknown" in {row[8] for row in rows},
                              "\nunknown: no estimate" in printed, printed)
 
+    def test_packed_weights_need_no_device(self):
+        for call in (("gemm_packed", "a=f32:64x64", "d=f32:64x64", "k=64", "n=64"),
+                     ("conv_packed", "x=f32:1x64x9x9/5184,1,576,64", "y=f32:1x64x7x7/3136,1,448,64",
+                      "filters=64", "channels=64", "filter=3,3")):
+            printed, _ = self.explain(*call, "--target", "cpu_8")
+            self.assertIn(f"chosen: {call[0]}/", printed)
+
     def test_a_call_that_no_solver_may_serve(self):
         done = tenon("explain", "gemm/cpu_packed", "5x5x5", "--target", "sm_90")
         self.assertEqual(done.returncode, 1)

@@ -358,6 +358,14 @@ class Regret(Bench):
         self.assertIn(f"at least {len(names)} candidates", printed)
         self.assertLessEqual(max(map(len, printed.splitlines()[1:])), 100)
 
+    def test_packed_weights_are_those_of_the_case(self):
+        found, _ = self.regret("--suite", "packed-cpu", "--dtype", "f32", "--filter", "packed 1x512x512")
+        names = [m["solver"] for m in found["results"][0]["measured"]]
+        self.assertEqual(names[0], found["results"][0]["chosen"])
+        self.assertGreater(len(names), 1)
+        for name in names:
+            self.assertTrue(name.startswith("gemm_packed/"), name)
+
     def test_the_95th_percentile_is_one_of_the_ratios(self):
         found, _ = self.regret("--suite", "bandwidth-cpu", "--filter", "x 64 Ki")
         ratios = sorted(r["ratio"] for r in found["results"])

@@ -29,6 +29,7 @@ SEED = int(os.environ.get("TENON_TEST_SEED") or time.time())
 PRELU = ("prelu", "x=f32:64x64", "slope=f32:64", "y=f32:64x64")
 BYTES = ("gemm_int8", "a=u8:4x50", "b=i8:50x6", "d=f32:4x6", "scale_of_a=f32:4")
 PRODUCT = ("gemm", "a=f32:40x50", "b=f32:50x60", "d=f32:40x60")
+PACKED = ("gemm_packed", "a=f32:4x50", "d=f32:4x60", "k=50", "n=60")
 COPY = ("copy", "x=f32:64x64", "y=f32:64x64")
 FIELDS = {"call", "solver", "nanoseconds", "candidates", "searched", "key"}
 
@@ -89,11 +90,11 @@ class Calls(Tune):
 
     def test_recorded_calls_are_tuned(self):
         path = str(self.place / "calls")
-        for call in (PRELU, PRELU, BYTES):
+        for call in (PRELU, PRELU, BYTES, PACKED):
             self.assertEqual(self.tenon("check", *call, TENON_RECORD=path).returncode, 0)
         self.assertGreater(Path(path).read_text().count("\n"), 0)
         self.assertIn("    fastest", self.tune("--calls", path, TENON_RECORD=path))
-        for call in (PRELU, BYTES):
+        for call in (PRELU, BYTES, PACKED):
             self.assertIn("measured as the fastest", self.tenon("explain", *call).stdout)
 
     def test_progress_on_a_terminal(self):

@@ -1,7 +1,8 @@
 /* The two ways in which panels serve convolutions of images with their channels last: by the family
  * conv_packed, and, for filters of one element, by gemm_packed, with the pixels as rows. Their
  * canonical problems and the descriptions of their calls, and of calls with the dense filters. */
-#include "ops/packed/internal.h"
+#include "check/case.h"
+#include "ops/packed/pattern.h"
 #include "ops/registry.h"
 
 #include <string.h>
@@ -125,6 +126,42 @@ static tenon_status prepare_product(const void *given, tn_call *call, tn_problem
                   : multiply_pixels(call->caller, given, &conv, (packed_problem *)problem, empty);
 }
 
+/* Makes the call of the registered operation of the family that has the same problem. */
+static void repeat_filters(const tn_call *call, tn_case *c)
+{
+    const filter_params *given = call->params;
+    const tenon_tensor *w = &given->packed->view;
+    const tn_argument *o = call->operands;
+    const tenon_tensor *const views[] = {o[CONV_X].view, o[CONV_C].view, o[CONV_BIAS].view,
+                                         o[CONV_Y].view};
+    pattern_conv params = {
+        .conv = given->conv, .filters = w->shape[0], .channels = w->shape[1], .filter = {1, 1, 1}};
+    memcpy(params.filter, w->shape + 2, (w->rank - 2) * sizeof *params.filter);
+    params.conv.struct_size = sizeof params;
+    tn_case_make(tn_operation_of_family(&tn_conv_packed_family), &params, views, NULL, 1, c);
+}
+
+static void repeat_product(const tn_call *call, tn_case *c)
+{
+    static const int64_t one[] = {1, 1, 1};
+    const filter_params *given = call->params;
+    tn_call copy = *call;
+    conv_problem p = {.head = {.size = sizeof p, .forced = -1}};
+    bool empty;
+    repeat_filters(call, c);
+    if (prepare_conv(given, &copy, &p, &empty) != TENON_OK || empty)
+        return;
+    const tenon_tensor x = pixels_of(&p, p.c, p.x, p.window.stride),
+                       y = pixels_of(&p, p.k, p.y, one), res = pixels_of(&p, p.k, p.res, one);
+    const tenon_tensor *const views[] = {&x, (p.flags & CONV_HAS_C) != 0 ? &res : NULL,
+                                         call->operands[CONV_BIAS].view, &y};
+    const pattern_gemm params = {
+        .gemm = {.struct_size = sizeof params, .epilogue = given->conv.epilogue},
+        .k = p.c,
+        .n = p.k};
+    tn_case_make(tn_operation_of_family(&tn_gemm_packed_family), &params, views, NULL, 1, c);
+}
+
 static const filter_params filter_defaults = {.conv = {.struct_size = sizeof(filter_params),
                                                        .groups = 1,
                                                        .geometry = TENON_CONV_GEOMETRY_INIT,
@@ -151,13 +188,19 @@ static const tn_alternative alternatives[] = {
     .operand_count = CONV_OPERANDS, TN_FIELDS(fields), TN_OWN_PARAMS(filter_defaults),             \
     .flags = TENON_CONV_EXACT, .channels_last = has_channels_last, .alternatives = alternatives
 
-const tn_operation tn_conv_by_filters = {TN_NAMES("tenon_conv_forward_packed"), FILTER_OPERATION,
+const tn_operation tn_conv_by_filters = {TN_NAMES("tenon_conv_forward_packed"),
+                                         FILTER_OPERATION,
                                          .family = &tn_conv_packed_family,
-                                         TN_PROBLEM(filter_problem), .prepare = prepare_filters};
+                                         TN_PROBLEM(filter_problem),
+                                         .prepare = prepare_filters,
+                                         .repeat = repeat_filters};
 
-const tn_operation tn_conv_by_pixels = {TN_NAMES("tenon_conv_forward_packed"), FILTER_OPERATION,
+const tn_operation tn_conv_by_pixels = {TN_NAMES("tenon_conv_forward_packed"),
+                                        FILTER_OPERATION,
                                         .family = &tn_gemm_packed_family,
-                                        TN_PROBLEM(packed_problem), .prepare = prepare_product};
+                                        TN_PROBLEM(packed_problem),
+                                        .prepare = prepare_product,
+                                        .repeat = repeat_product};
 
 /* Has the names of tn_operation_conv, because `tenon check` repeats its calls as calls of that. */
 const tn_operation tn_conv_by_dense = {TN_NAMES("tenon_conv_forward"), FILTER_OPERATION,

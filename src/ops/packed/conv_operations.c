@@ -11,24 +11,19 @@
 
 enum { X_X, X_C, X_BIAS, X_Y, X_OPERANDS };
 
-typedef struct pattern_params {
-    tenon_conv_params conv;
-    int64_t filters, channels, filter[TENON_MAX_SPATIAL]; /* sizes of w; channels of a group */
-} pattern_params;
+static const pattern_conv packed_defaults = {.conv = {.struct_size = sizeof(pattern_conv),
+                                                      .groups = 1,
+                                                      .geometry = TENON_CONV_GEOMETRY_INIT,
+                                                      .epilogue = TENON_EPILOGUE_INIT},
+                                             .filter = {1, 1, 1}};
 
-static const pattern_params packed_defaults = {.conv = {.struct_size = sizeof(pattern_params),
-                                                        .groups = 1,
-                                                        .geometry = TENON_CONV_GEOMETRY_INIT,
-                                                        .epilogue = TENON_EPILOGUE_INIT},
-                                               .filter = {1, 1, 1}};
-
-static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params, conv.flags),
-                                  TN_FIELD("groups", TN_FIELD_I64, pattern_params, conv.groups),
-                                  TN_GEOMETRY_FIELDS(pattern_params, conv.geometry),
-                                  TN_EPILOGUE_FIELDS(pattern_params, conv.epilogue),
-                                  TN_FIELD("filters", TN_FIELD_I64, pattern_params, filters),
-                                  TN_FIELD("channels", TN_FIELD_I64, pattern_params, channels),
-                                  TN_FIELD_ARRAY("filter", TN_FIELD_I64, pattern_params, filter)};
+static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_conv, conv.flags),
+                                  TN_FIELD("groups", TN_FIELD_I64, pattern_conv, conv.groups),
+                                  TN_GEOMETRY_FIELDS(pattern_conv, conv.geometry),
+                                  TN_EPILOGUE_FIELDS(pattern_conv, conv.epilogue),
+                                  TN_FIELD("filters", TN_FIELD_I64, pattern_conv, filters),
+                                  TN_FIELD("channels", TN_FIELD_I64, pattern_conv, channels),
+                                  TN_FIELD_ARRAY("filter", TN_FIELD_I64, pattern_conv, filter)};
 
 /* Parameters of a convolution, as in ops/packed/operations.c. */
 typedef struct call_params {
@@ -36,7 +31,7 @@ typedef struct call_params {
     uint64_t beyond; /* bytes of the caller's struct after the known parameters */
 } call_params;
 
-static call_params inner_params(const pattern_params *p)
+static call_params inner_params(const pattern_conv *p)
 {
     call_params params = {.conv = p->conv};
     params.conv.struct_size -= (uint32_t)(sizeof *p - sizeof params.conv);
@@ -45,14 +40,19 @@ static call_params inner_params(const pattern_params *p)
     return params;
 }
 
-/* Makes the filters of an image x, as tn_pattern_weights does. */
-static void *make_filters(const pattern_params *p, const tenon_tensor *x, tenon_tensor *filters)
+/* Returns a dense view of the filters of an image x, without memory. It is invalid if their size
+ * overflows. */
+static tenon_tensor filters_of(const pattern_conv *p, const tenon_tensor *x)
 {
     int64_t shape[CONV_RANK] = {p->filters, p->channels};
     const uint32_t rank = x != NULL && x->rank > 2 && x->rank <= CONV_RANK ? x->rank : 4;
     memcpy(shape + 2, p->filter, sizeof p->filter);
-    *filters = tenon_tensor_view(tn_pattern_type(x), rank, shape);
-    return tn_pattern_weights(filters);
+    return tenon_tensor_view(tn_pattern_type(x), rank, shape);
+}
+
+static tenon_status no_memory(const char *caller)
+{
+    return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the filters", caller);
 }
 
 /* Returns the index in the panels of element `number`, in row-major order, of dense filters. */
@@ -66,8 +66,8 @@ static int64_t position(const tenon_tensor *filters, int64_t panel, int64_t numb
 
 /* Packs the filters on the host. The self-check must not depend on the copies that
  * tenon_conv_pack_filter makes. */
-static tenon_status upload_filters(const char *caller, tenon_stream *stream,
-                                   const tenon_tensor *filters, const tenon_packed *packed)
+static tenon_status upload_dense(const char *caller, tenon_stream *stream,
+                                 const tenon_tensor *filters, const tenon_packed *packed)
 {
     const size_t bytes = (size_t)tenon_packed_bytes(packed),
                  size = tenon_dtype_size(filters->dtype);
@@ -75,7 +75,7 @@ static tenon_status upload_filters(const char *caller, tenon_stream *stream,
     unsigned char *memory = calloc(bytes + 1, 1);
     const unsigned char *dense = filters->memory.u.svm;
     if (memory == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the filters", caller);
+        return no_memory(caller);
     for (int64_t i = 0; i < count; i++)
         memcpy(memory + (size_t)position(filters, packed->panel, i) * size,
                dense + (size_t)i * size, size);
@@ -85,19 +85,26 @@ static tenon_status upload_filters(const char *caller, tenon_stream *stream,
     return status;
 }
 
-static tenon_status pack_filters(const char *caller, tenon_stream *stream, const pattern_params *p,
-                                 const tenon_tensor *x, tenon_packed **packed)
+static tenon_status upload_pattern(const char *caller, tenon_stream *stream, tenon_tensor *filters,
+                                   const tenon_packed *packed)
 {
-    tenon_tensor filters;
-    void *data = make_filters(p, x, &filters);
-    if (data == NULL)
-        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory for the filters", caller);
-    tenon_status status =
-        tn_packed_create(caller, stream->context, PACKED_FILTER, "filter_panels", &filters, packed);
-    if (status == TENON_OK)
-        status = upload_filters(caller, stream, &filters, *packed);
+    void *data = tn_pattern_weights(filters);
+    const tenon_status status =
+        data != NULL ? upload_dense(caller, stream, filters, packed) : no_memory(caller);
     free(data);
     return status;
+}
+
+/* Packs the pattern. Without a stream, the memory remains uninitialized. */
+static tenon_status pack_filters(const char *caller, tenon_context *context, tenon_stream *stream,
+                                 const pattern_conv *p, const tenon_tensor *x,
+                                 tenon_packed **packed)
+{
+    tenon_tensor filters = filters_of(p, x);
+    if (filters.dtype == TENON_DTYPE_INVALID)
+        return no_memory(caller);
+    TN_TRY(tn_packed_create(caller, context, PACKED_FILTER, "filter_panels", &filters, packed));
+    return stream != NULL ? upload_pattern(caller, stream, &filters, *packed) : TENON_OK;
 }
 
 static bool has_transformed(const tenon_packed *packed)
@@ -113,7 +120,7 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     TN_TRY(tn_stream_check(caller, stream));
     const call_params inner = inner_params(params);
     filter_params own;
-    tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
+    tenon_status status = pack_filters(caller, stream->context, stream, params, v[X_X], &packed);
     if (status == TENON_OK && has_transformed(packed))
         status = tn_filters_transform(caller, stream, packed, NULL);
     if (status == TENON_OK)
@@ -140,13 +147,13 @@ static tenon_status finish_packing(const char *caller, tenon_stream *stream,
 }
 
 static tenon_status make_plan(const char *caller, tenon_context *context, tenon_stream *stream,
-                              const pattern_params *params, const tenon_tensor *const *v,
+                              const pattern_conv *params, const tenon_tensor *const *v,
                               tenon_plan **plan)
 {
     tenon_packed *packed = NULL;
     const call_params inner = inner_params(params);
     filter_params own;
-    tenon_status status = pack_filters(caller, stream, params, v[X_X], &packed);
+    tenon_status status = pack_filters(caller, context, stream, params, v[X_X], &packed);
     if (status == TENON_OK)
         status = tn_filters_take_params(caller, &inner.conv, packed, &own);
     if (status == TENON_OK) {
@@ -155,7 +162,8 @@ static tenon_status make_plan(const char *caller, tenon_context *context, tenon_
     }
     if (status == TENON_OK) {
         tn_packed_keep(*plan, CONV_W, packed);
-        status = finish_packing(caller, stream, packed, *plan);
+        if (stream != NULL)
+            status = finish_packing(caller, stream, packed, *plan);
         if (status != TENON_OK) {
             tenon_plan_release(*plan);
             *plan = NULL;
@@ -165,13 +173,15 @@ static tenon_status make_plan(const char *caller, tenon_context *context, tenon_
     return status;
 }
 
+/* In a context without a device the plan has no memory for the filters. */
 static tenon_status plan_packed(tenon_context *context, const void *params,
                                 const tenon_tensor *const *v, tenon_plan **plan)
 {
     const char *caller = tn_conv_by_filters.plan_name;
     tenon_stream *stream = NULL;
     TN_TRY(tn_plan_check(caller, context, plan));
-    TN_TRY(tenon_stream_create(context, NULL, &stream));
+    if (context->cl != NULL)
+        TN_TRY(tenon_stream_create(context, NULL, &stream));
     const tenon_status status = make_plan(caller, context, stream, params, v, plan);
     tenon_stream_destroy(stream);
     return status;
@@ -181,13 +191,13 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
  * and is also that of conv_packed/winograd4. */
 static bool packed_reference(const void *given, const tenon_tensor *const *v, tn_bounded *expected)
 {
-    const pattern_params *params = given;
+    const pattern_conv *params = given;
     const char *solver = params->conv.solver;
     const tn_solver *named = tn_solver_named(&tn_conv_packed_family, solver);
     const bool transforms = named == &tn_conv_packed_dense || named == &tn_conv_packed_winograd4;
     tenon_conv_params conv = params->conv;
-    tenon_tensor w;
-    void *data = make_filters(params, v[X_X], &w);
+    tenon_tensor w = filters_of(params, v[X_X]);
+    void *data = tn_pattern_weights(&w);
     const tenon_tensor *const views[] = {v[X_X], &w, v[X_C], v[X_BIAS], v[X_Y]};
     conv.solver = transforms && (conv.flags & TENON_CONV_EXACT) == 0 ? "conv/winograd4" : NULL;
     const bool made = data != NULL && tn_conv_reference(&conv, views, expected);
@@ -285,7 +295,7 @@ static tenon_tensor images(uint32_t dtype, int64_t n, int64_t c, const int64_t s
 static void make_flat(tn_case *c)
 {
     static const tenon_conv_geometry usual = TENON_CONV_GEOMETRY_INIT;
-    pattern_params *params = (pattern_params *)c->params.bytes;
+    pattern_conv *params = (pattern_conv *)c->params.bytes;
     tenon_conv_geometry *g = &params->conv.geometry;
     for (uint32_t d = 0; d < TENON_MAX_SPATIAL; d++) {
         const uint32_t next = d + 1;
@@ -312,7 +322,7 @@ bool tn_conv_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
     static const int64_t batch = 2;
     const filter_problem *like = (const filter_problem *)problem;
     const uint32_t dtype = like->conv.dtype;
-    pattern_params *params = (pattern_params *)c->params.bytes;
+    pattern_conv *params = (pattern_conv *)c->params.bytes;
     int64_t out[3];
     if (number == tn_awkward_count(choice))
         return false;
@@ -366,7 +376,7 @@ const tn_operation tn_operation_conv_packed = {
     TN_FIELDS(fields),
     TN_OWN_PARAMS(packed_defaults),
     .flags = TENON_CONV_EXACT,
-    .epilogue_at = offsetof(pattern_params, conv.epilogue),
+    .epilogue_at = offsetof(pattern_conv, conv.epilogue),
     .reference = packed_reference,
     .examples = examples,
 };

@@ -1,11 +1,13 @@
 /* tenon_gemm_packed: the public entry points, the canonical problem, and the solver family for
  * panels. Matrices packed as rows are multiplied by tenon_gemm's solvers. */
 #include "base/shape.h"
+#include "check/case.h"
 #include "dispatch/plan.h"
-#include "ops/packed/internal.h"
+#include "ops/packed/pattern.h"
 #include "ops/registry.h"
 
 #include <stddef.h>
+#include <string.h>
 
 static const tn_solver *const solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_plain};
 
@@ -74,6 +76,21 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     return TENON_OK;
 }
 
+/* Makes the call of the registered operation of the family that has the same problem. */
+static void repeat(const tn_call *call, tn_case *c)
+{
+    const panels_params *given = call->params;
+    const tn_argument *o = call->operands;
+    const tenon_tensor *b = &given->packed->view;
+    const tenon_tensor *const views[] = {o[GEMM_A].view, o[GEMM_C].view, o[GEMM_BIAS].view,
+                                         o[GEMM_D].view};
+    pattern_gemm params = {
+        .gemm = given->gemm, .k = b->shape[b->rank - 2], .n = b->shape[b->rank - 1]};
+    memcpy(params.batch, b->shape, (b->rank - 2) * sizeof *params.batch);
+    params.gemm.struct_size = sizeof params;
+    tn_case_make(tn_operation_of_family(&tn_gemm_packed_family), &params, views, NULL, 1, c);
+}
+
 static const panels_params panels_defaults = {
     .gemm = {.struct_size = sizeof(panels_params), .epilogue = TENON_EPILOGUE_INIT}};
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, panels_params, gemm.flags),
@@ -95,6 +112,7 @@ static const tn_operation by_panels = {
     .flags = TENON_GEMM_BATCH_INVARIANT,
     TN_PROBLEM(packed_problem),
     .prepare = prepare,
+    .repeat = repeat,
 };
 
 /* Returns the operation that multiplies the packed matrix; elements() returns the operand for it.

@@ -50,8 +50,8 @@ tenon_status tn_packed_check(const char *caller, const tenon_context *context,
  */
 bool tn_packed_is_bytes(tenon_dtype dtype);
 
-/* Creates an object for a checked view, with uninitialized memory. `name` forces a layout; NULL
- * selects one. */
+/* Creates an object for a checked view, with uninitialized memory, or in a context without a device
+ * with none. `name` forces a layout; NULL selects one. */
 tenon_status tn_packed_create(const char *caller, tenon_context *context, packed_kind kind,
                               const char *name, const tenon_tensor *view, tenon_packed **out);
 

@@ -1,5 +1,5 @@
 /* The packed product as a regular operation, for generic callers (tests, self-check, tools). Its
- * weights are not an operand: they are a fixed pattern, one matrix or `batch` of them, packed at
+ * weights are not an operand: they are a fixed pattern, one matrix or batches of them, packed at
  * each call. */
 #include "base/checked.h"
 #include "check/awkward.h"
@@ -11,19 +11,14 @@
 
 enum { X_A, X_C, X_BIAS, X_D, X_OPERANDS };
 
-typedef struct pattern_params {
-    tenon_gemm_params gemm;
-    int64_t batch, k, n; /* sizes of the weights; their rank is 2 if `batch` is 0 */
-} pattern_params;
+static const pattern_gemm packed_defaults = {
+    .gemm = {.struct_size = sizeof(pattern_gemm), .epilogue = TENON_EPILOGUE_INIT}};
 
-static const pattern_params packed_defaults = {
-    .gemm = {.struct_size = sizeof(pattern_params), .epilogue = TENON_EPILOGUE_INIT}};
-
-static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_params, gemm.flags),
-                                  TN_EPILOGUE_FIELDS(pattern_params, gemm.epilogue),
-                                  TN_FIELD("batch", TN_FIELD_I64, pattern_params, batch),
-                                  TN_FIELD("k", TN_FIELD_I64, pattern_params, k),
-                                  TN_FIELD("n", TN_FIELD_I64, pattern_params, n)};
+static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, pattern_gemm, gemm.flags),
+                                  TN_EPILOGUE_FIELDS(pattern_gemm, gemm.epilogue),
+                                  TN_FIELD_ARRAY("batch", TN_FIELD_I64, pattern_gemm, batch),
+                                  TN_FIELD("k", TN_FIELD_I64, pattern_gemm, k),
+                                  TN_FIELD("n", TN_FIELD_I64, pattern_gemm, n)};
 
 /* Parameters passed to the public call. A struct_size that exceeds the known parameters is passed
  * on, to let that call reject it. */
@@ -32,7 +27,7 @@ typedef struct call_params {
     uint64_t beyond; /* bytes of the caller's struct after the known parameters */
 } call_params;
 
-static call_params inner_params(const pattern_params *p)
+static call_params inner_params(const pattern_gemm *p)
 {
     call_params params = {.gemm = p->gemm};
     params.gemm.struct_size -= (uint32_t)(sizeof *p - sizeof params.gemm);
@@ -61,13 +56,18 @@ tenon_dtype tn_pattern_type(const tenon_tensor *input)
                : TENON_DTYPE_F32;
 }
 
-/* Makes the weights, as tn_pattern_weights does. */
-static void *make_weights(const pattern_params *p, tenon_dtype dtype, tenon_tensor *weights)
+/* Returns a dense view of the weights, without memory. It is invalid if their size overflows. */
+static tenon_tensor weights_of(const pattern_gemm *p, tenon_dtype dtype)
 {
-    const int64_t shape[] = {p->batch, p->k, p->n};
-    const uint32_t lead = p->batch > 0 ? 0 : 1;
-    *weights = tenon_tensor_view(dtype, 3 - lead, shape + lead);
-    return tn_pattern_weights(weights);
+    int64_t shape[TENON_MAX_RANK];
+    uint32_t rank = 0;
+    while (rank < TENON_MAX_RANK - 2 && p->batch[rank] > 0) {
+        shape[rank] = p->batch[rank];
+        rank++;
+    }
+    shape[rank++] = p->k;
+    shape[rank++] = p->n;
+    return tenon_tensor_view(dtype, rank, shape);
 }
 
 /* Returns the index in the panels of element `number`, in row-major order, of a tensor of rows ×
@@ -111,21 +111,27 @@ static tenon_status upload_panels(const char *caller, tenon_stream *stream,
     return status;
 }
 
-/* Packs the weights on the host. The self-check must not depend on the copies that tenon_gemm_pack
- * makes. */
-static tenon_status pack_weights(const char *caller, tenon_stream *stream, const pattern_params *p,
-                                 const tenon_tensor *a, tenon_packed **packed)
+static tenon_status upload_pattern(const char *caller, tenon_stream *stream, tenon_tensor *weights,
+                                   const tenon_packed *packed)
 {
-    tenon_tensor weights;
-    void *data = make_weights(p, tn_pattern_type(a), &weights);
-    if (data == NULL)
-        return no_memory(caller);
-    tenon_status status =
-        tn_packed_create(caller, stream->context, PACKED_GEMM, "panels", &weights, packed);
-    if (status == TENON_OK)
-        status = upload_panels(caller, stream, &weights, *packed);
+    void *data = tn_pattern_weights(weights);
+    const tenon_status status =
+        data != NULL ? upload_panels(caller, stream, weights, packed) : no_memory(caller);
     free(data);
     return status;
+}
+
+/* Packs the weights on the host. The self-check must not depend on the copies that tenon_gemm_pack
+ * makes. Without a stream, the memory remains uninitialized. */
+static tenon_status pack_weights(const char *caller, tenon_context *context, tenon_stream *stream,
+                                 const pattern_gemm *p, const tenon_tensor *a,
+                                 tenon_packed **packed)
+{
+    tenon_tensor weights = weights_of(p, tn_pattern_type(a));
+    if (weights.dtype == TENON_DTYPE_INVALID)
+        return no_memory(caller);
+    TN_TRY(tn_packed_create(caller, context, PACKED_GEMM, "panels", &weights, packed));
+    return stream != NULL ? upload_pattern(caller, stream, &weights, *packed) : TENON_OK;
 }
 
 static tenon_status run_packed(tenon_stream *stream, const void *params,
@@ -135,7 +141,8 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     tenon_packed *packed = NULL;
     tenon_status status = TENON_OK;
     if (stream != NULL)
-        status = pack_weights(tn_operation_gemm_packed.name, stream, params, v[X_A], &packed);
+        status = pack_weights(tn_operation_gemm_packed.name, stream->context, stream, params,
+                              v[X_A], &packed);
     if (status == TENON_OK)
         status =
             tenon_gemm_packed(stream, &inner.gemm, v[X_A], packed, v[X_C], v[X_BIAS], v[X_D], sync);
@@ -143,6 +150,7 @@ static tenon_status run_packed(tenon_stream *stream, const void *params,
     return status;
 }
 
+/* In a context without a device the plan has no memory for the weights. */
 static tenon_status plan_packed(tenon_context *context, const void *params,
                                 const tenon_tensor *const *v, tenon_plan **plan)
 {
@@ -153,10 +161,10 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
     tenon_status status = TENON_OK;
     if (plan != NULL)
         *plan = NULL;
-    if (context != NULL)
+    if (context != NULL && context->cl != NULL)
         status = tenon_stream_create(context, NULL, &stream);
-    if (stream != NULL)
-        status = pack_weights(caller, stream, params, v[X_A], &packed);
+    if (status == TENON_OK && context != NULL)
+        status = pack_weights(caller, context, stream, params, v[X_A], &packed);
     if (status == TENON_OK && stream != NULL)
         status = tenon_stream_finish(stream);
     if (status == TENON_OK)
@@ -170,8 +178,8 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
 static bool packed_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
 {
     const call_params inner = inner_params(params);
-    tenon_tensor b;
-    void *data = make_weights(params, v[X_A]->dtype, &b);
+    tenon_tensor b = weights_of(params, v[X_A]->dtype);
+    void *data = tn_pattern_weights(&b);
     const tenon_tensor *const views[] = {v[X_A], &b, v[X_C], v[X_BIAS], v[X_D]};
     const bool made = data != NULL && tn_gemm_reference(&inner.gemm, views, expected);
     free(data);
@@ -183,14 +191,14 @@ bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
 {
     const gemm_problem *like = &((const packed_problem *)problem)->gemm;
     const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
-    pattern_params *params = (pattern_params *)c->params.bytes;
+    pattern_gemm *params = (pattern_gemm *)c->params.bytes;
     tenon_tensor views[GEMM_OPERANDS] = {{.rank = 0}};
     if (number == tn_awkward_count(choice))
         return false;
     tn_awkward_begin(c, &tn_operation_gemm_packed);
     tn_gemm_awkward_views(like, choice, number, 2, GEMM_AWKWARD_ROWS, types, views);
     params->gemm.epilogue = tn_check_epilogue(like->flags, like->activation);
-    params->batch = views[GEMM_B].shape[0];
+    params->batch[0] = views[GEMM_B].shape[0];
     params->k = views[GEMM_B].shape[1];
     params->n = views[GEMM_B].shape[2];
     c->views[X_A] = views[GEMM_A];
@@ -223,7 +231,7 @@ const tn_operation tn_operation_gemm_packed = {
     .operand_count = X_OPERANDS,
     TN_FIELDS(fields),
     TN_OWN_PARAMS(packed_defaults),
-    .epilogue_at = offsetof(pattern_params, gemm.epilogue),
+    .epilogue_at = offsetof(pattern_gemm, gemm.epilogue),
     .reference = packed_reference,
     .examples = examples,
 };

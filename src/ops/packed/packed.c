@@ -153,6 +153,8 @@ static tenon_status allocate(const char *caller, tenon_packed *packed)
     packed->memory = tenon_tensor_view(view->dtype, 1, &elements);
     if (!fits || packed->memory.dtype == TENON_DTYPE_INVALID)
         return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: the packed size overflows", caller);
+    if (packed->context->cl == NULL) /* a target, whose plans cannot be run */
+        return TENON_OK;
     return tn_memory_allocate(caller, packed->context,
                               (uint64_t)elements * tenon_dtype_size(view->dtype),
                               &packed->memory.memory);
