@@ -11,8 +11,9 @@
  *           for two seconds, and returned from main without releasing anything
  *   aborted as exited, but the process ended by abort, as after an uncaught exception
  *
- *   bench-first [ROUNDS]    medians of ROUNDS rounds (default 3), each of which starts with the
- * cold run
+ *   bench-first [ROUNDS [NETWORK]]    medians of ROUNDS rounds (default 3), each of which starts
+ *                                     with the cold run; with NETWORK only the second table, for
+ *                                     networks whose names contain it
  *
  * Results are compared with sums in double, outside the measured time. */
 #define _GNU_SOURCE
@@ -243,26 +244,14 @@ static void measure_after(ending end, const char *store, const char *driver, dou
     run(store, driver, EXITED, times);
 }
 
-int main(int argc, char **argv)
+/* Measures and prints the first table. */
+static void measure_calls(const bench_caches *caches, int rounds)
 {
     static double exited[MEASURES][BENCH_MOST_ROUNDS], aborted[MEASURES][BENCH_MOST_ROUNDS];
     static double cold[MEASURES][BENCH_MOST_ROUNDS], warm[MEASURES][BENCH_MOST_ROUNDS],
         driver_full[MEASURES][BENCH_MOST_ROUNDS];
-    char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
-    const int rounds = argc > 1 ? atoi(argv[1]) : 3;
+    const char *store = caches->store, *driver = caches->driver;
     double times[MEASURES];
-    if (rounds < 1 || rounds > BENCH_MOST_ROUNDS) {
-        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1],
-                BENCH_MOST_ROUNDS);
-        return 2;
-    }
-    bench_prepare_environment(argv);
-    if (mkdtemp(folder) == NULL) {
-        perror(folder);
-        return 1;
-    }
-    snprintf(store, sizeof store, "%s/store", folder);
-    snprintf(driver, sizeof driver, "%s/driver", folder);
     printf("milliseconds, medians of %d rounds\n%-8s", rounds, "caches");
     for (int i = 0; i < MEASURES; i++)
         printf("  %s", names[i]);
@@ -287,7 +276,29 @@ int main(int argc, char **argv)
     print_row("warm", MEASURES, warm, rounds);
     print_row("exited", CONVOLUTION + 1, exited, rounds);
     print_row("aborted", CONVOLUTION + 1, aborted, rounds);
-    bench_first_networks(&(bench_caches){store, driver}, rounds);
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    char folder[] = "/tmp/bench-first-XXXXXX", store[64], driver[64];
+    const int rounds = argc > 1 ? atoi(argv[1]) : 3;
+    const bench_caches caches = {store, driver};
+    if (rounds < 1 || rounds > BENCH_MOST_ROUNDS) {
+        fprintf(stderr, "bench-first: rounds is %s, must be from 1 to %d\n", argv[1],
+                BENCH_MOST_ROUNDS);
+        return 2;
+    }
+    bench_prepare_environment(argv);
+    if (mkdtemp(folder) == NULL) {
+        perror(folder);
+        return 1;
+    }
+    snprintf(store, sizeof store, "%s/store", folder);
+    snprintf(driver, sizeof driver, "%s/driver", folder);
+    if (argc < 3)
+        measure_calls(&caches, rounds);
+    bench_first_networks(&caches, rounds, argc > 2 ? argv[2] : "");
     bench_remove_folder(folder);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Returns the seconds from packing the weights to the first result, without drawing random values.
  */
@@ -36,14 +37,16 @@ static void measure_network(const void *user, double *times)
     tenon_context_release(context);
 }
 
-void bench_first_networks(const bench_caches *caches, int rounds)
+void bench_first_networks(const bench_caches *caches, int rounds, const char *filter)
 {
-    printf("\nfirst inference with 1 image, milliseconds, medians of %d rounds\n%-14s  %8s  %8s\n",
+    printf("first inference with 1 image, milliseconds, medians of %d rounds\n%-14s  %8s  %8s\n",
            rounds, "network", "cold", "warm");
     for (uint32_t network = 0; network < bench_network_count(); network++) {
         const bench_measurement inference = {
             .measure = measure_network, .user = &network, .count = 1};
         double cold[BENCH_MOST_ROUNDS], warm[BENCH_MOST_ROUNDS];
+        if (strstr(bench_network_name(network), filter) == NULL)
+            continue;
         for (int round = 0; round < rounds; round++) {
             bench_empty_folder(caches->store);
             bench_empty_folder(caches->driver);

@@ -5,6 +5,7 @@
 #include "../timing.h"
 
 #include "ops/conv/problem/problem.h"
+#include "ops/elementwise/internal.h"
 #include "ops/registry.h"
 
 #include <stdio.h>
@@ -20,15 +21,23 @@ typedef struct layer_values {
     const bench_model *model;
     const bench_layer *layer;
     const bench_model_layer *weights;
-    bench_operands operands; /* in the order of the convolution's or of pooling's arguments */
+    bench_operands operands; /* in the order of the operation's arguments */
 } layer_values;
+
+/* Returns the number of the operand with the result. */
+static uint32_t result_of(const bench_layer *layer)
+{
+    return bench_layer_is_conv(layer)           ? CONV_Y
+           : layer->kind == BENCH_LAYER_POOLING ? POOL_Y
+                                                : ELEMENTWISE_D;
+}
 
 /* Restricts dimension d of an image, and the padding, to the window of one pixel. */
 static tenon_tensor cut_window(const bench_layer *layer, tenon_tensor x, uint32_t d, int64_t at,
                                tenon_conv_geometry *geometry, int64_t *taps)
 {
     const int64_t size = x.shape[d], filter = layer->filter > 0 ? layer->filter : size;
-    int64_t begin = at * layer->stride - layer->padding, end = begin + filter;
+    int64_t begin = at * layer->stride[d - 1] - layer->padding, end = begin + filter;
     geometry->pad_begin[d - 1] = begin < 0 ? -begin : 0;
     geometry->pad_end[d - 1] = end > size ? end - size : 0;
     geometry->stride[d - 1] = 1;
@@ -38,36 +47,56 @@ static tenon_tensor cut_window(const bench_layer *layer, tenon_tensor x, uint32_
     return tenon_tensor_slice(x, d, begin, end - begin);
 }
 
-/* Cuts out a pixel of the result. */
-static void cut(const void *data, int64_t number, bench_part *part)
+/* Returns a pixel of an image. */
+static tenon_tensor cut_pixel(tenon_tensor image, const int64_t at[3])
 {
-    const layer_values *v = data;
-    const bool is_conv = bench_layer_is_conv(v->layer);
-    const uint32_t result = is_conv ? CONV_Y : POOL_Y;
-    const bench_operand *o = v->operands.operand;
-    const bench_image *y = &v->model->network.images[v->layer->y];
-    const int64_t at[] = {number / y->size / y->size, number / y->size % y->size, number % y->size},
-                  pixel[] = {1, y->channels, 1, 1};
-    tenon_conv_geometry *geometry =
-        is_conv ? &((tenon_conv_params *)(void *)part->params.bytes)->geometry
-                : &((tenon_pool_params *)(void *)part->params.bytes)->geometry;
-    tenon_tensor x = tenon_tensor_slice(o[0].host, 0, at[0], 1);
+    for (uint32_t d = 0; d < 3; d++)
+        image = tenon_tensor_slice(image, d, image.shape[d] > 1 ? at[d] : 0, 1);
+    return tenon_tensor_nhwc(image);
+}
+
+/* Cuts out the image that is added to a pixel of the result, or multiplied by it. */
+static void cut_other(const layer_values *v, uint32_t operand, const int64_t at[3],
+                      bench_part *part)
+{
+    const tenon_tensor *host = &v->operands.operand[operand].host;
+    if (host->dtype != TENON_DTYPE_INVALID)
+        part->views[operand] = cut_pixel(*host, at);
+}
+
+/* Cuts out the window of a pixel of the result. */
+static void cut_x(const layer_values *v, const int64_t at[3], tenon_conv_geometry *geometry,
+                  bench_part *part)
+{
+    tenon_tensor x = tenon_tensor_slice(v->operands.operand[0].host, 0, at[0], 1);
     int64_t taps = 0;
     for (uint32_t d = 1; d < 3; d++)
         x = cut_window(v->layer, x, d, at[d], geometry, &taps);
     part->views[0] = tenon_tensor_nhwc(x);
-    part->views[result] = tenon_tensor_view(TENON_DTYPE_F32, 4, pixel);
+}
+
+/* Cuts out a pixel of the result. */
+static void cut(const void *data, int64_t number, bench_part *part)
+{
+    const layer_values *v = data;
+    const bench_operand *o = v->operands.operand;
+    const bench_image *y = &v->model->network.images[v->layer->y];
+    const int64_t row = number / y->size[1],
+                  at[] = {row / y->size[0], row % y->size[0], number % y->size[1]},
+                  pixel[] = {1, y->channels, 1, 1};
+    part->views[result_of(v->layer)] = tenon_tensor_view(TENON_DTYPE_F32, 4, pixel);
     part->first = number * y->channels;
-    if (!is_conv)
-        return;
-    part->views[CONV_W] = o[CONV_W].host;
-    part->views[CONV_BIAS] = o[CONV_BIAS].host;
-    if (o[CONV_C].host.dtype == TENON_DTYPE_INVALID)
-        return;
-    tenon_tensor c = o[CONV_C].host;
-    for (uint32_t d = 0; d < 3; d++)
-        c = tenon_tensor_slice(c, d, at[d], 1);
-    part->views[CONV_C] = tenon_tensor_nhwc(c);
+    if (v->layer->kind == BENCH_LAYER_SCALING) {
+        part->views[ELEMENTWISE_A] = cut_pixel(o[ELEMENTWISE_A].host, at);
+        cut_other(v, ELEMENTWISE_B, at, part);
+    } else if (v->layer->kind == BENCH_LAYER_POOLING) {
+        cut_x(v, at, &((tenon_pool_params *)(void *)part->params.bytes)->geometry, part);
+    } else {
+        cut_x(v, at, &((tenon_conv_params *)(void *)part->params.bytes)->geometry, part);
+        part->views[CONV_W] = o[CONV_W].host;
+        part->views[CONV_BIAS] = o[CONV_BIAS].host;
+        cut_other(v, CONV_C, at, part);
+    }
 }
 
 static void set_host(bench_operand *o, tenon_tensor view, float *values)
@@ -90,24 +119,36 @@ static bool read_image(tenon_stream *stream, bench_operand *o, const tenon_tenso
     return true;
 }
 
+/* Returns the multiply-adds of a pixel of the result. */
+static double work_of(const layer_values *v)
+{
+    const bench_image *x = &v->model->network.images[v->layer->x];
+    int64_t w[4];
+    bench_layer_filters(&v->model->network, v->layer, w);
+    if (v->layer->kind == BENCH_LAYER_SCALING)
+        return 8.0 * (double)x->channels;
+    return 8.0 * (double)(w[0] * (bench_layer_is_conv(v->layer) ? w[1] : 1)) *
+           (double)(v->layer->filter > 0 ? w[2] * w[3] : x->size[0] * x->size[1]);
+}
+
 static bool compare(const layer_values *v, tenon_stream *stream, double *error_over_bound,
                     char why[256])
 {
-    const bench_network *network = &v->model->network;
-    const bool is_conv = bench_layer_is_conv(v->layer);
-    const bench_image *x = &network->images[v->layer->x], *y = &network->images[v->layer->y];
-    int64_t w[4];
-    bench_layer_filters(network, v->layer, w);
-    const double taps = v->layer->filter > 0 ? (double)(w[2] * w[3]) : (double)(x->size * x->size);
-    const bench_parts parts = {is_conv ? &tn_operation_conv : &tn_operation_pool,
-                               is_conv ? (const void *)&v->weights->conv : &v->weights->pool,
-                               NULL,
-                               &v->operands,
-                               is_conv ? CONV_Y : POOL_Y,
-                               v->model->n * y->size * y->size,
-                               taps * (double)w[0] * (double)(is_conv ? w[1] : 1) * 8,
-                               cut,
-                               v};
+    const bench_image *y = &v->model->network.images[v->layer->y];
+    const bench_parts parts = {
+        v->layer->kind == BENCH_LAYER_SCALING   ? &tn_operation_elementwise
+        : v->layer->kind == BENCH_LAYER_POOLING ? &tn_operation_pool
+                                                : &tn_operation_conv,
+        v->layer->kind == BENCH_LAYER_SCALING   ? (const void *)&v->weights->scale
+        : v->layer->kind == BENCH_LAYER_POOLING ? (const void *)&v->weights->pool
+                                                : &v->weights->conv,
+        NULL,
+        &v->operands,
+        result_of(v->layer),
+        v->model->n * y->size[0] * y->size[1],
+        work_of(v),
+        cut,
+        v};
     return bench_verify(stream, &parts, error_over_bound, why);
 }
 
@@ -116,29 +157,29 @@ static bool verify_layer(bench_model *model, tenon_stream *stream, uint32_t numb
 {
     const bench_layer *layer = &model->network.layers[number];
     const bench_model_layer *l = &model->layers[number];
-    const bool is_conv = bench_layer_is_conv(layer);
-    const uint32_t result = is_conv ? CONV_Y : POOL_Y;
+    const uint32_t result = result_of(layer);
     const tenon_tensor *x = &model->own[layer->x];
     const tenon_tensor read = bench_layer_input(layer, *x);
     layer_values v = {model, layer, l, {.copies = 1}};
     bench_operand *o = v.operands.operand;
-    float *x_values = NULL, *c_values = NULL;
+    float *x_values = NULL, *other_values = NULL;
     int64_t w[4];
     bench_layer_filters(&model->network, layer, w);
     bool well = read_image(stream, &o[0], x, &read, &x_values);
-    if (is_conv) {
+    if (bench_layer_is_conv(layer)) {
         set_host(&o[CONV_W], tenon_tensor_view(TENON_DTYPE_F32, 4, w), l->w);
         set_host(&o[CONV_BIAS], tenon_tensor_view(TENON_DTYPE_F32, 1, w), l->bias);
     }
-    if (well && layer->residual >= 0) {
-        const tenon_tensor *c = &model->own[layer->residual];
-        well = read_image(stream, &o[CONV_C], c, c, &c_values);
+    if (well && layer->other >= 0) {
+        const tenon_tensor *other = &model->own[layer->other];
+        const uint32_t operand = bench_layer_is_conv(layer) ? CONV_C : ELEMENTWISE_B;
+        well = read_image(stream, &o[operand], other, other, &other_values);
     }
     o[result].view = model->own[layer->y];
     v.operands.memory[0][result] = model->own[layer->y].memory;
     well = well && compare(&v, stream, error_over_bound, why);
     free(x_values);
-    free(c_values);
+    free(other_values);
     return well;
 }
 

@@ -8,7 +8,7 @@
 
 bool bench_layer_is_conv(const bench_layer *layer)
 {
-    return layer->kind != BENCH_LAYER_POOLING;
+    return layer->kind != BENCH_LAYER_POOLING && layer->kind != BENCH_LAYER_SCALING;
 }
 
 tenon_tensor bench_layer_input(const bench_layer *layer, tenon_tensor image)
@@ -28,12 +28,12 @@ double bench_model_operations(const bench_model *model)
     double operations = 0;
     for (uint32_t i = 0; i < model->network.layer_count; i++) {
         const bench_layer *layer = &model->network.layers[i];
-        const int64_t size = model->network.images[layer->y].size;
+        const bench_image *y = &model->network.images[layer->y];
         int64_t w[4];
         bench_layer_filters(&model->network, layer, w);
         if (bench_layer_is_conv(layer))
-            operations +=
-                2.0 * (double)(model->n * size * size * w[0]) * (double)(w[1] * w[2] * w[3]);
+            operations += 2.0 * (double)(model->n * y->size[0] * y->size[1] * w[0]) *
+                          (double)(w[1] * w[2] * w[3]);
     }
     return operations;
 }
@@ -71,7 +71,7 @@ static bool make_weights(bench_session *session, bench_model *model, uint32_t nu
     int64_t shape[4];
     bench_layer_filters(&model->network, layer, shape);
     const int64_t inputs = shape[1] * shape[2] * shape[3];
-    const double limit = sqrt((layer->residual < 0 ? 6.0 : 0.6) / (double)inputs);
+    const double limit = sqrt((layer->other < 0 ? 6.0 : 0.6) / (double)inputs);
     l->w = random_values(model, shape[0] * inputs, limit);
     l->bias = random_values(model, shape[0], 0.1);
     const bool well =
@@ -87,7 +87,7 @@ static tenon_conv_geometry geometry_of(const bench_layer *layer)
 {
     tenon_conv_geometry geometry = TENON_CONV_GEOMETRY_INIT;
     for (int d = 0; d < 2; d++) {
-        geometry.stride[d] = layer->stride;
+        geometry.stride[d] = layer->stride[d];
         geometry.pad_begin[d] = geometry.pad_end[d] = layer->padding;
     }
     return geometry;
@@ -95,16 +95,10 @@ static tenon_conv_geometry geometry_of(const bench_layer *layer)
 
 static void set_conv(const bench_layer *layer, tenon_conv_params *conv)
 {
-    tenon_activation *activation = &conv->epilogue.activation;
     *conv = (tenon_conv_params)TENON_CONV_PARAMS_INIT;
     conv->groups = layer->groups;
     conv->geometry = geometry_of(layer);
-    if (isinf(layer->limit)) {
-        activation->kind = TENON_ACTIVATION_RELU;
-    } else if (layer->limit > 0) {
-        activation->kind = TENON_ACTIVATION_CLIPPED_RELU;
-        activation->alpha = layer->limit;
-    }
+    conv->epilogue.activation = layer->activation;
 }
 
 static void set_pool(const bench_layer *layer, tenon_pool_params *pool)
@@ -122,7 +116,7 @@ static void set_pool(const bench_layer *layer, tenon_pool_params *pool)
 
 /* The views of a layer's operands, in the order of its plan. */
 typedef struct views {
-    tenon_tensor x, residual, bias, y;
+    tenon_tensor x, other, bias, y;
     const tenon_tensor *list[4];
     uint32_t count;
 } views;
@@ -136,18 +130,33 @@ static void set_operands(const bench_model *model, uint32_t number, const tenon_
     o->y = tenon_tensor_nhwc(images[layer->y]);
     o->bias = model->layers[number].bias_tensor;
     o->list[0] = &o->x;
-    if (!bench_layer_is_conv(layer)) {
-        o->list[1] = &o->y;
-        o->count = 3;
-        return;
+    if (layer->other >= 0) {
+        o->other = tenon_tensor_nhwc(images[layer->other]);
+        o->list[1] = &o->other;
     }
-    if (layer->residual >= 0) {
-        o->residual = tenon_tensor_nhwc(images[layer->residual]);
-        o->list[1] = &o->residual;
+    o->count = bench_layer_is_conv(layer) ? 4 : 3;
+    if (bench_layer_is_conv(layer))
+        o->list[2] = &o->bias;
+    o->list[layer->kind == BENCH_LAYER_POOLING ? 1 : o->count - 1] = &o->y;
+}
+
+/* Makes the plan of a layer, whose packed weights exist. */
+static tenon_status plan_layer(tenon_context *context, const bench_layer *layer,
+                               bench_model_layer *l, const views *o)
+{
+    if (layer->kind == BENCH_LAYER_POOLING) {
+        set_pool(layer, &l->pool);
+        return tenon_pool_forward_plan(context, &l->pool, o->list[0], o->list[1], NULL, &l->plan);
     }
-    o->list[2] = &o->bias;
-    o->list[3] = &o->y;
-    o->count = 4;
+    if (layer->kind == BENCH_LAYER_SCALING) {
+        l->scale = (tenon_elementwise_params)TENON_ELEMENTWISE_PARAMS_INIT;
+        l->scale.kind = TENON_ELEMENTWISE_MULTIPLY;
+        return tenon_elementwise_plan(context, &l->scale, o->list[0], o->list[1], o->list[2],
+                                      &l->plan);
+    }
+    set_conv(layer, &l->conv);
+    return tenon_conv_forward_packed_plan(context, &l->conv, o->list[0], l->packed, o->list[1],
+                                          o->list[2], o->list[3], &l->plan);
 }
 
 static bool add_layer(bench_session *session, bench_model *model, uint32_t number)
@@ -158,14 +167,7 @@ static bool add_layer(bench_session *session, bench_model *model, uint32_t numbe
     if (bench_layer_is_conv(layer) && !make_weights(session, model, number))
         return false;
     set_operands(model, number, model->placed, &o);
-    set_conv(layer, &l->conv);
-    set_pool(layer, &l->pool);
-    const tenon_status made =
-        bench_layer_is_conv(layer)
-            ? tenon_conv_forward_packed_plan(session->context, &l->conv, o.list[0], l->packed,
-                                             o.list[1], o.list[2], o.list[3], &l->plan)
-            : tenon_pool_forward_plan(session->context, &l->pool, o.list[0], o.list[1], NULL,
-                                      &l->plan);
+    const tenon_status made = plan_layer(session->context, layer, l, &o);
     return bench_went_well(made, "plan of a layer") &&
            BENCH_WELL(tenon_sequence_add(model->sequence, NULL, l->plan, o.list, o.count, NULL, 0));
 }
@@ -174,7 +176,8 @@ static void shape_of(const bench_model *model, uint32_t number, int64_t shape[4]
 {
     const bench_image *image = &model->network.images[number];
     shape[0] = model->n;
-    shape[1] = shape[2] = image->size;
+    shape[1] = image->size[0];
+    shape[2] = image->size[1];
     shape[3] = image->channels;
 }
 

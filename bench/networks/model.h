@@ -6,12 +6,14 @@
 #include "networks.h"
 
 typedef struct bench_model_layer {
-    float *w, *bias; /* dense K C R S, and K, for the reference and peers; NULL in pooling */
+    float *w,
+        *bias; /* dense K C R S, and K, for the reference and peers; NULL in pooling and scaling */
     tenon_tensor bias_tensor;
     tenon_packed *packed;
     tenon_plan *plan;
-    tenon_conv_params conv; /* of a convolution */
-    tenon_pool_params pool; /* of pooling */
+    tenon_conv_params conv;         /* of a convolution */
+    tenon_pool_params pool;         /* of pooling */
+    tenon_elementwise_params scale; /* of scaling */
 } bench_model_layer;
 
 typedef struct bench_model {

@@ -2,6 +2,8 @@
 #ifndef BENCH_NETWORKS_H
 #define BENCH_NETWORKS_H
 
+#include <tenon/activation.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,22 +17,24 @@ typedef enum bench_layer_kind {
     BENCH_LAYER_DEPTHWISE,
     BENCH_LAYER_POOLING,
     BENCH_LAYER_CONNECTED, /* fully connected: a convolution of an image of one pixel */
+    BENCH_LAYER_SCALING,   /* multiplies each channel by a factor, the pixel of `other` */
     BENCH_LAYER_KINDS
 } bench_layer_kind;
 
 extern const char *const bench_layer_kinds[BENCH_LAYER_KINDS];
 
-/* The images between two layers, of square size. Image 0 is the input of the network. */
+/* The images between two layers. Image 0 is the input of the network. */
 typedef struct bench_image {
-    int64_t channels, size;
+    int64_t channels, size[2]; /* height and width */
 } bench_image;
 
 typedef struct bench_layer {
     bench_layer_kind kind;
-    uint32_t x, y;    /* numbers of images */
-    int32_t residual; /* number of the image that is added to the result; -1: none */
-    int64_t filter, stride, padding, groups; /* filter is 0 in global average pooling */
-    double limit; /* of the activation; 0: none; infinite: ReLU; 6: ReLU6 */
+    uint32_t x, y; /* numbers of images */
+    int32_t other; /* number of the image that is added before the activation, or of the factors
+                    * of scaling; -1: none */
+    int64_t filter, stride[2], padding, groups; /* filter is 0 in global average pooling */
+    tenon_activation activation;
 } bench_layer;
 
 typedef struct bench_network {

@@ -22,6 +22,8 @@ def weights_of(layer, random):
 class Onnx:
     """The graph of a network in ONNX."""
 
+    ACTIVATIONS = {"relu": "Relu", "hard sigmoid": "HardSigmoid", "hard swish": "HardSwish"}
+
     def __init__(self, network):
         import onnx.helper
         import onnx.numpy_helper
@@ -34,10 +36,10 @@ class Onnx:
             self.add(number, layer)
         size, channels = network["size"], network["channels"]
         value = lambda name, shape: onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
-        shape = [network["n"], channels, size, size]
+        shape = [network["n"], channels, *size]
         graph = onnx.helper.make_graph(self.nodes, "network", [value("0", shape)], [value(str(number), None)],
                                        self.weights)
-        self.bytes = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)], ir_version=8
+        self.bytes = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 14)], ir_version=8
                                             ).SerializeToString()
         self.shape = shape
 
@@ -59,22 +61,25 @@ class Onnx:
     def add(self, number, layer):
         y, steps = str(number), []
         x = self.shaped(str(layer["x"]), layer["kind"] == "connected")
-        if layer["residual"] >= 0:
-            steps.append(("Add", [self.shaped(str(layer["residual"]), False)]))
-        if layer["activation"] == "relu":
-            steps.append(("Relu", []))
+        if layer["other"] >= 0 and layer["kind"] != "scaling":
+            steps.append(("Add", [self.shaped(str(layer["other"]), False)]))
+        if layer["activation"] in self.ACTIVATIONS:
+            steps.append((self.ACTIVATIONS[layer["activation"]], []))
         elif layer["activation"] is not None:
             limits = [self.constant(f"limit {end} of {y}", numpy.float32(end)) for end in (0, layer["activation"])]
             steps.append(("Clip", limits))
         at = self.operate(layer, x, y if not steps else f"{y} of {len(steps)}")
         for left, (kind, others) in zip(range(len(steps) - 1, -1, -1), steps):
-            at = self.node(kind, [at, *others], y if left == 0 else f"{y} of {left}")
+            attributes = {"alpha": 1 / 6} if kind == "HardSigmoid" else {}
+            at = self.node(kind, [at, *others], y if left == 0 else f"{y} of {left}", **attributes)
         if layer["kind"] == "connected":
             self.flat.add(y)
 
     def operate(self, layer, x, y):
         size, stride, pad = layer["filter"], layer["stride"], layer["padding"]
-        window = {"kernel_shape": [size, size], "strides": [stride, stride], "pads": [pad] * 4}
+        window = {"kernel_shape": [size, size], "strides": stride, "pads": [pad] * 4}
+        if layer["kind"] == "scaling":
+            return self.node("Mul", [x, self.shaped(str(layer["other"]), False)], y)
         if layer["kind"] == "pooling":
             return self.node("GlobalAveragePool", [x], y) if size == 0 else self.node("MaxPool", [x], y, **window)
         w, bias = weights_of(layer, self.random)
@@ -115,7 +120,7 @@ def pytorch(network):
         def __init__(self):
             super().__init__()
             for number, layer in enumerate(network["layers"]):
-                if layer["kind"] != "pooling":
+                if layer["kind"] not in ("pooling", "scaling"):
                     w, bias = map(torch.from_numpy, weights_of(layer, random))
                     is_image = layer["kind"] == "convolution"
                     w = w.to(memory_format=torch.channels_last) if is_image else w.reshape(len(w), -1)
@@ -133,18 +138,23 @@ def pytorch(network):
             if layer["kind"] == "pooling":
                 return functional.adaptive_avg_pool2d(x, 1) if layer["filter"] == 0 else functional.max_pool2d(
                     x, layer["filter"], layer["stride"], layer["padding"])
+            if layer["kind"] == "scaling":
+                return x * images[layer["other"]]
             w, bias = getattr(self, f"w{number}"), getattr(self, f"bias{number}")
             if layer["kind"] == "connected":
                 y = functional.linear(torch.flatten(x, 1), w, bias)[:, :, None, None]
             else:
                 y = functional.conv2d(x, w, bias, layer["stride"], layer["padding"], 1, layer["groups"])
-            y = y if layer["residual"] < 0 else y + images[layer["residual"]]
-            if layer["activation"] is None:
-                return y
-            return functional.relu(y) if layer["activation"] == "relu" else functional.hardtanh(y, 0, layer["activation"])
+            y = y if layer["other"] < 0 else y + images[layer["other"]]
+            return activated(y, layer["activation"])
+
+    def activated(y, kind):
+        functions = {None: lambda y: y, "relu": functional.relu, "hard sigmoid": functional.hardsigmoid,
+                     "hard swish": functional.hardswish}
+        return functions[kind](y) if kind in functions else functional.hardtanh(y, 0, kind)
 
     x = torch.from_numpy(numpy.random.default_rng(2).standard_normal(
-        (network["n"], network["channels"], network["size"], network["size"]), dtype=numpy.float32))
+        (network["n"], network["channels"], *network["size"]), dtype=numpy.float32))
     x = x.to(memory_format=torch.channels_last)
     with torch.inference_mode():
         run = torch.jit.optimize_for_inference(torch.jit.trace(Network().eval(), x))

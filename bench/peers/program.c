@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,15 +111,25 @@ static bool finish(void *data)
 static const char *kind_of(const bench_layer *layer)
 {
     return layer->kind == BENCH_LAYER_POOLING     ? "pooling"
+           : layer->kind == BENCH_LAYER_SCALING   ? "scaling"
            : layer->kind == BENCH_LAYER_CONNECTED ? "connected"
                                                   : "convolution";
 }
 
 static json_t *activation_of(const bench_layer *layer)
 {
-    return isinf(layer->limit) ? json_string("relu")
-           : layer->limit > 0  ? json_real(layer->limit)
-                               : json_null();
+    switch (layer->activation.kind) {
+    case TENON_ACTIVATION_IDENTITY:
+        return json_null();
+    case TENON_ACTIVATION_RELU:
+        return json_string("relu");
+    case TENON_ACTIVATION_CLIPPED_RELU:
+        return json_real(layer->activation.alpha);
+    case TENON_ACTIVATION_HARD_SIGMOID:
+        return json_string("hard sigmoid");
+    default:
+        return json_string("hard swish");
+    }
 }
 
 /* Returns a layer; "inputs" are the channels of its filters. */
@@ -128,12 +137,12 @@ static json_t *describe_layer(const bench_network *network, const bench_layer *l
 {
     int64_t w[4];
     bench_layer_filters(network, layer, w);
-    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "kind", kind_of(layer),
-                     "x", (int)layer->x, "residual", (int)layer->residual, "channels",
+    return json_pack("{s:s, s:i, s:i, s:I, s:I, s:I, s:[I,I], s:I, s:I, s:o}", "kind",
+                     kind_of(layer), "x", (int)layer->x, "other", (int)layer->other, "channels",
                      (json_int_t)w[0], "inputs", (json_int_t)w[1], "filter",
-                     (json_int_t)layer->filter, "stride", (json_int_t)layer->stride, "padding",
-                     (json_int_t)layer->padding, "groups", (json_int_t)layer->groups, "activation",
-                     activation_of(layer));
+                     (json_int_t)layer->filter, "stride", (json_int_t)layer->stride[0],
+                     (json_int_t)layer->stride[1], "padding", (json_int_t)layer->padding, "groups",
+                     (json_int_t)layer->groups, "activation", activation_of(layer));
 }
 
 /* Returns a line of JSON: the images, the threads, and the layers. */
@@ -142,10 +151,11 @@ static char *describe(const bench_network *network, int64_t n)
     json_t *layers = json_array();
     for (uint32_t i = 0; i < network->layer_count; i++)
         json_array_append_new(layers, describe_layer(network, &network->layers[i]));
-    json_t *all = json_pack("{s:I, s:I, s:I, s:i, s:o}", "n", (json_int_t)n, "channels",
-                            (json_int_t)network->images[0].channels, "size",
-                            (json_int_t)network->images[0].size, "threads", bench_processors(),
-                            "layers", layers);
+    const bench_image *x = &network->images[0];
+    json_t *all =
+        json_pack("{s:I, s:I, s:[I,I], s:i, s:o}", "n", (json_int_t)n, "channels",
+                  (json_int_t)x->channels, "size", (json_int_t)x->size[0], (json_int_t)x->size[1],
+                  "threads", bench_processors(), "layers", layers);
     char *line = json_dumps(all, JSON_COMPACT);
     json_decref(all);
     return line;
