@@ -57,6 +57,10 @@ int64_t tn_gemm_cpu_column_groups(const gemm_problem *problem, const int32_t *va
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *problem,
                               const int32_t *values);
 
+/* Awkward cases of gemm/cpu_packed and gemm/cpu_direct: the last panel is multiplied vector by
+ * vector in the first, and as a whole in the second. */
+#define TN_GEMM_CPU_AWKWARD "n=2*nr+nr/2-1; m=mr+1 n=3*nr-nr/4-1 k=100"
+
 /* Returns the columns that gemm/cpu_packed and gemm/cpu_direct multiply, in columns of whole
  * panels: a last panel of at most half of the vectors is multiplied vector by vector. */
 double tn_gemm_cpu_columns(tenon_context *context, const gemm_problem *problem,

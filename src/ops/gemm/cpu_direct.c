@@ -68,6 +68,7 @@ static tenon_status gemm_cpu_direct_launch(const char *caller, tn_recording *rec
 
 const tn_solver tn_gemm_cpu_direct = {.name = "cpu_direct",
                                       .serves = "b contiguous along N, on CPUs",
+                                      .awkward = TN_GEMM_CPU_AWKWARD,
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = gemm_cpu_direct_configure,
                                       .launch = gemm_cpu_direct_launch};

@@ -46,6 +46,7 @@ static tenon_status gemm_cpu_packed_launch(const char *caller, tn_recording *rec
 
 const tn_solver tn_gemm_cpu_packed = {.name = "cpu_packed",
                                       .serves = "any layout, on CPUs",
+                                      .awkward = TN_GEMM_CPU_AWKWARD,
                                       TN_PARAMETERS(tn_gemm_cpu_parameters, CPU_PARAMETERS),
                                       .configure = gemm_cpu_packed_configure,
                                       .launch = gemm_cpu_packed_launch};
