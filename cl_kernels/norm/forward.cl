@@ -19,6 +19,9 @@
  */
 #include "norm/dense.clh"
 #include "norm/save.clh"
+#if TENON_COLUMNS && !TENON_GPU
+#include "norm/columns.clh"
+#endif
 
 /* Statistics of sets, one per lane. */
 typedef struct statistics {
@@ -108,18 +111,13 @@ TENON_INLINE void apply_piece(const int side, const norm_sources *from, __global
                 acc_v x = load_lanes(from->x, place_of(NORM_X, args, &w, i, b),
                                      lane_stride(args, NORM_X), lanes);
                 acc_v h = (x - f->value[b][FACTOR_MEAN]) * f->value[b][FACTOR_RSTD];
-                store_lanes(y, place_of(NORM_Y, args, &w, i, b), lane_stride(args, NORM_Y), lanes,
-                            TENON_FMA(h, f->value[b][FACTOR_GAMMA], f->value[b][FACTOR_BETA]));
+                stream_lanes(y, place_of(NORM_Y, args, &w, i, b), lane_stride(args, NORM_Y), lanes,
+                             TENON_FMA(h, f->value[b][FACTOR_GAMMA], f->value[b][FACTOR_BETA]),
+                             y != from->x);
             }
         }
         walk_next_line(APPLY_VIEWS, &w, &set, args, line + 1);
     }
-}
-
-TENON_INLINE int weights_of(const norm_args *args)
-{
-    return (args->flags & NORM_HAS(NORM_GAMMA) ? 1 << FACTOR_GAMMA : 0) |
-           (args->flags & NORM_HAS(NORM_BETA) ? 1 << FACTOR_BETA : 0);
 }
 
 TENON_INLINE void do_sets(const int side, const norm_sources *from, __global data_t *y,
@@ -277,6 +275,11 @@ TENON_VECTOR_KERNEL void norm_apply(__global const data_t *x, __global const par
 {
     const norm_sources from = {x, 0, gamma, beta, mean, rstd, 0};
     const norm_share s = share_of(&args);
+#if TENON_COLUMNS && !TENON_GPU
+    if (apply_in_order(&from, y, &args, &s)) {
+        return;
+    }
+#endif
 #define APPLY(side, set, lanes) do_apply(side, &from, y, &args, s.number, set, lanes)
     FOR_SETS(s, NORM_SIDE, APPLY)
 }

@@ -21,14 +21,13 @@ static void share_sets(const tenon_context *context, const norm_problem *p, norm
     tn_norm_share(context, p, NORM_WHOLE, args);
 }
 
-/* Allows non-temporal stores if vectors lie along lines of x and y. */
+/* Allows non-temporal stores if the vectors of x and y are contiguous. */
 static void norm_forward_tune(tenon_context *context, const norm_problem *p, const norm_args *sets,
                               tn_choice *choice)
 {
-    const int inner = sets->rank - 1;
-    const bool along =
-        !sets->columns && sets->stride[NORM_X][inner] == 1 && sets->stride[NORM_Y][inner] == 1;
-    tn_stores_configure(context, along ? tn_stores_bytes(p->dtype, sets->sets * sets->count) : 0,
+    const int across = sets->columns ? sets->kept - 1 : sets->rank - 1;
+    const bool dense = sets->stride[NORM_X][across] == 1 && sets->stride[NORM_Y][across] == 1;
+    tn_stores_configure(context, dense ? tn_stores_bytes(p->dtype, sets->sets * sets->count) : 0,
                         choice);
 }
 

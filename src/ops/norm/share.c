@@ -8,12 +8,14 @@
 #include <stddef.h>
 #include <string.h>
 
-/* On a CPU: elements that are worth a work-item, maximum columns per work-item, and size of the
- * cache for its elements. On a GPU: elements that a work-item sums. */
-#define CPU_CHUNK   8192
-#define CPU_COLUMNS 1024
-#define CACHE_BYTES 524288
-#define GPU_SUM     64
+/* On a CPU: elements that are worth a work-item, maximum columns per work-item, sizes of the caches
+ * for its elements, and size of a cache line. On a GPU: elements that a work-item sums. */
+#define CPU_CHUNK         8192
+#define CPU_COLUMNS       1024
+#define CACHE_BYTES       524288
+#define INNER_CACHE_BYTES 32768
+#define LINE_BYTES        64
+#define GPU_SUM           64
 /* In the validation context: short pieces, for small sets to have several. */
 #define CHECKED_PIECE 72
 
@@ -122,15 +124,31 @@ void tn_norm_options(tenon_context *context, const norm_problem *p, const tn_cho
         tn_stores_option(stores ? choice->values : NULL), tn_gpu_registers_option(context));
 }
 
-/* Returns the cost factor of columns with distant elements, if those of a work-item exceed its
- * cache: sets are then read from memory again, pieces are not. */
-static double distance_factor(const norm_problem *p, const norm_args *args, int64_t lanes,
-                              bool split)
+/* Returns the bytes of cache lines that the lines of a set take up if they are apart in memory, as
+ * those of a channel or of a group are if the channels are last; otherwise 0. */
+static double bytes_apart(const norm_problem *p, const norm_args *args, int64_t lanes)
 {
-    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->dtype);
-    const bool far = args->columns && args->stride[NORM_X][args->rank - 1] > lanes &&
-                     args->count * lanes * size > CACHE_BYTES;
-    return !far ? 1 : split ? 1.4 : 2.2;
+    const double size = (double)tenon_dtype_size((tenon_dtype)p->dtype);
+    const int inner = args->rank - 1;
+    const int64_t run = args->columns ? lanes : args->shape[inner];
+    const int64_t *stride = args->stride[NORM_X];
+    const double lines = (double)(args->columns ? args->count : args->lines);
+    if (args->columns ? stride[inner] <= run : args->lines < 2 || stride[inner - 1] <= run)
+        return 0;
+    return lines * fmax((double)run * size, LINE_BYTES);
+}
+
+/* Returns the cost factor of sets whose elements are apart in memory: the caches keep fewer of
+ * them, and then the sets are read from memory again, pieces are not. On a CPU pieces are read in
+ * the order of memory. */
+static double distance_factor(const tenon_context *context, const norm_problem *p,
+                              const norm_args *args, int64_t lanes, bool split)
+{
+    const bool is_cpu = context->device.is_cpu;
+    const double bytes = is_cpu || args->columns ? bytes_apart(p, args, lanes) : 0;
+    if (split)
+        return bytes > CACHE_BYTES && !is_cpu ? 1.4 : 1;
+    return bytes > CACHE_BYTES ? 2.2 : bytes > INNER_CACHE_BYTES && is_cpu ? 1.4 : 1;
 }
 
 /* Estimates the reading of x. Sets are read for the mean, for the squares and for the result,
@@ -145,7 +163,7 @@ static tn_work reading(const tenon_context *context, const norm_problem *p, cons
     const double inputs = p->backward ? 2 : 1;
     const double elements = (double)args->sets * (double)args->count;
     const double lines = elements / (double)length;
-    const double cost = distance_factor(p, args, lanes, split) * (split ? 1.1 : 1);
+    const double cost = distance_factor(context, p, args, lanes, split) * (split ? 1.1 : 1);
     const bool apart = args->stride[NORM_X][across] > 1;
     const int64_t full = length / lanes * lanes;
     const double whole = apart ? 0 : lines * (double)full;
