@@ -64,6 +64,7 @@ typedef struct bench_case {
     const char *suite;
     char name[BENCH_NAME_SIZE];
     tenon_dtype dtype;
+    bool is_skipped;   /* it was not made because the device has too little memory */
     double seconds;    /* approximate time of the case */
     char solver[128];  /* as in the plan's description */
     char repeat[2048]; /* the "tenon check" line that repeats it; "" if nothing is computed */

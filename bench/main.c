@@ -64,7 +64,7 @@ static void run_entry(bench_session *session, const bench_entry *e, progress *p)
         bench_progress_clear();
         bench_print_result(&p->results[p->count++]);
     } else {
-        p->well = false;
+        p->well &= bench.is_skipped;
     }
     for (uint32_t i = 0; i < bench.peer_count; i++)
         if (bench.peers[i].destroy != NULL)

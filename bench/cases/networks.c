@@ -1,4 +1,6 @@
-/* Networks in inference as sequences: channels last, packed filters, batch norm folded. */
+/* Networks in inference as sequences: channels last, packed filters, batch norm folded; and
+ * training steps, whose cases are in training.c. */
+#include "cases/training.h"
 #include "networks/model.h"
 #include "peers/peers.h"
 #include "peers/program.h"
@@ -10,17 +12,26 @@ static const int64_t batches[] = {1, 8};
 
 #define BATCHES (sizeof batches / sizeof *batches)
 
+/* The number of cases of inference, which precede those of training. */
+static uint32_t inferences(void)
+{
+    return bench_network_count() * (uint32_t)BATCHES;
+}
+
 static uint32_t count(const bench_suite *suite)
 {
     (void)suite;
-    return bench_network_count() * (uint32_t)BATCHES;
+    return inferences() + bench_trained_count();
 }
 
 static void name_of(const bench_suite *suite, uint32_t number, char name[BENCH_NAME_SIZE])
 {
+    const bool is_training = number >= inferences();
+    int64_t n = batches[number % BATCHES];
+    const char *network = is_training ? bench_trained_name(number - inferences(), &n)
+                                      : bench_network_name(number / (uint32_t)BATCHES);
     (void)suite;
-    snprintf(name, BENCH_NAME_SIZE, "%s n%d", bench_network_name(number / (uint32_t)BATCHES),
-             (int)batches[number % BATCHES]);
+    snprintf(name, BENCH_NAME_SIZE, "%s n%d", network, (int)n);
 }
 
 static bool has_dtype(const bench_suite *suite, uint32_t number, tenon_dtype dtype)
@@ -65,9 +76,11 @@ static void add_peers(bench_session *session, const bench_model *model, bench_ca
 static bool make(bench_session *session, const bench_suite *suite, uint32_t number,
                  tenon_dtype dtype, bench_case *bench)
 {
-    bench_model *model = calloc(1, sizeof *model);
     (void)suite;
     (void)dtype;
+    if (number >= inferences())
+        return bench_training_make(session, number - inferences(), bench);
+    bench_model *model = calloc(1, sizeof *model);
     if (model == NULL)
         return false;
     bench->tenon = (bench_way){"tenon", call, false, model, NULL, NULL, NULL};
@@ -83,5 +96,5 @@ static bool make(bench_session *session, const bench_suite *suite, uint32_t numb
 
 static const bench_kind functions = {count, name_of, has_dtype, make};
 
-const bench_suite bench_suite_networks = {"networks", "whole networks in inference, channels last",
-                                          &functions, 3, 0};
+const bench_suite bench_suite_networks = {"networks", "whole networks, channels last", &functions,
+                                          3, 0};

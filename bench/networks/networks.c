@@ -3,7 +3,8 @@
 #include <string.h>
 
 const char *const bench_layer_kinds[BENCH_LAYER_KINDS] = {
-    "first", "1x1", "kxk", "strided", "depthwise", "pooling", "connected", "scaling"};
+    "first",   "1x1", "kxk", "strided", "depthwise", "pooling", "connected",
+    "scaling", "dx",  "dw",  "norm",    "pointwise", "update"};
 
 /* Adds a layer that reads image x, with windows of one element and ReLU. */
 static bench_layer *add(bench_network *n, bench_layer_kind kind, uint32_t x, int64_t channels)
@@ -262,6 +263,38 @@ void bench_network_build(uint32_t number, bench_network *network)
 {
     memset(network, 0, sizeof *network);
     networks[number].build(network);
+}
+
+/* The layers of a small network with shortcuts. */
+static void build_tiny_residual(bench_network *n)
+{
+    n->images[0] = (bench_image){3, {20, 20}};
+    uint32_t x = pool(n, convolve(n, 0, 8, 3, 2), 3, 2);
+    x = add_bottleneck(n, add_bottleneck(n, x, 8, 1), 8, 1);
+    classify(n, pool_globally(n, add_bottleneck(n, x, 16, 2)), 10);
+}
+
+static const struct {
+    const char *name;
+    int64_t n;
+    void (*build)(bench_network *network);
+} trained[] = {{"resnet50-train", 8, build_resnet50}, {"tiny-train", 2, build_tiny_residual}};
+
+uint32_t bench_trained_count(void)
+{
+    return sizeof trained / sizeof *trained;
+}
+
+const char *bench_trained_name(uint32_t number, int64_t *n)
+{
+    *n = trained[number].n;
+    return trained[number].name;
+}
+
+void bench_trained_build(uint32_t number, bench_network *network)
+{
+    memset(network, 0, sizeof *network);
+    trained[number].build(network);
 }
 
 void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4])

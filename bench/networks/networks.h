@@ -18,6 +18,12 @@ typedef enum bench_layer_kind {
     BENCH_LAYER_POOLING,
     BENCH_LAYER_CONNECTED, /* fully connected: a convolution of an image of one pixel */
     BENCH_LAYER_SCALING,   /* multiplies each channel by a factor, the pixel of `other` */
+    /* Only in training: */
+    BENCH_LAYER_DX, /* gradients of the images of convolutions */
+    BENCH_LAYER_DW, /* gradients of their filters */
+    BENCH_LAYER_NORM,
+    BENCH_LAYER_POINTWISE_FUNCTION, /* activations, sums and the loss, with their gradients */
+    BENCH_LAYER_UPDATE,
     BENCH_LAYER_KINDS
 } bench_layer_kind;
 
@@ -46,6 +52,11 @@ typedef struct bench_network {
 /* The number of networks, and the name of one. */
 uint32_t bench_network_count(void);
 const char *bench_network_name(uint32_t number);
+
+/* The same for networks that can be trained, with the number of images. */
+uint32_t bench_trained_count(void);
+const char *bench_trained_name(uint32_t number, int64_t *n);
+void bench_trained_build(uint32_t number, bench_network *network);
 
 void bench_network_build(uint32_t number, bench_network *network);
 

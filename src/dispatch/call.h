@@ -24,6 +24,7 @@ typedef struct tn_argument {
     const char *name;
     const tenon_tensor *view; /* NULL if absent */
     tn_role role;
+    bool unread; /* set when a call is prepared that does not read an output which others read */
 } tn_argument;
 
 struct tn_operation;

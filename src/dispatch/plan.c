@@ -187,6 +187,7 @@ static void take_operands(tenon_plan *plan, const tn_call *call)
         plan->operands[i] = (tn_plan_operand){.name = operand->name,
                                               .present = operand->view != NULL,
                                               .output = tn_is_output(operand->role),
+                                              .unread = operand->unread,
                                               .given = call->given[i] != NULL,
                                               .role = operand->role};
         if (call->given[i] != NULL)

@@ -27,6 +27,7 @@ void tn_plan_bind(tenon_plan *plan, uint32_t operand, tenon_memory memory, void 
 typedef struct tn_plan_operand {
     const char *name;
     bool present, output;
+    bool unread;   /* an output that the operation may read, but this plan does not */
     bool given;    /* present, or passed to a call that does not read it */
     bool is_bound; /* its memory is bound to the plan, and runs do not pass it */
     tn_role role;

@@ -283,6 +283,11 @@ class Suites(Bench):
             self.assertEqual(len(results), 2 * count, results)
             self.assertTrue(all(r["verified"] for r in results), results)
 
+    def test_training_steps_are_correct(self):
+        (result,) = self.results("--suite", "networks", "--filter", "tiny-train")
+        self.assertTrue(result["verified"])
+        self.assertLessEqual({"first", "dx", "dw", "norm", "pointwise", "update"}, set(result["layers_ns"]))
+
     def test_memory_bound_cases_are_correct(self):
         results = self.results("--suite", "bandwidth-cpu", "--filter", "64 Ki")
         self.assertEqual(len(results), 12)

@@ -381,3 +381,27 @@ TEST(convolutions)
     for (int bits = 0; bits < 8; bits++)
         check_conv(&random, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0 ? 1 : 3);
 }
+
+/* Gradients that are not added to previous contents may be intermediates; others read them. */
+TEST(gradients_are_intermediates)
+{
+    static const int64_t shape[] = {2, 5, 7, 6}, bias[] = {5};
+    for (int adds = 0; adds < 2; adds++) {
+        const built b = begin(TENON_DTYPE_F32, 4, shape, shape);
+        tenon_tensor h;
+        tenon_conv_backward_params params = TENON_CONV_BACKWARD_PARAMS_INIT;
+        tenon_plan *plan;
+        params.beta = adds;
+        assert_ok(tenon_sequence_tensor(b.sequence, NULL, TENON_DTYPE_F32, 1, bias, &h));
+        assert_ok(tenon_conv_backward_bias_plan(test_context, &params, &b.x, &h, &plan));
+        const tenon_tensor *const tensors[] = {&b.x, &h};
+        const tenon_status status = tenon_sequence_add(b.sequence, NULL, plan, tensors, 2, NULL, 0);
+        if (adds)
+            assert_refused(status, TENON_ERROR_INVALID_ARGUMENT, "tenon_sequence_add",
+                           "db: reads an intermediate that no step has written");
+        else
+            assert_ok(status);
+        tenon_plan_release(plan);
+        tenon_sequence_release(b.sequence);
+    }
+}

@@ -204,6 +204,7 @@ tenon_status tn_conv_backward_bias_prepare(const void *given, tn_call *call, tn_
     TN_TRY(tn_same_dtype_check(caller, "db", db, "dy", dy->dtype));
     TN_TRY(canonicalize(caller, params, dy, db, (conv_bias_problem *)problem));
     *empty = tn_tensor_empty(db);
+    call->operands[OPERAND_DB].unread = params->beta == 0;
     epilogue.beta = params->beta;
     tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;

@@ -77,6 +77,7 @@ static tenon_status prepare(const conv_gradient *gradient, const tenon_conv_back
                                    views[0]->dtype));
     TN_TRY(tn_conv_gradient_canonicalize(caller, gradient, params, views, (conv_problem *)problem));
     *empty = tn_tensor_empty(views[2]);
+    call->operands[2].unread = params->beta == 0;
     epilogue.beta = params->beta;
     tn_epilogue_scalars(&epilogue, call->scalars);
     return TENON_OK;

@@ -27,7 +27,8 @@ tenon_tensor tn_sequence_view(const sequence_step *step, uint32_t operand)
 /* Returns true if a plan reads the operand. */
 static bool is_read(const tenon_plan *plan, uint32_t operand)
 {
-    return !plan->operands[operand].output || plan->operation->operands[operand].read;
+    const tn_plan_operand *o = &plan->operands[operand];
+    return !o->output || (plan->operation->operands[operand].read && !o->unread);
 }
 
 static void count_use(tenon_sequence *sequence, uint32_t number, uint32_t operand)
