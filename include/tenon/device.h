@@ -89,7 +89,9 @@ typedef enum tenon_capability {
     TENON_CAPABILITY_NVIDIA_CP_ASYNC = 11, /**< cp.async by inline PTX */
     TENON_CAPABILITY_NVIDIA_WGMMA = 12,    /**< wgmma by inline PTX */
     TENON_CAPABILITY_AMD_MFMA = 13, /**< matrix units: 32 x 32 MFMA for f16, bf16, i8 and f32 */
-    TENON_CAPABILITY_AMD_WMMA = 14  /**< matrix units: 16 x 16 WMMA for f16, bf16 and i8 */
+    TENON_CAPABILITY_AMD_WMMA = 14, /**< matrix units: 16 x 16 WMMA for f16, bf16 and i8 */
+    TENON_CAPABILITY_X86_DOT =
+        15 /**< sums of products of bytes (VNNI), or else of 16-bit integers, by inline assembly */
 } tenon_capability;
 
 /** Returns the short name of a capability, for example "f64", or NULL for an unknown value. To

@@ -151,7 +151,8 @@ class Devices(Command):
         done = self.succeeds("devices", "-v", "--device", "0:0")
         for name in ("f64", "f16", "hardware_fma", "sub_groups", "nontemporal_store", "int8_dot",
                      "nvidia_ptx", "nvidia_mma", "intel_matrix", "nvidia_mma_turing",
-                     "nvidia_ldmatrix", "nvidia_cp_async", "nvidia_wgmma", "amd_mfma", "amd_wmma"):
+                     "nvidia_ldmatrix", "nvidia_cp_async", "nvidia_wgmma", "amd_mfma", "amd_wmma",
+                     "x86_dot"):
             self.assertRegex(done.stdout, rf"(?m)^ +{name} +(yes|no ) +\S", done.stdout)
         for label in ("vendor", "driver", "vector width", "local memory", "unified memory"):
             self.assertIn(label, done.stdout)

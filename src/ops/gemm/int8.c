@@ -2,9 +2,9 @@
 #include "ops/gemm/int8.h"
 
 static const tn_solver *const solvers[] = {
-    &tn_gemm_int8_cpu,   &tn_gemm_int8_gemv, &tn_gemm_int8_tiled,
-    &tn_gemm_int8_plain, &tn_gemm_int8_mma,  &tn_gemm_int8_mfma,
-    &tn_gemm_int8_wmma,  &tn_gemm_int8_xmx,  &tn_gemm_int8_wgmma};
+    &tn_gemm_int8_cpu,   &tn_gemm_int8_cpu_dot, &tn_gemm_int8_gemv, &tn_gemm_int8_tiled,
+    &tn_gemm_int8_plain, &tn_gemm_int8_mma,     &tn_gemm_int8_mfma, &tn_gemm_int8_wmma,
+    &tn_gemm_int8_xmx,   &tn_gemm_int8_wgmma};
 
 static uint64_t bit_of(uint32_t dtype, uint32_t of, int bit)
 {

@@ -56,8 +56,15 @@ tenon_status tn_gemm_int8_record_launch(const char *caller, tn_recording *record
                                         const int8_problem *problem, int64_t tile_rows,
                                         tn_launch *launch);
 
+/* Records the launch of a kernel for CPUs with the parameters of ops/gemm/cpu.h. A work-group has
+ * `rows` rows, but at most INT8_SUM_TILES tiles. */
+tenon_status tn_gemm_int8_cpu_record(const char *caller, tn_recording *recording,
+                                     const int8_problem *problem, const tn_choice *choice,
+                                     int64_t rows, const char *source, const char *kernel);
+
 extern const tn_family tn_gemm_int8_family;
-extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu, tn_gemm_int8_gemv,
-    tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma, tn_gemm_int8_xmx, tn_gemm_int8_wgmma;
+extern const tn_solver tn_gemm_int8_plain, tn_gemm_int8_tiled, tn_gemm_int8_cpu,
+    tn_gemm_int8_cpu_dot, tn_gemm_int8_gemv, tn_gemm_int8_mma, tn_gemm_int8_mfma, tn_gemm_int8_wmma,
+    tn_gemm_int8_xmx, tn_gemm_int8_wgmma;
 
 #endif

@@ -55,15 +55,22 @@ static const char *gemm_int8_cpu_configure(tenon_context *context, const tn_prob
     return NULL;
 }
 
+tenon_status tn_gemm_int8_cpu_record(const char *caller, tn_recording *recording,
+                                     const int8_problem *p, const tn_choice *choice, int64_t rows,
+                                     const char *source, const char *kernel)
+{
+    rows = tn_min_i64(rows, (int64_t)INT8_SUM_TILES * choice->values[CPU_MR]);
+    tn_launch launch = tn_gemm_cpu_launch(&p->gemm, choice, rows, source, kernel);
+    return tn_gemm_int8_record_launch(caller, recording, p, rows, &launch);
+}
+
 static tenon_status gemm_int8_cpu_launch(const char *caller, tn_recording *recording,
                                          const tn_problem *problem, const tn_choice *choice)
 {
     const int8_problem *p = (const int8_problem *)problem;
-    const int64_t rows =
-        tn_min_i64(tn_gemm_cpu_tile_rows(recording->context, &p->gemm, choice->values),
-                   (int64_t)INT8_SUM_TILES * choice->values[CPU_MR]);
-    tn_launch launch = tn_gemm_cpu_launch(&p->gemm, choice, rows, "gemm/int8_cpu", "gemm_int8_cpu");
-    return tn_gemm_int8_record_launch(caller, recording, p, rows, &launch);
+    const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &p->gemm, choice->values);
+    return tn_gemm_int8_cpu_record(caller, recording, p, choice, rows, "gemm/int8_cpu",
+                                   "gemm_int8_cpu");
 }
 
 const tn_solver tn_gemm_int8_cpu = {.name = "cpu",

@@ -1,5 +1,6 @@
 #include "runtime/opencl/device.h"
 
+#include "base/processor.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/opencl.h"
 
@@ -278,6 +279,7 @@ tenon_status tn_device_read(const char *caller, cl_device_id id, tn_device *devi
         HINT(&r, CL_DEVICE_SVM_CAPABILITIES, &svm);
     device->keeps_builds = strcmp(device->info.platform_name, "Portable Computing Language") == 0;
     device->miscompiles_at_random = miscompiles_at_random(device);
+    device->is_host = device->is_cpu && tn_processor_is_in(device->info.name);
     device->has_builtin_prefetch = device->keeps_builds && device->is_cpu;
     device->svm = (svm & CL_DEVICE_SVM_COARSE_GRAIN_BUFFER) != 0 && tn_opencl_has_svm();
     read_extensions(&r, device);

@@ -25,6 +25,7 @@ typedef struct tn_device {
     uint32_t least_sub_group; /* smallest sub-group size that a kernel may request; 0 if it may not
                                * request any */
     bool is_cpu;
+    bool is_host; /* a CPU whose name contains the brand of the processor of this process */
     bool has_compiler;
     /* PoCL caches compiled kernels on disk under a hash of the source. When asked for a binary it
      * compiles every kernel again, for work-groups of any size. */

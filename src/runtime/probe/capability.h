@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* The number of capabilities. */
-enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_AMD_WMMA + 1 };
+enum { TN_CAPABILITY_COUNT = TENON_CAPABILITY_X86_DOT + 1 };
 
 typedef struct tn_capability_result {
     bool known, available;
@@ -26,7 +26,8 @@ typedef struct tn_capability_result {
 typedef struct tn_capabilities {
     tn_mutex lock;
     tn_capability_result results[TN_CAPABILITY_COUNT];
-    atomic_uint untested; /* number of trials that could not be carried out */
+    atomic_uint untested;           /* number of trials that could not be carried out */
+    const char *processor_features; /* in place of the processor's, for tests; NULL: its own */
 } tn_capabilities;
 
 /* Returns true if the device has the capability; runs the trial at the first call. A trial that

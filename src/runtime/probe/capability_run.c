@@ -1,6 +1,7 @@
 /* Running the trial of a capability in the validation context. */
 #include "runtime/probe/capability_trials.h"
 
+#include "base/processor.h"
 #include "capability/args.h"
 #include "runtime/opencl/cl_error.h"
 #include "runtime/queue/launch.h"
@@ -196,13 +197,23 @@ static tenon_status try_option_set(tenon_stream **stream, const tn_trial *t, int
     return TENON_OK;
 }
 
+/* Returns true if the processor has the features that an option set requires. */
+static bool may_try(const tenon_context *context, const tn_trial *t, int option_set)
+{
+    const tenon_context *own = context->owner != NULL ? context->owner : context;
+    const char *needed = t->features[option_set];
+    return needed == NULL || tn_processor_has(own->capabilities.processor_features, needed);
+}
+
 tenon_status tn_trial_run(tenon_stream *stream, tenon_capability capability,
                           tn_capability_result *result)
 {
     const tn_trial *t = &tn_trials[capability];
-    *result = (tn_capability_result){.option_set = -1};
+    *result = (tn_capability_result){.option_set = -1,
+                                     .reason = "the processor does not have the instructions"};
     for (int i = 0; i < TN_TRIAL_OPTION_SETS && t->options[i] != NULL && !result->available; i++)
-        TN_TRY(try_option_set(&stream, t, i, result));
+        if (may_try(stream->context, t, i))
+            TN_TRY(try_option_set(&stream, t, i, result));
     if (capability != TENON_CAPABILITY_HARDWARE_FMA || !result->available || result->is_reported)
         return TENON_OK;
     const tenon_status status = tn_capability_time_fma(stream, result);

@@ -54,6 +54,16 @@ static const char *without_intel_matrix(const tn_device *device)
                : "the driver does not support cl_intel_subgroup_matrix_multiply_accumulate";
 }
 
+/* Such instructions are in inline assembly, which no compiler checks. A device of another host may
+ * have another processor. PoCL since 5 ends the process while it creates the binary of a program
+ * with inline assembly (docs/drivers.md). */
+static const char *without_x86(const tn_device *device)
+{
+    if (!device->is_host)
+        return "not the processor of this host";
+    return device->miscompiles_at_random ? "PoCL's compiler fails for inline assembly" : NULL;
+}
+
 #define TRIAL(title, kernel, rules_out, when_found, ...)                                           \
     {                                                                                              \
         .name = (title), .source = (kernel), .options = {__VA_ARGS__}, .ruled_out = (rules_out),   \
@@ -128,4 +138,13 @@ const tn_trial tn_trials[TN_CAPABILITY_COUNT] = {
         UNIT_TRIAL("amd_mfma", without_amd, TN_MIN_VERSION, "-DTENON_UNIT=2", NULL, "1245"),
     [TENON_CAPABILITY_AMD_WMMA] = UNIT_TRIAL("amd_wmma", without_amd, TN_MIN_VERSION,
                                              "-DTENON_UNIT=3", "-DTENON_UNIT=4", "124"),
+    /* First form: bytes, second form: 16-bit integers. */
+    [TENON_CAPABILITY_X86_DOT] =
+        {.name = "x86_dot",
+         .source = "capability/x86_dot",
+         .options = {TN_MIN_VERSION " -DTENON_DOT=2", TN_MIN_VERSION " -DTENON_DOT=4",
+                     TN_MIN_VERSION " -DTENON_DOT=3", TN_MIN_VERSION " -DTENON_DOT=5"},
+         .features = {"avx512_vnni avx512vl", "avx512bw avx512vl", "avx_vnni", "avx2"},
+         .ruled_out = without_x86,
+         .found = "the sums are correct"},
 };

@@ -25,9 +25,12 @@ typedef struct tn_trial {
     const char *options[TN_TRIAL_OPTION_SETS];
     const char *(*ruled_out)(const tn_device *device); /* returns why no trial is needed, or NULL */
     const char *found;
-    uint32_t items;         /* work-group size; 0: TN_TRIAL_ITEMS */
-    uint32_t beside;        /* 32-bit words after the results, as scratch memory of the kernel */
-    size_t local_argument;  /* bytes of a __local argument; 0: none */
+    uint32_t items;        /* work-group size; 0: TN_TRIAL_ITEMS */
+    uint32_t beside;       /* 32-bit words after the results, as scratch memory of the kernel */
+    size_t local_argument; /* bytes of a __local argument; 0: none */
+    /* The features that the host's processor must have before options are tried, separated by
+     * spaces; NULL: none. Instructions that it lacks would end the process. */
+    const char *features[TN_TRIAL_OPTION_SETS];
     const char *further[2]; /* additional options of the trial alone, for the first and the second
                              * form */
     const char *types; /* digits, each a type of matrix/layout.h, all of which are tried; NULL: no
