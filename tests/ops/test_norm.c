@@ -169,10 +169,12 @@ TEST(large)
     static const struct {
         tenon_norm_kind kind;
         int64_t shape[6];
-    } sizes[] = {{TENON_NORM_BATCH, {4, 3, 101, 103, 0}},  {TENON_NORM_BATCH, {3, 70, 1501, 0}},
-                 {TENON_NORM_LAYER, {3, 30011, 0}},        {TENON_NORM_RMS, {2000, 37, 0}},
-                 {TENON_NORM_GROUP, {2, 6, 70, 61, 0}},    {TENON_NORM_INSTANCE, {1, 2, 50021, 0}},
-                 {TENON_NORM_BATCH, {300, 5, 3, 7, 5, 0}}, {TENON_NORM_LAYER, {100003, 0}}};
+    } sizes[] = {
+        {TENON_NORM_BATCH, {4, 3, 101, 103, 0}},  {TENON_NORM_BATCH, {3, 70, 1501, 0}},
+        {TENON_NORM_LAYER, {3, 30011, 0}},        {TENON_NORM_RMS, {2000, 37, 0}},
+        {TENON_NORM_GROUP, {2, 6, 70, 61, 0}},    {TENON_NORM_INSTANCE, {1, 2, 50021, 0}},
+        {TENON_NORM_BATCH, {300, 5, 3, 7, 5, 0}}, {TENON_NORM_LAYER, {100003, 0}},
+        {TENON_NORM_BATCH, {2, 1100, 3, 5, 0}},   {TENON_NORM_INSTANCE, {2, 600, 5, 3, 0}}};
     test_random random = test_random_for(709);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (int layout = 0; layout < 2; layout++) {
