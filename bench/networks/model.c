@@ -83,21 +83,11 @@ static bool make_weights(bench_session *session, bench_model *model, uint32_t nu
     return well;
 }
 
-static tenon_conv_geometry geometry_of(const bench_layer *layer)
-{
-    tenon_conv_geometry geometry = TENON_CONV_GEOMETRY_INIT;
-    for (int d = 0; d < 2; d++) {
-        geometry.stride[d] = layer->stride[d];
-        geometry.pad_begin[d] = geometry.pad_end[d] = layer->padding;
-    }
-    return geometry;
-}
-
 static void set_conv(const bench_layer *layer, tenon_conv_params *conv)
 {
     *conv = (tenon_conv_params)TENON_CONV_PARAMS_INIT;
     conv->groups = layer->groups;
-    conv->geometry = geometry_of(layer);
+    conv->geometry = bench_layer_geometry(layer);
     conv->epilogue.activation = layer->activation;
 }
 
@@ -111,7 +101,7 @@ static void set_pool(const bench_layer *layer, tenon_pool_params *pool)
     }
     pool->kind = TENON_POOL_MAX;
     pool->window[0] = pool->window[1] = layer->filter;
-    pool->geometry = geometry_of(layer);
+    pool->geometry = bench_layer_geometry(layer);
 }
 
 /* The views of a layer's operands, in the order of its plan. */

@@ -305,3 +305,13 @@ void bench_layer_filters(const bench_network *network, const bench_layer *layer,
     w[1] = x->channels * (is_connected ? x->size[0] * x->size[1] : 1) / layer->groups;
     w[2] = w[3] = layer->filter;
 }
+
+tenon_conv_geometry bench_layer_geometry(const bench_layer *layer)
+{
+    tenon_conv_geometry geometry = TENON_CONV_GEOMETRY_INIT;
+    for (int d = 0; d < 2; d++) {
+        geometry.stride[d] = layer->stride[d];
+        geometry.pad_begin[d] = geometry.pad_end[d] = layer->padding;
+    }
+    return geometry;
+}

@@ -2,7 +2,7 @@
 #ifndef BENCH_NETWORKS_H
 #define BENCH_NETWORKS_H
 
-#include <tenon/activation.h>
+#include <tenon/conv.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +62,8 @@ void bench_network_build(uint32_t number, bench_network *network);
 
 /* Returns the shape of a layer's filters: K C R S. */
 void bench_layer_filters(const bench_network *network, const bench_layer *layer, int64_t w[4]);
+
+/* Returns the strides and padding of a layer with windows. */
+tenon_conv_geometry bench_layer_geometry(const bench_layer *layer);
 
 #endif

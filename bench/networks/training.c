@@ -97,16 +97,6 @@ static int32_t add_gradient(builder *b, int32_t parameter)
     return add_value(b, gradient);
 }
 
-static tenon_conv_geometry geometry_of(const bench_layer *layer)
-{
-    tenon_conv_geometry geometry = TENON_CONV_GEOMETRY_INIT;
-    for (int d = 0; d < 2; d++) {
-        geometry.stride[d] = layer->stride[d];
-        geometry.pad_begin[d] = geometry.pad_end[d] = layer->padding;
-    }
-    return geometry;
-}
-
 static void normalize(builder *b, forward_layer *f, int32_t y, int64_t channels)
 {
     f->gamma = add_vector(b, channels, true, 1);
@@ -158,7 +148,7 @@ static void convolve(builder *b, const bench_layer *layer, forward_layer *f)
     tenon_conv_params *conv = ADD(tn_operation_conv, layer->kind, b->images[layer->x], f->w, -1,
                                   has_norm ? -1 : f->bias, has_norm ? f->sums : y);
     conv->groups = layer->groups;
-    conv->geometry = geometry_of(layer);
+    conv->geometry = bench_layer_geometry(layer);
     const double forward = 2 * (double)(t->n * size->size[0] * size->size[1] * w.shape[0]) * inputs;
     t->operations += layer->x > 0 ? 3 * forward : 2 * forward; /* no gradient of the input */
     if (has_norm)
@@ -173,7 +163,7 @@ static void set_pool(const bench_layer *layer, tenon_pool_params *pool)
     if (layer->filter == 0)
         return;
     pool->window[0] = pool->window[1] = layer->filter;
-    pool->geometry = geometry_of(layer);
+    pool->geometry = bench_layer_geometry(layer);
 }
 
 static void add_pooling(builder *b, const bench_layer *layer, forward_layer *f)
@@ -231,7 +221,7 @@ static void add_conv_gradients(builder *b, const bench_layer *layer, const forwa
     tenon_conv_backward_params *filters =
         ADD(tn_operation_conv_backward_filter, BENCH_LAYER_DW, b->images[layer->x], dy, dw);
     filters->groups = layer->groups;
-    filters->geometry = geometry_of(layer);
+    filters->geometry = bench_layer_geometry(layer);
     if (layer->x > 0) {
         const bool adds = b->gradients[layer->x] >= 0;
         if (!adds)
@@ -239,7 +229,7 @@ static void add_conv_gradients(builder *b, const bench_layer *layer, const forwa
         tenon_conv_backward_params *images =
             ADD(tn_operation_conv_backward_data, BENCH_LAYER_DX, dy, f->w, b->gradients[layer->x]);
         images->groups = layer->groups;
-        images->geometry = geometry_of(layer);
+        images->geometry = bench_layer_geometry(layer);
         images->beta = adds ? 1 : 0;
     }
     update(b, f->w, dw);
