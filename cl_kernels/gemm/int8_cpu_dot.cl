@@ -31,8 +31,9 @@
 #define ALL_STEPS (TENON_GROUP == 4 ? 0x01010101u : 0x00010001u) /* 1 in each step */
 #define UNIT      64                                     /* multiple of block lengths */
 
-/* A vector at any address. */
+/* A vector and a word at any address. */
 typedef dot_v unaligned_v __attribute__((aligned(1)));
+typedef uint unaligned_word __attribute__((aligned(1)));
 
 /* Return how bytes of a factor are packed: what is combined with a byte by exclusive or in groups
  * of four, the bit of the sign in groups of two. */
@@ -115,7 +116,14 @@ TENON_INLINE dot_v words_along(__global const uchar *p, int steps, int code)
     uint x[TENON_VW];
 #pragma nounroll
     for (int l = 0; l < TENON_VW; l++) {
-        x[l] = word_at(p + l * TENON_GROUP, 1, steps - l * TENON_GROUP, code);
+        const int left = steps - l * TENON_GROUP;
+#if TENON_GROUP == 4
+        if (left >= TENON_GROUP) {
+            x[l] = *(__global const unaligned_word *)(p + l * TENON_GROUP) ^ FLIP(code);
+            continue;
+        }
+#endif
+        x[l] = word_at(p + l * TENON_GROUP, 1, left, code);
     }
     return TENON_VLOAD(0, x);
 }
