@@ -150,12 +150,14 @@ static void count_work(tenon_context *context, const winograd *w, const int32_t 
         (double)(p->groups * p->k * p->c * 9) * (double)tenon_dtype_size((tenon_dtype)p->dtype);
     const double filters = l->fuses ? w_bytes : u_bytes;      /* read by each set */
     const bool transforms = !l->fuses && !has_transformed(w); /* by a preceding launch */
+    const double reads = filters > cached ? filters * sets : 0;
     works[0] = work_of_sets(w, values, l);
+    /* Packed filters are prefetched during the products. */
+    works[0].bytes = has_transformed(w) ? reads : 0;
     /* Rows of tiles are stored to cache lines that were evicted; the filters may have been evicted
      * too. */
-    works[1] =
-        (tn_work){.bytes = (y > cached ? 2 * y : 0) + (filters > cached ? filters * sets : 0) +
-                           (transforms && u_bytes > cached ? 2 * u_bytes : 0)};
+    works[1] = (tn_work){.bytes = (y > cached ? 2 * y : 0) + (has_transformed(w) ? 0 : reads) +
+                                  (transforms && u_bytes > cached ? 2 * u_bytes : 0)};
     works[2] = transforms ? (tn_work){.launches = 1,
                                       .follows = true,
                                       .rate = tn_sum_rate(p->dtype),
