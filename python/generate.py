@@ -202,6 +202,8 @@ class Parameters:
             return "str, Activation or int", "Union[str, Activation, int]", word
         if enumeration:
             return "str or int", "Union[str, int]", self._word(enumeration, value)
+        if kind.kind == "pointer" and "tenon_tensor" in kind.cname:
+            return "Tensor or numpy.ndarray", "Optional[Operand]", None
         if kind.kind == "pointer":
             return "str", "Optional[str]", None
         if name in ("scale", "zero_point") and kind.kind == "array":

@@ -226,7 +226,13 @@ static void list_fill(listing *l)
  * products and convolutions are those of `gemm` and `conv`. */
 static bool needs_no_weights(const tn_operation *operation)
 {
-    return operation != &tn_operation_gemm_packed && operation != &tn_operation_conv_packed;
+    static const tn_operation *const packed[] = {
+        &tn_operation_gemm_packed, &tn_operation_gemm_packed_post, &tn_operation_conv_packed,
+        &tn_operation_conv_packed_post};
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (operation == packed[i])
+            return false;
+    return true;
 }
 
 /* Lists the kernels of every call in the tables. */

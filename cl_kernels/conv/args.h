@@ -23,6 +23,12 @@ typedef struct im2col_args {
     conv_window window;
 } im2col_args;
 
+/* Offsets and strides of the terms after the activation (common/post_args.h). */
+#define CONV_POST_MEMBERS                                                                          \
+    tenon_i64 post_scale_offset, post_shift_offset, residual_offset; /* set per call */            \
+    tenon_i64 post_scale_k, post_shift_k, residual_stride[5];                                      \
+    tenon_i64 residual_pixel; /* stride of successive pixels, where used */
+
 typedef struct conv_args {
     tenon_i64 x_offset, w_offset, c_offset, bias_offset, y_offset;
     tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */
@@ -32,7 +38,17 @@ typedef struct conv_args {
     conv_window window;
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* CONV_* */
+#if defined(TENON_POST) && TENON_POST
+    CONV_POST_MEMBERS
+#endif
 } conv_args;
+
+#ifndef __OPENCL_VERSION__
+/* The same members for the host, which is built once for both kinds of kernels. */
+typedef struct conv_post_args {
+    CONV_POST_MEMBERS
+} conv_post_args;
+#endif
 
 /* Implicit GEMM: for each image and group, filters[k, taps] times columns[taps, pixels], where
  * the columns are gathered from the image. */

@@ -4,12 +4,15 @@
  *
  *     d = act(alpha * a * b + beta * c + bias),   a: m x k,  b: k x n,  c, bias, d: m x n
  *
+ * and, in builds with TENON_POST, d = post_scale * act(...) + post_shift + residual.
+ *
  * Strides and offsets are in elements. A batch index z is split as z = outer * batch_inner + inner.
  */
 #ifndef TENON_GEMM_ARGS_H
 #define TENON_GEMM_ARGS_H
 
 #include "common/args.h"
+#include "common/post_args.h"
 
 #define GEMM_HAS_C    1 /* beta is not 0; if unset, c is not read */
 #define GEMM_HAS_BIAS 2 /* if unset, bias is not read */
@@ -31,6 +34,13 @@
 #define GEMM_TILE_PADDING 4
 #define GEMM_SKINNY_DEPTH 128
 
+/* Offsets and strides of the terms after the activation. */
+#define GEMM_POST_MEMBERS                                                                          \
+    tenon_i64 post_scale_offset, post_shift_offset, residual_offset; /* set per call */            \
+    tenon_i64 post_scale_row, post_scale_col, post_shift_row, post_shift_col, residual_row,        \
+        residual_col;                                                                              \
+    tenon_i64 post_scale_batch[2], post_shift_batch[2], residual_batch[2];
+
 typedef struct gemm_args {
     tenon_i64 a_offset, b_offset, c_offset, bias_offset, d_offset; /* set per call */
     tenon_i64 alpha, beta, act_alpha, act_beta; /* bits of an acc_t (f32 in the low 32 bits) */
@@ -44,6 +54,16 @@ typedef struct gemm_args {
     tenon_i32 activation; /* run-time kind, TENON_ACT_* */
     tenon_i32 flags;      /* GEMM_* */
     tenon_i32 tile_rows, tile_cols; /* block of d per work-group, where used */
+#if defined(TENON_POST) && TENON_POST
+    GEMM_POST_MEMBERS
+#endif
 } gemm_args;
+
+#ifndef __OPENCL_VERSION__
+/* The same members for the host, which is built once for both kinds of kernels. */
+typedef struct gemm_post_args {
+    GEMM_POST_MEMBERS
+} gemm_post_args;
+#endif
 
 #endif

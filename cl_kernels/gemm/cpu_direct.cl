@@ -18,7 +18,7 @@
 
 TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                __global const data_t *bias, __global out_t *d, gemm_args args)
+                __global const data_t *bias, __global out_t *d, GEMM_POST_POINTERS gemm_args args)
 {
     __local acc_t packed_a[TENON_PACKED_A_SIZE];
     __local acc_t sums[TENON_SUMS_SIZE];
@@ -31,7 +31,7 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
     const long a_row = row_of_a(&args);
     int block = block_length(k_end);
 
-    gemm_epilogue e = make_epilogue(c, bias, d, &args, z);
+    gemm_epilogue e = MAKE_EPILOGUE(&args, z);
     a += GEMM_START(args, a, z);
     b += GEMM_START(args, b, z);
 

@@ -23,8 +23,7 @@ typedef struct packed_gemm_args {
 } packed_gemm_args;
 
 /* Pixels are numbered in the order n, o, p, q. */
-typedef struct packed_conv_args {
-    conv_args conv;   /* the strides of the filters are not used */
+typedef struct packed_pixels {
     tenon_i64 pixels; /* of a batch index: successive pixels of y, and of c, with one stride */
     tenon_i64 y_pixel, c_pixel; /* these strides */
     tenon_i64 run;    /* elements of x that are contiguous, and contiguous in a panel: the channels
@@ -33,14 +32,23 @@ typedef struct packed_conv_args {
     tenon_i64 blocks; /* of columns, per group */
     tenon_i32 joined;
     tenon_i32 tile_rows, tile_cols; /* pixels and filters per work-group */
+} packed_pixels;
+
+typedef struct packed_conv_args {
+    conv_args conv; /* the strides of the filters are not used */
+    packed_pixels shape;
 } packed_conv_args;
 
 /* A unit of work is a row of pixels (n, o, p). */
-typedef struct packed_depthwise_args {
-    conv_args conv;
+typedef struct packed_units {
     tenon_i64 filters;    /* of all groups */
     tenon_i64 chunk;      /* filters per work-item, a multiple of a panel */
     tenon_i64 units, run; /* units, and units per work-item */
+} packed_units;
+
+typedef struct packed_depthwise_args {
+    conv_args conv;
+    packed_units shape;
 } packed_depthwise_args;
 
 #endif

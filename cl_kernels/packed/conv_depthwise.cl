@@ -15,7 +15,8 @@
  * TENON_PV: vectors per row of a panel.
  * TENON_VW: lanes of a vector.
  *
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_POST: see common/types.clh,
+ * common/activation.clh and conv/post.clh.
  */
 #ifndef TENON_TAPS
 #define TENON_TAPS 3
@@ -33,6 +34,7 @@
 #define TENON_VW 16
 #endif
 #include "common/activation.clh"
+#include "conv/post.clh"
 #include "conv/vectors.clh"
 #include "conv/window.clh"
 #include "packed/args.h"
@@ -66,15 +68,21 @@
 /* The operands, as pointers to their first elements. */
 typedef struct packed_operands {
     __global const data_t *x, *w, *c, *bias;
+#if TENON_POST
+    __global const data_t *post_scale, *post_shift, *residual;
+#endif
     __global data_t *y;
     activation_args activation;
     int finishes; /* whole vectors of results are finished in registers: see finish_pixels */
 } packed_operands;
 
-/* A row of results: the first elements of the image, and of the rows of c and y; the position of
- * the first tap along d and h. */
+/* A row of results: the first elements of the image, and of the rows of c, the residual and y; the
+ * position of the first tap along d and h. */
 typedef struct packed_row {
     __global const data_t *x, *c;
+#if TENON_POST
+    __global const data_t *residual;
+#endif
     __global data_t *y;
     long at[2];
 } packed_row;
@@ -111,6 +119,27 @@ TENON_INLINE acc_v load_channels(__global const data_t *x, long k, int lanes)
 #endif
 }
 
+#if TENON_POST
+/* Applies the terms after the activation to the results of pixel q. */
+TENON_INLINE acc_v add_post(const packed_operands *o, const conv_args *a, const packed_row *row,
+                            long q, long k, int lanes, acc_v x)
+{
+    if (a->flags & TENON_POST_SCALE) {
+        x *= load_lanes(o->post_scale, k * a->post_scale_k, a->post_scale_k, lanes);
+    }
+    if (a->flags & TENON_POST_SHIFT) {
+        x += load_lanes(o->post_shift, k * a->post_shift_k, a->post_shift_k, lanes);
+    }
+    if (a->flags & TENON_POST_RESIDUAL) {
+        const tenon_i64 *stride = a->residual_stride;
+        x += load_lanes(row->residual, q * stride[4] + k * stride[1], stride[1], lanes);
+    }
+    return x;
+}
+#else
+#define add_post(o, a, row, q, k, lanes, x) (x)
+#endif
+
 /* Stores the results of pixel q. */
 TENON_INLINE void store_result(const packed_operands *o, const conv_args *a, const packed_row *row,
                                long q, long k, int lanes, acc_v sum)
@@ -124,7 +153,8 @@ TENON_INLINE void store_result(const packed_operands *o, const conv_args *a, con
     if (a->flags & CONV_HAS_BIAS) {
         x += load_lanes(o->bias, k * a->bias_k, a->bias_k, lanes);
     }
-    store_lanes(row->y, q * a->y_stride[4] + k, 1, lanes, activate_v(x, &o->activation));
+    store_lanes(row->y, q * a->y_stride[4] + k, 1, lanes,
+                add_post(o, a, row, q, k, lanes, activate_v(x, &o->activation)));
 }
 
 /* True if finish_pixels can be used: the activation is cheap, and all vectors are contiguous. */
@@ -164,6 +194,9 @@ TENON_INLINE void finish_pixels(const packed_operands *o, const conv_args *a, co
         const acc_v most = splat(o->activation.alpha);
         EACH_PIXEL(sum[i] = sum[i] > most ? most : sum[i])
     }
+#if TENON_POST
+    EACH_PIXEL(if (i < count) { sum[i] = add_post(o, a, row, block->q + i, k, TENON_VW, sum[i]); })
+#endif
     __global data_t *y = row->y + block->q * a->y_stride[4] + k;
     EACH_PIXEL(if (i < count) { store_data_v(y, i * a->y_stride[4], sum[i]); })
 }
@@ -335,6 +368,10 @@ TENON_FUNCTION void do_rows(const packed_operands *o, const packed_depthwise_arg
         const long p = cut_index(&n, v->out[1]), at = cut_index(&n, v->out[0]);
         row.x = o->x + n * a->x_stride[0];
         row.c = o->c + n * a->c_stride[0] + at * a->c_stride[2] + p * a->c_stride[3];
+#if TENON_POST
+        row.residual = o->residual + n * a->residual_stride[0] + at * a->residual_stride[2] +
+                       p * a->residual_stride[3];
+#endif
         row.y = o->y + n * a->y_stride[0] + at * a->y_stride[2] + p * a->y_stride[3];
         row.at[0] = under_tap(v, 0, at, 0);
         row.at[1] = under_tap(v, 1, p, 0);
@@ -349,20 +386,26 @@ TENON_FUNCTION void do_rows(const packed_operands *o, const packed_depthwise_arg
 TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 packed_conv_depthwise(__global const data_t *x, __global const data_t *w, __global const data_t *c,
                       __global const data_t *bias, __global data_t *y,
-                      const packed_depthwise_args args)
+                      CONV_POST_POINTERS const packed_depthwise_args args)
 {
     const conv_args *a = &args.conv;
-    const long first = (long)get_global_id(0) * args.run, k0 = (long)get_global_id(1) * args.chunk;
+    const long first = (long)get_global_id(0) * args.shape.run,
+               k0 = (long)get_global_id(1) * args.shape.chunk;
     packed_operands o;
     o.x = x + a->x_offset;
     o.w = w + a->w_offset;
     o.c = c + a->c_offset;
     o.bias = bias + a->bias_offset;
+#if TENON_POST
+    o.post_scale = post_scale + a->post_scale_offset;
+    o.post_shift = post_shift + a->post_shift_offset;
+    o.residual = residual + a->residual_offset;
+#endif
     o.y = y + a->y_offset;
     o.activation.kind = a->activation;
     o.activation.alpha = TENON_FROM_BITS(a->act_alpha);
     o.activation.beta = TENON_FROM_BITS(a->act_beta);
     o.finishes = can_finish(&o, a);
-    do_rows(&o, &args, first, min(first + args.run, (long)args.units), k0,
-            min(k0 + args.chunk, (long)args.filters));
+    do_rows(&o, &args, first, min(first + args.shape.run, (long)args.shape.units), k0,
+            min(k0 + args.shape.chunk, (long)args.shape.filters));
 }

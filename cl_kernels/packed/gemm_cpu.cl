@@ -48,13 +48,14 @@ TENON_INLINE void fill_rows(const panel_source *source, __local acc_t *out, long
 
 TENON_VECTOR_KERNEL __attribute__((reqd_work_group_size(1, 1, 1))) void
 packed_gemm_cpu(__global const data_t *a, __global const data_t *b, __global const data_t *c,
-                __global const data_t *bias, __global out_t *d, const packed_gemm_args args)
+                __global const data_t *bias, __global out_t *d,
+                GEMM_POST_POINTERS const packed_gemm_args args)
 {
     __local acc_v rows_of_a[TENON_MR * TENON_A_PITCH / TENON_VW]; /* as vectors, for alignment */
     __local acc_t sums[TENON_SUMS_SIZE];
     acc_v tile[PANEL_TILE_VECTORS];
     const long z = get_global_id(2);
-    const gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, z);
+    const gemm_epilogue e = MAKE_EPILOGUE(&args.gemm, z);
     const panel_source source = {a + GEMM_START(args.gemm, a, z), args.gemm.a_row, args.gemm.a_col};
     panel_block block;
     block.m0 = (long)get_global_id(1) * args.gemm.tile_rows;

@@ -11,14 +11,15 @@
 
 TENON_KERNEL void packed_gemm_plain(__global const data_t *a, __global const data_t *b,
                                     __global const data_t *c, __global const data_t *bias,
-                                    __global data_t *d, const packed_gemm_args args)
+                                    __global data_t *d,
+                                    GEMM_POST_POINTERS const packed_gemm_args args)
 {
     const long n = get_global_id(0), m = get_global_id(1), z = get_global_id(2);
     if (m >= args.gemm.m || n >= args.gemm.n) {
         return;
     }
     const long number = n / args.panel;
-    const gemm_epilogue e = make_epilogue(c, bias, d, &args.gemm, z);
+    const gemm_epilogue e = MAKE_EPILOGUE(&args.gemm, z);
     gemm_args column = args.gemm; /* the column of the panel, as a separate matrix */
     column.b_row = args.panel;
     b += GEMM_START(args.gemm, b, z) + number * args.gemm.k * args.panel + n - number * args.panel;

@@ -103,11 +103,13 @@ TENON_CALL tenon_status tenon_sequence_concat(tenon_sequence *sequence,
 /** Finishes the sequence: merges steps, places the intermediates and records the launches.
  *
  * A step is merged into the epilogue of the product or convolution before it if it only applies an
- * activation, or adds a tensor, to an intermediate that nothing else reads, and if the plan with
- * that epilogue runs with the same solver. In f32 and f64 the results keep their bits; those of an
- * activation that computes exp, log, tanh or erf may differ within the error bound, because some
- * drivers round these functions differently for vectors and for single numbers. In f16 and bf16 the
- * intermediate result is not rounded, so that results may differ within the error bound.
+ * activation, or adds or multiplies a tensor, to an intermediate that nothing else reads, and if
+ * the plan with that epilogue runs with the same solver. A sum with the product itself is merged
+ * before the activation; other products and sums become post_scale, post_shift and residual, in
+ * this order and with their shapes (epilogue.h). In f32 and f64 the results keep their bits; those
+ * of an activation that computes exp, log, tanh or erf may differ within the error bound, because
+ * some drivers round these functions differently for vectors and for single numbers. In f16 and
+ * bf16 the intermediate result is not rounded, so that results may differ within the error bound.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (NULL; already finished; an operand that no step
  *          uses) · TENON_ERROR_UNSUPPORTED (more than 65,280 bound memories, or more than 4095
  *          steps with labels) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_PROCESS */

@@ -104,6 +104,14 @@ def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
             if given.get(key) is not None and defaults[key] is None}
 
 
+TERMS = ("post_scale", "post_shift", "residual")
+
+
+def _terms(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
+    """Returns the given terms after the activation."""
+    return {key: given[key] for key in TERMS if key in OPERATIONS[name][4] and given.get(key) is not None}
+
+
 def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Context,
             stream: Optional[Stream], make: Any) -> Call:
     """Copies operands to the device and makes the requested outputs."""
@@ -114,6 +122,8 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
         scales = sequence(f"{name}: {key}", "a sequence of up to three operands", scales)
         at_most(f"{name}: {key}", scales, 3)
         given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
+    for key, term in _terms(name, given).items():
+        given[key] = to_tensor(f"{name}: {key}", term, _dtype_beside(list(operands.values())), context, stream)
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = {o: _asked(name, o, all_given[o]) for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)}
@@ -150,7 +160,7 @@ def run(name: str, values: Sequence[Any], given: Dict[str, Any], stream: Optiona
     call = prepare(name, values, given, context, stream, empty)
     tensors = list(call.operands.values())
     scales = [t for found in _scales(name, given).values() for t in found]
-    enqueue(stream, [*tensors, *scales],
+    enqueue(stream, [*tensors, *scales, *_terms(name, given).values()],
             getattr(lib, f"tenon_{name}"), call.params.c, *map(pointer, tensors))
     return result([call.operands[o] for o in call.outputs], call.is_numpy)
 
@@ -170,4 +180,6 @@ def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
                                              *map(pointer, call.operands.values()), out))
     given_scales = _scales(name, given)
     scales = [t for key in ("scale", "zero_point") for t in given_scales.get(key, [None] * 3)]
-    return Plan(name, context, out[0], call.operands, call.outputs, _unread(call), scales)
+    found = _terms(name, given)
+    operands = {**call.operands, **{key: found.get(key) for key in TERMS}} if found else call.operands
+    return Plan(name, context, out[0], operands, call.outputs, _unread(call), scales)

@@ -126,6 +126,9 @@ class Params:
             _array(struct, name, value)
         elif kind.kind == "struct":
             setattr(struct, name, activation(name, value))
+        elif kind.kind == "pointer" and "tenon_tensor" in kind.cname:  # made by _calls.py
+            setattr(struct, name, value._c)
+            self.kept.append(value)
         elif kind.kind == "pointer":
             self.kept.append(ffi.new("char[]", string(name, value)))
             setattr(struct, name, self.kept[-1])

@@ -40,6 +40,24 @@ class Products(unittest.TestCase):
         d = tenon.gemm(a, b, activation=tenon.Activation("clipped_relu", 5))
         np.testing.assert_array_equal(d, np.clip(a @ b, 0, 5))
 
+    def test_terms_after_the_activation(self):
+        a, b, residual = integers(5, 6, 8), integers(6, 8, 5), integers(7, 6, 5)
+        scale, shift = integers(8, 5), integers(9, 5)
+        terms = {"post_scale": scale, "post_shift": shift, "residual": residual}
+        expected = scale * np.maximum(a @ b, 0) + shift + residual
+        np.testing.assert_array_equal(tenon.gemm(a, b, activation="relu", **terms), expected)
+        np.testing.assert_array_equal(tenon.gemm(a, b, residual=residual), a @ b + residual)
+        np.testing.assert_array_equal(tenon.gemm_packed(a, tenon.gemm_pack(b), post_shift=shift), a @ b + shift)
+        views = {name: tenon.view(term.shape) for name, term in terms.items()}
+        plan = tenon.gemm_plan(tenon.view((6, 8)), tenon.view((8, 5)), activation="relu", **views)
+        self.assertEqual(list(plan.operands)[5:], list(terms))
+        tensors = {name: tenon.tensor(term) for name, term in terms.items()}
+        got = plan.run(tenon.tensor(a), tenon.tensor(b), **tensors)
+        np.testing.assert_array_equal(got.numpy(), expected)
+        x, w = integers(13, 2, 3, 6, 6), integers(14, 4, 3, 3, 3)
+        y = tenon.conv_forward(x, w, post_scale=integers(15, 4))
+        np.testing.assert_array_equal(y, conv(x, w) * integers(15, 4)[:, None, None])
+
     def test_integer_types(self):
         a, b = integers(9, 7, 30, dtype="i1", low=-128, high=127), integers(10, 30, 5, dtype="i1")
         np.testing.assert_array_equal(tenon.gemm(a, b), a.astype("i4") @ b.astype("i4"))

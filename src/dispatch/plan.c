@@ -178,6 +178,17 @@ static tenon_status check_some_memory(const tn_call *call, tenon_context *contex
     return tn_call_check_memory(&given, context);
 }
 
+/* Returns the first operand that was given as the same view of the same memory. */
+static uint8_t find_same(const tn_call *call, uint32_t operand)
+{
+    const tenon_tensor *view = call->given[operand];
+    uint32_t i = 0;
+    while (i < operand &&
+           (view == NULL || call->given[i] == NULL || !tn_memory_same_view(call->given[i], view)))
+        i++;
+    return (uint8_t)i;
+}
+
 static void take_operands(tenon_plan *plan, const tn_call *call)
 {
     plan->operand_count = call->operand_count;
@@ -194,6 +205,7 @@ static void take_operands(tenon_plan *plan, const tn_call *call)
             plan->operands[i].view = *call->given[i];
         if (operand->view != NULL)
             plan->operands[i].end = tn_tensor_extent(operand->view).end;
+        plan->operands[i].same = find_same(call, i);
         memset(&plan->operands[i].view.memory, 0, sizeof plan->operands[i].view.memory);
     }
 }

@@ -30,6 +30,7 @@ typedef struct tn_plan_operand {
     bool unread;   /* an output that the operation may read, but this plan does not */
     bool given;    /* present, or passed to a call that does not read it */
     bool is_bound; /* its memory is bound to the plan, and runs do not pass it */
+    uint8_t same;  /* the first operand that the call gave as the same view, or its own number */
     tn_role role;
     tenon_tensor view;
     uint64_t end; /* end of the view in its memory, in bytes */

@@ -156,7 +156,8 @@ static tenon_status prepare(const tenon_plan *plan, const void *params, tn_call 
                       .operand_count = plan->operand_count};
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         const tn_plan_operand *x = &plan->operands[i];
-        call->operands[i] = (tn_argument){x->name, x->given ? &x->view : NULL, x->role};
+        call->operands[i] =
+            (tn_argument){x->name, x->given ? &plan->operands[x->same].view : NULL, x->role};
     }
     problem.head = (tn_problem){.size = plan->operation->problem_size, .forced = -1};
     TN_TRY(plan->operation->prepare(params, call, &problem.head, &empty));

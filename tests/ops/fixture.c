@@ -43,14 +43,14 @@ tenon_tensor test_random_view(test_random *random, tenon_dtype dtype, uint32_t r
     return test_view(dtype, layout, gap, rank, shape, test_between(random, 0, 9));
 }
 
-/* Returns the owner of an operand's memory: the last of the operands that share a view, which is an
- * output if one is among them. */
+/* Returns the owner of an operand's memory: of the operands that share a view, an output if one is
+ * among them, otherwise the last. */
 static uint32_t owner_of(const test_fixture *f, uint32_t number)
 {
     const uint32_t first = f->c.same[number] != 0 ? f->c.same[number] - 1 : number;
     uint32_t owner = first;
     for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
-        if (f->c.same[i] == first + 1 && i > owner)
+        if (f->c.same[i] == first + 1 && i > owner && !tn_operation_writes(f->c.operation, owner))
             owner = i;
     return owner;
 }

@@ -84,6 +84,25 @@ static tenon_status plan_gemm_int8(const void *params, const tenon_tensor *const
     return tenon_gemm_plan(test_context, &all, V5, plan);
 }
 
+/* Calls with terms after the activation, which the epilogue points to. */
+#define DEFINE_POST(operation, type, function)                                                     \
+    static tenon_status call_##operation(const void *params, const tenon_tensor *const *v)         \
+    {                                                                                              \
+        type all = *(const type *)params;                                                          \
+        tn_epilogue_set_post(&all.epilogue, v + 5);                                                \
+        return function(test_stream, &all, V5, NULL);                                              \
+    }                                                                                              \
+    static tenon_status plan_##operation(const void *params, const tenon_tensor *const *v,         \
+                                         tenon_plan **plan)                                        \
+    {                                                                                              \
+        type all = *(const type *)params;                                                          \
+        tn_epilogue_set_post(&all.epilogue, v + 5);                                                \
+        return function##_plan(test_context, &all, V5, plan);                                      \
+    }
+DEFINE_POST(gemm_post, tenon_gemm_params, tenon_gemm)
+DEFINE_POST(conv_post, tenon_conv_params, tenon_conv_forward)
+DEFINE_POST(conv_transpose_post, tenon_conv_transpose_params, tenon_conv_transpose_forward)
+
 typedef struct public_call {
     const tn_operation *operation;
     const char *name;
@@ -94,7 +113,12 @@ typedef struct public_call {
 #define ENTRY(operation, function, views)                                                          \
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
 static const public_call entries[] = {
-    {&tn_operation_gemm_int8, "tenon_gemm", call_gemm_int8, plan_gemm_int8}, ENTRIES(ENTRY)};
+    {&tn_operation_gemm_int8, "tenon_gemm", call_gemm_int8, plan_gemm_int8},
+    {&tn_operation_gemm_post, "tenon_gemm", call_gemm_post, plan_gemm_post},
+    {&tn_operation_conv_post, "tenon_conv_forward", call_conv_post, plan_conv_post},
+    {&tn_operation_conv_transpose_post, "tenon_conv_transpose_forward", call_conv_transpose_post,
+     plan_conv_transpose_post},
+    ENTRIES(ENTRY)};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
 /* Returns the number of the operation's entry, or -1 if it has no function of its own. */
@@ -111,7 +135,8 @@ TEST(every_operation_is_there)
     for (uint32_t i = 0; i < tn_operation_count; i++) {
         const tn_operation *op = tn_operations[i];
         const int number = entry_of(op);
-        if (op == &tn_operation_gemm_packed || op == &tn_operation_conv_packed)
+        if (op == &tn_operation_gemm_packed || op == &tn_operation_conv_packed ||
+            op == &tn_operation_gemm_packed_post || op == &tn_operation_conv_packed_post)
             /* have no view for the weights */
             assert_int_equal(number, -1);
         else if (number < 0)

@@ -171,9 +171,17 @@ TEST(every_family_has_a_kernel)
 /* Returns the name in the family's public call. */
 static const char *call_of(const tn_family *family)
 {
-    return strcmp(family->name, "gemm_int8") == 0     ? "gemm"
-           : strcmp(family->name, "conv_packed") == 0 ? "conv_forward_packed"
-                                                      : family->name;
+    static const char *const calls[][2] = {{"gemm_int8", "gemm"},
+                                           {"gemm_post", "gemm"},
+                                           {"gemm_packed_post", "gemm_packed"},
+                                           {"conv_post", "conv_forward"},
+                                           {"conv_transpose_post", "conv_transpose_forward"},
+                                           {"conv_packed", "conv_forward_packed"},
+                                           {"conv_packed_post", "conv_forward_packed"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (strcmp(family->name, calls[i][0]) == 0)
+            return calls[i][1];
+    return family->name;
 }
 
 TEST(every_family_is_documented)

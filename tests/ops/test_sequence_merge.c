@@ -7,6 +7,7 @@
 #include "ops/common/epilogue.h"
 #include "ops/conv/problem/problem.h"
 #include "ops/gemm/internal.h"
+#include "ops/packed/internal.h"
 
 #include <math.h>
 
@@ -285,7 +286,7 @@ TEST(in_place)
 /* Steps that do not merge, one in each round. */
 TEST(steps_that_remain)
 {
-    enum { READ_TWICE, LABEL, BIAS_BEFORE_SUM, FACTOR, ACTIVATED, OPERAND, PART, ROUNDS };
+    enum { READ_TWICE, LABEL, DOUBLED, ACTIVATED, OPERAND, PART, ROUNDS };
     test_random random = test_random_for(2915);
     operands o = make_operands(&random, TENON_DTYPE_F32);
     const tenon_activation relu = tenon_activation_default(TENON_ACTIVATION_RELU);
@@ -296,19 +297,19 @@ TEST(steps_that_remain)
         const tenon_tensor half = tenon_tensor_slice(h, 0, 1, ROWS - 1),
                            y_half = tenon_tensor_slice(b.y, 0, 1, ROWS - 1);
         uint32_t steps = 2;
-        params.epilogue.alpha = round == FACTOR ? 0.3 : 1;
         params.epilogue.activation.kind =
             round == ACTIVATED ? TENON_ACTIVATION_TANH : TENON_ACTIVATION_IDENTITY;
-        add_gemm(&b, &params, &o.b, round == BIAS_BEFORE_SUM ? &o.bias : NULL, &h);
+        add_gemm(&b, &params, &o.b, NULL, &h);
         switch (round) {
         case READ_TWICE:
             add_activation(&b, NULL, relu, &h, &b.y);
             add_activation(&b, NULL, relu, &h, &o.r);
             steps = 3;
             break;
-        case BIAS_BEFORE_SUM:
-        case FACTOR:
+        case DOUBLED: /* in place */
+            add_sum(&b, &h, &h, &h);
             add_sum(&b, &h, &o.r, &b.y);
+            steps = 3;
             break;
         case OPERAND:
             add_activation(&b, NULL, relu, &b.y, &o.r);
@@ -325,8 +326,112 @@ TEST(steps_that_remain)
     free_operands(&o);
 }
 
+static void add_elementwise(const built *b, tenon_elementwise_kind kind, const tenon_tensor *p,
+                            const tenon_tensor *q, const tenon_tensor *d)
+{
+    const tenon_elementwise_params params = tenon_elementwise_params(.kind = kind);
+    tenon_plan *plan;
+    assert_ok(tenon_elementwise_plan(test_context, &params, p, q, d, &plan));
+    add_plan(b, NULL, plan, (const tenon_tensor *const[]){p, q, d}, 3);
+}
+
+/* Adds the steps d = scale · h + shift + r, each in place except for the last. */
+static void add_terms(const built *b, const tenon_tensor *channels, const tenon_tensor *r,
+                      const tenon_tensor *h)
+{
+    add_elementwise(b, TENON_ELEMENTWISE_MULTIPLY, channels, h, h);
+    add_elementwise(b, TENON_ELEMENTWISE_ADD, h, channels, h);
+    add_elementwise(b, TENON_ELEMENTWISE_ADD, r, h, &b->y);
+}
+
+/* Calls the same steps in place. */
+static void apply_terms(const tenon_tensor *channels, const tenon_tensor *r, const tenon_tensor *d)
+{
+    const tenon_elementwise_params multiply =
+        tenon_elementwise_params(.kind = TENON_ELEMENTWISE_MULTIPLY);
+    assert_ok(tenon_elementwise(test_stream, &multiply, d, channels, d, NULL));
+    assert_ok(tenon_elementwise(test_stream, NULL, d, channels, d, NULL));
+    assert_ok(tenon_elementwise(test_stream, NULL, d, r, d, NULL));
+}
+
+/* Returns the steps that remain of a plan's call and its terms: one if the family with terms has
+ * its solver. */
+static uint32_t steps_with_terms(const tenon_plan *plan)
+{
+    static const tn_family *const families[] = {&tn_gemm_post_family, &tn_gemm_packed_post_family,
+                                                &tn_conv_post_family, &tn_conv_packed_post_family};
+    const size_t family = strcspn(plan->name, "/");
+    char name[TN_SOLVER_NAME_SIZE];
+    snprintf(name, sizeof name, "%.*s_post%s", (int)family, plan->name, plan->name + family);
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (tn_solver_named(families[i], name) != NULL && strstr(name, "/dense") == NULL)
+            return 1;
+    return 4;
+}
+
+/* d = bias · act(0.5 · a·b + bias) + bias + r. */
+static void check_terms(const operands *o, tenon_activation_kind kind, const char *solver)
+{
+    tenon_gemm_params params = TENON_GEMM_PARAMS_INIT;
+    tenon_plan *plan;
+    params.epilogue.alpha = 0.5;
+    params.epilogue.activation.kind = kind;
+    params.solver = solver;
+    if (tenon_gemm_plan(test_context, &params, &o->a, &o->b, NULL, &o->bias, &o->d, &plan) ==
+        TENON_ERROR_UNSUPPORTED)
+        return;
+    params.solver = plan->name;
+    assert_ok(tenon_gemm(test_stream, &params, &o->a, &o->b, NULL, &o->bias, &o->expected, NULL));
+    apply_terms(&o->bias, &o->r, &o->expected);
+    built b = begin(o->a.dtype, 2, a_shape, d_shape);
+    const tenon_tensor h = intermediate(&b, &b.y);
+    add_gemm(&b, &params, &o->b, &o->bias, &h);
+    add_terms(&b, &o->bias, &o->r, &h);
+    finish(&b, steps_with_terms(plan), &o->a, &o->d);
+    compare(&o->d, &o->expected, kind, plan->name);
+    tenon_plan_release(plan);
+}
+
+TEST(terms_of_products)
+{
+    test_random random = test_random_for(2917);
+    for (const tenon_dtype *dtype = test_float_types(); *dtype != TENON_DTYPE_INVALID; dtype++) {
+        operands o = make_operands(&random, *dtype);
+        check_terms(&o, TENON_ACTIVATION_RELU, NULL);
+        check_terms(&o, TENON_ACTIVATION_HARD_SWISH, NULL);
+        for (uint32_t i = 0; *dtype == TENON_DTYPE_F32 && i < tn_gemm_family.solver_count; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "gemm/%s", tn_gemm_family.solvers[i]->name);
+            check_terms(&o, TENON_ACTIVATION_IDENTITY, name);
+        }
+        free_operands(&o);
+    }
+}
+
+/* An activation does not merge after a residual. */
+TEST(activations_after_residuals)
+{
+    test_random random = test_random_for(2918);
+    operands o = make_operands(&random, TENON_DTYPE_F32);
+    const tenon_gemm_params params = tenon_gemm_params(.solver = "gemm/plain");
+    const tenon_activation relu = tenon_activation_default(TENON_ACTIVATION_RELU);
+    tenon_activation_params own = TENON_ACTIVATION_PARAMS_INIT;
+    own.activation = relu;
+    assert_ok(tenon_gemm(test_stream, &params, &o.a, &o.b, NULL, &o.bias, &o.expected, NULL));
+    assert_ok(tenon_elementwise(test_stream, NULL, &o.expected, &o.r, &o.expected, NULL));
+    assert_ok(tenon_activation_forward(test_stream, &own, &o.expected, &o.expected, NULL));
+    built b = begin(TENON_DTYPE_F32, 2, a_shape, d_shape);
+    const tenon_tensor h = intermediate(&b, &b.y);
+    add_gemm(&b, &params, &o.b, &o.bias, &h);
+    add_sum(&b, &h, &o.r, &h);
+    add_activation(&b, NULL, relu, &h, &b.y);
+    finish(&b, 2, &o.a, &o.d);
+    compare(&o.d, &o.expected, relu.kind, "relu after a residual");
+    free_operands(&o);
+}
+
 /* Images with their channels first and last, packed filters or not. */
-static void check_conv(test_random *random, bool last, bool packed, int64_t size)
+static void check_conv(test_random *random, bool last, bool packed, bool with_terms, int64_t size)
 {
     const int64_t x_shape[] = {2, 6, 9, 8}, w_shape[] = {20, 6, size, size},
                   y_shape[] = {2, 20, 10 - size, 9 - size}, bias_of[] = {20};
@@ -335,6 +440,7 @@ static void check_conv(test_random *random, bool last, bool packed, int64_t size
     tenon_tensor x = random_of(random, TENON_DTYPE_F32, 4, x_shape),
                  w = random_of(random, TENON_DTYPE_F32, 4, w_shape),
                  bias = random_of(random, TENON_DTYPE_F32, 1, bias_of),
+                 r = random_of(random, TENON_DTYPE_F32, 4, y_shape),
                  y = random_of(random, TENON_DTYPE_F32, 4, y_shape),
                  expected = random_of(random, TENON_DTYPE_F32, 4, y_shape);
     const int64_t x_last[] = {2, 9, 8, 6}, y_last[] = {2, 10 - size, 9 - size, 20};
@@ -342,6 +448,7 @@ static void check_conv(test_random *random, bool last, bool packed, int64_t size
                        y_view = last ? tenon_tensor_nhwc(tenon_tensor_view(y.dtype, 4, y_last)) : y;
     memcpy(x.stride, x_view.stride, sizeof x.stride);
     memcpy(y.stride, y_view.stride, sizeof y.stride);
+    memcpy(r.stride, y_view.stride, sizeof r.stride);
     memcpy(expected.stride, y_view.stride, sizeof y.stride);
     tenon_packed *filters = NULL;
     tenon_plan *plan;
@@ -367,19 +474,28 @@ static void check_conv(test_random *random, bool last, bool packed, int64_t size
     else
         assert_ok(tenon_conv_forward(test_stream, &params, &x, &w, NULL, &bias, &expected, NULL));
     assert_ok(tenon_activation_forward(test_stream, &own, &expected, &expected, NULL));
+    tenon_plan_retain(plan);
     add_plan(&b, NULL, plan, packed ? without : with_w, packed ? 4 : 5);
     tenon_packed_release(filters); /* the plans keep them */
-    add_activation(&b, NULL, relu, &h, &b.y);
-    finish(&b, 1, &x, &y);
+    const uint32_t steps = with_terms ? steps_with_terms(plan) : 1;
+    const tenon_tensor channels = tenon_tensor_unsqueeze(tenon_tensor_unsqueeze(bias, 1), 2);
+    add_activation(&b, NULL, relu, &h, with_terms ? &h : &b.y);
+    if (with_terms) {
+        add_terms(&b, &channels, &r, &h);
+        apply_terms(&channels, &r, &expected);
+    }
+    tenon_plan_release(plan);
+    finish(&b, steps, &x, &y);
     compare(&y, &expected, relu.kind, "a convolution");
-    test_destroy(&x, &w, &bias, &y, &expected);
+    test_destroy(&x, &w, &bias, &r, &y, &expected);
 }
 
 TEST(convolutions)
 {
     test_random random = test_random_for(2916);
-    for (int bits = 0; bits < 8; bits++)
-        check_conv(&random, (bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0 ? 1 : 3);
+    for (int bits = 0; bits < 16; bits++)
+        check_conv(&random, (bits & 1) != 0, (bits & 2) != 0, (bits & 8) != 0,
+                   (bits & 4) != 0 ? 1 : 3);
 }
 
 /* Gradients that are not added to previous contents may be intermediates; others read them. */

@@ -7,9 +7,11 @@
  * over the filters of c's group and the taps that read `at`; only outputs that exist are summed.
  *
  * Global size: {pixels of x, channels, images}, the first rounded up to a multiple of the local
- * size. TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * size. TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_POST: see common/types.clh,
+ * common/activation.clh and conv/post.clh.
  */
 #include "common/activation.clh"
+#include "conv/post.clh"
 #include "conv/reverse.clh"
 
 TENON_INLINE acc_t sum_filters(__global const data_t *y, __global const data_t *w,
@@ -51,7 +53,8 @@ TENON_INLINE long place(const tenon_i64 *stride, long n, long c, const long *at)
 
 TENON_KERNEL void conv_backward_data(__global data_t *x, __global const data_t *w,
                                      __global const data_t *c, __global const data_t *bias,
-                                     __global const data_t *y, const conv_reverse_args args)
+                                     __global const data_t *y,
+                                     CONV_POST_POINTERS const conv_reverse_args args)
 {
     const conv_args *a = &args.conv;
     const conv_window *v = &a->window;
@@ -85,5 +88,6 @@ TENON_KERNEL void conv_backward_data(__global data_t *x, __global const data_t *
     activation.kind = a->activation;
     activation.alpha = TENON_FROM_BITS(a->act_alpha);
     activation.beta = TENON_FROM_BITS(a->act_beta);
-    store_data(x, a->x_offset + place(a->x_stride, n, channel, at), activate(result, &activation));
+    store_data(x, a->x_offset + place(a->x_stride, n, channel, at),
+               CONV_POST(a, n, channel, at, activate(result, &activation)));
 }

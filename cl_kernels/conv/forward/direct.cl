@@ -2,9 +2,11 @@
  * Convolution with one work-item per element of y: any strides, any device, no workspace.
  *
  * Global size: {o * p * q, filters, images}, the first rounded up to a multiple of the local size.
- * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD: see common/types.clh and common/activation.clh.
+ * TENON_DTYPE, TENON_HW_FMA, TENON_ACT_BUILD, TENON_POST: see common/types.clh,
+ * common/activation.clh and conv/post.clh.
  */
 #include "common/activation.clh"
+#include "conv/post.clh"
 #include "conv/window.clh"
 
 /* Adds the taps of one output along a row of the filter; `x` and `w` point to the first elements
@@ -51,7 +53,7 @@ TENON_INLINE long place(const tenon_i64 *stride, long n, long k, const long *out
 
 TENON_KERNEL void conv_direct(__global const data_t *x, __global const data_t *w,
                               __global const data_t *c, __global const data_t *bias,
-                              __global data_t *y, const conv_args args)
+                              __global data_t *y, CONV_POST_POINTERS const conv_args args)
 {
     long pixel = (long)get_global_id(0), k = (long)get_global_id(1), n = (long)get_global_id(2);
     long out[3];
@@ -86,5 +88,6 @@ TENON_KERNEL void conv_direct(__global const data_t *x, __global const data_t *w
     activation.kind = args.activation;
     activation.alpha = TENON_FROM_BITS(args.act_alpha);
     activation.beta = TENON_FROM_BITS(args.act_beta);
-    store_data(y, args.y_offset + place(args.y_stride, n, k, out), activate(result, &activation));
+    store_data(y, args.y_offset + place(args.y_stride, n, k, out),
+               CONV_POST(&args, n, k, out, activate(result, &activation)));
 }

@@ -1,5 +1,7 @@
 #include "ops/common/epilogue.h"
 
+#include "common/post_args.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -45,12 +47,64 @@ tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogu
     return tn_epilogue_terms_check(caller, epilogue, c);
 }
 
-/* Flag bits that gemm/args.h and conv/args.h have in common. */
-enum { HAS_C = 1, HAS_BIAS = 2, SKIPS_FACTORS = 4, FIRST_ACTIVATION = 8 };
+bool tn_epilogue_post_views(const tenon_epilogue *epilogue, const tenon_tensor **views)
+{
+    views[POST_SCALE] = epilogue->post_scale;
+    views[POST_SHIFT] = epilogue->post_shift;
+    views[POST_RESIDUAL] = epilogue->residual;
+    return views[POST_SCALE] != NULL || views[POST_SHIFT] != NULL || views[POST_RESIDUAL] != NULL;
+}
+
+void tn_epilogue_set_post(tenon_epilogue *epilogue, const tenon_tensor *const *views)
+{
+    const tenon_tensor **members[] = {&epilogue->post_scale, &epilogue->post_shift,
+                                      &epilogue->residual};
+    for (int term = 0; term < POST_TERMS; term++)
+        if ((size_t)((char *)(members[term] + 1) - (char *)epilogue) <= epilogue->struct_size)
+            *members[term] = views[term];
+}
+
+tenon_status tn_epilogue_refuse_post(const char *caller, const tenon_epilogue *epilogue)
+{
+    const tenon_tensor *views[POST_TERMS];
+    if (!tn_epilogue_post_views(epilogue, views))
+        return TENON_OK;
+    return tn_fail(TENON_ERROR_UNSUPPORTED,
+                   "%s: params: epilogue: %s is given, but is not supported by ragged products and "
+                   "by products of i8 and u8: it must be NULL",
+                   caller,
+                   views[POST_SCALE] != NULL   ? "post_scale"
+                   : views[POST_SHIFT] != NULL ? "post_shift"
+                                               : "residual");
+}
+
+uint32_t tn_epilogue_post_in_place(tn_call *call, uint32_t residual, uint32_t output)
+{
+    tn_argument *argument = &call->operands[residual];
+    if (argument->view == NULL || argument->role == TN_INPUT)
+        return 0;
+    if (tn_memory_same_view(argument->view, call->operands[output].view))
+        return TENON_POST_IN_PLACE;
+    argument->role = TN_INPUT;
+    return 0;
+}
+
+/* Flag bits that gemm/args.h and conv/args.h have in common. The path bits of the terms after the
+ * activation follow those of the activations. */
+enum { HAS_C = 1, HAS_BIAS = 2, SKIPS_FACTORS = 4, FIRST_ACTIVATION = 8, FIRST_POST = 29 };
+_Static_assert((int)FIRST_ACTIVATION + (int)TN_ACTIVATION_KINDS <= (int)FIRST_POST,
+               "an activation has a path bit");
+
+/* Returns path bits for the terms, none if there are none: builds differ in that. */
+static uint64_t post_paths(uint32_t flags)
+{
+    const uint64_t terms = (flags & TENON_POST_ANY) / TENON_POST_SCALE;
+    return terms == 0 ? 0 : tn_paths_of_flags(terms << FIRST_POST, UINT64_C(7) << FIRST_POST);
+}
 
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation)
 {
-    return tn_paths_of_flags(flags, HAS_C | HAS_BIAS | SKIPS_FACTORS) |
+    return tn_paths_of_flags(flags, HAS_C | HAS_BIAS | SKIPS_FACTORS) | post_paths(flags) |
            UINT64_C(1) << (FIRST_ACTIVATION + activation);
 }
 

@@ -16,6 +16,16 @@ enum {
     TN_EPILOGUE_SCALARS
 };
 
+/* The terms that follow the activation: pointers of a tenon_epilogue, and the last operands of the
+ * operations that have them. Their flags, in problems and kernel arguments, are those of
+ * common/post_args.h. */
+enum { POST_SCALE, POST_SHIFT, POST_RESIDUAL, POST_TERMS };
+#define POST_OPERANDS                                                                              \
+    {.name = "post_scale", .optional = true}, {.name = "post_shift", .optional = true},            \
+    {                                                                                              \
+        .name = "residual", .optional = true, .role = TN_INPUT_OR_SAME                             \
+    }
+
 enum {
     TN_ACTIVATION_KINDS = 0
 #define X(...) +1
@@ -69,9 +79,23 @@ tenon_status tn_epilogue_terms_check(const char *caller, const tenon_epilogue *e
 tenon_status tn_epilogue_check(const char *caller, const tenon_epilogue *epilogue,
                                const tenon_tensor *c);
 
-/* Returns the path bits (tn_family.paths) of an epilogue: the activation, and which of c, bias and
- * the factors are read, by the flag bits that GEMM and convolution have in common. Uses bits 0 to
- * 28 and 32 to 34. */
+/* Stores the views of the terms after the activation. Returns false if there are none. */
+bool tn_epilogue_post_views(const tenon_epilogue *epilogue, const tenon_tensor **views);
+
+/* Sets the pointers to these views, as far as the struct_size of the epilogue includes them. */
+void tn_epilogue_set_post(tenon_epilogue *epilogue, const tenon_tensor *const *views);
+
+/* Fails with TENON_ERROR_UNSUPPORTED if there are any. */
+tenon_status tn_epilogue_refuse_post(const char *caller, const tenon_epilogue *epilogue);
+
+/* Compares the residual with the output, both operands of the call. Returns the flag
+ * TENON_POST_IN_PLACE if they are the same; otherwise makes the residual an operand that must not
+ * overlap the output, and returns 0. */
+uint32_t tn_epilogue_post_in_place(tn_call *call, uint32_t residual, uint32_t output);
+
+/* Returns the path bits (tn_family.paths) of an epilogue: the activation, and which of c, bias, the
+ * factors and the terms after the activation are read, by the flag bits that GEMM and convolution
+ * have in common. Uses bits 0 to 34 and 61 to 63. */
 uint64_t tn_epilogue_paths(uint32_t flags, uint32_t activation);
 
 /* Returns an epilogue for self-checks that takes the paths of these flags and this activation. */

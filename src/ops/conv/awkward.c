@@ -197,15 +197,29 @@ static tenon_tensor filters_like(const conv_problem *like, const sizes *s)
 /* Adds the residual and the bias if the given problem reads them; `image` is a view like the
  * output. */
 static void take_epilogue(const conv_problem *like, const tenon_tensor *image,
-                          const tenon_epilogue *epilogue, tn_case *c)
+                          const tenon_epilogue *epilogue, const tn_choice *choice, tn_case *c)
 {
     if (epilogue->beta != 0)
         c->views[CONV_C] = *image;
     if ((like->flags & CONV_HAS_BIAS) != 0)
         c->views[CONV_BIAS] = tenon_tensor_view((tenon_dtype)like->dtype, 1, &image->shape[1]);
+    for (int term = POST_SCALE; term <= POST_SHIFT; term++)
+        if ((like->flags & TENON_POST_SCALE << term) != 0)
+            c->views[CONV_POST + term] =
+                tenon_tensor_view((tenon_dtype)like->dtype, 1, &image->shape[1]);
+    if ((like->flags & TENON_POST_RESIDUAL) != 0)
+        c->views[CONV_POST + POST_RESIDUAL] = *image;
+    if (tn_post_tries_in_place(choice, like->flags))
+        c->same[CONV_POST + POST_RESIDUAL] = CONV_Y + 1;
 }
 
-static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
+static bool has_post(const conv_problem *like)
+{
+    return (like->flags & TENON_POST_ANY) != 0;
+}
+
+static void take_views(const conv_problem *like, const sizes *s, const tn_choice *choice,
+                       tn_case *c)
 {
     tenon_conv_params *params = (tenon_conv_params *)c->params.bytes;
     int64_t y_stride, res_stride;
@@ -219,7 +233,7 @@ static void take_views(const conv_problem *like, const sizes *s, tn_case *c)
     c->views[CONV_W] = filters_like(like, s);
     c->views[CONV_Y] = image_view(like->dtype, channels_last(like->y), join, s->n,
                                   s->groups * s->filters, s->out, s->unit);
-    take_epilogue(like, &c->views[CONV_Y], &params->epilogue, c);
+    take_epilogue(like, &c->views[CONV_Y], &params->epilogue, choice, c);
 }
 
 /* Limits the work per work-group of conv/cpu_direct, which makes several work-groups. Tries
@@ -240,7 +254,7 @@ static void take_cut_views(const conv_problem *like, const tn_choice *choice, si
         s->channels = cuts[i].channels;
         memcpy(s->filter, cuts[i].filter, sizeof s->filter);
         find_outputs(s);
-        take_views(like, s, c);
+        take_views(like, s, choice, c);
         fits =
             tn_conv_canonicalize("self-check", (const tenon_conv_params *)c->params.bytes,
                                  &c->views[CONV_X], &c->views[CONV_W], NULL, NULL,
@@ -263,12 +277,12 @@ bool tn_conv_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     if (is_set(choice, number, "depth"))
         s.channels = depth_like(like->c);
     take_unit(like, &s);
-    tn_awkward_begin(c, &tn_operation_conv);
+    tn_awkward_begin(c, has_post(like) ? &tn_operation_conv_post : &tn_operation_conv);
     c->same_options = s.same_options;
     if (is_set(choice, number, "cut"))
         take_cut_views(like, choice, &s, c);
     else
-        take_views(like, &s, c);
+        take_views(like, &s, choice, c);
     return true;
 }
 
@@ -350,7 +364,8 @@ bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choic
         return false;
     const backwards b = take_backwards(like, choice, number);
     const sizes *s = &b.size;
-    tn_awkward_begin(c, &tn_operation_conv_transpose);
+    tn_awkward_begin(c, has_post(like) ? &tn_operation_conv_transpose_post
+                                       : &tn_operation_conv_transpose);
     c->same_options = s->same_options;
     params->groups = s->groups;
     params->geometry = s->geometry;
@@ -361,7 +376,7 @@ bool tn_conv_transpose_awkward(const tn_problem *problem, const tn_choice *choic
     c->views[CONV_X] = b.y;
     c->views[CONV_W] = b.w;
     c->views[CONV_Y] = b.x;
-    take_epilogue(like, &b.x, &params->epilogue, c);
+    take_epilogue(like, &b.x, &params->epilogue, choice, c);
     return true;
 }
 

@@ -26,6 +26,13 @@ const tn_family tn_conv_transpose_family = {.name = "conv_transpose",
                                             .awkward = tn_conv_transpose_awkward,
                                             .paths = tn_conv_paths};
 
+static const tn_solver *const post_solvers[] = {&tn_conv_transpose_two_steps,
+                                                &tn_conv_backward_data_direct};
+const tn_family tn_conv_transpose_post_family = {.name = "conv_transpose_post",
+                                                 TN_SOLVERS(post_solvers),
+                                                 .awkward = tn_conv_transpose_awkward,
+                                                 .paths = tn_conv_paths};
+
 const tn_family tn_conv_backward_filter_family = {.name = "conv_backward_filter",
                                                   TN_SOLVERS(filter_solvers),
                                                   .awkward = tn_conv_backward_filter_awkward,

@@ -192,7 +192,7 @@ static const char *const transpose_filter_examples[] = {
 static const tn_alternative data_alternatives[] = {CONV_ALTERNATIVES(5, 2)};
 static const tn_alternative filter_alternatives[] = {CONV_ALTERNATIVES(3, 4)};
 static const tn_alternative transpose_alternatives[] = {
-    CONV_ALTERNATIVES(1 << CONV_X | 1 << CONV_C | 1 << CONV_Y, 1 << CONV_W)};
+    CONV_ALTERNATIVES(CONV_IMAGES, 1 << CONV_W)};
 
 /* Common part of the gradients with three operands. */
 #define GRADIENT(first, second, result)                                                            \
@@ -255,21 +255,44 @@ const tn_operation tn_operation_conv_backward_bias = {
     .examples = bias_examples,
 };
 
+static const char *const transpose_post_examples[] = {
+    "conv_transpose_post x=T:2x4x4x4 w=T:4x3x2x3 c=T:2x3x5x6 bias=T:3 y=T:2x3x5x6 post_scale=T:3 "
+    "post_shift=T:3 residual=T:2x3x5x6 beta=1",
+    "conv_transpose_post x=T:2x17x20x21 w=T:17x5x4x4 y=T:2x5x40x42 post_scale=T:5 residual=@y "
+    "stride=2,2 pad_begin=1,1 pad_end=1,1 activation=relu",
+    NULL,
+};
+
+static const tn_operation *transpose_served_as(const void *given, const tenon_tensor **views)
+{
+    const tenon_conv_transpose_params *params = given;
+    return params != NULL && tn_epilogue_post_views(&params->epilogue, views + CONV_POST)
+               ? &tn_operation_conv_transpose_post
+               : &tn_operation_conv_transpose;
+}
+
+/* The members that both descriptions share. */
+#define TRANSPOSE_OPERATION                                                                        \
+    TN_NAMES("tenon_conv_transpose_forward"), TN_FIELDS(transpose_fields),                         \
+        TN_PARAMS(conv_transpose_defaults, TENON_CONV_TRANSPOSE_PARAMS_INIT),                      \
+        .epilogue_at = offsetof(tenon_conv_transpose_params, epilogue), TN_PROBLEM(conv_problem),  \
+        .prepare = tn_conv_transpose_prepare, .alternatives = transpose_alternatives
+
 const tn_operation tn_operation_conv_transpose = {
-    TN_NAMES("tenon_conv_transpose_forward"),
+    TRANSPOSE_OPERATION,
     .family = &tn_conv_transpose_family,
-    .operands = {{.name = "x", .image = true},
-                 {.name = "w", .image = true},
-                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
+    .operands = {CONV_FIVE_OPERANDS},
     .operand_count = CONV_OPERANDS,
-    TN_FIELDS(transpose_fields),
-    TN_PARAMS(conv_transpose_defaults, TENON_CONV_TRANSPOSE_PARAMS_INIT),
-    .epilogue_at = offsetof(tenon_conv_transpose_params, epilogue),
-    TN_PROBLEM(conv_problem),
-    .prepare = tn_conv_transpose_prepare,
+    .served_as = transpose_served_as,
     .reference = tn_conv_transpose_reference,
-    .alternatives = transpose_alternatives,
     .examples = transpose_examples,
+};
+
+const tn_operation tn_operation_conv_transpose_post = {
+    TRANSPOSE_OPERATION,
+    .family = &tn_conv_transpose_post_family,
+    .operands = {CONV_FIVE_OPERANDS, POST_OPERANDS},
+    .operand_count = CONV_VIEWS,
+    .reference = tn_conv_transpose_post_reference,
+    .examples = transpose_post_examples,
 };

@@ -131,6 +131,13 @@ bool tn_conv_transpose_reference(const void *given, const tenon_tensor *const *v
                            v[CONV_Y], expected);
 }
 
+bool tn_conv_transpose_post_reference(const void *params, const tenon_tensor *const *v,
+                                      tn_bounded *expected)
+{
+    return tn_conv_transpose_reference(params, v, expected) &&
+           tn_conv_apply_post(v[CONV_Y], v + CONV_POST, expected);
+}
+
 /* Fills in the problem of a gradient and its epilogue. Returns false if the arguments are invalid.
  */
 static bool take_gradient(const conv_gradient *gradient, const tenon_conv_backward_params *params,

@@ -112,28 +112,56 @@ static uint32_t channels_last(const void *params, const tn_call *call)
            << CONV_X;
 }
 
-static const tn_alternative alternatives[] = {
-    CONV_ALTERNATIVES(1 << CONV_X | 1 << CONV_C | 1 << CONV_Y, 1 << CONV_W)};
+static const char *const post_examples[] = {
+    "conv_post x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 post_scale=T:4 "
+    "post_shift=T:4 residual=T:2x4x4x4 beta=1",
+    "conv_post x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 post_scale=T:37 pad_begin=1,1 "
+    "pad_end=1,1 activation=relu",
+    "conv_post x=T:1x64x17x15/16320,1,960,64 w=T:33x64x1x1 y=T:1x33x17x15/8415,1,495,33 "
+    "post_shift=T:33 residual=@y alpha=0.5 activation=gelu",
+    "conv_post x=T:2x12x19x17 w=T:12x1x3x3 c=@y y=T:2x12x19x17 residual=T:2x12x19x17 groups=12 "
+    "pad_begin=1,1 pad_end=1,1 beta=0.5",
+    "conv_post x=T:0x3x5x6 w=T:4x3x2x3 y=T:0x4x4x4 post_shift=T:4",
+    NULL,
+};
+
+static const tn_operation *served_as(const void *given, const tenon_tensor **views)
+{
+    const tenon_conv_params *params = given;
+    return params != NULL && tn_epilogue_post_views(&params->epilogue, views + CONV_POST)
+               ? &tn_operation_conv_post
+               : &tn_operation_conv;
+}
+
+static const tn_alternative alternatives[] = {CONV_ALTERNATIVES(CONV_IMAGES, 1 << CONV_W)};
+
+/* The members that both descriptions share. */
+#define CONV_OPERATION                                                                             \
+    TN_NAMES("tenon_conv_forward"), TN_FIELDS(fields),                                             \
+        TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),                                          \
+        .flags = TENON_CONV_EXACT, .epilogue_at = offsetof(tenon_conv_params, epilogue),           \
+        TN_PROBLEM(conv_problem), .prepare = tn_conv_prepare, .channels_last = channels_last,      \
+        .alternatives = alternatives
 
 const tn_operation tn_operation_conv = {
-    TN_NAMES("tenon_conv_forward"),
+    CONV_OPERATION,
     .family = &tn_conv_family,
-    .operands = {{.name = "x", .image = true},
-                 {.name = "w", .image = true},
-                 {.name = "c", .image = true, .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
+    .operands = {CONV_FIVE_OPERANDS},
     .operand_count = CONV_OPERANDS,
-    TN_FIELDS(fields),
-    TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),
-    .flags = TENON_CONV_EXACT,
-    .epilogue_at = offsetof(tenon_conv_params, epilogue),
-    TN_PROBLEM(conv_problem),
-    .prepare = tn_conv_prepare,
+    .served_as = served_as,
     .reference = tn_conv_reference,
-    .channels_last = channels_last,
-    .alternatives = alternatives,
     .examples = conv_examples,
+};
+
+/* A convolution with terms after the activation, which the parameters point to and which are
+ * operands after y. */
+const tn_operation tn_operation_conv_post = {
+    CONV_OPERATION,
+    .family = &tn_conv_post_family,
+    .operands = {CONV_FIVE_OPERANDS, POST_OPERANDS},
+    .operand_count = CONV_VIEWS,
+    .reference = tn_conv_post_reference,
+    .examples = post_examples,
 };
 
 const tn_operation tn_operation_im2col = {

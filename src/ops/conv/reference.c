@@ -210,6 +210,38 @@ bool tn_conv_reference(const void *given, const tenon_tensor *const *v, tn_bound
            tn_conv_problem_reference(&p, &params->epilogue, params->solver, v, expected);
 }
 
+bool tn_conv_apply_post(const tenon_tensor *output, const tenon_tensor *const term[POST_TERMS],
+                        tn_bounded *expected)
+{
+    const tenon_tensor *views[POST_TERMS] = {NULL, NULL, term[POST_RESIDUAL]};
+    tenon_tensor wide[POST_TERMS];
+    for (int t = POST_SCALE; t <= POST_SHIFT; t++) {
+        if (term[t] == NULL)
+            continue;
+        wide[t] = *term[t]; /* K, 1, 1 … */
+        wide[t].rank = output->rank - 1;
+        for (uint32_t d = 1; d < wide[t].rank; d++) {
+            wide[t].shape[d] = 1;
+            wide[t].stride[d] = 1;
+        }
+        views[t] = &wide[t];
+    }
+    return tn_post_reference(output, views, expected);
+}
+
+/* The convolution of conv_post/two_steps may be computed by conv/winograd4, whose bound is the
+ * largest of all solvers. */
+bool tn_conv_post_reference(const void *given, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    tenon_conv_params params = *(const tenon_conv_params *)given;
+    const tn_solver *named = tn_solver_named(&tn_conv_post_family, params.solver);
+    const bool transforms = named != NULL && tn_is_solver(named, &tn_conv_two_steps) &&
+                            (params.flags & TENON_CONV_EXACT) == 0;
+    params.solver = transforms ? "conv/winograd4" : NULL;
+    return tn_conv_reference(&params, v, expected) &&
+           tn_conv_apply_post(v[CONV_Y], v + CONV_POST, expected);
+}
+
 bool tn_im2col_reference(const void *params, const tenon_tensor *const *views, tn_bounded *expected)
 {
     const tenon_tensor *x = views[IM2COL_X], *col = views[IM2COL_COL];

@@ -30,15 +30,14 @@ static tn_bounded rounded(tenon_dtype dtype, double value, double carried, doubl
                    tn_least_normal(dtype)};
 }
 
-static tn_bounded plus(tenon_dtype dtype, tn_bounded v, tn_bounded p)
+tn_bounded tn_chain_plus(tenon_dtype dtype, tn_bounded v, double p)
 {
-    double least = tn_least_normal(dtype);
-    return rounded(dtype, v.value + p.value,
-                   v.bound + flushed(v, least) + p.bound + flushed(p, least), 1);
+    const double least = tn_least_normal(dtype);
+    return rounded(dtype, v.value + p,
+                   v.bound + flushed(v, least) + flushed((tn_bounded){p, 0}, least), 1);
 }
 
-/* Returns v · p. p is exact, since it comes from memory or the parameters. */
-static tn_bounded times(tenon_dtype dtype, tn_bounded v, double p)
+tn_bounded tn_chain_times(tenon_dtype dtype, tn_bounded v, double p)
 {
     double least = tn_least_normal(dtype);
     double lost = scaled(flushed((tn_bounded){p, 0}, least), fabs(v.value) + v.bound);
@@ -67,11 +66,11 @@ static tn_bounded run_step(const tenon_chain_step *step, tenon_dtype dtype, tn_b
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
     switch (step->op) {
     case TENON_CHAIN_ADD:
-        return plus(dtype, v, (tn_bounded){p, 0});
+        return tn_chain_plus(dtype, v, p);
     case TENON_CHAIN_SUBTRACT:
-        return plus(dtype, v, (tn_bounded){-p, 0});
+        return tn_chain_plus(dtype, v, -p);
     case TENON_CHAIN_MULTIPLY:
-        return times(dtype, v, p);
+        return tn_chain_times(dtype, v, p);
     case TENON_CHAIN_DIVIDE:
         return over(dtype, v, p);
     case TENON_CHAIN_MAX:
@@ -79,7 +78,7 @@ static tn_bounded run_step(const tenon_chain_step *step, tenon_dtype dtype, tn_b
     case TENON_CHAIN_MIN:
         return either(dtype, v, p, v.value < p);
     case TENON_CHAIN_FMA:
-        return plus(dtype, times(dtype, v, p), (tn_bounded){q, 0});
+        return tn_chain_plus(dtype, tn_chain_times(dtype, v, p), q);
     default:
         v.bound += flushed(v, tn_least_normal(dtype));
         return tn_activation_reference(&activation, dtype, v);

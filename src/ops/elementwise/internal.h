@@ -32,6 +32,11 @@ tenon_status tn_chain_record(const char *caller, tn_recording *recording,
                              const elementwise_chain_problem *problem, const char *source,
                              const char *kernel, const char *options);
 
+/* Return v + p and v · p with the bound of a chain's step. p is exact, since it comes from memory
+ * or the parameters. */
+tn_bounded tn_chain_plus(tenon_dtype dtype, tn_bounded v, double p);
+tn_bounded tn_chain_times(tenon_dtype dtype, tn_bounded v, double p);
+
 /* Members of tn_operation and tn_family. */
 tn_prepare_function tn_elementwise_prepare, tn_elementwise_chain_prepare, tn_copy_prepare;
 tn_reference_function tn_elementwise_reference, tn_elementwise_chain_reference, tn_copy_reference;

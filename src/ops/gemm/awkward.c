@@ -46,7 +46,7 @@ static gemm_layout layout_of_d(const gemm_problem *like)
 
 void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, uint32_t number,
                            int64_t batch, int64_t rows, const uint32_t types[GEMM_OPERANDS],
-                           tenon_tensor views[GEMM_OPERANDS])
+                           tenon_tensor views[GEMM_MATRICES])
 {
     int64_t m = tn_awkward_size(choice, number, "m", rows);
     int64_t n = tn_awkward_size(choice, number, "n", USUAL_COLS);
@@ -65,6 +65,13 @@ void tn_gemm_awkward_views(const gemm_problem *like, const tn_choice *choice, ui
         views[GEMM_C] = matrix_view(types[GEMM_C], GEMM_UNIT_COL, batch, m, n, d_width);
     if ((like->flags & GEMM_HAS_BIAS) != 0)
         views[GEMM_BIAS] = matrix_view(types[GEMM_BIAS], GEMM_UNIT_COL, batch, 1, n, 1);
+    if ((like->flags & TENON_POST_SCALE) != 0)
+        views[GEMM_POST + POST_SCALE] = matrix_view(types[GEMM_D], GEMM_UNIT_COL, batch, 1, n, 1);
+    if ((like->flags & TENON_POST_SHIFT) != 0)
+        views[GEMM_POST + POST_SHIFT] = matrix_view(types[GEMM_D], GEMM_STRIDED, batch, m, 1, 1);
+    if ((like->flags & TENON_POST_RESIDUAL) != 0)
+        views[GEMM_POST + POST_RESIDUAL] =
+            matrix_view(types[GEMM_D], GEMM_UNIT_COL, batch, m, n, d_width);
 }
 
 bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
@@ -75,9 +82,12 @@ bool tn_gemm_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     tenon_gemm_params *params = (tenon_gemm_params *)c->params.bytes;
     if (number == tn_awkward_count(choice))
         return false;
-    tn_awkward_begin(c, &tn_operation_gemm);
+    tn_awkward_begin(c, (like->flags & TENON_POST_ANY) != 0 ? &tn_operation_gemm_post
+                                                            : &tn_operation_gemm);
     params->flags = (like->flags & GEMM_TF32) != 0 ? TENON_GEMM_ALLOW_TF32 : 0;
     params->epilogue = tn_check_epilogue(like->flags, like->activation);
     tn_gemm_awkward_views(like, choice, number, 2, GEMM_AWKWARD_ROWS, types, c->views);
+    if (tn_post_tries_in_place(choice, like->flags))
+        c->same[GEMM_POST + POST_RESIDUAL] = GEMM_D + 1;
     return true;
 }

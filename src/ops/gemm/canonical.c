@@ -87,7 +87,7 @@ static bool folds(const gemm_problem *p, uint64_t i, bool columns)
     uint32_t keep = columns ? GEMM_KEEP_COLUMNS : GEMM_KEEP_ROWS;
     if (p->matrix[other].batch[i] != 0 || (p->flags & keep) != 0)
         return false;
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
+    for (int x = 0; x < GEMM_MATRICES; x++) {
         const gemm_matrix *matrix = &p->matrix[x];
         int64_t stride = columns ? matrix->col : matrix->row;
         if (x != other && size != 1 && matrix->batch[i] != stride * size)
@@ -100,7 +100,7 @@ static void fold(gemm_problem *p, uint64_t i, bool columns)
 {
     int other = columns ? GEMM_A : GEMM_B;
     int64_t *size = columns ? &p->n : &p->m;
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
+    for (int x = 0; x < GEMM_MATRICES; x++) {
         gemm_matrix *matrix = &p->matrix[x];
         int64_t *stride = columns ? &matrix->col : &matrix->row;
         if (x != other && *size == 1)
@@ -143,7 +143,7 @@ void tn_gemm_exchange(gemm_problem *p)
     p->matrix[GEMM_B] = a;
     p->m = p->n;
     p->n = m;
-    for (int x = 0; x < GEMM_OPERANDS; x++)
+    for (int x = 0; x < GEMM_MATRICES; x++)
         transpose(&p->matrix[x]);
 }
 
@@ -159,12 +159,12 @@ static void collapse_batch(gemm_problem *p, const tenon_tensor *d, const tn_spac
 {
     tn_space space = *batch;
     space.rank = d->rank - 2;
-    space.views = GEMM_OPERANDS;
+    space.views = GEMM_MATRICES;
     memcpy(space.shape, d->shape, space.rank * sizeof *space.shape);
     tn_space_collapse(&space);
     p->batch_rank = space.rank;
     memcpy(p->batch, space.shape, sizeof p->batch);
-    for (int x = 0; x < GEMM_OPERANDS; x++)
+    for (int x = 0; x < GEMM_MATRICES; x++)
         memcpy(p->matrix[x].batch, space.stride[x], sizeof p->matrix[x].batch);
 }
 
@@ -174,6 +174,24 @@ static bool has_vector(const tenon_epilogue *epilogue, int of)
     const tenon_tensor *scale = epilogue->scale[of], *zero_point = epilogue->zero_point[of];
     return (scale != NULL && tenon_tensor_elements(scale) > 1) ||
            (zero_point != NULL && tenon_tensor_elements(zero_point) > 1);
+}
+
+/* Sets the strides of the terms after the activation, and their flags. */
+static tenon_status take_post(const char *caller, const tenon_tensor *const *views, tn_space *batch,
+                              gemm_problem *p)
+{
+    const tenon_tensor *d = views[GEMM_D];
+    for (int term = 0; term < POST_TERMS; term++) {
+        const int x = GEMM_POST + term;
+        if (views[x] == NULL)
+            continue;
+        if (term == POST_RESIDUAL)
+            TN_TRY(tn_shape_check(caller, tn_post_names[term], views[x], d->rank, d->shape));
+        TN_TRY(take_broadcast(caller, tn_post_names[term], views[x], d, batch->stride[x],
+                              &p->matrix[x]));
+        p->flags |= TENON_POST_SCALE << term;
+    }
+    return TENON_OK;
 }
 
 static tenon_status fill(const char *caller, const tenon_gemm_params *params,
@@ -200,6 +218,7 @@ static tenon_status fill(const char *caller, const tenon_gemm_params *params,
         (has_vector(epilogue, 1) || has_vector(epilogue, 2) ? GEMM_KEEP_COLUMNS : 0) |
         (p->dtype == TENON_DTYPE_F32 && (params->flags & TENON_GEMM_ALLOW_TF32) != 0 ? GEMM_TF32
                                                                                      : 0);
+    TN_TRY(take_post(caller, views, &batch, p));
     p->m = d->shape[d->rank - 2];
     p->n = d->shape[d->rank - 1];
     p->k = views[GEMM_A]->shape[views[GEMM_A]->rank - 1];
@@ -219,7 +238,7 @@ static tenon_status begin(const char *caller, const tenon_gemm_params *params,
     tn_problem_begin(&problem->head, sizeof *problem);
     TN_TRY(check_shapes(caller, views[GEMM_A], views[GEMM_B], views[GEMM_D]));
     TN_TRY(fill(caller, params, views, problem));
-    for (uint64_t x = 0; x < GEMM_OPERANDS; x++)
+    for (uint64_t x = 0; x < GEMM_MATRICES; x++)
         problem->matrix[x].operand = x;
     return TENON_OK;
 }
@@ -229,9 +248,16 @@ tenon_status tn_gemm_canonicalize(const char *caller, const tenon_gemm_params *p
                                   const tenon_tensor *c, const tenon_tensor *bias,
                                   const tenon_tensor *d, gemm_problem *problem, bool *empty)
 {
-    const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
+    const tenon_tensor *views[GEMM_MATRICES] = {a, b, c, bias, d};
+    return tn_gemm_canonicalize_views(caller, params, views, problem, empty);
+}
+
+tenon_status tn_gemm_canonicalize_views(const char *caller, const tenon_gemm_params *params,
+                                        const tenon_tensor *const views[GEMM_MATRICES],
+                                        gemm_problem *problem, bool *empty)
+{
     TN_TRY(begin(caller, params, views, problem));
-    *empty = tn_tensor_empty(d);
+    *empty = tn_tensor_empty(views[GEMM_D]);
     if (problem->batch_invariant && problem->n != 1 && problem->matrix[GEMM_D].col != 1)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: d: its stride along N is %" PRId64
@@ -246,13 +272,11 @@ tenon_status tn_gemm_canonicalize(const char *caller, const tenon_gemm_params *p
 }
 
 tenon_status tn_gemm_canonicalize_packed(const char *caller, const tenon_gemm_params *params,
-                                         const tenon_tensor *a, const tenon_tensor *b,
-                                         const tenon_tensor *c, const tenon_tensor *bias,
-                                         const tenon_tensor *d, gemm_problem *problem, bool *empty)
+                                         const tenon_tensor *const views[GEMM_MATRICES],
+                                         gemm_problem *problem, bool *empty)
 {
-    const tenon_tensor *views[GEMM_OPERANDS] = {a, b, c, bias, d};
     TN_TRY(begin(caller, params, views, problem));
-    *empty = tn_tensor_empty(d);
+    *empty = tn_tensor_empty(views[GEMM_D]);
     problem->flags |= GEMM_KEEP_COLUMNS;
     if (!*empty)
         fold_batch(problem);

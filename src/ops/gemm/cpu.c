@@ -273,6 +273,13 @@ void tn_gemm_cpu_configure(tenon_context *context, const gemm_problem *p, int32_
         tn_gemm_cpu_options(context, &p->head, choice->values, choice->options);
 }
 
+const char *tn_gemm_cpu_refuses_post(const gemm_problem *p, const int32_t *values)
+{
+    return (p->flags & TENON_POST_IN_PLACE) != 0 && stores_acc(p) && p->k > values[CPU_KC]
+               ? "d holds the sums of several blocks of K, and the residual is d"
+               : NULL;
+}
+
 tn_launch tn_gemm_cpu_launch(const gemm_problem *p, const tn_choice *choice, int64_t rows,
                              const char *source, const char *kernel)
 {

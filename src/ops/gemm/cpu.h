@@ -73,6 +73,10 @@ tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *problem, co
 
 /* The first returns the launch of a tiled kernel with `rows` rows per work-group, without the
  * batch. The second completes and records such a launch. */
+/* Returns why a kernel with these parameters cannot apply the terms after the activation, or NULL.
+ */
+const char *tn_gemm_cpu_refuses_post(const gemm_problem *problem, const int32_t *values);
+
 tn_launch tn_gemm_cpu_launch(const gemm_problem *problem, const tn_choice *choice, int64_t rows,
                              const char *source, const char *kernel);
 tenon_status tn_gemm_cpu_record(const char *caller, tn_recording *recording,

@@ -56,7 +56,7 @@ static const char *gemm_cpu_direct_configure(tenon_context *context, const tn_pr
     }
     if (choice->values[CPU_NR] > p->n)
         choice->misfit = "n is less than nr";
-    return NULL;
+    return tn_gemm_cpu_refuses_post(p, choice->values);
 }
 
 static tenon_status gemm_cpu_direct_launch(const char *caller, tn_recording *recording,

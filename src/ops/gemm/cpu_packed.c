@@ -21,8 +21,9 @@ static const char *gemm_cpu_packed_configure(tenon_context *context, const tn_pr
                            : b == GEMM_UNIT_ROW                       ? 1
                                                                       : 2;
     tn_gemm_cpu_configure(context, p, panels, local_elements, 1, choice);
-    if (choice->misfit != NULL)
-        return NULL;
+    const char *why = tn_gemm_cpu_refuses_post(p, choice->values);
+    if (choice->misfit != NULL || why != NULL)
+        return why;
     /* Each group of rows packs b again. */
     const double row_groups =
         (double)tn_ceil_div(p->m, tn_gemm_cpu_tile_rows(context, p, choice->values));

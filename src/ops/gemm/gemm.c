@@ -4,6 +4,8 @@
 
 #include "dispatch/self_check.h"
 
+static const tn_solver *const post_solvers[] = {&tn_gemm_cpu_packed, &tn_gemm_cpu_direct,
+                                                &tn_gemm_two_steps, &tn_gemm_plain};
 static const tn_solver *const solvers[] = {
     &tn_gemm_cpu_packed, &tn_gemm_cpu_direct, &tn_gemm_gemv_dot, &tn_gemm_gemv_axpy,
     &tn_gemm_gemv_split, &tn_gemm_tiled,      &tn_gemm_plain,    &tn_gemm_cpu_split_k,
@@ -13,6 +15,11 @@ static const tn_solver *const solvers[] = {
 
 const tn_family tn_gemm_family = {
     .name = "gemm", TN_SOLVERS(solvers), .awkward = tn_gemm_awkward, .paths = tn_gemm_paths};
+
+const tn_family tn_gemm_post_family = {.name = "gemm_post",
+                                       TN_SOLVERS(post_solvers),
+                                       .awkward = tn_gemm_awkward,
+                                       .paths = tn_gemm_paths};
 
 static tenon_status check_type(const char *caller, tenon_context *context, tenon_dtype dtype)
 {
@@ -29,14 +36,17 @@ tenon_status tn_gemm_prepare(const void *given, tn_call *call, tn_problem *probl
     const tenon_gemm_params *params = given;
     const char *caller = call->caller;
     const tn_argument *operands = call->operands;
-    const tenon_tensor *a = operands[GEMM_A].view, *b = operands[GEMM_B].view,
-                       *c = operands[GEMM_C].view;
-    const tenon_tensor *bias = operands[GEMM_BIAS].view, *d = operands[GEMM_D].view;
-    TN_TRY(check_type(caller, call->context, a->dtype));
-    TN_TRY(tn_epilogue_check(caller, &params->epilogue, c));
-    for (int x = GEMM_B; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "a", a->dtype));
-    TN_TRY(tn_gemm_canonicalize(caller, params, a, b, c, bias, d, (gemm_problem *)problem, empty));
+    const tenon_tensor *views[GEMM_MATRICES];
+    for (int x = 0; x < GEMM_MATRICES; x++)
+        views[x] = operands[x].view;
+    const tenon_dtype dtype = views[GEMM_A]->dtype;
+    TN_TRY(check_type(caller, call->context, dtype));
+    TN_TRY(tn_epilogue_check(caller, &params->epilogue, views[GEMM_C]));
+    for (int x = GEMM_B; x < GEMM_MATRICES; x++)
+        TN_TRY(tn_same_dtype_check(caller, operands[x].name, views[x], "a", dtype));
+    TN_TRY(tn_gemm_canonicalize_views(caller, params, views, (gemm_problem *)problem, empty));
+    ((gemm_problem *)problem)->flags |=
+        tn_epilogue_post_in_place(call, GEMM_POST + POST_RESIDUAL, GEMM_D);
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);

@@ -61,6 +61,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     TN_TRY(tn_tensor_check(caller, "b", views[GEMM_B]));
     TN_TRY(tn_call_check_views(call));
     TN_TRY(tn_epilogue_terms_check(caller, &params->epilogue, views[GEMM_C]));
+    TN_TRY(tn_epilogue_refuse_post(caller, &params->epilogue));
     TN_TRY(tn_gemm_int8_check(caller, &params->epilogue, views));
     TN_TRY(tn_gemm_int8_canonicalize(caller, params, views, (int8_problem *)problem, empty));
     if (params->epilogue.beta == 0)

@@ -53,7 +53,9 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 {
     const tenon_gemm_params *params = given;
     if (!tn_gemm_is_int8(views[GEMM_A]))
-        return &tn_operation_gemm;
+        return params != NULL && tn_epilogue_post_views(&params->epilogue, views + GEMM_POST)
+                   ? &tn_operation_gemm_post
+                   : &tn_operation_gemm;
     for (int i = 0; i < 3 && params != NULL; i++) {
         views[INT8_VECTOR(INT8_SCALE_A + i)] = params->epilogue.scale[i];
         views[INT8_VECTOR(INT8_ZERO_A + i)] = params->epilogue.zero_point[i];
@@ -70,25 +72,53 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 static const tn_alternative gemm_alternatives[] = {
     STORED("a", GEMM_A), STORED("b", GEMM_B), {.condition = NULL}};
 
+/* The operands that all products share, and the members of the descriptions of tenon_gemm. */
+#define GEMM_FIVE_OPERANDS                                                                         \
+    {.name = "a"}, {.name = "b"}, {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},       \
+        {.name = "bias", .optional = true},                                                        \
+    {                                                                                              \
+        .name = "d", .role = TN_OUTPUT                                                             \
+    }
+#define GEMM_OPERATION                                                                             \
+    TN_NAMES("tenon_gemm"), TN_FIELDS(gemm_fields),                                                \
+        TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),                                          \
+        .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,                               \
+        .epilogue_at = offsetof(tenon_gemm_params, epilogue), .alternatives = gemm_alternatives
+
 const tn_operation tn_operation_gemm = {
-    TN_NAMES("tenon_gemm"),
+    GEMM_OPERATION,
     .family = &tn_gemm_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT}},
+    .operands = {GEMM_FIVE_OPERANDS},
     .operand_count = GEMM_OPERANDS,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
-    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(gemm_problem),
     .served_as = served_as,
     .prepare = tn_gemm_prepare,
     .reference = tn_gemm_reference,
-    .alternatives = gemm_alternatives,
     .examples = gemm_examples,
+};
+
+static const char *const post_examples[] = {
+    "gemm_post a=T:4x5 b=T:5x6 c=T:4x6 bias=T:6 d=T:4x6 post_scale=T:6 post_shift=T:6 "
+    "residual=T:4x6 beta=1",
+    "gemm_post a=T:2x37x1091 b=T:1091x131 d=T:2x37x131 post_scale=T:37x1 activation=relu",
+    "gemm_post a=T:131x300/1,140 b=T:300x133/1,301 bias=T:131x1 d=T:131x133/140,1+5 "
+    "post_shift=T:133 residual=@d alpha=0.5 activation=sigmoid",
+    "gemm_post a=T:33x70/151,2 b=T:70x35/80,2 c=@d d=T:33x35/1,40 residual=T:33x35 beta=2",
+    "gemm_post a=T:0x5 b=T:5x6 d=T:0x6 post_shift=T:6",
+    NULL,
+};
+
+/* A product with terms after the activation, which the parameters of tenon_gemm point to and which
+ * are operands after d. */
+const tn_operation tn_operation_gemm_post = {
+    GEMM_OPERATION,
+    .family = &tn_gemm_post_family,
+    .operands = {GEMM_FIVE_OPERANDS, POST_OPERANDS},
+    .operand_count = GEMM_MATRICES,
+    TN_PROBLEM(gemm_problem),
+    .prepare = tn_gemm_prepare,
+    .reference = tn_gemm_post_reference,
+    .examples = post_examples,
 };
 
 /* Fills scales with positive values. */
@@ -115,13 +145,9 @@ static const char *const int8_examples[] = {
 /* A product of i8 and u8. Its scales and zero points, which the parameters of tenon_gemm point to,
  * are operands after d. */
 const tn_operation tn_operation_gemm_int8 = {
-    TN_NAMES("tenon_gemm"),
+    GEMM_OPERATION,
     .family = &tn_gemm_int8_family,
-    .operands = {{.name = "a"},
-                 {.name = "b"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT},
+    .operands = {GEMM_FIVE_OPERANDS,
                  {.name = "scale of a", .optional = true},
                  {.name = "scale of b", .optional = true},
                  {.name = "scale of d", .optional = true},
@@ -129,16 +155,11 @@ const tn_operation tn_operation_gemm_int8 = {
                  {.name = "zero point of b", .optional = true},
                  {.name = "zero point of d", .optional = true}},
     .operand_count = INT8_OPERANDS,
-    TN_FIELDS(gemm_fields),
-    TN_PARAMS(gemm_defaults, TENON_GEMM_PARAMS_INIT),
-    .flags = TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32,
-    .epilogue_at = offsetof(tenon_gemm_params, epilogue),
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
     .reference = tn_gemm_int8_reference,
     .fill_valid = fill_scales,
     .is_measurable = true,
-    .alternatives = gemm_alternatives,
     .examples = int8_examples,
 };
 

@@ -59,9 +59,11 @@ static void add_patch(gemm_arguments *arguments, tn_patch_kind kind, uint64_t so
         (tn_patch){(uint8_t)kind, (uint8_t)source, (uint16_t)at, (uint32_t)unit};
 }
 
-static const size_t offset_at[GEMM_OPERANDS] = {
+#define POST_AT(member) (offsetof(gemm_arguments, post) + offsetof(gemm_post_args, member))
+static const size_t offset_at[GEMM_MATRICES] = {
     offsetof(gemm_args, a_offset),    offsetof(gemm_args, b_offset), offsetof(gemm_args, c_offset),
-    offsetof(gemm_args, bias_offset), offsetof(gemm_args, d_offset),
+    offsetof(gemm_args, bias_offset), offsetof(gemm_args, d_offset), POST_AT(post_scale_offset),
+    POST_AT(post_shift_offset),       POST_AT(residual_offset),
 };
 
 static const size_t scalar_at[TN_EPILOGUE_SCALARS] = {
@@ -82,9 +84,24 @@ static bool is_read(const gemm_problem *p, int matrix)
         return (p->flags & GEMM_HAS_BIAS) != 0;
     case GEMM_D:
         return true;
+    case GEMM_POST + POST_SCALE:
+    case GEMM_POST + POST_SHIFT:
+    case GEMM_POST + POST_RESIDUAL:
+        return (p->flags & TENON_POST_SCALE << (matrix - GEMM_POST)) != 0;
     default:
         return p->k > 0;
     }
+}
+
+/* Returns the number of matrices that a launch takes. */
+static int matrix_count(const gemm_problem *p)
+{
+    return (p->flags & TENON_POST_ANY) != 0 ? GEMM_MATRICES : GEMM_OPERANDS;
+}
+
+size_t tn_gemm_arguments_size(const gemm_problem *p)
+{
+    return sizeof(gemm_args) + ((p->flags & TENON_POST_ANY) != 0 ? sizeof(gemm_post_args) : 0);
 }
 
 /* Sets `strides` to the strides of the innermost two batch dimensions, {outer, inner}. */
@@ -93,6 +110,23 @@ static void innermost(const gemm_problem *p, const gemm_matrix *matrix, tenon_i6
     uint64_t rank = p->batch_rank;
     strides[0] = rank >= 2 ? matrix->batch[rank - 2] : 0;
     strides[1] = rank >= 1 ? matrix->batch[rank - 1] : 0;
+}
+
+/* Fills in the strides of the terms after the activation. */
+static void post_arguments(const gemm_problem *p, gemm_post_args *args)
+{
+    const gemm_matrix *scale = &p->matrix[GEMM_POST + POST_SCALE];
+    const gemm_matrix *shift = &p->matrix[GEMM_POST + POST_SHIFT];
+    const gemm_matrix *residual = &p->matrix[GEMM_POST + POST_RESIDUAL];
+    *args = (gemm_post_args){.post_scale_row = scale->row,
+                             .post_scale_col = scale->col,
+                             .post_shift_row = shift->row,
+                             .post_shift_col = shift->col,
+                             .residual_row = residual->row,
+                             .residual_col = residual->col};
+    innermost(p, scale, args->post_scale_batch);
+    innermost(p, shift, args->post_shift_batch);
+    innermost(p, residual, args->residual_batch);
 }
 
 void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
@@ -124,7 +158,8 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
     innermost(p, bias, args.bias_batch);
     innermost(p, d, args.d_batch);
     arguments->args = args;
-    for (int x = 0; x < GEMM_OPERANDS; x++)
+    post_arguments(p, &arguments->post);
+    for (int x = 0; x < matrix_count(p); x++)
         if (is_read(p, x))
             add_patch(arguments, TN_PATCH_OFFSET, p->matrix[x].operand, offset_at[x],
                       (p->sums >> x & 1) != 0 ? tn_acc_size(p->dtype)
@@ -140,7 +175,7 @@ void tn_gemm_arguments(const gemm_problem *p, gemm_arguments *arguments)
 static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t outer_rank,
                         gemm_args *args)
 {
-    for (int x = 0; x < GEMM_OPERANDS; x++) {
+    for (int x = 0; x < matrix_count(p); x++) {
         int64_t offset = 0;
         for (uint64_t i = 0; i < outer_rank; i++)
             offset += index[i] * p->matrix[x].batch[i];
@@ -150,8 +185,8 @@ static void set_offsets(const gemm_problem *p, const int64_t *index, uint64_t ou
 
 void tn_gemm_launch_operands(const gemm_problem *p, tn_launch *launch)
 {
-    launch->operand_count = GEMM_OPERANDS;
-    for (int x = 0; x < GEMM_OPERANDS; x++)
+    launch->operand_count = (uint32_t)matrix_count(p);
+    for (int x = 0; x < matrix_count(p); x++)
         launch->operands[x] = (uint8_t)p->matrix[is_read(p, x) ? x : GEMM_D].operand;
 }
 
@@ -178,7 +213,7 @@ tenon_status tn_gemm_record_launch(const char *caller, tn_recording *recording,
                                    tn_launch *launch)
 {
     launch->args = &arguments->args;
-    launch->args_size = sizeof arguments->args;
+    launch->args_size = tn_gemm_arguments_size(p);
     launch->patches = arguments->patches;
     launch->patch_count = arguments->patch_count;
     tn_gemm_launch_operands(p, launch);

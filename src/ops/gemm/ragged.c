@@ -114,6 +114,7 @@ tenon_status tn_ragged_prepare(const void *given, tn_call *call, tn_problem *pro
     const tenon_tensor *views[RAGGED_OPERANDS];
     tenon_dtype dtype;
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, operands[RAGGED_C].view));
+    TN_TRY(tn_epilogue_refuse_post(caller, &params->epilogue));
     dtype = operands[RAGGED_A].view->dtype;
     TN_TRY(tn_float_check(caller, "a", call->context, dtype));
     for (int i = 0; i < RAGGED_OPERANDS; i++) {

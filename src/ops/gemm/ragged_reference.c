@@ -105,7 +105,7 @@ bool tn_ragged_awkward(const tn_problem *problem, const tn_choice *choice, uint3
     const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
     const int64_t offsets[] = {AWKWARD_GROUPS + 1};
     tenon_gemm_ragged_params *params = (tenon_gemm_ragged_params *)c->params.bytes;
-    tenon_tensor rows[GEMM_OPERANDS] = {{.rank = 0}}, groups[GEMM_OPERANDS] = {{.rank = 0}};
+    tenon_tensor rows[GEMM_MATRICES] = {{.rank = 0}}, groups[GEMM_MATRICES] = {{.rank = 0}};
     if (number == tn_awkward_count(choice))
         return false;
     tn_awkward_begin(c, &tn_operation_gemm_ragged);

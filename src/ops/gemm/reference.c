@@ -122,6 +122,15 @@ static void strip_results(const dense_operands *x, const tenon_epilogue *e, teno
     }
 }
 
+/* The bounds of gemm_post/two_steps are those of the product's solver with the largest ones. */
+bool tn_gemm_post_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
+{
+    tenon_gemm_params product = *(const tenon_gemm_params *)given;
+    product.solver = NULL;
+    return tn_gemm_reference(&product, v, results) &&
+           tn_post_reference(v[GEMM_D], v + GEMM_POST, results);
+}
+
 bool tn_gemm_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
     const tenon_gemm_params *params = given;

@@ -9,27 +9,30 @@
 /* The layout of a choice. */
 typedef struct layout {
     packed_problem product; /* for tiles and estimates: pixels x filters of a group */
-    int64_t pixels;         /* that have one stride in y and in c */
+    int64_t pixels;         /* that have one stride in y, in c and in the residual */
     int64_t batches;        /* of such pixels */
-    int64_t y_pixel, c_pixel, run;
+    int64_t y_pixel, c_pixel, residual_pixel, run;
     bool joined;
 } layout;
 
-/* Merges as many dimensions of y and c as possible, from the last one on. */
+/* Merges as many dimensions of y, c and the residual as possible, from the last one on. */
 static void join_pixels(const conv_problem *p, layout *l)
 {
     const int64_t shape[] = {p->n, p->window.out[0], p->window.out[1], p->window.out[2]};
     bool joins = true;
     l->pixels = l->batches = 1;
     for (int d = 3; d >= 0; d--) {
-        const int64_t y = p->y[d == 0 ? 0 : d + 1], c = p->res[d == 0 ? 0 : d + 1];
+        const int dimension = d == 0 ? 0 : d + 1;
+        const int64_t y = p->y[dimension], c = p->res[dimension], residual = p->residual[dimension];
         if (shape[d] == 1)
             continue;
         if (l->pixels == 1 && joins) {
             l->y_pixel = y;
             l->c_pixel = c;
+            l->residual_pixel = residual;
         }
-        joins = joins && y == l->y_pixel * l->pixels && c == l->c_pixel * l->pixels;
+        joins = joins && y == l->y_pixel * l->pixels && c == l->c_pixel * l->pixels &&
+                residual == l->residual_pixel * l->pixels;
         *(joins ? &l->pixels : &l->batches) *= shape[d];
     }
 }
@@ -47,15 +50,17 @@ static void make_layout(const filter_problem *problem, layout *l)
     const conv_problem *p = &problem->conv;
     join_pixels(p, l);
     find_run(p, l);
-    l->product = (packed_problem){.panel = problem->panel,
-                                  .gemm = {.head = p->head,
-                                           .dtype = p->dtype,
-                                           .activation = p->activation,
-                                           .m = l->pixels,
-                                           .n = p->k,
-                                           .k = p->c * tn_window_taps(&p->window),
-                                           .batch_rank = 1,
-                                           .batch = {p->groups * l->batches}}};
+    l->product =
+        (packed_problem){.panel = problem->panel,
+                         .gemm = {.head = p->head,
+                                  .dtype = p->dtype,
+                                  .activation = p->activation,
+                                  .flags = p->flags & (TENON_POST_ANY | TENON_POST_IN_PLACE),
+                                  .m = l->pixels,
+                                  .n = p->k,
+                                  .k = p->c * tn_window_taps(&p->window),
+                                  .batch_rank = 1,
+                                  .batch = {p->groups * l->batches}}};
     l->product.gemm.matrix[GEMM_A] = (gemm_matrix){.row = l->run, .col = 1};
     l->product.gemm.matrix[GEMM_D] = (gemm_matrix){.row = l->y_pixel, .col = 1};
 }
@@ -96,8 +101,9 @@ static const char *conv_packed_cpu_configure(tenon_context *context, const tn_pr
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     tn_packed_cpu_tune(context, &l->product, choice->values);
     choice->misfit = tn_packed_cpu_constrains(context, &l->product, choice->values);
-    if (choice->misfit != NULL)
-        return NULL;
+    why = tn_gemm_cpu_refuses_post(&l->product.gemm, choice->values);
+    if (choice->misfit != NULL || why != NULL)
+        return why;
     const tn_work work = work_of(context, &p->conv, l, choice->values);
     tn_choice_add(context, choice, &work);
     if (!choice->is_estimate)
@@ -122,25 +128,32 @@ static tenon_status conv_packed_cpu_launch(const char *caller, tn_recording *rec
     const layout *l = TN_LAYOUT(const layout, choice);
     const int32_t *values = choice->values;
     const int64_t rows = tn_gemm_cpu_tile_rows(recording->context, &l->product.gemm, values);
-    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    packed_conv_args args = {.pixels = l->pixels,
-                             .y_pixel = l->y_pixel,
-                             .c_pixel = l->c_pixel,
-                             .run = l->run,
-                             .x_span = span_of(p),
-                             .blocks = blocks_of(p, l->product.panel, values),
-                             .joined = l->joined,
-                             .tile_rows = (tenon_i32)rows,
-                             .tile_cols = values[CPU_PANELS] * values[CPU_NR]};
+    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
+    tn_patch patches[CONV_PATCHES];
+    packed_conv_args args = {.shape = {.pixels = l->pixels,
+                                       .y_pixel = l->y_pixel,
+                                       .c_pixel = l->c_pixel,
+                                       .run = l->run,
+                                       .x_span = span_of(p),
+                                       .blocks = blocks_of(p, l->product.panel, values),
+                                       .joined = l->joined,
+                                       .tile_rows = (tenon_i32)rows,
+                                       .tile_cols = values[CPU_PANELS] * values[CPU_NR]}};
+    struct {
+        conv_args conv;
+        conv_post_args post;
+        packed_pixels shape;
+    } post_args = {.post = {.residual_pixel = l->residual_pixel}, .shape = args.shape};
     tn_launch launch = {.source = "packed/conv_cpu",
                         .options = choice->options,
                         .kernel = "packed_conv_cpu",
                         .dimensions = 3,
-                        .global = {(size_t)(p->groups * args.blocks),
+                        .global = {(size_t)(p->groups * args.shape.blocks),
                                    (size_t)tn_ceil_div(l->pixels, rows), (size_t)l->batches},
                         .local = {1, 1, 1},
-                        .args_size = sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
+                        .args_size = has_post ? sizeof post_args : sizeof args};
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, has_post ? &post_args.conv : &args.conv,
+                          patches);
     return tn_record(caller, recording, &launch);
 }
 

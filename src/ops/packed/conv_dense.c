@@ -14,13 +14,20 @@ static conv_problem dense_of(const tn_problem *problem)
     return dense;
 }
 
+/* Returns the family of that convolution. */
+static const tn_family *family_of(const conv_problem *dense)
+{
+    return (dense->flags & TENON_POST_ANY) != 0 ? &tn_conv_post_family : &tn_conv_family;
+}
+
 static const char *conv_packed_dense_configure(tenon_context *context, const tn_problem *problem,
                                                tn_choice *choice)
 {
     const conv_problem dense = dense_of(problem);
-    choice->time = tn_problem_time(context, &tn_conv_family, &dense.head);
-    snprintf(choice->options, sizeof choice->options, "type %s",
-             tenon_dtype_string((tenon_dtype)dense.dtype));
+    choice->time = tn_problem_time(context, family_of(&dense), &dense.head);
+    snprintf(choice->options, sizeof choice->options, "type %s%s",
+             tenon_dtype_string((tenon_dtype)dense.dtype),
+             family_of(&dense) == &tn_conv_family ? "" : " post");
     return NULL;
 }
 
@@ -32,12 +39,14 @@ static tenon_status conv_packed_dense_launch(const char *caller, tn_recording *r
     const filter_problem *p = (const filter_problem *)problem;
     const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)p->conv.dtype);
     conv_problem dense = dense_of(problem);
+    const bool has_post = (dense.flags & TENON_POST_ANY) != 0;
     tn_frame frame = tn_frame_after(0);
     (void)choice;
     tn_frame_operand(&frame, CONV_W, p->conv.operand[CONV_W], p->dense_at * size);
     if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &dense.head));
-    return tn_child_record(caller, recording, &frame, &tn_conv_family, &dense.head);
+        TN_TRY(tn_solver_force(caller, family_of(&dense),
+                               has_post ? "conv_post/direct" : "conv/direct", &dense.head));
+    return tn_child_record(caller, recording, &frame, family_of(&dense), &dense.head);
 }
 
 const tn_solver tn_conv_packed_dense = {

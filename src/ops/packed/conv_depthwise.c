@@ -56,17 +56,17 @@ static const char *conv_packed_depthwise_configure(tenon_context *context,
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
                       "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u -DTENON_VW=%d -DTENON_PV=%d "
-                      "-DTENON_TAPS=%d -DTENON_STEP=%d -DTENON_SHARE=%d",
+                      "-DTENON_TAPS=%d -DTENON_STEP=%d -DTENON_SHARE=%d%s",
                       p->conv.dtype,
                       tn_activation_is_build(p->conv.activation) ? p->conv.activation : 0u,
                       (int)lanes, (int)(p->panel / lanes), unrolled_taps(v),
-                      unrolled_taps(v) != 0 ? (int)v->stride[2] : 0, (int)p->conv.k);
+                      unrolled_taps(v) != 0 ? (int)v->stride[2] : 0, (int)p->conv.k,
+                      (p->conv.flags & TENON_POST_ANY) != 0 ? " -DTENON_POST=1" : "");
     return NULL;
 }
 
 /* Distributes rows of pixels to work-items, and filters if there are too few rows. */
-static void share_out(const tenon_context *context, const filter_problem *p,
-                      packed_depthwise_args *args)
+static void share_out(const tenon_context *context, const filter_problem *p, packed_units *args)
 {
     const conv_window *v = &p->conv.window;
     const int64_t wanted = ITEMS_PER_UNIT * (int64_t)context->device.info.compute_units;
@@ -86,18 +86,26 @@ static tenon_status conv_packed_depthwise_launch(const char *caller, tn_recordin
     static const bool reads[CONV_OPERANDS] = {
         [CONV_X] = true, [CONV_W] = true, [CONV_C] = true, [CONV_BIAS] = true};
     const filter_problem *p = (const filter_problem *)problem;
-    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    packed_depthwise_args args = {.filters = 0};
-    share_out(recording->context, p, &args);
+    const bool has_post = (p->conv.flags & TENON_POST_ANY) != 0;
+    tn_patch patches[CONV_PATCHES];
+    packed_units shape;
+    share_out(recording->context, p, &shape);
+    packed_depthwise_args args = {.shape = shape};
+    struct {
+        conv_args conv;
+        conv_post_args post;
+        packed_units shape;
+    } post_args = {.shape = shape};
     tn_launch launch = {.source = "packed/conv_depthwise",
                         .options = choice->options,
                         .kernel = "packed_conv_depthwise",
                         .dimensions = 3,
-                        .global = {(size_t)tn_ceil_div(args.units, args.run),
-                                   (size_t)tn_ceil_div(args.filters, args.chunk), 1},
+                        .global = {(size_t)tn_ceil_div(shape.units, shape.run),
+                                   (size_t)tn_ceil_div(shape.filters, shape.chunk), 1},
                         .local = {1, 1, 1},
-                        .args_size = sizeof args};
-    tn_conv_direct_launch(&p->conv, reads, CONV_Y, &launch, &args.conv, patches);
+                        .args_size = has_post ? sizeof post_args : sizeof args};
+    tn_conv_direct_launch(&p->conv, reads, CONV_Y, &launch, has_post ? &post_args.conv : &args.conv,
+                          patches);
     return tn_record(caller, recording, &launch);
 }
 

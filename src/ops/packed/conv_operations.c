@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { X_X, X_C, X_BIAS, X_Y, X_OPERANDS };
+/* The terms after the activation are operands after these. */
+enum { X_X, X_C, X_BIAS, X_Y, X_OPERANDS, X_VIEWS = X_OPERANDS + POST_TERMS };
 
 static const pattern_conv packed_defaults = {.conv = {.struct_size = sizeof(pattern_conv),
                                                       .groups = 1,
@@ -187,6 +188,8 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
     return status;
 }
 
+DEFINE_PATTERN_POST(conv)
+
 /* The dense filters may be multiplied by conv/winograd4, whose bound is the largest of all solvers
  * and is also that of conv_packed/winograd4. */
 static bool packed_reference(const void *given, const tenon_tensor *const *v, tn_bounded *expected)
@@ -194,7 +197,10 @@ static bool packed_reference(const void *given, const tenon_tensor *const *v, tn
     const pattern_conv *params = given;
     const char *solver = params->conv.solver;
     const tn_solver *named = tn_solver_named(&tn_conv_packed_family, solver);
-    const bool transforms = named == &tn_conv_packed_dense || named == &tn_conv_packed_winograd4;
+    if (named == NULL)
+        named = tn_solver_named(&tn_conv_packed_post_family, solver);
+    const bool transforms = named == &tn_conv_packed_dense || named == &tn_conv_packed_two_steps ||
+                            named == &tn_conv_packed_winograd4;
     tenon_conv_params conv = params->conv;
     tenon_tensor w = filters_of(params, v[X_X]);
     void *data = tn_pattern_weights(&w);
@@ -203,6 +209,12 @@ static bool packed_reference(const void *given, const tenon_tensor *const *v, tn
     const bool made = data != NULL && tn_conv_reference(&conv, views, expected);
     free(data);
     return made;
+}
+
+static bool post_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return packed_reference(params, v, expected) &&
+           tn_conv_apply_post(v[X_Y], v + X_OPERANDS, expected);
 }
 
 /* Sizes of a case; channels and filters are per group. */
@@ -306,7 +318,7 @@ static void make_flat(tn_case *c)
         g->pad_begin[d] = is_last ? usual.pad_begin[d] : g->pad_begin[next];
         g->pad_end[d] = is_last ? usual.pad_end[d] : g->pad_end[next];
     }
-    for (uint32_t i = 0; i < X_OPERANDS; i++) {
+    for (uint32_t i = 0; i < X_VIEWS; i++) {
         tenon_tensor *view = &c->views[i];
         if (view->rank != CONV_RANK)
             continue;
@@ -328,7 +340,8 @@ bool tn_conv_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
         return false;
     const sizes s = take_sizes(like, choice, number);
     const int64_t filters = s.groups * s.filters;
-    tn_awkward_begin(c, &tn_operation_conv_packed);
+    tn_awkward_begin(c, (like->conv.flags & TENON_POST_ANY) != 0 ? &tn_operation_conv_packed_post
+                                                                 : &tn_operation_conv_packed);
     params->conv.groups = s.groups;
     params->conv.geometry = s.geometry;
     params->conv.epilogue = tn_check_epilogue(like->conv.flags, like->conv.activation);
@@ -343,6 +356,13 @@ bool tn_conv_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
         c->views[X_C] = c->views[X_Y];
     if ((like->conv.flags & CONV_HAS_BIAS) != 0)
         c->views[X_BIAS] = tenon_tensor_view((tenon_dtype)dtype, 1, &filters);
+    for (int term = POST_SCALE; term <= POST_SHIFT; term++)
+        if ((like->conv.flags & TENON_POST_SCALE << term) != 0)
+            c->views[X_OPERANDS + term] = tenon_tensor_view((tenon_dtype)dtype, 1, &filters);
+    if ((like->conv.flags & TENON_POST_RESIDUAL) != 0)
+        c->views[X_OPERANDS + POST_RESIDUAL] = c->views[X_Y];
+    if (tn_post_tries_in_place(choice, like->conv.flags))
+        c->same[X_OPERANDS + POST_RESIDUAL] = X_Y + 1;
     if (s.image[0] == 1 && s.filter[0] == 1)
         make_flat(c);
     return true;
@@ -363,20 +383,49 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const post_examples[] = {
+    "conv_packed_post x=T:2x3x5x6/90,1,18,3 c=T:2x9x4x4/144,1,36,9 bias=T:9 y=T:2x9x4x4/144,1,36,9 "
+    "post_scale=T:9 post_shift=T:9 residual=T:2x9x4x4/144,1,36,9 beta=1 filters=9 channels=3 "
+    "filter=2,3",
+    "conv_packed_post x=T:1x64x14x13/11648,1,832,64 bias=T:70 y=T:1x70x14x13/12740,1,910,70 "
+    "post_scale=T:70 pad_begin=1,1 pad_end=1,1 activation=relu filters=70 channels=64 filter=3,3",
+    "conv_packed_post x=T:2x35x9x17/5355,1,595,35 bias=T:35 y=T:2x35x9x17/5355,1,595,35 residual=@y "
+    "groups=35 pad_begin=1,1 pad_end=1,1 activation=clipped_relu activation.alpha=6 filters=35 "
+    "channels=1 filter=3,3",
+    "conv_packed_post x=T:2x3x15x16 y=T:2x9x14x14 post_shift=T:9 residual=T:2x9x14x14 filters=9 "
+    "channels=3 filter=2,3",
+    NULL,
+};
+
+/* The members that both descriptions share. */
+#define PACKED_OPERANDS                                                                            \
+    {.name = "x", .image = true}, {.name = "c", .image = true, .optional = true},                  \
+        {.name = "bias", .optional = true},                                                        \
+    {                                                                                              \
+        .name = "y", .image = true, .role = TN_OUTPUT                                              \
+    }
+#define PACKED_OPERATION                                                                           \
+    .name = "tenon_conv_forward_packed", TN_FIELDS(fields), TN_OWN_PARAMS(packed_defaults),        \
+    .flags = TENON_CONV_EXACT, .epilogue_at = offsetof(pattern_conv, conv.epilogue)
+
 const tn_operation tn_operation_conv_packed = {
-    .name = "tenon_conv_forward_packed",
+    PACKED_OPERATION,
     .run = run_packed,
     .plan = plan_packed,
     .family = &tn_conv_packed_family,
-    .operands = {{.name = "x", .image = true},
-                 {.name = "c", .image = true, .optional = true},
-                 {.name = "bias", .optional = true},
-                 {.name = "y", .image = true, .role = TN_OUTPUT}},
+    .operands = {PACKED_OPERANDS},
     .operand_count = X_OPERANDS,
-    TN_FIELDS(fields),
-    TN_OWN_PARAMS(packed_defaults),
-    .flags = TENON_CONV_EXACT,
-    .epilogue_at = offsetof(pattern_conv, conv.epilogue),
     .reference = packed_reference,
     .examples = examples,
+};
+
+const tn_operation tn_operation_conv_packed_post = {
+    PACKED_OPERATION,
+    .run = run_post,
+    .plan = plan_post,
+    .family = &tn_conv_packed_post_family,
+    .operands = {PACKED_OPERANDS, POST_OPERANDS},
+    .operand_count = X_VIEWS,
+    .reference = post_reference,
+    .examples = post_examples,
 };

@@ -16,23 +16,39 @@ const tn_family tn_gemm_packed_family = {.name = "gemm_packed",
                                          .awkward = tn_gemm_packed_awkward,
                                          .paths = tn_gemm_paths};
 
+static const tn_solver *const post_solvers[] = {&tn_gemm_packed_cpu, &tn_gemm_packed_two_steps,
+                                                &tn_gemm_packed_plain};
+
+const tn_family tn_gemm_packed_post_family = {.name = "gemm_packed_post",
+                                              TN_SOLVERS(post_solvers),
+                                              .awkward = tn_gemm_packed_awkward,
+                                              .paths = tn_gemm_paths};
+
+/* Arguments of a kernel that is built with terms after the activation. */
+typedef struct packed_post_args {
+    gemm_args gemm;
+    gemm_post_args post;
+    tenon_i64 panel;
+} packed_post_args;
+
 tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
                                    const packed_problem *problem, int64_t tile_rows,
                                    int64_t tile_cols, tn_launch *launch)
 {
     const gemm_problem *p = &problem->gemm;
+    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
     gemm_arguments arguments;
-    packed_gemm_args args = {.panel = problem->panel};
     tn_gemm_arguments(p, &arguments);
-    args.gemm = arguments.args;
-    args.gemm.tile_rows = (tenon_i32)tile_rows;
-    args.gemm.tile_cols = (tenon_i32)tile_cols;
-    launch->args = &args;
-    launch->args_size = sizeof args;
+    arguments.args.tile_rows = (tenon_i32)tile_rows;
+    arguments.args.tile_cols = (tenon_i32)tile_cols;
+    packed_gemm_args args = {arguments.args, problem->panel};
+    packed_post_args post = {arguments.args, arguments.post, problem->panel};
+    launch->args = has_post ? (const void *)&post : &args;
+    launch->args_size = has_post ? sizeof post : sizeof args;
     launch->patches = arguments.patches;
     launch->patch_count = arguments.patch_count;
     tn_gemm_launch_operands(p, launch);
-    return tn_gemm_record_batches(caller, recording, p, &args.gemm, launch);
+    return tn_gemm_record_batches(caller, recording, p, has_post ? &post.gemm : &args.gemm, launch);
 }
 
 /* Parameters of by_panels: GEMM's, and the packed matrix. */
@@ -43,13 +59,15 @@ typedef struct panels_params {
 
 tenon_status tn_gemm_packed_canonicalize(const char *caller, const tenon_gemm_params *params,
                                          const tenon_packed *packed,
-                                         const tenon_tensor *const views[GEMM_OPERANDS],
+                                         const tenon_tensor *const given[GEMM_MATRICES],
                                          packed_problem *problem, bool *empty)
 {
     const tenon_tensor padded = tn_packed_padded_view(packed);
+    const tenon_tensor *views[GEMM_MATRICES];
+    memcpy(views, given, sizeof views);
+    views[GEMM_B] = &padded;
     *problem = (packed_problem){.panel = packed->panel};
-    TN_TRY(tn_gemm_canonicalize_packed(caller, params, views[GEMM_A], &padded, views[GEMM_C],
-                                       views[GEMM_BIAS], views[GEMM_D], &problem->gemm, empty));
+    TN_TRY(tn_gemm_canonicalize_packed(caller, params, views, &problem->gemm, empty));
     problem->gemm.head.size = sizeof *problem;
     return TENON_OK;
 }
@@ -62,14 +80,16 @@ static tenon_status prepare(const void *given, tn_call *call, tn_problem *proble
     const tn_argument *operands = call->operands;
     TN_TRY(tn_float_check(caller, "a", call->context, operands[GEMM_A].view->dtype));
     TN_TRY(tn_epilogue_check(caller, &params->epilogue, operands[GEMM_C].view));
-    for (int x = 0; x < GEMM_OPERANDS; x++)
-        TN_TRY(tn_same_dtype_check(caller, operands[x].name, operands[x].view, "packed",
-                                   all->packed->view.dtype));
-    const tenon_tensor *views[GEMM_OPERANDS];
-    for (int x = 0; x < GEMM_OPERANDS; x++)
+    const tenon_tensor *views[GEMM_MATRICES];
+    for (int x = 0; x < GEMM_MATRICES; x++) {
         views[x] = operands[x].view;
+        TN_TRY(tn_same_dtype_check(caller, operands[x].name, views[x], "packed",
+                                   all->packed->view.dtype));
+    }
     TN_TRY(tn_gemm_packed_canonicalize(caller, params, all->packed, views,
                                        (packed_problem *)problem, empty));
+    ((packed_problem *)problem)->gemm.flags |=
+        tn_epilogue_post_in_place(call, GEMM_POST + POST_RESIDUAL, GEMM_D);
     if (params->epilogue.beta == 0)
         call->operands[GEMM_C].view = NULL; /* not read: c may have no memory */
     tn_epilogue_scalars(&params->epilogue, call->scalars);
@@ -82,13 +102,15 @@ static void repeat(const tn_call *call, tn_case *c)
     const panels_params *given = call->params;
     const tn_argument *o = call->operands;
     const tenon_tensor *b = &given->packed->view;
-    const tenon_tensor *const views[] = {o[GEMM_A].view, o[GEMM_C].view, o[GEMM_BIAS].view,
-                                         o[GEMM_D].view};
+    const tn_argument *term = o + GEMM_POST;
+    const tenon_tensor *const views[] = {
+        o[GEMM_A].view, o[GEMM_C].view,        o[GEMM_BIAS].view,       o[GEMM_D].view,
+        term->view,     term[POST_SHIFT].view, term[POST_RESIDUAL].view};
     pattern_gemm params = {
         .gemm = given->gemm, .k = b->shape[b->rank - 2], .n = b->shape[b->rank - 1]};
     memcpy(params.batch, b->shape, (b->rank - 2) * sizeof *params.batch);
     params.gemm.struct_size = sizeof params;
-    tn_case_make(tn_operation_of_family(&tn_gemm_packed_family), &params, views, NULL, 1, c);
+    tn_case_make(tn_operation_of_family(call->operation->family), &params, views, NULL, 1, c);
 }
 
 static const panels_params panels_defaults = {
@@ -96,24 +118,36 @@ static const panels_params panels_defaults = {
 static const tn_field fields[] = {TN_FIELD("flags", TN_FIELD_U32, panels_params, gemm.flags),
                                   TN_EPILOGUE_FIELDS(panels_params, gemm.epilogue)};
 
-/* Description of the product with panels, which are its second operand. */
-static const tn_operation by_panels = {
-    .name = "tenon_gemm_packed",
-    .plan_name = "tenon_gemm_packed_plan",
-    .family = &tn_gemm_packed_family,
-    .operands = {{.name = "a"},
-                 {.name = "packed"},
-                 {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT}},
-    .operand_count = GEMM_OPERANDS,
-    TN_FIELDS(fields),
-    TN_OWN_PARAMS(panels_defaults),
-    .flags = TENON_GEMM_BATCH_INVARIANT,
-    TN_PROBLEM(packed_problem),
-    .prepare = prepare,
-    .repeat = repeat,
-};
+/* Descriptions of the product with panels, which are its second operand, without and with terms
+ * after the activation. */
+#define PANELS_OPERANDS                                                                            \
+    {.name = "a"}, {.name = "packed"}, {.name = "c", .optional = true, .role = TN_INPUT_OR_SAME},  \
+        {.name = "bias", .optional = true},                                                        \
+    {                                                                                              \
+        .name = "d", .role = TN_OUTPUT                                                             \
+    }
+#define PANELS_OPERATION                                                                           \
+    TN_NAMES("tenon_gemm_packed"), TN_FIELDS(fields), TN_OWN_PARAMS(panels_defaults),              \
+        .flags = TENON_GEMM_BATCH_INVARIANT, TN_PROBLEM(packed_problem), .prepare = prepare,       \
+        .repeat = repeat
+
+static const tn_operation by_panels_post = {PANELS_OPERATION, .family = &tn_gemm_packed_post_family,
+                                            .operands = {PANELS_OPERANDS, POST_OPERANDS},
+                                            .operand_count = GEMM_MATRICES};
+
+static const tn_operation *served_as(const void *given, const tenon_tensor **views);
+
+static const tn_operation by_panels = {PANELS_OPERATION, .family = &tn_gemm_packed_family,
+                                       .operands = {PANELS_OPERANDS},
+                                       .operand_count = GEMM_OPERANDS, .served_as = served_as};
+
+static const tn_operation *served_as(const void *given, const tenon_tensor **views)
+{
+    const panels_params *params = given;
+    return params != NULL && tn_epilogue_post_views(&params->gemm.epilogue, views + GEMM_POST)
+               ? &by_panels_post
+               : &by_panels;
+}
 
 /* Returns the operation that multiplies the packed matrix; elements() returns the operand for it.
  * Both operations accept panels_params, which begins with GEMM's parameters. */

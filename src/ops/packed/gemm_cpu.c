@@ -144,8 +144,9 @@ static const char *packed_gemm_cpu_configure(tenon_context *context, const tn_pr
     choice->never_chosen = tn_gemm_made_for_cpus(context);
     tn_packed_cpu_tune(context, p, values);
     choice->misfit = tn_packed_cpu_constrains(context, p, values);
-    if (choice->misfit != NULL)
-        return NULL;
+    const char *why = tn_gemm_cpu_refuses_post(&p->gemm, values);
+    if (choice->misfit != NULL || why != NULL)
+        return why;
     const tn_work work =
         tn_gemm_cpu_work(context, &p->gemm, values, (double)tn_round_up(p->gemm.n, values[CPU_NR]));
     tn_choice_add(context, choice, &work);

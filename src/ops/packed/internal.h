@@ -90,15 +90,16 @@ typedef struct packed_problem {
     int64_t panel;
 } packed_problem;
 
-/* Fills in the problem from checked views; views[GEMM_B] is not used, and those of c and bias may
+/* Fills in the problem from checked views; given[GEMM_B] is not used, and those of c and bias may
  * be NULL. Sets *empty if there is nothing to compute. */
 tenon_status tn_gemm_packed_canonicalize(const char *caller, const tenon_gemm_params *params,
                                          const tenon_packed *packed,
-                                         const tenon_tensor *const views[GEMM_OPERANDS],
+                                         const tenon_tensor *const given[GEMM_MATRICES],
                                          packed_problem *problem, bool *empty);
 
-extern const tn_family tn_gemm_packed_family;
-extern const tn_solver tn_gemm_packed_cpu, tn_gemm_packed_plain;
+/* Products without and with terms after the activation. */
+extern const tn_family tn_gemm_packed_family, tn_gemm_packed_post_family;
+extern const tn_solver tn_gemm_packed_two_steps, tn_gemm_packed_cpu, tn_gemm_packed_plain;
 
 /* Completes and records a launch, like tn_gemm_record_launch. */
 tenon_status tn_gemm_packed_record(const char *caller, tn_recording *recording,
@@ -130,9 +131,10 @@ typedef struct filter_params {
     const tenon_packed *packed;
 } filter_params;
 
-extern const tn_family tn_conv_packed_family;
-extern const tn_solver tn_conv_packed_cpu, tn_conv_packed_depthwise, tn_conv_packed_winograd4,
-    tn_conv_packed_dense;
+/* Convolutions without and with terms after the activation. */
+extern const tn_family tn_conv_packed_family, tn_conv_packed_post_family;
+extern const tn_solver tn_conv_packed_two_steps, tn_conv_packed_cpu, tn_conv_packed_depthwise,
+    tn_conv_packed_winograd4, tn_conv_packed_dense;
 
 /* Adds the packed filters to the canonical problem of a convolution. */
 void tn_filters_complete(const tenon_packed *packed, filter_problem *problem);
@@ -154,6 +156,8 @@ tenon_status tn_filters_transform(const char *caller, tenon_stream *stream,
 /* The convolution by the solvers of conv_packed, by those of gemm_packed, and by those of conv.
  * Their parameters are filter_params. */
 extern const tn_operation tn_conv_by_filters, tn_conv_by_pixels, tn_conv_by_dense;
+/* The same with terms after the activation. */
+extern const tn_operation tn_conv_by_filters_post;
 
 /* Combines the caller's parameters, of any version, and the packed filters. */
 tenon_status tn_filters_take_params(const char *caller, const tenon_conv_params *given,

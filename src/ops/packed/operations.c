@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { X_A, X_C, X_BIAS, X_D, X_OPERANDS };
+/* The terms after the activation are operands after these. */
+enum { X_A, X_C, X_BIAS, X_D, X_OPERANDS, X_VIEWS = X_OPERANDS + POST_TERMS };
 
 static const pattern_gemm packed_defaults = {
     .gemm = {.struct_size = sizeof(pattern_gemm), .epilogue = TENON_EPILOGUE_INIT}};
@@ -175,6 +176,8 @@ static tenon_status plan_packed(tenon_context *context, const void *params,
     return status;
 }
 
+DEFINE_PATTERN_POST(gemm)
+
 static bool packed_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
 {
     const call_params inner = inner_params(params);
@@ -186,16 +189,23 @@ static bool packed_reference(const void *params, const tenon_tensor *const *v, t
     return made;
 }
 
+static bool post_reference(const void *params, const tenon_tensor *const *v, tn_bounded *expected)
+{
+    return packed_reference(params, v, expected) &&
+           tn_post_reference(v[X_D], v + X_OPERANDS, expected);
+}
+
 bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
     const gemm_problem *like = &((const packed_problem *)problem)->gemm;
     const uint32_t type = like->dtype, types[] = {type, type, type, type, type};
     pattern_gemm *params = (pattern_gemm *)c->params.bytes;
-    tenon_tensor views[GEMM_OPERANDS] = {{.rank = 0}};
+    tenon_tensor views[GEMM_MATRICES] = {{.rank = 0}};
     if (number == tn_awkward_count(choice))
         return false;
-    tn_awkward_begin(c, &tn_operation_gemm_packed);
+    tn_awkward_begin(c, (like->flags & TENON_POST_ANY) != 0 ? &tn_operation_gemm_packed_post
+                                                            : &tn_operation_gemm_packed);
     tn_gemm_awkward_views(like, choice, number, 2, GEMM_AWKWARD_ROWS, types, views);
     params->gemm.epilogue = tn_check_epilogue(like->flags, like->activation);
     params->batch[0] = views[GEMM_B].shape[0];
@@ -205,6 +215,10 @@ bool tn_gemm_packed_awkward(const tn_problem *problem, const tn_choice *choice, 
     c->views[X_C] = views[GEMM_C];
     c->views[X_BIAS] = views[GEMM_BIAS];
     c->views[X_D] = views[GEMM_D];
+    for (int term = 0; term < POST_TERMS; term++)
+        c->views[X_OPERANDS + term] = views[GEMM_POST + term];
+    if (tn_post_tries_in_place(choice, like->flags))
+        c->same[X_OPERANDS + POST_RESIDUAL] = X_D + 1;
     return true;
 }
 
@@ -219,19 +233,46 @@ static const char *const examples[] = {
     NULL,
 };
 
+static const char *const post_examples[] = {
+    "gemm_packed_post a=T:4x5 c=T:4x6 bias=T:6 d=T:4x6 post_scale=T:6 post_shift=T:6 residual=T:4x6 "
+    "beta=1 k=5 n=6",
+    "gemm_packed_post a=T:2x29x2091 bias=T:131 d=T:2x29x131 post_scale=T:131 k=2091 n=131 "
+    "activation=relu",
+    "gemm_packed_post a=T:27x300/1,29 c=@d d=T:27x70/90,1+5 post_shift=T:27x1 residual=T:27x70 k=300 "
+    "n=70 alpha=0.5 beta=-0.5",
+    "gemm_packed_post a=T:3x500/1100,2 bias=T:3x1 d=T:3x97/1,5 residual=@d k=500 n=97 "
+    "activation=sigmoid",
+    NULL,
+};
+
+/* The members that both descriptions share. */
+#define PACKED_OPERANDS                                                                            \
+    {.name = "a"}, {.name = "c", .optional = true}, {.name = "bias", .optional = true},            \
+    {                                                                                              \
+        .name = "d", .role = TN_OUTPUT                                                             \
+    }
+#define PACKED_OPERATION                                                                           \
+    .name = "tenon_gemm_packed", TN_FIELDS(fields), TN_OWN_PARAMS(packed_defaults),                \
+    .epilogue_at = offsetof(pattern_gemm, gemm.epilogue)
+
 const tn_operation tn_operation_gemm_packed = {
-    .name = "tenon_gemm_packed",
+    PACKED_OPERATION,
     .run = run_packed,
     .plan = plan_packed,
     .family = &tn_gemm_packed_family,
-    .operands = {{.name = "a"},
-                 {.name = "c", .optional = true},
-                 {.name = "bias", .optional = true},
-                 {.name = "d", .role = TN_OUTPUT}},
+    .operands = {PACKED_OPERANDS},
     .operand_count = X_OPERANDS,
-    TN_FIELDS(fields),
-    TN_OWN_PARAMS(packed_defaults),
-    .epilogue_at = offsetof(pattern_gemm, gemm.epilogue),
     .reference = packed_reference,
     .examples = examples,
+};
+
+const tn_operation tn_operation_gemm_packed_post = {
+    PACKED_OPERATION,
+    .run = run_post,
+    .plan = plan_post,
+    .family = &tn_gemm_packed_post_family,
+    .operands = {PACKED_OPERANDS, POST_OPERANDS},
+    .operand_count = X_VIEWS,
+    .reference = post_reference,
+    .examples = post_examples,
 };

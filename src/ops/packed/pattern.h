@@ -25,4 +25,36 @@ tenon_dtype tn_pattern_type(const tenon_tensor *input);
  * NULL if memory is exhausted. */
 void *tn_pattern_weights(tenon_tensor *weights);
 
+/* Defines run_post and plan_post, which call run_packed and plan_packed with the terms after the
+ * activation, whose views follow the X_OPERANDS others. `member` has the epilogue in
+ * pattern_`member`. If struct_size exceeds these, the bytes after them are passed on. */
+#define DEFINE_PATTERN_POST(member)                                                                \
+    typedef struct post_params {                                                                   \
+        pattern_##member known;                                                                    \
+        uint64_t beyond;                                                                           \
+    } post_params;                                                                                 \
+                                                                                                   \
+    static post_params with_post(const pattern_##member *params, const tenon_tensor *const *v)     \
+    {                                                                                              \
+        post_params all = {.known = *params};                                                      \
+        if (params->member.struct_size > sizeof *params)                                           \
+            memcpy(&all.beyond, params + 1, sizeof all.beyond);                                    \
+        tn_epilogue_set_post(&all.known.member.epilogue, v + X_OPERANDS);                          \
+        return all;                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    static tenon_status run_post(tenon_stream *stream, const void *params,                         \
+                                 const tenon_tensor *const *v, const tenon_sync *sync)             \
+    {                                                                                              \
+        const post_params all = with_post(params, v);                                              \
+        return run_packed(stream, &all, v, sync);                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static tenon_status plan_post(tenon_context *context, const void *params,                      \
+                                  const tenon_tensor *const *v, tenon_plan **plan)                 \
+    {                                                                                              \
+        const post_params all = with_post(params, v);                                              \
+        return plan_packed(context, &all, v, plan);                                                \
+    }
+
 #endif

@@ -1,22 +1,27 @@
 /* Merging the steps of a sequence into the epilogues of the steps before them. */
+#include "base/shape.h"
 #include "dispatch/operation.h"
 #include "dispatch/prepare.h"
+#include "ops/post/post.h"
 #include "ops/registry.h"
 #include "ops/sequence/internal.h"
 
 #include <tenon/epilogue.h>
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* A step and the one after it, which may be merged into it. */
 typedef struct merge_pair {
     tenon_sequence *sequence;
     sequence_step *first, *second;
-    uint32_t output, input;   /* operands: what the first step writes and the second one reads */
-    uint32_t c, bias;         /* operands of the first step; TN_MAX_OPERANDS: none */
-    tn_any_params params;     /* of the merged plan */
-    tenon_epilogue *epilogue; /* in `params` */
+    uint32_t output, input; /* operands: what the first step writes and the second one reads */
+    uint32_t c, bias;       /* operands of the first step; TN_MAX_OPERANDS: none */
+    uint32_t post;          /* the first operand for the terms after the activation */
+    tn_any_params params;   /* of the merged plan */
+    char solver[TN_SOLVER_NAME_SIZE]; /* its solver, if the family has changed */
+    tenon_epilogue *epilogue;         /* in `params` */
     tenon_tensor views[TN_MAX_OPERANDS];
     const tenon_tensor *given[TN_MAX_OPERANDS]; /* by operand; NULL: absent */
 } merge_pair;
@@ -79,14 +84,28 @@ static bool begin(merge_pair *p)
     p->epilogue = find_epilogue(plan->operation, &p->params);
     p->c = find_operand(plan, "c");
     p->bias = find_operand(plan, "bias");
+    p->post = find_operand(plan, tn_post_names[POST_SCALE]);
+    p->post = p->post != TN_MAX_OPERANDS ? p->post : plan->operand_count;
     for (uint32_t i = 0; i < plan->operand_count; i++) {
         p->views[i] = plan->operands[i].view;
         if (plan->operands[i].given && tn_sequence_has(p->first, i))
             p->views[i] = tn_sequence_view(p->first, i);
         p->given[i] = plan->operands[i].given ? &p->views[i] : NULL;
     }
-    return p->epilogue != NULL && p->epilogue->activation.kind == TENON_ACTIVATION_IDENTITY &&
+    return p->epilogue != NULL && p->post + POST_TERMS <= TN_MAX_OPERANDS &&
            is_floating(p->views[p->output].dtype);
+}
+
+static bool has_term(const merge_pair *p, int term)
+{
+    return p->given[p->post + (uint32_t)term] != NULL;
+}
+
+/* Returns true if the first step ends with the product, c and the bias. */
+static bool ends_before_activation(const merge_pair *p)
+{
+    return p->epilogue->activation.kind == TENON_ACTIVATION_IDENTITY && !has_term(p, POST_SCALE) &&
+           !has_term(p, POST_SHIFT) && !has_term(p, POST_RESIDUAL);
 }
 
 /* Returns true if the second step's operand is exactly what the first one writes, and nothing else
@@ -107,11 +126,24 @@ static bool is_own_intermediate(const merge_pair *p, uint32_t input)
     return memory->name == NULL && memory->uses == 2;
 }
 
+/* Returns the operand of a binary second step that is not the first one's intermediate, or
+ * TN_MAX_OPERANDS. It must not be in the same memory, which the merged step has not yet written. */
+static uint32_t other_operand(const merge_pair *p)
+{
+    const uint32_t input = is_own_intermediate(p, 0) ? 0 : 1, other = 1 - input;
+    if (!is_own_intermediate(p, input) || !tn_sequence_has(p->second, other))
+        return TN_MAX_OPERANDS;
+    const tenon_tensor written = tn_sequence_view(p->first, p->output),
+                       added = tn_sequence_view(p->second, other);
+    return tn_memory_is_same(&written.memory, &added.memory) ? TN_MAX_OPERANDS : other;
+}
+
 /* Sets the activation of the merged plan. */
 static bool take_activation(merge_pair *p)
 {
     const tenon_activation_params *params = p->second->plan->params;
-    if (p->second->plan->operation != &tn_operation_activation || !is_own_intermediate(p, 0))
+    if (p->second->plan->operation != &tn_operation_activation || !ends_before_activation(p) ||
+        !is_own_intermediate(p, 0))
         return false;
     p->epilogue->activation = params->activation;
     return true;
@@ -122,13 +154,13 @@ static bool take_activation(merge_pair *p)
 static bool take_sum(merge_pair *p)
 {
     const tenon_elementwise_params *params = p->second->plan->params;
-    if (p->second->plan->operation != &tn_operation_elementwise ||
+    if (p->second->plan->operation != &tn_operation_elementwise || !ends_before_activation(p) ||
         params->kind != TENON_ELEMENTWISE_ADD || p->c == TN_MAX_OPERANDS ||
         p->given[p->c] != NULL || (p->bias != TN_MAX_OPERANDS && p->given[p->bias] != NULL) ||
         p->epilogue->alpha != 1 || p->first->label != NULL || p->first->given_count > 0)
         return false;
-    const uint32_t input = is_own_intermediate(p, 0) ? 0 : 1, other = 1 - input;
-    if (!is_own_intermediate(p, input) || !tn_sequence_has(p->second, other))
+    const uint32_t other = other_operand(p);
+    if (other == TN_MAX_OPERANDS)
         return false;
     const tenon_tensor added = tn_sequence_view(p->second, other);
     if (!tn_tensor_same_shape(&added, &p->views[p->output]))
@@ -136,6 +168,79 @@ static bool take_sum(merge_pair *p)
     p->views[p->c] = added;
     p->given[p->c] = &p->views[p->c];
     p->epilogue->beta = 1;
+    return true;
+}
+
+/* Reduces a view that is broadcast to the output to what post_scale and post_shift accept: any such
+ * view for products, and one element for each channel, of rank 1, for convolutions. */
+static bool take_channels(const merge_pair *p, tenon_tensor *view)
+{
+    const tenon_tensor *output = &p->views[p->output];
+    int64_t stride[TENON_MAX_RANK];
+    if (tn_broadcast("merge", "term", view, output->rank, output->shape, stride) != TENON_OK)
+        return false;
+    if (!p->first->plan->operation->operands[p->output].image)
+        return true;
+    for (uint32_t d = 0; d < output->rank; d++)
+        if (d != 1 && stride[d] != 0)
+            return false;
+    view->rank = 1;
+    view->shape[0] = output->shape[1];
+    view->stride[0] = stride[1];
+    return output->shape[1] == 1 || stride[1] != 0;
+}
+
+/* Returns the term that the second step would be, or POST_TERMS. Terms are applied in the order of
+ * their numbers. */
+static int find_term(const merge_pair *p, uint32_t kind, const tenon_tensor *other)
+{
+    const bool is_full = tn_tensor_same_shape(other, &p->views[p->output]);
+    if (has_term(p, POST_RESIDUAL))
+        return POST_TERMS;
+    if (kind == TENON_ELEMENTWISE_ADD && is_full)
+        return POST_RESIDUAL;
+    if (has_term(p, POST_SHIFT))
+        return POST_TERMS;
+    if (kind == TENON_ELEMENTWISE_ADD)
+        return POST_SHIFT;
+    return kind == TENON_ELEMENTWISE_MULTIPLY && !has_term(p, POST_SCALE) ? POST_SCALE : POST_TERMS;
+}
+
+/* Names the same solver in the family of the calls with terms. Returns false if a solver would only
+ * pass the call on to another family, in which another one might be chosen. */
+static bool name_post_solver(merge_pair *p)
+{
+    const char *name = p->first->plan->name;
+    const size_t family = strcspn(name, "/");
+    const bool is_post = p->first->plan->operand_count > p->post;
+    if (strncmp(name + family, "/dense", 6) == 0 || strncmp(name + family, "/two_steps", 10) == 0)
+        return false;
+    snprintf(p->solver, sizeof p->solver, "%.*s%s%s", (int)family, name, is_post ? "" : "_post",
+             name + family);
+    p->params.head.solver = p->solver;
+    return true;
+}
+
+/* Makes a product with or a sum with a tensor a term after the activation of the merged plan. */
+static bool take_term(merge_pair *p)
+{
+    const tenon_elementwise_params *params = p->second->plan->params;
+    const tenon_tensor **members[] = {&p->epilogue->post_scale, &p->epilogue->post_shift,
+                                      &p->epilogue->residual};
+    if (p->second->plan->operation != &tn_operation_elementwise)
+        return false;
+    const uint32_t other = other_operand(p);
+    if (other == TN_MAX_OPERANDS)
+        return false;
+    tenon_tensor view = tn_sequence_view(p->second, other);
+    const int term = find_term(p, params->kind, &view);
+    if (term == POST_TERMS || (term != POST_RESIDUAL && !take_channels(p, &view)) ||
+        !name_post_solver(p))
+        return false;
+    const uint32_t operand = p->post + (uint32_t)term;
+    p->views[operand] = view;
+    p->given[operand] = &p->views[operand];
+    *members[term] = &p->views[operand];
     return true;
 }
 
@@ -211,7 +316,7 @@ static tenon_status merge_one(const char *caller, tenon_sequence *sequence, uint
     merge_pair p = {sequence, &sequence->steps[s], &sequence->steps[s + 1]};
     tenon_plan *plan = NULL;
     *is_merged = false;
-    if (!begin(&p) || (!take_activation(&p) && !take_sum(&p)))
+    if (!begin(&p) || (!take_activation(&p) && !take_sum(&p) && !take_term(&p)))
         return TENON_OK;
     const tenon_tensor result = tn_sequence_view(p.second, only_output(p.second->plan));
     if (!tn_tensor_same_shape(&result, &p.views[p.output]) ||

@@ -331,6 +331,12 @@ bool tn_memory_is_same(const tenon_memory *a, const tenon_memory *b)
     return tn_memory_is_pointer(a) ? a->u.svm == b->u.svm : a->u.buffer == b->u.buffer;
 }
 
+bool tn_memory_same_view(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return a == b || (a->memory.kind != TENON_MEMORY_NONE &&
+                      tn_memory_is_same(&a->memory, &b->memory) && tn_tensor_same_view(a, b));
+}
+
 tenon_status tn_memory_check_apart(const char *caller, const char *input_name,
                                    const tenon_tensor *input, const char *output_name,
                                    const tenon_tensor *output, bool same_allowed)

@@ -30,6 +30,10 @@ tenon_status tn_memory_check(const char *caller, const char *argument, tenon_con
 /* Returns true if both have the same kind and handle. */
 bool tn_memory_is_same(const tenon_memory *a, const tenon_memory *b);
 
+/* Returns true if two views are the same elements of the same memory, or the same struct. Other
+ * views without memory are not. */
+bool tn_memory_same_view(const tenon_tensor *a, const tenon_tensor *b);
+
 /* Fails if an input may share a byte with the output, also through sub-buffers. If `same_allowed`,
  * identical views are accepted. */
 tenon_status tn_memory_check_apart(const char *caller, const char *input_name,

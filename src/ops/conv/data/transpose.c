@@ -60,7 +60,7 @@ tenon_status tn_conv_transpose_canonicalize(const char *caller,
                                             const tenon_tensor *c, const tenon_tensor *bias,
                                             const tenon_tensor *y, conv_problem *p)
 {
-    static const uint8_t operand[CONV_OPERANDS] = {[CONV_Y] = CONV_X,
+    static const uint8_t operand[CONV_OPERANDS] = {[CONV_Y] = CONV_X, /* the terms keep theirs */
                                                    [CONV_W] = CONV_W,
                                                    [CONV_C] = CONV_C,
                                                    [CONV_BIAS] = CONV_BIAS,
@@ -91,6 +91,7 @@ tenon_status tn_conv_transpose_prepare(const void *given, tn_call *call, tn_prob
     TN_TRY(tn_conv_transpose_canonicalize(caller, params, o[CONV_X].view, o[CONV_W].view,
                                           o[CONV_C].view, o[CONV_BIAS].view, y,
                                           (conv_problem *)problem));
+    TN_TRY(tn_conv_prepare_post(call, (conv_problem *)problem));
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)
         call->operands[CONV_C].view = NULL; /* not read: c may have no memory */

@@ -12,6 +12,24 @@ static const tn_solver *const solvers[] = {
 const tn_family tn_conv_family = {
     .name = "conv", TN_SOLVERS(solvers), .awkward = tn_conv_awkward, .paths = tn_conv_paths};
 
+static const tn_solver *const post_solvers[] = {&tn_conv_two_steps, &tn_conv_direct};
+
+const tn_family tn_conv_post_family = {.name = "conv_post",
+                                       TN_SOLVERS(post_solvers),
+                                       .awkward = tn_conv_awkward,
+                                       .paths = tn_conv_paths};
+
+tenon_status tn_conv_prepare_post(tn_call *call, conv_problem *problem)
+{
+    const tn_argument *o = call->operands;
+    const tenon_tensor *const terms[POST_TERMS] = {o[CONV_POST + POST_SCALE].view,
+                                                   o[CONV_POST + POST_SHIFT].view,
+                                                   o[CONV_POST + POST_RESIDUAL].view};
+    TN_TRY(tn_conv_take_post(call->caller, terms, o[CONV_Y].view, problem));
+    problem->flags |= tn_epilogue_post_in_place(call, CONV_POST + POST_RESIDUAL, CONV_Y);
+    return TENON_OK;
+}
+
 tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head, bool *empty)
 {
     const char *caller = call->caller;
@@ -22,6 +40,7 @@ tenon_status tn_conv_prepare(const void *given, tn_call *call, tn_problem *head,
     TN_TRY(tn_conv_check_call(call, &params->epilogue));
     TN_TRY(tn_conv_canonicalize(caller, params, o[CONV_X].view, o[CONV_W].view, o[CONV_C].view,
                                 o[CONV_BIAS].view, y, problem));
+    TN_TRY(tn_conv_prepare_post(call, problem));
     problem->exact = (params->flags & TENON_CONV_EXACT) != 0;
     *empty = tn_tensor_empty(y);
     if (params->epilogue.beta == 0)

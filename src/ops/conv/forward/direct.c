@@ -22,9 +22,37 @@ static const char *conv_direct_configure(tenon_context *context, const tn_proble
     const conv_problem *p = (const conv_problem *)problem;
     const tn_work work = tn_conv_direct_work(p);
     tn_choice_add(context, choice, &work);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u", p->dtype,
-                      tn_activation_is_build(p->activation) ? p->activation : 0u);
+    tn_conv_direct_options(context, p, choice);
     return NULL;
+}
+
+void tn_conv_direct_options(tenon_context *context, const conv_problem *p, tn_choice *choice)
+{
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_ACT_BUILD=%u%s", p->dtype,
+                      tn_activation_is_build(p->activation) ? p->activation : 0u,
+                      (p->flags & TENON_POST_ANY) != 0 ? " -DTENON_POST=1" : "");
+}
+
+/* Adds the terms after the activation to a launch. Their arguments follow those of conv_args. */
+static void add_post(const conv_problem *p, int result, conv_post_args *args, tn_launch *launch,
+                     tn_patch *patches)
+{
+    static const uint16_t offset_at[POST_TERMS] = {
+        sizeof(conv_args) + offsetof(conv_post_args, post_scale_offset),
+        sizeof(conv_args) + offsetof(conv_post_args, post_shift_offset),
+        sizeof(conv_args) + offsetof(conv_post_args, residual_offset)};
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
+    args->post_scale_k = p->post_scale;
+    args->post_shift_k = p->post_shift;
+    memcpy(args->residual_stride, p->residual, sizeof args->residual_stride);
+    for (int term = 0; term < POST_TERMS; term++) {
+        const bool has = (p->flags & TENON_POST_SCALE << term) != 0;
+        const uint8_t operand = p->operand[has ? CONV_POST + term : result];
+        launch->operands[launch->operand_count++] = operand;
+        if (has)
+            patches[launch->patch_count++] =
+                (tn_patch){TN_PATCH_OFFSET, operand, offset_at[term], size};
+    }
 }
 
 static void fill_arguments(const conv_problem *p, conv_args *args)
@@ -64,6 +92,8 @@ void tn_conv_direct_launch(const conv_problem *p, const bool reads[CONV_OPERANDS
             patches[launch->patch_count++] =
                 (tn_patch){TN_PATCH_OFFSET, p->operand[i], offset_at[i], size};
     }
+    if ((p->flags & TENON_POST_ANY) != 0)
+        add_post(p, result, (conv_post_args *)(args + 1), launch, patches);
     for (int i = 0; i < TN_EPILOGUE_SCALARS; i++)
         patches[launch->patch_count++] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype),
                                                     (uint8_t)i, scalar_at[i], 1};
@@ -78,15 +108,19 @@ static tenon_status conv_direct_launch(const char *caller, tn_recording *recordi
                                            p->c > 0, /* read even if all taps are in the padding */
                                        [CONV_C] = true,
                                        [CONV_BIAS] = true};
-    tn_patch patches[CONV_OPERANDS + TN_EPILOGUE_SCALARS];
-    conv_args args = {0};
+    const bool has_post = (p->flags & TENON_POST_ANY) != 0;
+    tn_patch patches[CONV_PATCHES];
+    struct {
+        conv_args conv;
+        conv_post_args post;
+    } args = {.conv = {0}};
     tn_launch launch = {.source = "conv/forward/direct",
                         .options = choice->options,
                         .kernel = "conv_direct",
                         .dimensions = 3,
                         .local = {32, 1, 1},
-                        .args_size = sizeof args};
-    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args, patches);
+                        .args_size = has_post ? sizeof args : sizeof args.conv};
+    tn_conv_direct_launch(p, reads, CONV_Y, &launch, &args.conv, patches);
     launch.global[0] = (size_t)tn_round_up(tn_window_pixels(&p->window), 32);
     launch.global[1] = (size_t)(p->groups * p->k);
     launch.global[2] = (size_t)p->n;

@@ -245,13 +245,33 @@ tenon_status tn_conv_take_epilogue(const char *caller, const tenon_epilogue *epi
     return TENON_OK;
 }
 
+tenon_status tn_conv_take_post(const char *caller, const tenon_tensor *const term[POST_TERMS],
+                               const tenon_tensor *output, conv_problem *p)
+{
+    int64_t *const strides[] = {&p->post_scale, &p->post_shift};
+    for (int t = POST_SCALE; t <= POST_SHIFT; t++) {
+        if (term[t] == NULL)
+            continue;
+        TN_TRY(tn_shape_check(caller, tn_post_names[t], term[t], 1, &output->shape[1]));
+        *strides[t] = term[t]->shape[0] != 1 ? term[t]->stride[0] : 0;
+        p->flags |= TENON_POST_SCALE << t;
+    }
+    if (term[POST_RESIDUAL] == NULL)
+        return TENON_OK;
+    TN_TRY(tn_shape_check(caller, tn_post_names[POST_RESIDUAL], term[POST_RESIDUAL], output->rank,
+                          output->shape));
+    tn_conv_copy_strides(p->residual, term[POST_RESIDUAL]);
+    p->flags |= TENON_POST_RESIDUAL;
+    return TENON_OK;
+}
+
 tenon_status tn_conv_check_call(const tn_call *call, const tenon_epilogue *epilogue)
 {
     const tn_argument *o = call->operands;
     const tenon_dtype dtype = o[CONV_X].view->dtype;
     TN_TRY(tn_epilogue_check(call->caller, epilogue, o[CONV_C].view));
     TN_TRY(tn_float_check(call->caller, "x", call->context, dtype));
-    for (int i = CONV_W; i < CONV_OPERANDS; i++)
+    for (int i = CONV_W; i < CONV_VIEWS; i++)
         TN_TRY(tn_same_dtype_check(call->caller, o[i].name, o[i].view, "x", dtype));
     return TENON_OK;
 }
@@ -262,7 +282,7 @@ tenon_status tn_conv_take_shapes(const char *caller, int64_t groups,
 {
     const tenon_tensor *x = views->x, *w = views->w, *y = views->y;
     tn_problem_begin(&p->head, sizeof *p);
-    for (int i = 0; i < CONV_OPERANDS; i++)
+    for (int i = 0; i < CONV_VIEWS; i++)
         p->operand[i] = (uint8_t)i;
     TN_TRY(tn_conv_check_image_rank(caller, views->x_name, x));
     TN_TRY(tn_conv_check_rank(caller, views->w_name, w, x->rank));

@@ -43,11 +43,13 @@ typedef struct conv_bias_problem {
 } conv_bias_problem;
 
 extern const tn_family tn_conv_backward_data_family, tn_conv_transpose_family,
-    tn_conv_backward_filter_family, tn_conv_backward_bias_family, tn_col2im_family;
-extern const tn_solver tn_conv_backward_data_direct, tn_conv_backward_data_pointwise,
-    tn_conv_backward_data_col2im_gemm, tn_conv_backward_data_depthwise,
-    tn_conv_backward_data_implicit_packed, tn_conv_backward_data_implicit_tiled,
-    tn_conv_backward_data_implicit_matrix, tn_conv_backward_data_implicit_wgmma;
+    tn_conv_transpose_post_family, tn_conv_backward_filter_family, tn_conv_backward_bias_family,
+    tn_col2im_family;
+extern const tn_solver tn_conv_transpose_two_steps, tn_conv_backward_data_direct,
+    tn_conv_backward_data_pointwise, tn_conv_backward_data_col2im_gemm,
+    tn_conv_backward_data_depthwise, tn_conv_backward_data_implicit_packed,
+    tn_conv_backward_data_implicit_tiled, tn_conv_backward_data_implicit_matrix,
+    tn_conv_backward_data_implicit_wgmma;
 extern const tn_solver tn_conv_backward_filter_direct, tn_conv_backward_filter_im2col_gemm,
     tn_conv_backward_filter_pointwise, tn_conv_backward_filter_depthwise,
     tn_conv_backward_filter_implicit_packed, tn_conv_backward_filter_implicit_tiled,
@@ -128,6 +130,8 @@ bool tn_conv_backward_filter_reference(const void *params, const tenon_tensor *c
                                        tn_bounded *expected);
 bool tn_conv_backward_bias_reference(const void *params, const tenon_tensor *const *views,
                                      tn_bounded *expected);
+bool tn_conv_transpose_post_reference(const void *params, const tenon_tensor *const *views,
+                                      tn_bounded *expected);
 bool tn_conv_transpose_reference(const void *params, const tenon_tensor *const *views,
                                  tn_bounded *expected);
 bool tn_conv_transpose_backward_data_reference(const void *params, const tenon_tensor *const *views,
