@@ -29,8 +29,8 @@ TENON_INLINE uint products_of(uint a, uint b)
 #if TENON_GROUP == 4
         sum += (a >> (8 * step) & 255) * (uint)(int)(char)(b >> (8 * step) & 255);
 #else
-        sum += (uint)((int)(short)(a >> (16 * step) & 65535) *
-                      (int)(short)(b >> (16 * step) & 65535));
+        sum +=
+            (uint)((int)(short)(a >> (16 * step) & 65535) * (int)(short)(b >> (16 * step) & 65535));
 #endif
     }
     return sum;

@@ -23,13 +23,13 @@
 #include "gemm/int8.clh"
 
 #define TENON_NR  (TENON_VW * TENON_NV)
-#define COLS      (TENON_NTP * TENON_NR)                 /* of a work-group */
-#define ROWS      (INT8_SUM_TILES * TENON_MR)            /* maximum per work-group */
-#define GROUPS    (TENON_KC / TENON_GROUP)               /* words of a row or column of a block */
-#define PITCH     (GROUPS + TENON_VW)                    /* words between rows of a */
-#define STEP_BITS (32 / TENON_GROUP)                     /* bits of a step in a word */
+#define COLS      (TENON_NTP * TENON_NR)      /* of a work-group */
+#define ROWS      (INT8_SUM_TILES * TENON_MR) /* maximum per work-group */
+#define GROUPS    (TENON_KC / TENON_GROUP)    /* words of a row or column of a block */
+#define PITCH     (GROUPS + TENON_VW)         /* words between rows of a */
+#define STEP_BITS (32 / TENON_GROUP)          /* bits of a step in a word */
 #define ALL_STEPS (TENON_GROUP == 4 ? 0x01010101u : 0x00010001u) /* 1 in each step */
-#define UNIT      64                                     /* multiple of block lengths */
+#define UNIT      64                                             /* multiple of block lengths */
 
 /* A vector and a word at any address. */
 typedef dot_v unaligned_v __attribute__((aligned(1)));
@@ -48,7 +48,7 @@ TENON_INLINE int code_of_b(const int8_args *args)
 }
 
 /* Exclusive or with a word in groups of four. */
-#define FLIP(code) (TENON_GROUP == 4 ? (uint)(code) * ALL_STEPS : 0)
+#define FLIP(code) (TENON_GROUP == 4 ? (uint)(code)*ALL_STEPS : 0)
 
 /* Extends the bytes of one step of K. */
 TENON_INLINE dot_v extended(uchar_v x, int code)
@@ -227,8 +227,7 @@ TENON_INLINE void pack_panel_across(__local dot_v *out, __global const uchar *b,
     for (int k = 0; k < kc; k += TENON_GROUP) {
         for (int v = 0; v < TENON_NV; v++) {
             const int n = v * TENON_VW;
-            const dot_v x =
-                words_across(b + k * row + n * col, row, col, cols - n, kc - k, code);
+            const dot_v x = words_across(b + k * row + n * col, row, col, cols - n, kc - k, code);
             out[k / TENON_GROUP * TENON_NV + v] = x;
             count[v] = dot_words(count[v], (dot_v)(ALL_STEPS), x);
         }
@@ -367,12 +366,12 @@ TENON_INLINE void store_rows(const int8_epilogue *e, const int8_args *args,
         }
         __global int *d = (__global int *)e->d + e->d_start + (m + r) * args->gemm.d_row + n;
         for (int s = 0; s < cols; s += TENON_VW) {
-            dot_v x = TENON_VLOAD(0, sums + r * COLS + s) -
-                      (dot_v)(za) * TENON_VLOAD(0, col_sums + s);
+            dot_v x =
+                TENON_VLOAD(0, sums + r * COLS + s) - (dot_v)(za)*TENON_VLOAD(0, col_sums + s);
             if (counts) {
-                const int_v zb = zero_points(zero_b, args, INT8_ZERO_B, 0, n + s, cols - s,
-                                             args->b_sign) +
-                                 (int_v)(B_SHIFT(args));
+                const int_v zb =
+                    zero_points(zero_b, args, INT8_ZERO_B, 0, n + s, cols - s, args->b_sign) +
+                    (int_v)(B_SHIFT(args));
                 x -= (dot_v)(row_sums[r] - k_end * za) * TENON_TO_UINT_V(zb);
             }
             if (plain && cols - s >= TENON_VW) {

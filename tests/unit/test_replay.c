@@ -91,13 +91,18 @@ static bool read_convolution(const char *name, convolution *c)
            sscanf(filter, "%dx%*d/%d", &c->filter, &c->stride) >= 1;
 }
 
-/* Padded so that y is as large as x if the stride is 1. */
+/* Returns the size of y: padded so that y is as large as x if the stride is 1. */
+static int output_side(const convolution *c)
+{
+    return (c->side + 2 * (c->filter / 2) - c->filter) / c->stride + 1;
+}
+
 static void write_convolution(char *line, size_t size, const char *name)
 {
     convolution c;
     if (!read_convolution(name, &c))
         fail_msg("%s does not name a convolution", name);
-    const int pad = c.filter / 2, out = (c.side + 2 * pad - c.filter) / c.stride + 1;
+    const int pad = c.filter / 2, out = output_side(&c);
     snprintf(line, size,
              "conv x=T:%dx%dx%dx%d w=T:%dx%dx%dx%d y=T:%dx%dx%dx%d stride=%d,%d "
              "pad_begin=%d,%d pad_end=%d,%d groups=%d",
@@ -204,6 +209,23 @@ static bool is_of(const json_t *result, const char *suite)
            strcmp(json_string_value(json_object_get(result, "dtype")), "f32") == 0;
 }
 
+/* Returns true if the kernels of a case are those that the file measured. The files are older than
+ * the multiplication of narrow last panels vector by vector (multiply_narrow in
+ * gemm/cpu_tile.clh), which made products with such a panel faster. */
+static bool is_current(const char *title)
+{
+    enum { WIDEST_PANEL = 64 };
+    product p;
+    convolution c;
+    int columns = 0;
+    if (read_product(title, &p))
+        columns = p.n;
+    else if (read_convolution(title, &c) && !c.is_depthwise)
+        columns = output_side(&c) * output_side(&c); /* of the product of an image */
+    const int last = columns % WIDEST_PANEL;
+    return columns < WIDEST_PANEL || last == 0 || last > WIDEST_PANEL / 2;
+}
+
 /* Computes the regret of the choices when the file was written, and of the choices of `context`
  * now. */
 static void compare_choices(const json_t *file, const char *suite, tenon_context *context,
@@ -218,7 +240,7 @@ static void compare_choices(const json_t *file, const char *suite, tenon_context
         const json_t *measured = json_object_get(result, "measured");
         const double best = best_of(measured);
         char solver[128];
-        if (!is_of(result, suite))
+        if (!is_of(result, suite) || !is_current(title))
             continue;
         assert_true(count < MOST_CASES);
         old[count] = time_of(measured, json_string_value(json_object_get(result, "chosen"))) / best;

@@ -115,7 +115,8 @@ static uint32_t channels_last(const void *params, const tn_call *call)
 static const char *const post_examples[] = {
     "conv_post x=T:2x3x5x6 w=T:4x3x2x3 c=T:2x4x4x4 bias=T:4 y=T:2x4x4x4 post_scale=T:4 "
     "post_shift=T:4 residual=T:2x4x4x4 beta=1",
-    "conv_post x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 post_scale=T:37 pad_begin=1,1 "
+    "conv_post x=T:2x19x23x21+3 w=T:37x19x3x3 bias=T:37 y=T:2x37x23x21 "
+    "post_scale=T:37 pad_begin=1,1 "
     "pad_end=1,1 activation=relu",
     "conv_post x=T:1x64x17x15/16320,1,960,64 w=T:33x64x1x1 y=T:1x33x17x15/8415,1,495,33 "
     "post_shift=T:33 residual=@y alpha=0.5 activation=gelu",

@@ -60,8 +60,9 @@ const char *tn_gemm_made_for_cpus(const tenon_context *context)
 static double narrow_columns(const gemm_problem *p, int64_t vectors, int64_t lanes)
 {
     const int64_t width = vectors * lanes, rest = tn_ceil_div(p->n % width, lanes);
+    const int64_t whole = p->n / width * width;
     const double narrow = (double)(rest * lanes) / NARROW_RATE;
-    return (double)(p->n / width * width) + (rest > vectors / 2 ? (double)width : narrow);
+    return (double)whole + (rest > vectors / 2 ? (double)width : narrow);
 }
 
 /* Returns the register tile with the cheapest partial last panel. A matrix no wider than a vector,
@@ -235,7 +236,7 @@ double tn_gemm_cpu_columns(tenon_context *context, const gemm_problem *p, const 
 /* Returns the work. The factors are read once. The sums are read and written once for each block of
  * K. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values,
-                         double n)
+                         double columns)
 {
     const double m = (double)p->m, k = (double)p->k, batch = (double)tn_gemm_batch_count(p);
     const double blocks = (double)tn_ceil_div(p->k + 1, values[CPU_KC]);
@@ -248,8 +249,8 @@ tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const in
         .blocks = true,
         .groups = column_groups * batch * (double)tn_ceil_div(p->m, tn_max_i64(rows, 1)),
         .rate = tn_sum_rate(p->dtype),
-        .multiply_adds = m * n * k * batch,
-        .vector_elements = m * n * batch * blocks +
+        .multiply_adds = m * columns * k * batch,
+        .vector_elements = m * columns * batch * blocks +
                            (a == GEMM_UNIT_ROW ? packed * packing_moves((double)rows) : 0),
         .single_elements = a == GEMM_STRIDED ? packed : 0,
         .bytes = k * (m + (double)p->n) * batch * (double)tenon_dtype_size((tenon_dtype)p->dtype),

@@ -389,7 +389,8 @@ static const char *const post_examples[] = {
     "filter=2,3",
     "conv_packed_post x=T:1x64x14x13/11648,1,832,64 bias=T:70 y=T:1x70x14x13/12740,1,910,70 "
     "post_scale=T:70 pad_begin=1,1 pad_end=1,1 activation=relu filters=70 channels=64 filter=3,3",
-    "conv_packed_post x=T:2x35x9x17/5355,1,595,35 bias=T:35 y=T:2x35x9x17/5355,1,595,35 residual=@y "
+    "conv_packed_post x=T:2x35x9x17/5355,1,595,35 bias=T:35 "
+    "y=T:2x35x9x17/5355,1,595,35 residual=@y "
     "groups=35 pad_begin=1,1 pad_end=1,1 activation=clipped_relu activation.alpha=6 filters=35 "
     "channels=1 filter=3,3",
     "conv_packed_post x=T:2x3x15x16 y=T:2x9x14x14 post_shift=T:9 residual=T:2x9x14x14 filters=9 "

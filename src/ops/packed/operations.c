@@ -234,11 +234,13 @@ static const char *const examples[] = {
 };
 
 static const char *const post_examples[] = {
-    "gemm_packed_post a=T:4x5 c=T:4x6 bias=T:6 d=T:4x6 post_scale=T:6 post_shift=T:6 residual=T:4x6 "
+    "gemm_packed_post a=T:4x5 c=T:4x6 bias=T:6 d=T:4x6 post_scale=T:6 post_shift=T:6 "
+    "residual=T:4x6 "
     "beta=1 k=5 n=6",
     "gemm_packed_post a=T:2x29x2091 bias=T:131 d=T:2x29x131 post_scale=T:131 k=2091 n=131 "
     "activation=relu",
-    "gemm_packed_post a=T:27x300/1,29 c=@d d=T:27x70/90,1+5 post_shift=T:27x1 residual=T:27x70 k=300 "
+    "gemm_packed_post a=T:27x300/1,29 c=@d d=T:27x70/90,1+5 post_shift=T:27x1 "
+    "residual=T:27x70 k=300 "
     "n=70 alpha=0.5 beta=-0.5",
     "gemm_packed_post a=T:3x500/1100,2 bias=T:3x1 d=T:3x97/1,5 residual=@d k=500 n=97 "
     "activation=sigmoid",
