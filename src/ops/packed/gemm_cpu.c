@@ -22,12 +22,8 @@
 #define MOST_TILES 8
 #define SUM_TILES  4
 /* Minimum rows for which an additional work-group is worthwhile, although it reads the panels
- * again: in general, and if the panels stay in a core's own cache, so that copying the same rows
- * of a in several work-groups costs more. The limit is the smallest second-level cache of current
- * CPUs. */
-#define MANY_ROWS     96
-#define FEW_ROWS      24
-#define CACHED_PANELS (256 << 10)
+ * again. */
+#define MANY_ROWS 96
 /* Target number of work-groups per compute unit. */
 #define GROUPS_PER_UNIT 4
 
@@ -82,12 +78,9 @@ static int32_t block_length(tenon_context *context, const packed_problem *p, int
  * up for few columns. */
 static int32_t choose_tiles(tenon_context *context, const packed_problem *p, int32_t width)
 {
-    const double bytes = (double)p->gemm.k * (double)p->gemm.n *
-                         (double)tenon_dtype_size((tenon_dtype)p->gemm.dtype);
-    const int64_t rows = bytes <= CACHED_PANELS ? FEW_ROWS : MANY_ROWS;
     int64_t wanted = GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units;
     int64_t tiles = tn_ceil_div(p->gemm.n, width) * tn_gemm_batch_count(&p->gemm) *
-                    tn_max_i64(1, p->gemm.m / rows);
+                    tn_max_i64(1, p->gemm.m / MANY_ROWS);
     int64_t most = sums_wait(&p->gemm) ? sum_tiles(context, p) : MOST_TILES;
     return (int32_t)tn_max_i64(1, tn_min_i64(most, tiles / wanted));
 }
