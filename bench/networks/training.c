@@ -9,7 +9,7 @@
 #define LEARNING_RATE 0.01
 #define MOMENTUM      0.9
 
-/* What the gradients of a layer need. */
+/* Values of the forward pass that the gradients of a layer read. */
 typedef struct forward_layer {
     int32_t sums, gamma, mean, rstd; /* of batch norm, whose input are the sums; -1: none */
     int32_t w, bias, indices;

@@ -10,7 +10,8 @@
 #include "ops/registry.h"
 #include "runtime/context/target.h"
 
-/* What the listener of choices hears: the text of the call, its family and its problem. */
+/* The arguments of the callback for a choice of solver: the text of the call, its family and its
+ * problem. */
 typedef struct heard {
     char text[TN_CASE_TEXT_SIZE];
     const tn_family *family;
@@ -80,6 +81,17 @@ static tenon_tensor image_of(tenon_dtype dtype, int64_t channels, int64_t size)
     return tenon_tensor_nhwc(tenon_tensor_view(dtype, 4, shape));
 }
 
+/* Checks the arguments of the callback, and releases the plan and its weights. */
+static void finish(const heard *h, const char *family, tenon_plan *plan, tenon_packed *packed)
+{
+    listen(NULL);
+    assert_string_equal(h->family != NULL ? h->family->name : "none", family);
+    check_text(h);
+    check_without_device(h);
+    tenon_plan_release(plan);
+    tenon_packed_release(packed);
+}
+
 static void check_conv(const packed_call *p, tenon_dtype dtype, const char *family)
 {
     const int64_t w_shape[] = {p->filters, p->channels / p->groups, p->filter, p->filter},
@@ -104,12 +116,7 @@ static void check_conv(const packed_call *p, tenon_dtype dtype, const char *fami
     listen(&h);
     assert_ok(tenon_conv_forward_packed_plan(test_context, &params, &x, packed,
                                              p->residual ? &y : NULL, &bias, &y, &plan));
-    listen(NULL);
-    assert_string_equal(h.family != NULL ? h.family->name : "none", family);
-    check_text(&h);
-    check_without_device(&h);
-    tenon_plan_release(plan);
-    tenon_packed_release(packed);
+    finish(&h, family, plan, packed);
     tenon_memory_destroy(&w.memory);
 }
 
@@ -148,12 +155,7 @@ static void check_product(uint32_t rank, const int64_t *b_shape, const char *lay
     tenon_plan *plan;
     listen(&h);
     assert_ok(tenon_gemm_packed_plan(test_context, &params, &a, packed, NULL, NULL, &d, &plan));
-    listen(NULL);
-    assert_string_equal(h.family != NULL ? h.family->name : "none", family);
-    check_text(&h);
-    check_without_device(&h);
-    tenon_plan_release(plan);
-    tenon_packed_release(packed);
+    finish(&h, family, plan, packed);
     tenon_memory_destroy((tenon_memory *)(uintptr_t)&b.memory);
 }
 

@@ -1,7 +1,6 @@
 /* conv_post/two_steps and conv_transpose_post/two_steps: a convolution by the solvers of conv, or a
  * transposed one by those of conv_transpose, and an element-wise chain for the terms after the
  * activation. */
-#include "dispatch/self_check.h"
 #include "ops/conv/problem/gradient.h"
 
 #include <string.h>
@@ -68,7 +67,9 @@ tn_two_steps tn_conv_two_steps_of(const conv_problem *p, bool is_transposed,
                                      spatial[1], spatial[2]};
     const int *order = output[1] == 1 ? channels_last : channels_first;
     *child = without_post(p);
-    tn_two_steps steps = {family, &child->head, post_of(p, order, size, output)};
+    tn_two_steps steps = {family, &child->head,
+                          is_transposed ? "conv_transpose/direct" : "conv/direct",
+                          post_of(p, order, size, output)};
     steps.post.output_operand = p->operand[is_transposed ? CONV_X : CONV_Y];
     if (steps.post.is_in_place)
         make_dense(order, size, is_transposed ? child->x : child->y);
@@ -91,9 +92,6 @@ static tenon_status conv_two_steps_launch(const char *caller, tn_recording *reco
     const tn_two_steps steps =
         tn_conv_two_steps_of((const conv_problem *)problem, false, &tn_conv_family, &child);
     (void)choice;
-    /* In a self-check the convolution uses the kernel that builds fastest. */
-    if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_conv_family, "conv/direct", &child.head));
     return tn_two_steps_launch(caller, recording, problem, &steps);
 }
 
@@ -113,9 +111,6 @@ static tenon_status transpose_two_steps_launch(const char *caller, tn_recording 
     const tn_two_steps steps = tn_conv_two_steps_of((const conv_problem *)problem, true,
                                                     &tn_conv_transpose_family, &child);
     (void)choice;
-    if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_conv_transpose_family, "conv_transpose/direct",
-                               &child.head));
     return tn_two_steps_launch(caller, recording, problem, &steps);
 }
 

@@ -1,6 +1,5 @@
 /* gemm_post/two_steps: a product by the solvers of gemm, and an element-wise chain for the terms
  * after the activation. */
-#include "dispatch/self_check.h"
 #include "ops/gemm/internal.h"
 
 #include <string.h>
@@ -63,7 +62,7 @@ static tn_two_steps steps_of(const tn_problem *problem, gemm_problem *product)
     *product = tn_gemm_without_post(p);
     if ((p->flags & TENON_POST_IN_PLACE) != 0)
         tn_gemm_store_densely(product);
-    return (tn_two_steps){&tn_gemm_family, &product->head, tn_gemm_post_of(p)};
+    return (tn_two_steps){&tn_gemm_family, &product->head, "gemm/plain", tn_gemm_post_of(p)};
 }
 
 static const char *gemm_two_steps_configure(tenon_context *context, const tn_problem *problem,
@@ -80,9 +79,6 @@ static tenon_status gemm_two_steps_launch(const char *caller, tn_recording *reco
     gemm_problem product;
     const tn_two_steps steps = steps_of(problem, &product);
     (void)choice;
-    /* In a self-check the product uses the kernel that builds fastest. */
-    if (tn_self_check_runs(recording->context))
-        TN_TRY(tn_solver_force(caller, &tn_gemm_family, "gemm/plain", &product.head));
     return tn_two_steps_launch(caller, recording, problem, &steps);
 }
 

@@ -1,6 +1,5 @@
 /* gemm_packed_post/two_steps and conv_packed_post/two_steps: a product or a convolution with packed
  * weights, and an element-wise chain for the terms after the activation. */
-#include "dispatch/self_check.h"
 #include "ops/packed/internal.h"
 
 /* Makes the steps of a product; `child` is the child's problem, which they point to. */
@@ -12,7 +11,8 @@ static tn_two_steps product_steps(const tn_problem *problem, packed_problem *chi
     child->gemm.head.size = sizeof *child;
     if ((p->gemm.flags & TENON_POST_IN_PLACE) != 0)
         tn_gemm_store_densely(&child->gemm);
-    return (tn_two_steps){&tn_gemm_packed_family, &child->gemm.head, tn_gemm_post_of(&p->gemm)};
+    return (tn_two_steps){&tn_gemm_packed_family, &child->gemm.head, "gemm_packed/plain",
+                          tn_gemm_post_of(&p->gemm)};
 }
 
 static const char *packed_two_steps_configure(tenon_context *context, const tn_problem *problem,
@@ -29,10 +29,6 @@ static tenon_status packed_two_steps_launch(const char *caller, tn_recording *re
     packed_problem child;
     const tn_two_steps steps = product_steps(problem, &child);
     (void)choice;
-    /* In a self-check the product uses the kernel that builds fastest. */
-    if (tn_self_check_runs(recording->context))
-        TN_TRY(
-            tn_solver_force(caller, &tn_gemm_packed_family, "gemm_packed/plain", &child.gemm.head));
     return tn_two_steps_launch(caller, recording, problem, &steps);
 }
 
@@ -48,8 +44,9 @@ static tn_two_steps conv_steps(const tn_problem *problem, filter_problem *child)
 {
     const filter_problem *p = (const filter_problem *)problem;
     *child = *p;
-    const tn_two_steps steps =
+    tn_two_steps steps =
         tn_conv_two_steps_of(&p->conv, false, &tn_conv_packed_family, &child->conv);
+    steps.fastest = "conv_packed/dense";
     child->conv.head.size = sizeof *child;
     return steps;
 }
@@ -68,9 +65,6 @@ static tenon_status filters_two_steps_launch(const char *caller, tn_recording *r
     filter_problem child;
     const tn_two_steps steps = conv_steps(problem, &child);
     (void)choice;
-    if (tn_self_check_runs(recording->context))
-        TN_TRY(
-            tn_solver_force(caller, &tn_conv_packed_family, "conv_packed/dense", &child.conv.head));
     return tn_two_steps_launch(caller, recording, problem, &steps);
 }
 

@@ -28,6 +28,7 @@ void tn_post_set(tn_post *post, int term, const int64_t *stride, uint16_t operan
 typedef struct tn_two_steps {
     const tn_family *family; /* of the child */
     tn_problem *child;       /* its problem, as if it stored its result in the output */
+    const char *fastest;     /* the child's solver in self-checks: the one that builds fastest */
     tn_post post;
 } tn_two_steps;
 

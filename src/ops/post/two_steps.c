@@ -118,6 +118,8 @@ tenon_status tn_two_steps_launch(const char *caller, tn_recording *recording,
     if (steps->post.is_in_place)
         tn_frame_operand(&frame, steps->post.output_operand, TN_WORKSPACE, 0);
     steps->child->workspace_limit = tn_frame_room(problem->workspace_limit, bytes);
+    if (tn_self_check_runs(recording->context))
+        TN_TRY(tn_solver_force(caller, steps->family, steps->fastest, steps->child));
     TN_TRY(tn_child_record(caller, recording, &frame, steps->family, steps->child));
     return record_chain(caller, recording, problem->workspace_limit, steps);
 }
