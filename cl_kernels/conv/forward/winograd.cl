@@ -244,7 +244,7 @@ TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global co
 }
 
 /* Transforms a panel's products and stores the outputs. */
-TENON_INLINE void finish_set(__global const acc_t *m, __global const data_t *c,
+TENON_LOCAL_FUNCTION void finish_set(__global const acc_t *m, __global const data_t *c,
                              __global const data_t *bias, __global data_t *y,
                              const winograd_args *args, long first, int tiles, long group,
                              long panel, __local acc_v patch[SIDE][PATCH_COLS])

@@ -19,9 +19,9 @@
 /* Time limit for the release of a context. The next process writes the programs that remain. */
 #define MAX_END (1000 * MILLISECOND)
 
-/* The thread polls every TICK. It writes a program when no call was made for `patience`, which
- * begins at MIN_IDLE. A call that arrives during the write must wait; `patience` is then doubled,
- * up to MAX_IDLE. */
+/* The thread polls every TICK. It writes a program when no call was made for `patience`, which is
+ * as long as the last write took, from MIN_IDLE to MAX_IDLE. A call that arrives during the write
+ * must wait; `patience` is then doubled. */
 #define TICK     (20 * MILLISECOND)
 #define MIN_IDLE (100 * MILLISECOND)
 #define MAX_IDLE (2000 * MILLISECOND)
@@ -34,6 +34,7 @@ static tn_condition changed = TN_CONDITION_INIT;
 static tenon_context *all; /* list of all contexts with a device, except validation contexts */
 static unsigned contexts;
 static bool is_writing;
+static atomic_uint checks; /* self-checks that are running */
 static unsigned
     waiters; /* threads that wait for the writer, which pauses after its current program */
 static _Thread_local bool writes; /* true if this thread is writing */
@@ -68,6 +69,16 @@ void tn_binary_writer_enter(tenon_context *context)
     all = context;
     contexts++;
     tn_mutex_unlock(&lock);
+}
+
+void tn_binary_writer_check_begins(void)
+{
+    atomic_fetch_add(&checks, 1);
+}
+
+void tn_binary_writer_check_ends(void)
+{
+    atomic_fetch_sub(&checks, 1);
 }
 
 /* Returns true if the context's queues must be tracked: the driver compiles and runs kernels on
@@ -145,6 +156,7 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
     tn_written written = {.name = NULL};
     outcome result = BUSY;
     const bool is_shut = tn_gate_is_shut();
+    const uint64_t began = tn_now();
     if (!tn_programs_wait(context) && !(validations && tn_validation_if_made(context) != NULL &&
                                         tn_programs_wait(tn_validation_if_made(context))))
         return NOTHING_LEFT;
@@ -154,8 +166,11 @@ static outcome write_one(tenon_context *context, bool validations, uint64_t unti
         tn_process_is_idle();
         result = write_next(context, validations, &written) ? WRITTEN : NOTHING_LEFT;
     }
+    if (result == WRITTEN && tn_now() - began > MIN_IDLE)
+        patience = tn_now() - began;
     if (!is_shut && tn_gate_open())
-        patience = tn_min_u64(2 * patience, MAX_IDLE);
+        patience *= 2;
+    patience = tn_min_u64(patience, MAX_IDLE);
     if (result == WRITTEN) {
         const tn_log log = tn_context_log(context);
         tn_log_send(&log, TENON_LOG_INFO, "kernel %s was written to the store in %.1f ms (%s)",
@@ -209,7 +224,7 @@ static bool look(void)
         has_news = false;
         return false;
     }
-    const bool is_used = entries != last_entries || tn_gate_is_used();
+    const bool is_used = entries != last_entries || tn_gate_is_used() || atomic_load(&checks) > 0;
     if (is_writing || is_used || now - idle_since < patience) {
         idle_since = is_used ? now : idle_since;
         last_entries = entries;
