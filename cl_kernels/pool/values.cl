@@ -1,6 +1,5 @@
 /*
- * Pooling on CPUs without indices: y = the maximum or the average of each window of x. Vectors of
- * TENON_VW results are computed at once, by loads of contiguous elements.
+ * Pooling on CPUs without indices (pool/values.clh), with vectors along w.
  *
  * - pool_values_rows: x and y are contiguous along w. A line is a row of outputs of one channel;
  *   lines are numbered n, c, d, h. A work-item handles args.lines lines, and of each of them
@@ -9,107 +8,27 @@
  *   columns of each output.
  * - pool_values_planes: x is contiguous along w, and the windows contain whole rows. Lines are
  *   numbered as above and have one output; the lanes of a vector are adjacent columns.
- * - pool_values_channels: x and y are contiguous along the channels. A line is the channels of one
- *   output; lines are numbered n, d, h, w.
- *
- * A sum is therefore not in the order of the elements, but its order is the same for all outputs.
  *
  * Global size: {ceil(line length / chunk), ceil(line_count / lines)}.
  *
- * TENON_POOL_MAX: 1 for the maximum, 0 for the average. A NaN is greater than any number.
- * TENON_POOL_LINE: pool_values_rows: elements of the private array. They include the columns of
- *   args.chunk outputs, rounded up to a multiple of TENON_VW.
+ * TENON_POOL_LINE: elements of the private array. They include the columns of args.chunk outputs,
+ *   rounded up to a multiple of TENON_VW.
  * TENON_BUILTIN_PREFETCH: 1: prefetches by clang's __builtin_prefetch. 0 (the default): no
  *   prefetches.
  *
- * TENON_DTYPE, TENON_VW, TENON_STREAM: see common/types.clh. indices is not used.
+ * Other macros: see pool/values.clh. indices is not used.
  */
-#ifndef TENON_VW
-#define TENON_VW 8
-#endif
-#ifndef TENON_POOL_MAX
-#define TENON_POOL_MAX 1
-#endif
 #ifndef TENON_BUILTIN_PREFETCH
 #define TENON_BUILTIN_PREFETCH 0
 #endif
 #ifndef TENON_POOL_LINE
 #define TENON_POOL_LINE 1024
 #endif
-#include "pool/window.clh"
+#include "pool/values.clh"
 
-/* Vectors that are computed at once, if there are enough, and the lines. */
-#define BLOCK 4
-#define LINES 4
+#define LINES 4 /* that are computed at once, if there are enough */
 
-#define EACH_VECTOR(v, vectors) _Pragma("unroll") for (int v = 0; v < (vectors); v++)
-
-/* The taps of TENON_VW windows, combined. A comparison with NaN is false, so the greatest number
- * and the lanes that have read a NaN are separate. */
-typedef struct pool_state {
-    acc_v value;
-    position_v is_nan;
-} pool_state;
-
-#if TENON_POOL_MAX
-#define NEUTRAL ((acc_t)(-INFINITY))
-#else
-#define NEUTRAL ((acc_t)0)
-#endif
-
-TENON_INLINE void begin(pool_state *state, int vectors)
-{
-    EACH_VECTOR(v, vectors)
-    {
-        state[v].value = splat(NEUTRAL);
-        state[v].is_nan = (position_v)((position_t)0);
-    }
-}
-
-TENON_INLINE void take(pool_state *state, acc_v a)
-{
-#if TENON_POOL_MAX
-    state->value = a > state->value ? a : state->value;
-    state->is_nan |= a != a;
-#else
-    state->value += a;
-#endif
-}
-
-/* Takes a, then b. One comparison detects a NaN in either. */
-TENON_INLINE void take_both(pool_state *state, acc_v a, acc_v b)
-{
-#if TENON_POOL_MAX
-    const acc_v greater = a > b ? a : b;
-    state->value = greater > state->value ? greater : state->value;
-    state->is_nan |= (a != a) | (b != b);
-#else
-    state->value += a;
-    state->value += b;
-#endif
-}
-
-TENON_INLINE acc_v finish(const pool_state *state)
-{
-#if TENON_POOL_MAX
-    return state->is_nan ? splat((acc_t)NAN) : state->value;
-#else
-    return state->value;
-#endif
-}
-
-/* Sets the first elements of adjacent vectors of `count` elements, from `first` on. The last
- * vectors overlap those before them, or are equal. */
-TENON_INLINE void place_vectors(long *at, int vectors, long first, long count)
-{
-    EACH_VECTOR(v, vectors)
-    {
-        at[v] = max(min(first + v * TENON_VW, count - TENON_VW), 0L);
-    }
-}
-
-/* Loads of elements p[0], p[step], …, from x and from the private array. */
-#define LOAD_X(p, step)    load_data_v(p, 0)
+/* Loads of elements p[0], p[step], … of the private array. */
 #define LOAD_LINE(p, step) TENON_VLOAD(0, p)
 
 TENON_INLINE acc_v load_line_by_2(const acc_t *p, long step)
@@ -138,30 +57,6 @@ TENON_INLINE void store_line(acc_t *p, acc_v v)
     ((pool_packed *)p)->v = v;
 }
 
-/* Defines a function that combines `count` taps, `stride` apart, for vectors that begin at the
- * elements at[v] * step, and whose lanes are `step` apart. */
-#define POOL_DEFINE_COMBINE(name, pointer_t, LOAD)                                                 \
-    TENON_INLINE void name(pool_state *state, int vectors, pointer_t p, const long *at,            \
-                           long count, long stride, long step)                                     \
-    {                                                                                              \
-        for (; count >= 2; count -= 2) {                                                           \
-            EACH_VECTOR(v, vectors)                                                                \
-            {                                                                                      \
-                const acc_v a = LOAD(p + at[v] * step, step);                                      \
-                const acc_v b = LOAD(p + stride + at[v] * step, step);                             \
-                take_both(state + v, a, b);                                                        \
-            }                                                                                      \
-            p += 2 * stride;                                                                       \
-        }                                                                                          \
-        if (count > 0) {                                                                           \
-            EACH_VECTOR(v, vectors)                                                                \
-            {                                                                                      \
-                take(state + v, LOAD(p + at[v] * step, step));                                     \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-POOL_DEFINE_COMBINE(combine_x, __global const data_t *, LOAD_X)
 POOL_DEFINE_COMBINE(combine_line, const acc_t *, LOAD_LINE)
 POOL_DEFINE_COMBINE(combine_line_by_2, const acc_t *, load_line_by_2)
 POOL_DEFINE_COMBINE(combine_line_by, const acc_t *, load_line_by)
@@ -185,19 +80,6 @@ TENON_INLINE void combine_rows(acc_t *line, int vectors, __global const data_t *
     {
         store_line(line + at[v], finish(state + v));
     }
-}
-
-/* Combines the taps of one window; p is at the first of them. */
-TENON_INLINE acc_t combine_one(__global const data_t *p, const pool_args *args,
-                               const pool_taps *taps, long columns)
-{
-    pool_taps near[3] = {{0, taps[0].count}, {0, taps[1].count}, {0, columns}};
-#if TENON_POOL_MAX
-    position_t where;
-    return maximum(p, args, args->x_stride, near, 0, &where);
-#else
-    return sum(p, args, args->x_stride, near, 0);
-#endif
 }
 
 /* Combines the rows of a window for `columns` columns at p. */
@@ -277,7 +159,7 @@ POOL_DEFINE_RESULTS(store_results_by, combine_line_by)
         }                                                                                          \
     }
 
-TENON_INLINE void store_results(const pool_line *line, const pool_args *args, long count)
+TENON_FUNCTION void store_results(const pool_line *line, const pool_args *args, long count)
 {
     if (args->step[2] == 1) {
         STORE_RESULTS(store_results_by_1, line, args, count, 1)
@@ -288,29 +170,6 @@ TENON_INLINE void store_results(const pool_line *line, const pool_args *args, lo
             store_results_by(line, 1, args, q, count, args->step[2]);
         }
     }
-}
-
-/* The position of a line, and the sizes of its dimensions after n. */
-typedef struct pool_place {
-    long n, at[3];
-} pool_place;
-
-TENON_INLINE void find_line(pool_place *place, long number, const long *size)
-{
-    for (int d = 2; d >= 0; d--) {
-        place->at[d] = number % size[d];
-        number /= size[d];
-    }
-    place->n = number;
-}
-
-TENON_INLINE void next_line(pool_place *place, const long *size)
-{
-    int d = 2;
-    while (d >= 0 && ++place->at[d] == size[d]) {
-        place->at[d--] = 0;
-    }
-    place->n += d < 0;
 }
 
 /* The columns of x that a chunk of a line depends on, their place in the private array, and the
@@ -355,7 +214,7 @@ TENON_INLINE void prefetch_rows(__global const data_t *p, const pool_args *args,
 }
 
 /* Combines the rows of the windows of a line, and fills in its description. */
-TENON_INLINE void begin_line(pool_line *line, acc_t *columns, __global const data_t *x,
+TENON_FUNCTION void begin_line(pool_line *line, acc_t *columns, __global const data_t *x,
                              __global data_t *y, const pool_args *args, const pool_place *place,
                              const pool_columns *inside)
 {
@@ -471,74 +330,6 @@ TENON_VECTOR_KERNEL void pool_values_planes(__global const data_t *x, __global d
                    args.y_offset + place.n * args.y_stride[0] + place.at[0] * args.y_stride[1] +
                        place.at[1] * args.y_stride[2] + place.at[2] * args.y_stride[3],
                    TENON_POOL_MAX ? value : value / divisor_of(&args, taps));
-        next_line(&place, size);
-    }
-}
-
-/* Computes `vectors` vectors of `count` channels of one output, from channel c on; x is at the
- * first tap. */
-TENON_INLINE void store_channels(__global const data_t *x, __global data_t *y, int vectors,
-                                 const pool_args *args, const pool_taps *taps, long c, long count)
-{
-    const long plane = args->dilation[0] * args->x_stride[2],
-               row = args->dilation[1] * args->x_stride[3],
-               pixel = args->dilation[2] * args->x_stride[4];
-    const acc_v divisor = splat(TENON_POOL_MAX ? 1 : divisor_of(args, taps));
-    pool_state state[BLOCK];
-    long at[BLOCK];
-    place_vectors(at, vectors, c, count);
-    begin(state, vectors);
-    for (long i = 0; i < taps[0].count; i++) {
-        for (long j = 0; j < taps[1].count; j++) {
-            combine_x(state, vectors, x + i * plane + j * row, at, taps[2].count, pixel, 1);
-        }
-    }
-    EACH_VECTOR(v, vectors)
-    {
-        const acc_v value = finish(state + v);
-        stream_data_v(y, at[v], TENON_POOL_MAX ? value : value / divisor, 1);
-    }
-}
-
-/* Computes `count` channels of one output. */
-TENON_INLINE void store_pixel(__global const data_t *x, __global data_t *y, const pool_args *args,
-                              const pool_taps *taps, long count)
-{
-    long c = 0;
-    if (count < TENON_VW) {
-        for (; c < count; c++) {
-            const acc_t value = combine_one(x + c, args, taps, taps[2].count);
-            store_data(y, c, TENON_POOL_MAX ? value : value / divisor_of(args, taps));
-        }
-        return;
-    }
-    for (; count - c > BLOCK / 2 * TENON_VW; c += BLOCK * TENON_VW) {
-        store_channels(x, y, BLOCK, args, taps, c, count);
-    }
-    if (c < count) {
-        store_channels(x, y, BLOCK / 2, args, taps, c, count);
-    }
-}
-
-TENON_VECTOR_KERNEL void pool_values_channels(__global const data_t *x, __global data_t *y,
-                                              __global int *indices, const pool_args args)
-{
-    const long size[3] = {args.out[0], args.out[1], args.out[2]};
-    const long first = (long)get_global_id(1) * args.lines;
-    const long last = min(first + args.lines, args.line_count);
-    const long c = (long)get_global_id(0) * args.chunk;
-    pool_place place;
-    find_line(&place, first, size);
-    for (long line = first; line < last; line++) {
-        pool_taps taps[3];
-        long x_at = args.x_offset + place.n * args.x_stride[0] + c;
-        long y_at = args.y_offset + place.n * args.y_stride[0] + c;
-        for (int d = 0; d < 3; d++) {
-            find_taps(taps + d, &args, d, place.at[d]);
-            x_at += taps[d].at * args.x_stride[2 + d];
-            y_at += place.at[d] * args.y_stride[2 + d];
-        }
-        store_pixel(x + x_at, y + y_at, &args, taps, min(args.chunk, args.channels - c));
         next_line(&place, size);
     }
 }

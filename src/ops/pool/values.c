@@ -5,6 +5,8 @@
 #include "ops/common/stores.h"
 #include "ops/pool/internal.h"
 
+#include <stdio.h>
+
 /* Elements of x, counted once for each window, that are worth a work-item. */
 #define WORTH 32768
 /* Channels per work-item. */
@@ -105,11 +107,13 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     tn_stores_configure(context, bytes_of_lines(p), choice);
     const tn_work work = work_of(context, p);
     tn_choice_add(context, choice, &work);
-    tn_choice_options(context, choice,
-                      "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d -DTENON_POOL_LINE=%d "
-                      "-DTENON_BUILTIN_PREFETCH=%d%s",
-                      p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, LINE,
-                      context->device.has_builtin_prefetch, tn_stores_option(choice->values));
+    char rows[96] = "";
+    if (lines_of(p) != CHANNELS)
+        snprintf(rows, sizeof rows, " -DTENON_POOL_LINE=%d -DTENON_BUILTIN_PREFETCH=%d", LINE,
+                 context->device.has_builtin_prefetch);
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_POOL_MAX=%d -DTENON_VW=%d%s%s",
+                      p->dtype, p->kind == TENON_POOL_MAX, (int)lanes, rows,
+                      tn_stores_option(choice->values));
     return NULL;
 }
 
@@ -143,8 +147,9 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
                               ? outputs_at_once(p, tn_lanes(recording->context, p->dtype))
                               : 1;
     pool_args args = tn_pool_arguments(p);
-    tn_launch launch = {
-        .source = "pool/values", .kernel = kernels[lines], .options = choice->options};
+    tn_launch launch = {.source = lines == CHANNELS ? "pool/values_channels" : "pool/values",
+                        .kernel = kernels[lines],
+                        .options = choice->options};
     args.line_count = rows * (lines == CHANNELS ? p->out[2] : p->c);
     divide(recording->context, p, lines == CHANNELS ? p->c : p->out[2], limit, &args, &launch);
     return tn_pool_record_forward(caller, recording, p, &args, &launch);
