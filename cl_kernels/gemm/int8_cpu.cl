@@ -24,8 +24,9 @@
 
 /* Packs rows x kc of a, from element `at` on, as rows of TENON_KC. The first row is row m of the
  * matrix. */
-TENON_INLINE void pack_rows(__local acc_t *out, __global const uchar *a, __global const uchar *zero,
-                            const int8_args *args, long m, long at, int rows, int kc)
+TENON_LOCAL_FUNCTION void pack_rows(__local acc_t *out, __global const uchar *a,
+                                    __global const uchar *zero, const int8_args *args, long m,
+                                    long at, int rows, int kc)
 {
     const long row = args->gemm.a_row, col = args->gemm.a_col;
     for (int r = 0; r < rows; r++) {
@@ -64,9 +65,9 @@ TENON_INLINE void pack_bytes_along_k(__local acc_v *to, __global const uchar *b,
 /* Packs kc x cols of b, from element `at` on, as panels of [k][NR]. The first column is column n
  * of the matrix. Vectors past the last column are zero: arbitrary values might be denormals,
  * which are slow. */
-TENON_INLINE void pack_panels(__local acc_v *out, __global const uchar *b,
-                              __global const uchar *zero, const int8_args *args, long n, long at,
-                              int cols, int kc)
+TENON_LOCAL_FUNCTION void pack_panels(__local acc_v *out, __global const uchar *b,
+                                      __global const uchar *zero, const int8_args *args, long n,
+                                      long at, int cols, int kc)
 {
     const long row = args->gemm.b_row, col = args->gemm.b_col;
     for (int s = 0; s < (cols + TENON_NR - 1) / TENON_NR * TENON_NR; s += TENON_VW) {

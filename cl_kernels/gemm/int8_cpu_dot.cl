@@ -301,8 +301,9 @@ TENON_INLINE bool counts_rows(const int8_args *args)
 }
 
 /* Packs kc x cols of b, from its element `b` on, as panels. */
-TENON_INLINE void pack_block_b(__local dot_v *out, const int8_args *args, __global const uchar *b,
-                               int cols, int kc, __local uint *sums, bool first)
+TENON_LOCAL_FUNCTION void pack_block_b(__local dot_v *out, const int8_args *args,
+                                       __global const uchar *b, int cols, int kc,
+                                       __local uint *sums, bool first)
 {
     const long row = args->gemm.b_row, col = args->gemm.b_col;
     const int code = code_of_b(args);
@@ -330,8 +331,9 @@ TENON_INLINE void pack_block_a(__local uint *out, const int8_args *args, __globa
 }
 
 /* Multiplies packed rows of a by all panels of a block. */
-TENON_INLINE void multiply_rows_of_block(__local const uint *a, __local const dot_v *b, int rows,
-                                         int cols, int groups, __local uint *sums, bool first)
+TENON_LOCAL_FUNCTION void multiply_rows_of_block(__local const uint *a, __local const dot_v *b,
+                                                 int rows, int cols, int groups, __local uint *sums,
+                                                 bool first)
 {
     for (int m = 0; m < rows;) {
         const int height = tile_height(rows - m);
@@ -352,10 +354,11 @@ TENON_INLINE bool stores_sums(const int8_epilogue *e, const int8_args *args)
 }
 
 /* Stores rows [m, m + rows) of d. Zero points of an empty product are not read. */
-TENON_INLINE void store_rows(const int8_epilogue *e, const int8_args *args,
-                             __global const uchar *zero_a, __global const uchar *zero_b, long m,
-                             int rows, long n, int cols, uint k_end, __local const uint *sums,
-                             __local const uint *row_sums, __local const uint *col_sums)
+TENON_LOCAL_FUNCTION void store_rows(const int8_epilogue *e, const int8_args *args,
+                                     __global const uchar *zero_a, __global const uchar *zero_b,
+                                     long m, int rows, long n, int cols, uint k_end,
+                                     __local const uint *sums, __local const uint *row_sums,
+                                     __local const uint *col_sums)
 {
     const bool counts = k_end > 0 && counts_rows(args), plain = stores_sums(e, args);
     for (int r = 0; r < rows; r++) {

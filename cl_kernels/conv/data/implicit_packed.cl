@@ -266,10 +266,11 @@ TENON_INLINE void multiply_panel(__local acc_t *sums, __local const acc_t *w,
 }
 
 /* Adds the contribution of tap t along the first dimension; o is the plane of y that it reads. */
-TENON_INLINE void add_plane(__local acc_t *sums, __local acc_t *packed_w, __local acc_v *packed_y,
-                            __local segment_table *table, __local int *row_sums,
-                            __global const data_t *w, __global const data_t *y,
-                            const conv_data_packed_args *args, const data_block *b, long t, long o)
+TENON_LOCAL_FUNCTION void add_plane(__local acc_t *sums, __local acc_t *packed_w,
+                                    __local acc_v *packed_y, __local segment_table *table,
+                                    __local int *row_sums, __global const data_t *w,
+                                    __global const data_t *y, const conv_data_packed_args *args,
+                                    const data_block *b, long t, long o)
 {
     const conv_args *a = &args->conv;
     const int all = b->channels * (int)(a->window.filter[1] * a->window.filter[2]);

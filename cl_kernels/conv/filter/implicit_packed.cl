@@ -145,11 +145,11 @@ TENON_INLINE void sum_band(const int rows, int stored, tile_y y, long y_row, __l
 
 /* Multiplies all filters and columns of a packed band: full tiles of filters, then pairs; the
  * last pair may consist of the same filter twice. */
-TENON_INLINE void multiply_band(__global const data_t *y, __local acc_t *packed_y,
-                                __local const acc_t *x, const conv_filter_packed_args *args,
-                                const filter_block *b, const band *of,
-                                __local const pixel_table *table, int pixels, __local acc_v *sums,
-                                int adds)
+TENON_LOCAL_FUNCTION void multiply_band(__global const data_t *y, __local acc_t *packed_y,
+                                        __local const acc_t *x, const conv_filter_packed_args *args,
+                                        const filter_block *b, const band *of,
+                                        __local const pixel_table *table, int pixels,
+                                        __local acc_v *sums, int adds)
 {
     const int count = b->runs * b->vectors;
     const int pitch = (count + TENON_NV - 1) / TENON_NV * TENON_NV;

@@ -126,9 +126,10 @@ TENON_INLINE void multiply_runs(const int runs, __local acc_v *sums, __local con
     }
 }
 
-TENON_INLINE void multiply_panel(__local acc_v *sums, __local const acc_t *copy,
-                                 __local const int *run_x, __local const int *tap_x,
-                                 __local const acc_v *filters, int runs, int taps, int is_first)
+TENON_LOCAL_FUNCTION void multiply_panel(__local acc_v *sums, __local const acc_t *copy,
+                                         __local const int *run_x, __local const int *tap_x,
+                                         __local const acc_v *filters, int runs, int taps,
+                                         int is_first)
 {
     int r = 0;
     for (; r + TENON_RUNS <= runs; r += TENON_RUNS) {
