@@ -4,7 +4,6 @@
 #include "dispatch/operation.h"
 #include "dispatch/verdicts.h"
 #include "runtime/opencl/cl_error.h"
-#include "runtime/program/binary_writer.h"
 #include "runtime/program/program.h"
 #include "runtime/probe/crash_guard.h"
 #include "runtime/context/validation.h"
@@ -206,7 +205,6 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
     tenon_status status = TENON_OK;
     tenon_stream *stream, *used = NULL;
     TN_TRY(tn_validation_enter(context, &stream));
-    tn_binary_writer_check_begins();
     /* Another thread may have checked it while this one waited. If a trial has made the context
      * unusable meanwhile, a new one has replaced it. */
     while (used != stream &&
@@ -217,7 +215,6 @@ static tenon_status check_in_validation(tenon_context *context, variant *v, bool
         if (status == TENON_OK || tn_failure_lasts(status))
             break;
     }
-    tn_binary_writer_check_ends();
     tn_validation_leave(context);
     return status;
 }

@@ -190,6 +190,60 @@ TEST(an_application_keeps_entries_itself)
 
 #define PROGRAMS 10
 
+/* Builds programs that wait to be stored. */
+static void build_programs(tenon_context *context)
+{
+    for (int i = 0; i < PROGRAMS; i++) {
+        char options[64];
+        uint32_t kernel;
+        cl_kernel made;
+        snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=4 -DSALT=%d", i);
+        assert_ok(tn_program_kernel(context, "tensor/fill", options, "fill", 0, &kernel));
+        assert_ok(tn_program_create_kernel(context, "test", kernel, &made));
+        clReleaseKernel(made);
+    }
+}
+
+/* The programs that were stored during the self-check of an activation. */
+static int64_t stored_meanwhile;
+
+/* Called at the start of a self-check: is idle for two seconds. */
+static void be_idle(void *user, const tenon_progress *progress)
+{
+    tenon_statistics before = TENON_STATISTICS_INIT, after = TENON_STATISTICS_INIT;
+    tenon_context *const *context = user;
+    if (progress->stage != TENON_PROGRESS_CHECK || progress->is_done ||
+        strncmp(progress->name, "activation", 10) != 0)
+        return;
+    assert_ok(tenon_context_statistics(*context, &before));
+    nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    assert_ok(tenon_context_statistics(*context, &after));
+    stored_meanwhile = (int64_t)(after.programs_kept - before.programs_kept);
+}
+
+/* Nothing is stored while a self-check computes on the host, since its next kernel would wait. */
+TEST(nothing_is_stored_during_a_check)
+{
+    kept_session s = {0};
+    const int64_t shape[] = {5, 3};
+    tenon_tensor x;
+    s.context =
+        test_context_with(.store = own_store, .progress = be_idle, .progress_user = &s.context);
+    s.stream = test_new_stream(s.context);
+    kept_product(&s); /* with everything that is measured once per context */
+    assert_ok(tenon_tensor_create(s.context, TENON_DTYPE_F32, 2, shape, &x));
+    assert_ok(tenon_tensor_fill(s.stream, &x, 1, NULL));
+    build_programs(s.context);
+    stored_meanwhile = -1;
+    assert_ok(tenon_activation_forward(s.stream, NULL, &x, &x, NULL));
+    assert_ok(tenon_stream_finish(s.stream));
+    /* The storing of one program may have begun before the check. */
+    assert_in_range(stored_meanwhile, 0, 1);
+    tenon_memory_destroy(&x.memory);
+    kept_close(&s);
+    forget_own();
+}
+
 /* Releasing a context does not wait until all programs are stored, which takes half a second each.
  */
 TEST(the_end_of_a_context_does_not_wait_for_all)
@@ -201,15 +255,7 @@ TEST(the_end_of_a_context_does_not_wait_for_all)
         skip();
     }
     own.delay = 500000000;
-    for (int i = 0; i < PROGRAMS; i++) {
-        char options[64];
-        uint32_t kernel;
-        cl_kernel made;
-        snprintf(options, sizeof options, "-cl-std=CL1.2 -DELEMENT_SIZE=4 -DSALT=%d", i);
-        assert_ok(tn_program_kernel(s.context, "tensor/fill", options, "fill", 0, &kernel));
-        assert_ok(tn_program_create_kernel(s.context, "test", kernel, &made));
-        clReleaseKernel(made);
-    }
+    build_programs(s.context);
     tenon_stream_destroy(s.stream);
     const unsigned before = (unsigned)own.count; /* stored while the process was idle */
     tenon_context_release(s.context);

@@ -1,6 +1,7 @@
 #include "runtime/context/validation.h"
 
 #include "runtime/context/context_create.h"
+#include "runtime/program/binary_writer.h"
 #include "runtime/queue/stream.h"
 
 #include <tenon/tensor.h>
@@ -29,9 +30,9 @@ tenon_status tn_validation_enter(tenon_context *context, tenon_stream **stream)
     tenon_status status =
         atomic_load(&context->validation.context) != NULL ? TENON_OK : make_first(context);
     *stream = context->validation.stream;
-    if (status == TENON_OK)
-        context->validation.depth++;
-    else
+    if (status == TENON_OK && context->validation.depth++ == 0)
+        tn_binary_writer_hold();
+    if (status != TENON_OK)
         tn_recursive_mutex_unlock(&context->validation.lock);
     return status;
 }
@@ -43,6 +44,7 @@ void tn_validation_leave(tenon_context *context)
     if (--context->validation.depth == 0) {
         lines = context->validation.lines;
         context->validation.lines = NULL;
+        tn_binary_writer_release();
     }
     tn_recursive_mutex_unlock(&context->validation.lock);
     tn_deferred_lines_send(&context->reports.log, lines);

@@ -34,7 +34,7 @@ static tn_condition changed = TN_CONDITION_INIT;
 static tenon_context *all; /* list of all contexts with a device, except validation contexts */
 static unsigned contexts;
 static bool is_writing;
-static atomic_uint checks; /* self-checks that are running */
+static atomic_uint holders; /* calls of tn_binary_writer_hold that were not ended */
 static unsigned
     waiters; /* threads that wait for the writer, which pauses after its current program */
 static _Thread_local bool writes; /* true if this thread is writing */
@@ -71,14 +71,14 @@ void tn_binary_writer_enter(tenon_context *context)
     tn_mutex_unlock(&lock);
 }
 
-void tn_binary_writer_check_begins(void)
+void tn_binary_writer_hold(void)
 {
-    atomic_fetch_add(&checks, 1);
+    atomic_fetch_add(&holders, 1);
 }
 
-void tn_binary_writer_check_ends(void)
+void tn_binary_writer_release(void)
 {
-    atomic_fetch_sub(&checks, 1);
+    atomic_fetch_sub(&holders, 1);
 }
 
 /* Returns true if the context's queues must be tracked: the driver compiles and runs kernels on
@@ -224,7 +224,7 @@ static bool look(void)
         has_news = false;
         return false;
     }
-    const bool is_used = entries != last_entries || tn_gate_is_used() || atomic_load(&checks) > 0;
+    const bool is_used = entries != last_entries || tn_gate_is_used();
     if (is_writing || is_used || now - idle_since < patience) {
         idle_since = is_used ? now : idle_since;
         last_entries = entries;

@@ -52,9 +52,10 @@ void tn_binary_writer_shares(const tenon_context *context);
 /* Notes that a program was used for the first time and may have to be written. */
 void tn_binary_writer_wake(tenon_context *context);
 
-/* Tell of a self-check: nothing is written during one, since its next kernel would wait. */
-void tn_binary_writer_check_begins(void);
-void tn_binary_writer_check_ends(void);
+/* Between the two calls, nothing is written in the background. For self-checks, whose next kernel
+ * would wait, and for measurements. Several threads may hold. */
+void tn_binary_writer_hold(void);
+void tn_binary_writer_release(void);
 
 /* For the end of the process, after the gate was drained. The first waits for work that still runs
  * on CPU devices; the second writes programs. Both return by the given time of tn_now(). */
