@@ -224,7 +224,7 @@ static bool look(void)
         has_news = false;
         return false;
     }
-    const bool is_used = entries != last_entries || tn_gate_is_used();
+    const bool is_used = entries != last_entries || tn_gate_is_used() || atomic_load(&holders) > 0;
     if (is_writing || is_used || now - idle_since < patience) {
         idle_since = is_used ? now : idle_since;
         last_entries = entries;
