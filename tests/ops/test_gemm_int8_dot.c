@@ -6,6 +6,7 @@
 #include "gemm_case.h"
 #include "runtime.h"
 #include "runtime/context/context.h"
+#include "runtime/probe/capability_trials.h"
 
 /* Instructions by the features of a processor on which they are the first to be tried. */
 static const struct instruction {
@@ -105,7 +106,8 @@ TEST(plain_groups)
 TEST(each_instruction)
 {
     test_random random = test_random_for(1232);
-    if (!test_context->device.is_host)
+    if (!test_context->device.is_host ||
+        tn_trials[TENON_CAPABILITY_X86_DOT].ruled_out(&test_context->device) != NULL)
         skip();
     const uint32_t widest = test_context->device.info.vector_width_f32;
     for (size_t i = 0; i < INSTRUCTIONS; i++) {
