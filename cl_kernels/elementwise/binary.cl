@@ -164,8 +164,8 @@ TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
 
 /* Selects the kind outside of the loop over the elements, which is compiled separately for each
  * kind. */
-TENON_INLINE void run_kind(const int kind, const span *s, __global const data_t *a,
-                           __global const data_t *b, __global data_t *d, const row_args *row)
+TENON_FUNCTION void run_kind(const int kind, const span *s, __global const data_t *a,
+                             __global const data_t *b, __global data_t *d, const row_args *row)
 {
 #define RUN(k)                                                                                     \
     case k:                                                                                        \

@@ -96,8 +96,8 @@ TENON_INLINE void add_columns(const int vectors, __local acc_t *sums, __local co
 }
 
 /* Calls add_columns for all columns of a strip. */
-TENON_INLINE void add_strip(__local acc_t *sums, __local const acc_t *thin,
-                            __global const data_t *b, long b_row, int cols, int kc)
+TENON_LOCAL_FUNCTION void add_strip(__local acc_t *sums, __local const acc_t *thin,
+                                    __global const data_t *b, long b_row, int cols, int kc)
 {
     int i = 0;
     for (; i + TENON_NV * TENON_VW <= cols; i += TENON_NV * TENON_VW) {
@@ -109,8 +109,8 @@ TENON_INLINE void add_strip(__local acc_t *sums, __local const acc_t *thin,
 }
 
 /* Applies the epilogue to rows of sums, `pitch` apart, for d[m .. m + rows, n .. n + cols). */
-TENON_INLINE void store_rows(const gemm_epilogue *e, long m, long n, int rows, int cols,
-                             __local acc_t *sums, int pitch)
+TENON_LOCAL_FUNCTION void store_rows(const gemm_epilogue *e, long m, long n, int rows, int cols,
+                                     __local acc_t *sums, int pitch)
 {
     for (int r = 0; r < rows; r++) {
         for (int i = 0; i < cols; i += TENON_VW) {
@@ -185,8 +185,8 @@ TENON_INLINE void dot_step(acc_v s[TENON_NR][TENON_MR], __local const acc_t *thi
 }
 
 /* Adds the products of NR columns of b, of which `cols` exist, over kc steps of K. */
-TENON_INLINE void dot_tile(acc_v *sum, __global const data_t *b, long b_col, int cols,
-                           __local const acc_t *thin, int kc)
+TENON_LOCAL_FUNCTION void dot_tile(acc_v *sum, __global const data_t *b, long b_col, int cols,
+                                   __local const acc_t *thin, int kc)
 {
     acc_v s[TENON_NR][TENON_MR], bk[TENON_NR];
     __global const data_t *col[TENON_NR];
