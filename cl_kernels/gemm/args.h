@@ -30,7 +30,7 @@
  * on a CPU packs at once; tiles of rows whose sums it keeps if d has a 16-bit type; padding
  * elements between the rows of a GPU's tiles; steps of K of a thin factor. */
 #define GEMM_PACKED_TILES 8
-#define GEMM_SUM_TILES    16
+#define GEMM_SUM_TILES    32
 #define GEMM_TILE_PADDING 4
 #define GEMM_SKINNY_DEPTH 128
 

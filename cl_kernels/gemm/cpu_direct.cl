@@ -55,15 +55,15 @@ gemm_cpu_direct(__global const data_t *a, __global const data_t *b, __global con
                 tile_a at = first;
                 for (long m = mb; m < mb1;) {
                     int rows = tile_height(mb1 - m);
-                    tile_place to = place_of(&e, m, n, rows, cols, finished);
+                    __local acc_t *waiting = TENON_SUMS_AT(sums, m - m0, n - n0);
+                    tile_place to = place_of(&e, m, n, rows, cols, finished, waiting);
                     if (is_narrow) {
                         multiply_narrow(rows, at, a_row, panel, args.b_row, kc, skip + cols, tile);
                     } else {
                         multiply_tile(rows, at, a_row, panel, args.b_row, kc, &to, tile);
                     }
                     tile[rows * TENON_NV] = splat(0);
-                    complete_tile(&to, rows, skip, cols, pass, TENON_SUMS_AT(sums, m - m0, n - n0),
-                                  tile);
+                    complete_tile(&to, rows, skip, cols, pass, waiting, tile);
                     m += rows;
                     at = next_tile(at, rows, a_row);
                 }

@@ -50,6 +50,11 @@ int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors)
     return context->device.model.kind->cpu_rows[vectors - 1];
 }
 
+bool tn_gemm_converts(const gemm_problem *p)
+{
+    return p->dtype == TENON_DTYPE_F16 || p->dtype == TENON_DTYPE_BF16;
+}
+
 const char *tn_gemm_made_for_cpus(const tenon_context *context)
 {
     return context->device.is_cpu ? NULL : "made for CPUs";
@@ -201,6 +206,13 @@ int64_t tn_gemm_cpu_column_groups(const gemm_problem *p, const int32_t *values)
     return tn_ceil_div(p->n, (int64_t)values[CPU_PANELS] * values[CPU_NR]);
 }
 
+/* Returns true if the sums of a work-group are kept in local memory, which limits their number:
+ * those of 16-bit types between two blocks of K, and always those of integers. */
+static bool sums_wait(const gemm_problem *p, const int32_t *values)
+{
+    return tn_gemm_converts(p) ? p->k > values[CPU_KC] : !stores_acc(p);
+}
+
 int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, const int32_t *values)
 {
     int64_t wanted =
@@ -208,7 +220,7 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
     int64_t groups = tn_ceil_div(
         wanted, tn_max_i64(1, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p)));
     int64_t rows = tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
-    return stores_acc(p) ? rows : tn_min_i64(rows, GEMM_SUM_TILES * values[CPU_MR]);
+    return sums_wait(p, values) ? tn_min_i64(rows, GEMM_SUM_TILES * values[CPU_MR]) : rows;
 }
 
 /* Returns the moves per packed element of an a that is contiguous along M. The fewer rows a
@@ -233,6 +245,16 @@ double tn_gemm_cpu_columns(tenon_context *context, const gemm_problem *p, const 
     return narrow_columns(p, values[CPU_NR] / lanes, lanes);
 }
 
+/* Returns the vector elements moved to pack a, which has `packed` elements in all work-groups:
+ * copied along K to be converted, or along M. */
+static double packing_of_a(const gemm_problem *p, double packed, int64_t rows)
+{
+    const gemm_layout a = tn_gemm_layout(p, GEMM_A);
+    return a == GEMM_UNIT_ROW                          ? packed * packing_moves((double)rows)
+           : a == GEMM_UNIT_COL && tn_gemm_converts(p) ? packed
+                                                       : 0;
+}
+
 /* Returns the work. The factors are read once. The sums are read and written once for each block of
  * K. */
 tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const int32_t *values,
@@ -243,16 +265,14 @@ tn_work tn_gemm_cpu_work(tenon_context *context, const gemm_problem *p, const in
     const double column_groups = (double)tn_gemm_cpu_column_groups(p, values);
     const int64_t rows = tn_gemm_cpu_tile_rows(context, p, values);
     const double packed = m * k * batch * column_groups;
-    const gemm_layout a = tn_gemm_layout(p, GEMM_A);
     return (tn_work){
         .launches = 1,
         .blocks = true,
         .groups = column_groups * batch * (double)tn_ceil_div(p->m, tn_max_i64(rows, 1)),
         .rate = tn_sum_rate(p->dtype),
         .multiply_adds = m * columns * k * batch,
-        .vector_elements = m * columns * batch * blocks +
-                           (a == GEMM_UNIT_ROW ? packed * packing_moves((double)rows) : 0),
-        .single_elements = a == GEMM_STRIDED ? packed : 0,
+        .vector_elements = m * columns * batch * blocks + packing_of_a(p, packed, rows),
+        .single_elements = tn_gemm_layout(p, GEMM_A) == GEMM_STRIDED ? packed : 0,
         .bytes = k * (m + (double)p->n) * batch * (double)tenon_dtype_size((tenon_dtype)p->dtype),
         .reach = reach(context, p),
     };

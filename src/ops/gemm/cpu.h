@@ -19,6 +19,9 @@ bool tn_gemm_has_many_registers(const tenon_context *context);
 /* Returns the rows of a tile that is 1 to 4 vectors wide, for kernels that pack both factors. */
 int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors);
 
+/* Returns true if elements are stored in 16 bits, and thus converted before they are multiplied. */
+bool tn_gemm_converts(const gemm_problem *problem);
+
 /* Returns why a CPU kernel is never chosen on this device, or NULL. If forced it runs on any
  * device. */
 const char *tn_gemm_made_for_cpus(const tenon_context *context);

@@ -1,6 +1,7 @@
 /* gemm/cpu_direct: the register tiles of cpu_packed, with b read in place. For b contiguous along
  * N. */
 #include "base/checked.h"
+#include "ops/common/lanes.h"
 #include "ops/gemm/cpu.h"
 
 static const char *gemm_cpu_direct_refuses(tenon_context *context, const gemm_problem *p)
@@ -33,6 +34,22 @@ static double efficiency(tenon_context *context, const gemm_problem *p)
     return row > LONG_ROW && row % TN_LINE_BYTES != 0 ? shares->unaligned : 1;
 }
 
+/* Work to convert an element of b, in vector elements: it takes a slot of both units that multiply.
+ */
+#define CONVERSION 0.5
+
+/* Adds the time to convert the elements of b, once for each tile of rows. */
+static void add_conversions(tenon_context *context, const gemm_problem *p, tn_choice *choice)
+{
+    const double tiles = (double)tn_ceil_div(p->m, choice->values[CPU_MR]);
+    const tn_work work = {.rate = tn_sum_rate(p->dtype),
+                          .vector_elements = CONVERSION * tiles * (double)p->k *
+                                             (double)tn_gemm_batch_count(p) *
+                                             tn_gemm_cpu_columns(context, p, choice->values)};
+    if (choice->misfit == NULL && tn_gemm_converts(p))
+        tn_choice_add(context, choice, &work);
+}
+
 static int64_t local_elements(const gemm_problem *p, const int32_t *values)
 {
     return tn_gemm_cpu_packed_a(p, values) + tn_gemm_cpu_sums(p, values);
@@ -54,6 +71,7 @@ static const char *gemm_cpu_direct_configure(tenon_context *context, const tn_pr
         tn_gemm_cpu_configure(context, p, panels, local_elements, share, &narrow);
         *choice = narrow;
     }
+    add_conversions(context, p, choice);
     if (choice->values[CPU_NR] > p->n)
         choice->misfit = "n is less than nr";
     return tn_gemm_cpu_refuses_post(p, choice->values);
