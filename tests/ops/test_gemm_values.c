@@ -71,6 +71,59 @@ TEST(nan_and_infinity_propagate)
             }
 }
 
+/* A 16-bit type: bits of its mantissa, and the lowest exponent whose numbers can be halved twice
+ * without a subnormal f32. */
+typedef struct half_format {
+    tenon_dtype dtype;
+    int mantissa, lowest;
+} half_format;
+
+static double number_of(const half_format *format, int64_t exponent, int64_t mantissa)
+{
+    const uint16_t bits = (uint16_t)((exponent << format->mantissa) + mantissa);
+    return tn_dtype_load(format->dtype, &bits);
+}
+
+/* Makes c all numbers of 31 exponents, three times, and a * b half a unit in their last place, or a
+ * little less or more. */
+static void fill_ties(test_fixture *f, const half_format *format, const gemm_case *p)
+{
+    const int64_t mantissas = (int64_t)1 << format->mantissa;
+    for (int64_t m = 0; m < p->m; m++) {
+        const int64_t exponent = format->lowest + m;
+        test_set(&f->operands[GEMM_A], m,
+                 number_of(format, exponent, 1) - number_of(format, exponent, 0));
+        for (int64_t n = 0; n < p->n; n++)
+            test_set(&f->operands[GEMM_C], m * p->n + n,
+                     number_of(format, exponent, n % mantissas));
+    }
+    for (int64_t n = 0; n < p->n; n++)
+        test_set(&f->operands[GEMM_B], n, 0.5 + (double)(n / mantissas - 1) / 128);
+}
+
+/* Results of 16-bit types are rounded to the nearest number, ties to even, beyond the largest one
+ * to infinity. */
+TEST(ties_round_to_even)
+{
+    static const half_format formats[] = {{TENON_DTYPE_F16, 10, 0}, {TENON_DTYPE_BF16, 7, 224}};
+    static const char *const solvers[] = {NULL, "gemm/cpu_packed", "gemm/cpu_direct", "gemm/plain"};
+    test_random random = test_random_for(118);
+    for (int i = 0; i < 6; i++) {
+        const half_format *format = &formats[i % 2];
+        const double sign = i < 4 ? 1 : -1;
+        const gemm_case p = gemm_like(.m = 31, .n = (int64_t)3 << format->mantissa, .k = 1,
+                                      .alpha = sign, .beta = sign, .c_form = FORM_FULL,
+                                      .d = i / 2 == 1 ? TEST_COL : TEST_ROW, .offset = i / 2);
+        test_fixture f;
+        make_gemm(&f, &p, format->dtype, TEST_EXACT, &random);
+        fill_ties(&f, format, &p);
+        test_expect(&f);
+        for (size_t s = 0; s < sizeof solvers / sizeof *solvers; s++)
+            (void)test_solver(&f, solvers[s]);
+        test_release(&f);
+    }
+}
+
 /* Sizes beyond those of the plain kernel, with several tiles, blocks and work-groups. */
 TEST(larger_problems)
 {

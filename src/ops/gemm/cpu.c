@@ -10,6 +10,11 @@
 #define LEAST_KC 64
 #define KC_STEP  4 /* rounding of block lengths in block_length() of the kernels */
 
+/* Default maximum length of a block of K. The sums of 16-bit types are moved to local memory and
+ * back between two blocks: longer blocks save that. */
+#define USUAL_KC 384
+#define LONG_KC  512
+
 const tn_parameter tn_gemm_cpu_parameters[CPU_SPLIT_PARAMETERS] = {
     [CPU_MR] = {"mr", 1, 14},          /* rows of the register tile */
     [CPU_NR] = {"nr", 2, 64},          /* columns of the register tile and of a panel */
@@ -116,7 +121,7 @@ void tn_gemm_cpu_tune(tenon_context *context, const gemm_problem *p, int32_t pan
     if (values[CPU_MR] == 0)
         values[CPU_MR] = values[CPU_NR] == 3 * lanes ? 8 : 6;
     if (values[CPU_KC] == 0)
-        values[CPU_KC] = 384;
+        values[CPU_KC] = tn_gemm_converts(p) ? LONG_KC : USUAL_KC;
     if (values[CPU_PANELS] == 0)
         /* Independent of the rest of n, since each number of panels is a separate build. */
         values[CPU_PANELS] = stores_most(p) ? (int32_t)tn_max_i64(panels, WIDE_PANELS) : panels;
@@ -219,8 +224,9 @@ int64_t tn_gemm_cpu_tile_rows(tenon_context *context, const gemm_problem *p, con
         tn_max_i64(LEAST_GROUPS, GROUPS_PER_UNIT * (int64_t)context->device.info.compute_units);
     int64_t groups = tn_ceil_div(
         wanted, tn_max_i64(1, tn_gemm_cpu_column_groups(p, values) * tn_gemm_batch_count(p)));
-    int64_t rows = tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
-    return sums_wait(p, values) ? tn_min_i64(rows, GEMM_SUM_TILES * values[CPU_MR]) : rows;
+    if (sums_wait(p, values)) /* groups of equal size */
+        groups = tn_max_i64(groups, tn_ceil_div(p->m, (int64_t)GEMM_SUM_TILES * values[CPU_MR]));
+    return tn_round_up(tn_ceil_div(p->m, groups), values[CPU_MR]);
 }
 
 /* Returns the moves per packed element of an a that is contiguous along M. The fewer rows a
