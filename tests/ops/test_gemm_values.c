@@ -97,8 +97,10 @@ static void fill_ties(test_fixture *f, const half_format *format, const gemm_cas
             test_set(&f->operands[GEMM_C], m * p->n + n,
                      number_of(format, exponent, n % mantissas));
     }
-    for (int64_t n = 0; n < p->n; n++)
-        test_set(&f->operands[GEMM_B], n, 0.5 + (double)(n / mantissas - 1) / 128);
+    for (int64_t n = 0; n < p->n; n++) {
+        const int64_t third = n / mantissas;
+        test_set(&f->operands[GEMM_B], n, 0.5 + (double)(third - 1) / 128);
+    }
 }
 
 /* Results of 16-bit types are rounded to the nearest number, ties to even, beyond the largest one

@@ -22,6 +22,10 @@ int32_t tn_gemm_rows_of_tile(const tenon_context *context, int32_t vectors);
 /* Returns true if elements are stored in 16 bits, and thus converted before they are multiplied. */
 bool tn_gemm_converts(const gemm_problem *problem);
 
+/* Work to convert an element of these types, in vector elements: a vector takes a slot of both
+ * units that multiply. */
+#define GEMM_CONVERSION 0.5
+
 /* Returns why a CPU kernel is never chosen on this device, or NULL. If forced it runs on any
  * device. */
 const char *tn_gemm_made_for_cpus(const tenon_context *context);

@@ -34,16 +34,12 @@ static double efficiency(tenon_context *context, const gemm_problem *p)
     return row > LONG_ROW && row % TN_LINE_BYTES != 0 ? shares->unaligned : 1;
 }
 
-/* Work to convert an element of b, in vector elements: it takes a slot of both units that multiply.
- */
-#define CONVERSION 0.5
-
 /* Adds the time to convert the elements of b, once for each tile of rows. */
 static void add_conversions(tenon_context *context, const gemm_problem *p, tn_choice *choice)
 {
     const double tiles = (double)tn_ceil_div(p->m, choice->values[CPU_MR]);
     const tn_work work = {.rate = tn_sum_rate(p->dtype),
-                          .vector_elements = CONVERSION * tiles * (double)p->k *
+                          .vector_elements = GEMM_CONVERSION * tiles * (double)p->k *
                                              (double)tn_gemm_batch_count(p) *
                                              tn_gemm_cpu_columns(context, p, choice->values)};
     if (choice->misfit == NULL && tn_gemm_converts(p))

@@ -16,11 +16,10 @@ static const char *gemm_cpu_packed_configure(tenon_context *context, const tn_pr
     const gemm_problem *p = (const gemm_problem *)problem;
     const gemm_layout b = tn_gemm_layout(p, GEMM_B);
     /* If a is packed too, wider work-groups pack it less often. Packing a transposed b takes
-     * longest; narrow work-groups are then split along fewer rows, and each split packs b again. Of
-     * 16-bit types it takes half as many steps, and a is converted. */
-    const int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL   ? 4
-                           : b == GEMM_UNIT_ROW && !tn_gemm_converts(p) ? 1
-                                                                        : 2;
+     * longest; narrow work-groups are then split along fewer rows, and each split packs b again. */
+    const int32_t panels = tn_gemm_layout(p, GEMM_A) != GEMM_UNIT_COL ? 4
+                           : b == GEMM_UNIT_ROW                       ? 1
+                                                                      : 2;
     tn_gemm_cpu_configure(context, p, panels, local_elements, 1, choice);
     const char *why = tn_gemm_cpu_refuses_post(p, choice->values);
     if (choice->misfit != NULL || why != NULL)
@@ -31,10 +30,9 @@ static const char *gemm_cpu_packed_configure(tenon_context *context, const tn_pr
     const double packed = (double)p->k * (double)tn_round_up(p->n, choice->values[CPU_NR]) *
                           (double)tn_gemm_batch_count(p) * row_groups;
     const tn_work work = {.rate = tn_sum_rate(p->dtype),
-                          .vector_elements = b == GEMM_UNIT_COL ? 2 * packed
-                                             : b == GEMM_UNIT_ROW
-                                                 ? (tn_gemm_converts(p) ? 2 : 4) * packed
-                                                 : 0,
+                          .vector_elements = b == GEMM_UNIT_COL   ? 2 * packed
+                                             : b == GEMM_UNIT_ROW ? 4 * packed
+                                                                  : 0,
                           .single_elements = b == GEMM_STRIDED ? packed : 0};
     tn_choice_add(context, choice, &work);
     return NULL;

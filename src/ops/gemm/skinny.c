@@ -115,7 +115,7 @@ static tn_work work_cpu(tenon_context *context, const gemm_problem *p, const int
                       : dots    ? 0.9
                       : streams ? 1.1
                                 : 0.7,
-        .vector_elements = tn_acc_size(p->dtype) > size ? 2 * passes * elements(p) : 0,
+        .vector_elements = tn_gemm_converts(p) ? GEMM_CONVERSION * passes * elements(p) : 0,
         .single_elements = dots && p->matrix[GEMM_A].col != 1 ? products / DOT_COLS : 0,
         .bytes = bytes * (dots ? 1 : passes),
         .reach = many_dots ? 0.8
