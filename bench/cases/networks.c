@@ -63,10 +63,12 @@ static void destroy(bench_case *bench)
     free(bench->tenon.data);
 }
 
-static void add_peers(bench_session *session, const bench_model *model, bench_case *bench)
+static void add_peers(bench_session *session, bench_model *model, bench_case *bench)
 {
     static const char *const libraries[] = {"onnxruntime", "pytorch"};
     const char *command = session->options->network_program;
+    BENCH_ADD_PEER(session, bench, "onednn",
+                   bench_onednn_network(model, session->stream, bench_way_at));
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++)
         BENCH_ADD_PEER(
             session, bench, libraries[i],

@@ -236,6 +236,15 @@ bool bench_model_run(bench_model *model, tenon_stream *stream)
     return BENCH_WELL(tenon_sequence_run(stream, model->sequence, operands, 2, NULL, 0, NULL));
 }
 
+bool bench_model_result(bench_model *model, tenon_stream *stream, float **result)
+{
+    const tenon_tensor *y = &model->own[model->network.layer_count];
+    const uint64_t bytes = (uint64_t)tenon_tensor_elements(y) * sizeof **result;
+    *result = malloc(bytes + 1);
+    return *result != NULL && bench_model_run(model, stream) &&
+           BENCH_WELL(tenon_tensor_download(stream, y, *result, bytes, NULL));
+}
+
 bool bench_model_allocate(bench_model *model)
 {
     for (uint32_t i = 1; i < model->network.layer_count; i++) {

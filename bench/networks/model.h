@@ -35,6 +35,9 @@ void bench_model_destroy(bench_model *model);
 
 bool bench_model_run(bench_model *model, tenon_stream *stream);
 
+/* Runs the model and reads its result, which the caller frees. */
+bool bench_model_result(bench_model *model, tenon_stream *stream, float **result);
+
 /* Allocates own[] of the intermediates, if that is not done yet. */
 bool bench_model_allocate(bench_model *model);
 

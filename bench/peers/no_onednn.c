@@ -23,3 +23,11 @@ bool bench_onednn_map(const bench_map *map, bench_way *way)
     (void)way;
     return false;
 }
+
+bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way)
+{
+    (void)model;
+    (void)stream;
+    (void)way;
+    return false;
+}

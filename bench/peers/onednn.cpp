@@ -70,15 +70,14 @@ static void destroy(void *data)
 }
 }
 
-/* Returns the seconds of a call: the minimum of a few, after an untimed one. */
-static double seconds_of(work &w)
+double seconds_of(const std::function<void(int)> &run)
 {
     double least = 1e9, end = 0;
-    run(w, 0);
+    run(0);
     end = bench_now() + 0.01;
     for (int turn = 1; turn < 4 || bench_now() < end; turn++) {
         double start = bench_now();
-        run(w, turn);
+        run(turn);
         double seconds = bench_now() - start;
         least = seconds < least ? seconds : least;
     }
@@ -119,7 +118,7 @@ bool build(const char *name, bench_way *way, const std::vector<candidate> &candi
         std::unique_ptr<work> w = make(c);
         if (!w)
             continue;
-        double seconds = candidates.size() > 1 ? seconds_of(*w) : 0;
+        double seconds = candidates.size() > 1 ? seconds_of([&](int turn) { run(*w, turn); }) : 0;
         if (!best || seconds < least) {
             best = std::move(w);
             least = seconds;

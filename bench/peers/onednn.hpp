@@ -51,6 +51,10 @@ struct candidate {
     std::function<void(work &)> make;
 };
 
+/* Returns the seconds of a call: the minimum of a few, after an untimed one. The argument counts
+ * the calls. */
+double seconds_of(const std::function<void(int)> &run);
+
 /* Sets up the fastest of the candidates; returns false if oneDNN supports none of them. */
 bool build(const char *name, bench_way *way, const std::vector<candidate> &candidates);
 

@@ -3,6 +3,7 @@
 #ifndef BENCH_PEERS_H
 #define BENCH_PEERS_H
 
+#include "networks/model.h"
 #include "operands.h"
 #include "shapes/shapes.h"
 
@@ -54,6 +55,9 @@ bool bench_clblast_tune(cl_device_id device, const char *folder);
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);
 bool bench_onednn_conv(const bench_conv *conv, bool blocked, bench_way *way);
 bool bench_onednn_map(const bench_map *map, bench_way *way);
+/* Sets up a network with the weights and the input of a model, which outlives it, and compares its
+ * result with Tenon's on the stream. The library's version becomes the way's algorithm. */
+bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way);
 
 /* Adds a peer to a case if it is requested and supports the case. */
 #define BENCH_ADD_PEER(session, bench, peer, call)                                                 \
