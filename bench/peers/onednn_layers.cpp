@@ -168,14 +168,14 @@ static node make_pooling(const request &r)
     return {dnnl::primitive(p.get()), {{DNNL_ARG_SRC, p.src_desc()}, {DNNL_ARG_DST, p.dst_desc()}}};
 }
 
-static node make_scaling(const request &r)
+static node make_scaling(const request &r, const desc &x, tag layout)
 {
-    const desc other = channels_last(image_shape(r.model, (uint32_t)r.layer.other));
+    const desc other(image_shape(r.model, (uint32_t)r.layer.other), f32, layout);
     const auto algorithm = dnnl::algorithm::binary_mul;
 #if DNNL_VERSION_MAJOR < 3
-    const dnnl::binary::primitive_desc p({algorithm, r.x, other, r.x}, r.engine);
+    const dnnl::binary::primitive_desc p({algorithm, x, other, x}, r.engine);
 #else
-    const dnnl::binary::primitive_desc p(r.engine, algorithm, r.x, other, r.x);
+    const dnnl::binary::primitive_desc p(r.engine, algorithm, x, other, x);
 #endif
     return {dnnl::primitive(p.get()),
             {{DNNL_ARG_SRC_0, p.src_desc(0)},
@@ -183,19 +183,36 @@ static node make_scaling(const request &r)
              {DNNL_ARG_DST, p.dst_desc()}}};
 }
 
-/* Returns the algorithms that oneDNN has for a convolution. */
+/* Adds a candidate, unless oneDNN does not have it. */
+static void add(std::vector<node> *candidates, const std::function<node()> &make)
+{
+    try {
+        candidates->push_back(make());
+    } catch (const dnnl::error &error) {
+        if (error.status != dnnl_unimplemented)
+            throw;
+    }
+}
+
 static std::vector<node> make_convolutions(const request &r)
 {
     std::vector<node> made;
     for (auto algorithm :
-         {dnnl::algorithm::convolution_direct, dnnl::algorithm::convolution_winograd}) {
-        try {
-            made.push_back(make_convolution(r, algorithm));
-        } catch (const dnnl::error &error) {
-            if (error.status != dnnl_unimplemented)
-                throw;
-        }
-    }
+         {dnnl::algorithm::convolution_direct, dnnl::algorithm::convolution_winograd})
+        add(&made, [&] { return make_convolution(r, algorithm); });
+    return made;
+}
+
+/* Multiplies in the image's current layout, by factors in several layouts, because oneDNN has fast
+ * kernels for only some of them; and in a layout with the channels last. */
+static std::vector<node> make_scalings(const request &r)
+{
+    std::vector<node> made;
+    const desc plain = channels_last(image_shape(r.model, r.layer.x));
+    for (auto layout : {tag::nchw, tag::nChw4c, tag::nChw8c, tag::nChw16c})
+        add(&made, [&] { return make_scaling(r, r.x, layout); });
+    if (r.x != plain)
+        add(&made, [&] { return make_scaling(r, plain, tag::nchw); });
     return made;
 }
 
@@ -207,7 +224,7 @@ std::vector<node> layer_candidates(const bench_model *model, const dnnl::engine 
     case BENCH_LAYER_POOLING:
         return {make_pooling(r)};
     case BENCH_LAYER_SCALING:
-        return {make_scaling(r)};
+        return make_scalings(r);
     case BENCH_LAYER_CONNECTED:
         return {make_connected(r)};
     default:

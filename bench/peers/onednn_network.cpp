@@ -18,7 +18,7 @@ using arguments = std::unordered_map<int, memory>;
 
 /* The largest accepted difference from Tenon's result, relative to its largest element: for
  * rounding errors of f32 over all layers, and those of Winograd's algorithm. */
-static const double tolerance = 1e-3;
+static const double tolerance = 1e-4;
 
 /* A primitive to run. */
 struct step {
