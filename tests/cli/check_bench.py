@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tests tenon-bench: its files, errors, and the results kept after an interruption.
 
-    check_bench.py path/to/tenon-bench path/to/results.schema.json path/to/fake_openblas
+    check_bench.py path/to/tenon-bench path/to/results.schema.json path/to/fake_openblas path/to/fake_onednn
 """
 import csv
 import json
@@ -18,6 +18,7 @@ import unittest
 
 import jsonschema
 
+FAKE_ONEDNN = os.path.abspath(sys.argv.pop(4))
 FAKE_OPENBLAS = os.path.abspath(sys.argv.pop(3))
 SCHEMA = sys.argv.pop(2)
 BENCH = sys.argv.pop(1)
@@ -194,6 +195,33 @@ for line in sys.stdin:
             done = bench("run", "--time", "0.01", "--suite", "networks", "--filter", "tiny n1", "--peers", "onnxruntime",
                          "--network-program", command(file.name))
         self.assertIn("the program of onnxruntime has ended", done.stderr)
+
+
+class NetworksInOnednn(Bench):
+    """oneDNN's networks, whose results are compared with Tenon's before anything is measured."""
+
+    def setUp(self):
+        if "onednn is built in" not in bench("peers").stdout.splitlines():
+            self.skipTest("the benchmark was built without oneDNN")
+
+    def measure(self, *args, **environment):
+        found, _ = self.run_json("run", "--time", "0.01", "--suite", "networks", "--peers", "onednn", "--no-verify",
+                                 "--filter", *args, **environment)
+        return found["results"], found["peers"]["left_out"]
+
+    def test_results_agree_with_tenon(self):
+        results, left_out = self.measure("tiny n")
+        self.assertEqual(left_out, [])
+        self.assertEqual([r["case"] for r in results], ["tiny n1", "tiny n8"])
+        for result in results:
+            self.assertGreater(result["peers"]["onednn"]["median_ns"], 0)
+            self.assertRegex(result["peers"]["onednn"]["algorithm"], r"^\d+\.\d+\.\d+$")
+
+    def test_a_wrong_result_is_reported(self):
+        (result,), left_out = self.measure("tiny n1", LD_PRELOAD=FAKE_ONEDNN)
+        self.assertEqual(result["peers"], {})
+        self.assertEqual([one["name"] for one in left_out], ["onednn"])
+        self.assertRegex(left_out[0]["why"], r"^wrong result: \S+ instead of \S+$")
 
 
 class Device(Bench):
