@@ -127,6 +127,8 @@ const bench_openblas_kernels *bench_openblas(void)
         snprintf(kernels.now, sizeof kernels.now, "%s", openblas_get_corename());
         snprintf(kernels.own, sizeof kernels.own, "%s", own != NULL ? own : kernels.now);
         snprintf(kernels.config, sizeof kernels.config, "%s", openblas_get_config());
+        if (sscanf(kernels.config, "OpenBLAS %31s", kernels.version) != 1)
+            snprintf(kernels.version, sizeof kernels.version, "unknown");
     }
     return &kernels;
 }

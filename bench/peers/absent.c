@@ -1,6 +1,7 @@
 #include "absent.h"
 
 #include "environment.h"
+#include "peers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,16 +73,24 @@ static void print_openblas(const bench_openblas_kernels *k)
 {
     if (k->now[0] == '\0')
         return;
-    printf("openblas: kernels for %s", k->now);
+    printf("openblas: version %s, kernels for %s", k->version, k->now);
     if (strcmp(k->now, k->own) != 0)
         printf(", as requested by this program; its own selection is %s", k->own);
     printf("\n");
+}
+
+static bool lists_onednn(const bench_options *options)
+{
+    return HAS_ONEDNN && (bench_listed(options->peers, "onednn") ||
+                          bench_listed(options->peers, "onednn-blocked"));
 }
 
 void bench_print_peers(const bench_options *options)
 {
     if (HAS_OPENBLAS && bench_listed(options->peers, "openblas"))
         print_openblas(bench_openblas());
+    if (lists_onednn(options))
+        printf("onednn: version %s\n", bench_onednn_version());
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
             printf("%s is left out: %s\n", known[i].name, not_built_in);
@@ -101,7 +110,8 @@ static json_t *reason(const char *who, const char *why)
 
 json_t *bench_json_peers(const bench_options *options)
 {
-    json_t *all = json_array(), *openblas = json_null();
+    json_t *all = json_array(), *openblas = json_null(),
+           *onednn = lists_onednn(options) ? json_string(bench_onednn_version()) : json_null();
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!known[i].is_built_in && bench_listed(options->peers, known[i].name))
             json_array_append_new(all, reason(known[i].name, not_built_in));
@@ -112,5 +122,5 @@ json_t *bench_json_peers(const bench_options *options)
         openblas =
             json_pack("{s:s, s:s, s:s}", "kernels", k->now, "own", k->own, "config", k->config);
     }
-    return json_pack("{s:o, s:o}", "openblas", openblas, "left_out", all);
+    return json_pack("{s:o, s:o, s:o}", "openblas", openblas, "onednn", onednn, "left_out", all);
 }

@@ -1,6 +1,11 @@
 /* Replacements of oneDNN's peers in a build without oneDNN. */
 #include "peers.h"
 
+const char *bench_onednn_version(void)
+{
+    return NULL;
+}
+
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way)
 {
     (void)gemm;

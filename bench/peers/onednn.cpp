@@ -6,6 +6,7 @@ extern "C" {
 }
 
 #include <cstdio>
+#include <string>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -133,6 +134,14 @@ bool build(const char *name, bench_way *way, const std::vector<candidate> &candi
 } // namespace onednn
 
 using namespace onednn;
+
+extern "C" const char *bench_onednn_version(void)
+{
+    static const dnnl_version_t *v = dnnl_version();
+    static const std::string version =
+        std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
+    return version.c_str();
+}
 
 static dnnl::matmul::primitive_desc describe_product(work &w, const memory::desc &a,
                                                      const memory::desc &b, const memory::desc &d)

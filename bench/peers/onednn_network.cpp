@@ -267,12 +267,9 @@ static bool agrees(const network &n, const float *wanted)
 
 extern "C" bool bench_onednn_network(bench_model *model, tenon_stream *stream, bench_way *way)
 {
-    static const dnnl_version_t *v = dnnl_version();
-    static const std::string version =
-        std::to_string(v->major) + "." + std::to_string(v->minor) + "." + std::to_string(v->patch);
     const auto n = std::make_shared<network>();
     n->model = model;
-    const candidate only = {version.c_str(), [n](work &w) {
+    const candidate only = {bench_onednn_version(), [n](work &w) {
                                 build_network(*n);
                                 w.instead = [n](int) { run(*n); };
                             }};

@@ -50,6 +50,8 @@ bool bench_rocblas_gemm(const bench_session *session, const bench_gemm *gemm, be
 bool bench_cudnn_conv(const bench_session *session, const bench_conv *conv, bench_way *way);
 /* Sets CLBlast's parameters to the results of its tuners, from the JSON files in the folder. */
 bool bench_clblast_tune(cl_device_id device, const char *folder);
+/* Returns oneDNN's version; NULL without oneDNN. */
+const char *bench_onednn_version(void);
 /* Sets up oneDNN with the fastest of its algorithms, by measurement. `blocked`: the library chooses
  * the layouts of weights, and of images, which are also reordered outside the measured time. */
 bool bench_onednn_gemm(const bench_gemm *gemm, bool blocked, bench_way *way);

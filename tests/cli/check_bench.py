@@ -137,7 +137,7 @@ class Peers(Bench):
             self.skipTest("no OpenBLAS")
         told, printed = self.peers("--peers", "openblas", LD_PRELOAD=FAKE_OPENBLAS, FAKE_CORE="SapphireRapids")
         self.assertEqual((told["openblas"]["kernels"], told["openblas"]["own"]), ("SapphireRapids", "SapphireRapids"))
-        self.assertIn("openblas: kernels for SapphireRapids\n", printed)
+        self.assertRegex(printed, r"(?m)^openblas: version [\d.]+, kernels for SapphireRapids$")
 
     def test_skipped_peers_are_reported(self):
         told, _ = self.peers("--peers", "openblas,onednn,cublas,rocblas")
@@ -149,7 +149,7 @@ class Peers(Bench):
         self.assertEqual({n for n in names if n in ("openblas", "onednn")}, {n for n in missing if n in ("openblas", "onednn")})
         # On a CPU, the libraries of GPU vendors are skipped.
         self.assertTrue({"cublas", "rocblas"} <= set(names), told)
-        self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "left_out": []})
+        self.assertEqual(self.peers("--peers", "none")[0], {"openblas": None, "onednn": None, "left_out": []})
 
 
 def command(program):
@@ -205,23 +205,25 @@ class NetworksInOnednn(Bench):
             self.skipTest("the benchmark was built without oneDNN")
 
     def measure(self, *args, **environment):
-        found, _ = self.run_json("run", "--time", "0.01", "--suite", "networks", "--peers", "onednn", "--no-verify",
-                                 "--filter", *args, **environment)
-        return found["results"], found["peers"]["left_out"]
+        found, done = self.run_json("run", "--time", "0.01", "--suite", "networks", "--peers", "onednn", "--no-verify",
+                                    "--filter", *args, **environment)
+        self.assertRegex(found["peers"]["onednn"], r"^\d+\.\d+\.\d+$")
+        self.assertIn(f"onednn: version {found['peers']['onednn']}\n", done.stdout)
+        return found["results"], found["peers"]
 
     def test_results_agree_with_tenon(self):
-        results, left_out = self.measure("tiny n")
-        self.assertEqual(left_out, [])
+        results, peers = self.measure("tiny n")
+        self.assertEqual(peers["left_out"], [])
         self.assertEqual([r["case"] for r in results], ["tiny n1", "tiny n8"])
         for result in results:
             self.assertGreater(result["peers"]["onednn"]["median_ns"], 0)
-            self.assertRegex(result["peers"]["onednn"]["algorithm"], r"^\d+\.\d+\.\d+$")
+            self.assertEqual(result["peers"]["onednn"]["algorithm"], peers["onednn"])
 
     def test_a_wrong_result_is_reported(self):
-        (result,), left_out = self.measure("tiny n1", LD_PRELOAD=FAKE_ONEDNN)
+        (result,), peers = self.measure("tiny n1", LD_PRELOAD=FAKE_ONEDNN)
         self.assertEqual(result["peers"], {})
-        self.assertEqual([one["name"] for one in left_out], ["onednn"])
-        self.assertRegex(left_out[0]["why"], r"^wrong result: \S+ instead of \S+$")
+        self.assertEqual([one["name"] for one in peers["left_out"]], ["onednn"])
+        self.assertRegex(peers["left_out"][0]["why"], r"^wrong result: \S+ instead of \S+$")
 
 
 class Device(Bench):
