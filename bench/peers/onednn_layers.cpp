@@ -137,13 +137,12 @@ static node make_connected(const request &r)
                bias({shape[1]}, f32, tag::a), y({shape[0], shape[1]}, f32, tag::ab);
     const auto attributes = attributes_of(r.layer);
 #if DNNL_VERSION_MAJOR < 3
-    node made = with_filters(dnnl::inner_product_forward::primitive_desc({inference, x, w, bias, y},
-                                                                         attributes, r.engine));
+    return with_filters(dnnl::inner_product_forward::primitive_desc({inference, x, w, bias, y},
+                                                                    attributes, r.engine));
 #else
-    node made = with_filters(dnnl::inner_product_forward::primitive_desc(r.engine, inference, x, w,
-                                                                         bias, y, attributes));
+    return with_filters(dnnl::inner_product_forward::primitive_desc(r.engine, inference, x, w, bias,
+                                                                    y, attributes));
 #endif
-    return made;
 }
 
 static node make_pooling(const request &r)

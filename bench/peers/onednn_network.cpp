@@ -20,6 +20,9 @@ using arguments = std::unordered_map<int, memory>;
  * rounding errors of f32 over all layers, and those of Winograd's algorithm. */
 static const double tolerance = 1e-4;
 
+namespace
+{
+
 /* A primitive to run. */
 struct step {
     dnnl::primitive primitive;
@@ -49,6 +52,8 @@ struct network {
     std::vector<uint32_t> last;              /* the last layer that reads each image */
     memory result;
 };
+
+} // namespace
 
 /* Returns the number of the smallest free buffer that is large enough, or of a new one. */
 static int take_buffer(network &n, size_t size)
@@ -158,16 +163,16 @@ static memory zeros(const network &n, const desc &layout)
 }
 
 /* Returns the seconds of a candidate, with the reorder of the image that it reads. */
-static double measure(network &n, const node &candidate, const desc &x)
+static double measure(network &n, const node &candidate, uint32_t image)
 {
-    memory from = zeros(n, x);
     arguments with;
     for (const auto &a : candidate.layouts)
         with.emplace(a.first, zeros(n, a.second));
-    memory &to = with.at(DNNL_ARG_SRC);
+    memory &to = with.at(DNNL_ARG_SRC), from = zeros(n, layout_of(n, image));
     dnnl::reorder reorder(from, to);
+    const bool reorders = image != 0 && from.get_desc() != to.get_desc();
     return seconds_of([&](int) {
-        if (to.get_desc() != x)
+        if (reorders)
             reorder.execute(n.stream, from, to);
         candidate.primitive.execute(n.stream, with);
         n.stream.wait();
@@ -175,22 +180,20 @@ static double measure(network &n, const node &candidate, const desc &x)
 }
 
 /* Returns the fastest of the candidates, by measurement if there are several. */
-static node fastest_of(network &n, const std::vector<node> &candidates, const desc &x)
+static node fastest_of(network &n, const std::vector<node> &candidates, uint32_t image)
 {
+    size_t best = 0;
     double least = 0;
-    const node *best = nullptr;
     if (candidates.empty())
         throw dnnl::error(dnnl_unimplemented, "no primitive for a layer");
-    if (candidates.size() == 1)
-        return candidates[0];
-    for (const node &c : candidates) {
-        const double seconds = measure(n, c, x);
-        if (best == nullptr || seconds < least) {
-            best = &c;
+    for (size_t i = 0; candidates.size() > 1 && i < candidates.size(); i++) {
+        const double seconds = measure(n, candidates[i], image);
+        if (i == 0 || seconds < least) {
+            best = i;
             least = seconds;
         }
     }
-    return *best;
+    return candidates[best];
 }
 
 /* Returns the result of a fully connected layer, a matrix, as images of one pixel. */
@@ -206,7 +209,7 @@ static void add_layer(network &n, uint32_t number)
     const bench_model_layer &m = n.model->layers[number];
     const bool is_filtered = bench_layer_is_conv(&l);
     const desc x = layout_of(n, l.x);
-    const node chosen = fastest_of(n, layer_candidates(n.model, n.engine, l, x), x);
+    const node chosen = fastest_of(n, layer_candidates(n.model, n.engine, l, x), l.x);
     const auto wanted = [&](int argument) { return chosen.layouts.at(argument); };
     arguments with = {{DNNL_ARG_SRC, read(n, l.x, wanted(DNNL_ARG_SRC)).values}};
     if (is_filtered) {
