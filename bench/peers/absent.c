@@ -73,7 +73,7 @@ static void print_openblas(const bench_openblas_kernels *k)
 {
     if (k->now[0] == '\0')
         return;
-    printf("openblas: version %s, kernels for %s", k->version, k->now);
+    printf("openblas: version %s\nopenblas: kernels for %s", k->version, k->now);
     if (strcmp(k->now, k->own) != 0)
         printf(", as requested by this program; its own selection is %s", k->own);
     printf("\n");
