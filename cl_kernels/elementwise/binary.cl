@@ -141,6 +141,19 @@ TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global
         acc_v value = combine_v(kind, a_value, b_value, row->alpha, row->beta);
         stream_data_v(d, i, value, d != a && d != b);
     }
+#if TENON_MASKS
+    if (i < row->count) {
+        const int lanes = (int)(row->count - i);
+        if (READS_A(kind) && a_steps) {
+            a_value = load_part(a + i, lanes, 0);
+        }
+        if (READS_B(kind) && b_steps) {
+            b_value = load_part(b + i, lanes, 0);
+        }
+        store_part(d + i, lanes, combine_v(kind, a_value, b_value, row->alpha, row->beta));
+        i = row->count;
+    }
+#endif
     return i;
 }
 
@@ -152,7 +165,8 @@ TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
     a += s->first * row->a_stride;
     b += s->first * row->b_stride;
     d += s->first * row->d_stride;
-    if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 && row->count >= TENON_VW) {
+    if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 &&
+        (TENON_MASKS || row->count >= TENON_VW)) {
         i = run_vectors(kind, a, b, d, row);
     }
     for (; i < row->count; i++) {

@@ -230,6 +230,10 @@ TENON_INLINE void copy_span(__global const from_t *x, long x_stride, __global to
         for (; i + TENON_VW <= s->last; i += TENON_VW) {
             stream_elements(y + i, load_elements(x + i), 1);
         }
+#if TENON_MASKS
+        copy_part(x + i, y + i, (int)(s->last - i));
+        return;
+#endif
     }
 #endif
     for (; i < s->last; i++) {

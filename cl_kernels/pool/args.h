@@ -17,7 +17,7 @@ typedef struct pool_args {
     tenon_i64 line_count;              /* lines of elements along q or along the channels */
     tenon_i64 lines;                   /* per work-item */
     tenon_i64 chunk;                   /* elements of a line per work-item */
-    tenon_i64 inner_first, inner_last; /* forward: the q whose taps are inside x along w */
+    tenon_i64 inner_first, inner_last; /* the q whose taps are inside x along w */
     tenon_i32 flags;                   /* POOL_* */
     tenon_i32 side_by_side;            /* neighboring work-items have neighboring channels */
 } pool_args;

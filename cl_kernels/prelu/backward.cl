@@ -12,10 +12,9 @@
  * across: a work-item handles args.slopes_each neighbors along the last dimension of slope. Its
  *   vectors lie across them, and a unit is one element for each. Global size: {segments,
  *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
- * stream: as across with several segments, but processes whole rows; the sums are accumulated in
- *   `partial`, which fits into a CPU's cache.
- * finish: a work-item adds the sums of args.slopes_each slopes. Global size: {ceil(slopes /
- *   slopes_each)}.
+ * stream: as across with several segments, but on CPUs and in the order of memory: the sums of up
+ * to STREAM_VECTORS vectors are kept meanwhile. finish: a work-item adds the sums of
+ * args.slopes_each slopes. Global size: {ceil(slopes / slopes_each)}.
  *
  * TENON_VW: lanes of a vector.
  * PRELU_GROUP: vectors of slopes that `across` processes at once.
@@ -117,21 +116,6 @@ TENON_VECTOR_KERNEL void along(__global const data_t *x, __global const data_t *
     }
 }
 
-/* Loads `lanes` sums from partial[i] on; zeros if `first`. */
-TENON_INLINE acc_v load_sums(__global const acc_t *partial, long i, int lanes, bool first)
-{
-    acc_t lane[TENON_VW];
-    if (lanes == TENON_VW && !first) {
-        return TENON_VLOAD(0, partial + i);
-    }
-    TENON_VSTORE(splat(0), 0, lane);
-    EACH_LANE(l, first ? 0 : lanes)
-    {
-        lane[l] = partial[i + l];
-    }
-    return TENON_VLOAD(0, lane);
-}
-
 TENON_INLINE void store_sums(__global acc_t *partial, long i, int lanes, acc_v sum)
 {
     acc_t lane[TENON_VW];
@@ -205,6 +189,40 @@ TENON_VECTOR_KERNEL void across(__global const data_t *x, __global const data_t 
     }
 }
 
+#if TENON_CPU
+/* Vectors of slopes whose sums `stream` keeps at once. */
+#define STREAM_VECTORS 32
+
+/* The position of a unit in the dimensions that are summed, and its start in each tensor. */
+typedef struct place {
+    long index[PRELU_RANK], at[PRELU_VIEWS];
+} place;
+
+TENON_INLINE void begin_unit(place *p, const prelu_args *args, long row, long unit)
+{
+    slope_at(args, row, p->at);
+    step_to(args, args->kept, args->rank, unit, p->at);
+    for (int d = args->rank - 1; d >= args->kept; d--) {
+        p->index[d] = unit % args->shape[d];
+        unit /= args->shape[d];
+    }
+}
+
+TENON_INLINE void next_unit(place *p, const prelu_args *args)
+{
+    for (int d = args->rank - 1; d >= args->kept; d--) {
+        const int turns = ++p->index[d] == args->shape[d];
+        const long steps = turns ? 1 - args->shape[d] : 1;
+        for (int v = 0; v < PRELU_VIEWS; v++) {
+            p->at[v] += steps * args->stride[v][d];
+        }
+        if (!turns) {
+            return;
+        }
+        p->index[d] = 0;
+    }
+}
+
 TENON_VECTOR_KERNEL void stream(__global const data_t *x, __global const data_t *slope,
                                 __global const data_t *dy, __global data_t *dx,
                                 __global data_t *dslope, __global acc_t *partial,
@@ -212,24 +230,35 @@ TENON_VECTOR_KERNEL void stream(__global const data_t *x, __global const data_t 
 {
     const int d = args.kept - 1;
     const long segment = (long)get_global_id(0), row = (long)get_global_id(2);
-    const long inner = entry_of(args.shape, d), slope_step = entry_of(args.stride[SLOPE], d);
-    const long begin = (long)get_global_id(1) * args.slopes_each;
-    const long end = min(begin + args.slopes_each, inner);
-    const long sums = args.partial + segment * args.slopes + row * inner;
-    long unit = segment * args.segment_step;
-    for (long n = 0; n < args.units_each && unit < args.units; n++, unit += args.unit_step) {
-        long at[PRELU_VIEWS];
-        slope_at(&args, row * inner, at);
-        step_to(&args, args.kept, args.rank, unit, at);
-        for (long k = begin; k < end; k += TENON_VW) {
-            const int lanes = (int)min(end - k, (long)TENON_VW);
-            const acc_v s = load_lanes(slope, at[SLOPE] + k * slope_step, slope_step, lanes);
-            acc_v sum = load_sums(partial, sums + k, lanes, n == 0);
-            sum = run_vector(&args, d, x, dy, dx, at, k, lanes, s, sum);
-            store_sums(partial, sums + k, lanes, sum);
+    const long inner = args.shape[d], slope_step = args.stride[SLOPE][d];
+    const long first = segment * args.segment_step;
+    const long units = min((long)args.units_each, args.units - first);
+    long k = (long)get_global_id(1) * args.slopes_each;
+    const long end = min(k + args.slopes_each, inner);
+    for (; k < end; k += STREAM_VECTORS * TENON_VW) {
+        const long count = min(end - k, (long)STREAM_VECTORS * TENON_VW);
+        acc_v slopes[STREAM_VECTORS], sum[STREAM_VECTORS];
+        place p;
+        begin_unit(&p, &args, row * inner, first);
+        for (long i = 0, v = 0; i < count; i += TENON_VW, v++) {
+            slopes[v] = load_lanes(slope, p.at[SLOPE] + (k + i) * slope_step, slope_step,
+                                   (int)min(count - i, (long)TENON_VW));
+            sum[v] = splat(0);
+        }
+        for (long n = 0; n < units; n++) {
+            for (long i = 0, v = 0; i < count; i += TENON_VW, v++) {
+                sum[v] = run_vector(&args, d, x, dy, dx, p.at, k + i,
+                                    (int)min(count - i, (long)TENON_VW), slopes[v], sum[v]);
+            }
+            next_unit(&p, &args);
+        }
+        for (long i = 0, v = 0; i < count; i += TENON_VW, v++) {
+            store_sums(partial, args.partial + segment * args.slopes + row * inner + k + i,
+                       (int)min(count - i, (long)TENON_VW), sum[v]);
         }
     }
 }
+#endif
 
 TENON_KERNEL void finish(__global const acc_t *partial, __global data_t *dslope,
                          const prelu_args args)

@@ -170,6 +170,123 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
     }
 }
 
+#if TENON_MASKS
+#if TENON_DTYPE == TENON_DTYPE_F64
+#define PLACE_AS_VALUE TENON_CAT(as_double, TENON_VW)
+#define VALUE_AS_PLACE TENON_CAT(as_long, TENON_VW)
+#else
+#define PLACE_AS_VALUE TENON_CAT(as_float, TENON_VW)
+#define VALUE_AS_PLACE TENON_CAT(as_int, TENON_VW)
+#endif
+
+/* Updates with the vectors of a short row. */
+TENON_INLINE void meet_short_row(int least, const int placed, champions best[REDUCTION_VECTORS],
+                                 __global const data_t *x, long size)
+{
+    const long step = REDUCTION_VECTORS * TENON_VW, steps = size / step;
+    const acc_t fill = least ? INFINITY : -INFINITY;
+    position_v place = lane_numbers();
+    meet_steps(least, placed, best, x, step, steps, place, 1);
+    place += (position_v)((position_t)(steps * step));
+#pragma unroll
+    for (int k = 0; k < REDUCTION_VECTORS; k++) {
+        const long i = steps * step + k * TENON_VW;
+        if (i < size) {
+            const acc_v v = load_part(x + i, (int)min(size - i, (long)TENON_VW), fill);
+            if (placed) {
+                meet(&best[k], least ? -v : v, place);
+            } else {
+                meet_value(&best[k], least ? -v : v);
+            }
+        }
+        place += (position_v)(TENON_VW);
+    }
+}
+
+/* Returns the better of two elements in each lane. */
+TENON_INLINE champions winners_of(const int placed, champions a, champions b)
+{
+    if (!placed) {
+        meet_value(&a, b.value);
+        return a;
+    }
+    return better_v(a, b);
+}
+
+/* Moves lane l of block[i] to lane i of block[l]. */
+TENON_INLINE void transpose_block(const int placed, champions block[TENON_VW])
+{
+    acc_v value[TENON_VW], place[TENON_VW];
+#pragma unroll
+    for (int l = 0; l < TENON_VW; l++) {
+        value[l] = block[l].value;
+        place[l] = PLACE_AS_VALUE(block[l].place);
+    }
+    transpose_square(value);
+    if (placed) {
+        transpose_square(place);
+    }
+#pragma unroll
+    for (int l = 0; l < TENON_VW; l++) {
+        block[l].value = value[l];
+        block[l].place = VALUE_AS_PLACE(place[l]);
+    }
+}
+
+/* Handles rows [first, last), at most TENON_VW. */
+TENON_INLINE void reduce_block(const int placed, __global const data_t *x, __global data_t *y,
+                               __global acc_t *workspace, const reduction_args *args, long first,
+                               long last)
+{
+    long y_at[TENON_VW];
+    acc_t value[TENON_VW];
+    position_t place[TENON_VW];
+    champions block[TENON_VW];
+    const champions none = {splat(-INFINITY), (position_v)(0)};
+    for (int r = 0; r < TENON_VW; r++) {
+        champions best[REDUCTION_VECTORS] = {none, none, none, none};
+        if (r < last - first) {
+            long at[REDUCTION_VIEWS];
+            row_begin(args, args->kept_rank, first + r, at);
+            y_at[r] = at[REDUCTION_Y];
+            meet_short_row(is_least(args), placed, best, x + at[REDUCTION_X], args->size);
+        }
+        block[r] = winners_of(placed, winners_of(placed, best[0], best[1]),
+                              winners_of(placed, best[2], best[3]));
+    }
+    transpose_block(placed, block);
+#pragma unroll
+    for (int half_width = TENON_VW / 2; half_width > 0; half_width /= 2) {
+#pragma unroll
+        for (int l = 0; l < half_width; l++) {
+            block[l] = winners_of(placed, block[l], block[l + half_width]);
+        }
+    }
+    TENON_VSTORE(block[0].value, 0, value);
+    TENON_VSTORE(block[0].place, 0, place);
+    for (int r = 0; r < last - first; r++) {
+        const champion winner = {value[r], place[r]};
+        store_row(y, y_at[r], workspace, args, 0, winner);
+    }
+}
+
+/* Handles rows [first, last) in blocks. */
+TENON_FUNCTION void reduce_blocks(__global const data_t *x, __global data_t *y,
+                                  __global acc_t *workspace, const reduction_args *args, long first,
+                                  long last)
+{
+    const int placed = args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN;
+    for (long row = first; row < last; row += TENON_VW) {
+        const long end = min(row + TENON_VW, last);
+        if (placed) {
+            reduce_block(1, x, y, workspace, args, row, end);
+        } else {
+            reduce_block(0, x, y, workspace, args, row, end);
+        }
+    }
+}
+#endif
+
 TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const data_t *t,
                                      __global data_t *y, __global data_t *means,
                                      __global acc_t *workspace, const reduction_args args)
@@ -180,6 +297,12 @@ TENON_VECTOR_KERNEL void reduce_rows(__global const data_t *x, __global const da
     first *= args.chunk;
     const long last = min(first + args.chunk, (long)args.count);
     const lane_layout l = {{entry_of(args.stride[REDUCTION_X], args.rank - 1), 0}, 1, 0};
+#if TENON_MASKS
+    if (has_blocks(&args, 1)) {
+        reduce_blocks(x, y, workspace, &args, first, last);
+        return;
+    }
+#endif
     for (long row = first; row < last; row++) {
         long at[REDUCTION_VIEWS];
         champions best[REDUCTION_VECTORS];

@@ -36,6 +36,14 @@ TENON_INLINE acc_t row_sum(__global const data_t *y, __global const data_t *dy,
         sums = add_product_v(load_lanes(y, at[0] + i * ys, ys, TENON_VW),
                              load_lanes(dy, at[1] + i * ds, ds, TENON_VW), sums, args->flag);
     }
+#if TENON_MASKS
+    if (i < args->size && ys == 1 && ds == 1) { /* lanes past the end add 0 */
+        const int lanes = (int)(args->size - i);
+        sums = add_product_v(load_part(y + at[0] + i, lanes, 0),
+                             load_part(dy + at[1] + i, lanes, 0), sums, args->flag);
+        i = args->size;
+    }
+#endif
     acc_t sum = sum_of_lanes(sums);
     for (; i < args->size; i++) {
         sum = add_product(load_data(y, at[0] + i * ys), load_data(dy, at[1] + i * ds), sum,
@@ -60,6 +68,16 @@ TENON_VECTOR_KERNEL void backward_rows(__global const data_t *y, __global const 
                               load_lanes(dy, at[1] + i * ds, ds, TENON_VW), splat(sum), args.flag);
             store_lanes(dx, at[2] + i * xs, xs, TENON_VW, g);
         }
+#if TENON_MASKS
+        if (i < args.size && ys == 1 && ds == 1 && xs == 1) {
+            const int lanes = (int)(args.size - i);
+            const acc_v g =
+                gradient_of_v(load_part(y + at[0] + i, lanes, 0),
+                              load_part(dy + at[1] + i, lanes, 0), splat(sum), args.flag);
+            store_part(dx + at[2] + i, lanes, g);
+            i = args.size;
+        }
+#endif
         for (; i < args.size; i++) {
             acc_t g = gradient_of(load_data(y, at[0] + i * ys), load_data(dy, at[1] + i * ds), sum,
                                   args.flag);

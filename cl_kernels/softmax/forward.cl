@@ -16,6 +16,9 @@
 #define TENON_VW 4
 #endif
 #include "common/rows.clh"
+#if TENON_MASKS
+#include "softmax/short_rows.clh"
+#endif
 
 TENON_INLINE void log_row(__global const data_t *x, __global data_t *y, const rows_args *args,
                           const long *at, acc_t most)
@@ -85,6 +88,14 @@ TENON_VECTOR_KERNEL void forward_rows(__global const data_t *x, __global data_t 
 {
     long first = (long)get_global_id(0) * args.chunk;
     long last = min(first + args.chunk, args.count);
+#if TENON_MASKS
+    if (args.axis[0] == 1 && args.axis[1] == 1 && args.size <= SHORT_VECTORS * TENON_VW) {
+        for (long row = first; row < last; row += TENON_VW) {
+            short_rows(x, y, &args, row, min(row + TENON_VW, last));
+        }
+        return;
+    }
+#endif
     for (long row = first; row < last; row++) {
         long at[TENON_ROWS_VIEWS];
         row_begin(&args, args.rank, row, at);

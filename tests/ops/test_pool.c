@@ -224,6 +224,24 @@ TEST(maximum_at_each_tap)
     }
 }
 
+/* Planes of dx that pool_backward/scatter divides into slabs, with windows in two of them, in both
+ * layouts; and an incomplete vector of channels. */
+TEST(gradients_in_slabs)
+{
+    test_random random = test_random_for(716);
+    for (uint32_t i = 0; i < 24; i++) {
+        pool_case p =
+            pool_plain(i % 4 == 3 ? 5 : 4, 1, i % 2 == 0 ? 21 : 1, i % 4 == 3 ? 9 : 38, 3);
+        p.no_indices = i % 8 < 4;
+        p.x_layout = p.y_layout = i % 2 == 0 ? NHWC : NCHW;
+        p.params.kind = i / 2 % 3;
+        p.params.geometry.stride[0] = p.params.geometry.stride[1] = 1 + i / 8;
+        p.params.geometry.dilation[1] = 1 + i / 4 % 2;
+        p.params.geometry.pad_begin[0] = p.params.geometry.pad_end[1] = 1;
+        pool_check_type(&p, TENON_DTYPE_F32, TEST_BOUND, &random);
+    }
+}
+
 TEST(large)
 {
     test_random random = test_random_for(705);

@@ -98,7 +98,7 @@ static tn_work reading(tenon_context *context, const tn_reduction_problem *p, co
                      .items = (double)s->groups * (double)s->pieces,
                      .rate = tn_sum_rate(p->dtype),
                      .vector_elements = stride == 1 ? 1.2 * vectors : 0,
-                     .single_elements = stride == 1 ? 0 : 0.75 * vectors,
+                     .single_elements = stride == 1 ? 0 : 2.2 * vectors,
                      .rows = rows * (s->along ? 4 : 1),
                      .bytes = elements * size * inputs * (p->kind == REDUCTION_VARIANCE ? 2 : 1),
                      .reads = apart        ? TN_SCATTERED

@@ -141,7 +141,7 @@ static tn_work rows_work(tenon_context *context, const tn_rows_problem *p)
     for (uint32_t v = 0; v < p->views; v++)
         contiguous = contiguous && p->axis[v] <= 1;
     tn_work work = common_rows_work_of(p, contiguous, filled(context, p, p->size));
-    /* A tail is processed one element at a time. */
+    /* A tail is processed one element at a time, or as a masked vector in some kernels. */
     work.single_elements +=
         (double)(p->size % tn_lanes(context, p->dtype)) * (double)tn_rows_count(p);
     work.items = (double)tn_rows_count(p);

@@ -38,7 +38,8 @@ typedef struct pool_problem {
 extern const tn_family tn_pool_family, tn_pool_backward_family;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups,
     tn_pool_values;
-extern const tn_solver tn_pool_backward_rows, tn_pool_backward_channels, tn_pool_backward_items;
+extern const tn_solver tn_pool_backward_scatter, tn_pool_backward_rows, tn_pool_backward_channels,
+    tn_pool_backward_items;
 
 /* For solvers: the elements of all images of a size; the taps of a window; the arguments that
  * depend only on the problem; and functions that complete a launch and record it. */

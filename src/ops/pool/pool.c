@@ -5,7 +5,8 @@
 static const tn_solver *const solvers[] = {&tn_pool_values, &tn_pool_rows, &tn_pool_channels,
                                            &tn_pool_items, &tn_pool_groups};
 static const tn_solver *const backward_solvers[] = {
-    &tn_pool_backward_rows, &tn_pool_backward_channels, &tn_pool_backward_items};
+    &tn_pool_backward_scatter, &tn_pool_backward_rows, &tn_pool_backward_channels,
+    &tn_pool_backward_items};
 
 /* Bits for the kind, the presence of indices, and images with contiguous channels. */
 static uint64_t pool_paths(const tn_problem *problem)

@@ -1,5 +1,5 @@
 /* References of pooling, in plain C and double precision, and its awkward cases. The gradient is
- * computed by scattering, as it is defined; the kernels gather. */
+ * computed by scattering, as it is defined; most kernels gather. */
 #include "base/checked.h"
 #include "check/awkward.h"
 #include "base/dtype.h"
@@ -285,17 +285,18 @@ bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     return true;
 }
 
-/* A build finds the maximum by indices or by x, so both are checked. */
+/* A build finds the maximum by indices or by x, so both are checked. pool_backward/scatter has
+ * different loads of x for the strides 1 and 2 along w. */
 bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                               tn_case *c)
 {
     const pool_problem *like = (const pool_problem *)problem;
     tenon_tensor indices;
-    (void)choice;
-    if (number > (like->kind == TENON_POOL_MAX ? 1 : 0))
+    const uint32_t strides = tn_is_solver(choice->solver, &tn_pool_backward_scatter) ? 2 : 1;
+    if (number >= (like->kind == TENON_POOL_MAX ? 1 + strides : 1))
         return false;
-    make_awkward(like, &tn_operation_pool_backward, 1, c, &c->views[POOL_BACKWARD_DX],
-                 &c->views[POOL_BACKWARD_DY], &indices);
+    make_awkward(like, &tn_operation_pool_backward, number == 2 ? 2 : 1, c,
+                 &c->views[POOL_BACKWARD_DX], &c->views[POOL_BACKWARD_DY], &indices);
     c->views[POOL_BACKWARD_X] = c->views[POOL_BACKWARD_DX];
     if (like->kind == TENON_POOL_MAX && number == 0)
         c->views[POOL_BACKWARD_INDICES] = indices;

@@ -57,15 +57,16 @@ static taps taps_of_channels(const tenon_context *context, const pool_problem *p
     return reads == TN_SHORT_ROWS ? (taps){5, 0, reads} : (taps){0, 2.5, reads};
 }
 
-/* The gradient does not use vectors along w. */
+/* The gradient does not use vectors along w, and looks for the maximum of a window again for each
+ * of its elements. */
 static taps taps_of_gradient(const tenon_context *context, const pool_problem *p, bool channels)
 {
     const tn_reads reads = reads_of(p, channels);
     if (!channels)
-        return (taps){0, 1.5, reads};
+        return (taps){0, 12, reads};
     if (p->c < (int64_t)tn_lanes(context, p->dtype))
-        return (taps){0, 2, reads};
-    return reads == TN_SHORT_ROWS ? (taps){1, 0, reads} : (taps){0, 0.6, reads};
+        return (taps){0, 16, reads};
+    return reads == TN_SHORT_ROWS ? (taps){40, 0, reads} : (taps){0, 5, reads};
 }
 
 /* Also used for the gradient, where the windows over an element cost about as much as taps. */
@@ -105,6 +106,14 @@ static const char *configure_backward(tenon_context *context, const tn_problem *
     return configure_for(context, p, taps_of_gradient(context, p, by_channels(choice)), choice);
 }
 
+/* Sets the range of outputs whose taps along w are all inside x. */
+static void set_inner(const pool_problem *p, pool_args *args)
+{
+    int64_t room = p->size[2] - 1 - (p->window[2] - 1) * p->dilation[2] - p->start[2];
+    args->inner_first = tn_ceil_div(-p->start[2], p->step[2]);
+    args->inner_last = room < 0 ? 0 : tn_min_i64(room / p->step[2] + 1, p->out[2]);
+}
+
 pool_args tn_pool_arguments(const pool_problem *p)
 {
     pool_args args = {.channels = p->c, .flags = (tenon_i32)p->flags};
@@ -118,15 +127,8 @@ pool_args tn_pool_arguments(const pool_problem *p)
     memcpy(args.step, p->step, sizeof args.step);
     memcpy(args.dilation, p->dilation, sizeof args.dilation);
     memcpy(args.start, p->start, sizeof args.start);
+    set_inner(p, &args);
     return args;
-}
-
-/* Sets the range of outputs whose taps along w are all inside x. */
-static void set_inner(const pool_problem *p, pool_args *args)
-{
-    int64_t room = p->size[2] - 1 - (p->window[2] - 1) * p->dilation[2] - p->start[2];
-    args->inner_first = tn_ceil_div(-p->start[2], p->step[2]);
-    args->inner_last = room < 0 ? 0 : tn_min_i64(room / p->step[2] + 1, p->out[2]);
 }
 
 /* Divides `lines` lines of `length` elements among work-items. An element costs `work` taps. */
@@ -207,7 +209,6 @@ static tenon_status launch_forward(const char *caller, tn_recording *recording,
     tn_launch launch = {.source = "pool/forward",
                         .kernel = channels ? "pool_forward_channels" : "pool_forward_rows",
                         .options = choice->options};
-    set_inner(p, &args);
     share_out(recording->context, channels ? p->c : p->out[2],
               p->n * p->out[0] * p->out[1] * (channels ? p->out[2] : p->c), tn_pool_taps(p), &args,
               &launch);
