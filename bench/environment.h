@@ -11,9 +11,9 @@
 void bench_prepare_environment(char **argv);
 
 /* The processors whose kernels OpenBLAS uses (`now`) and would use by itself (`own`), its version
- * and its configuration; "" without OpenBLAS. OpenBLAS treats a processor that it does not know as an old
- * one; bench_prepare_environment then requests the best kernels that the processor's features
- * allow. */
+ * and its configuration; "" without OpenBLAS. OpenBLAS treats a processor that it does not know as
+ * an old one; bench_prepare_environment then requests the best kernels that the processor's
+ * features allow. */
 typedef struct bench_openblas_kernels {
     char now[32], own[32], version[32], config[192];
 } bench_openblas_kernels;

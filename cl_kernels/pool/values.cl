@@ -215,8 +215,8 @@ TENON_INLINE void prefetch_rows(__global const data_t *p, const pool_args *args,
 
 /* Combines the rows of the windows of a line, and fills in its description. */
 TENON_FUNCTION void begin_line(pool_line *line, acc_t *columns, __global const data_t *x,
-                             __global data_t *y, const pool_args *args, const pool_place *place,
-                             const pool_columns *inside)
+                               __global data_t *y, const pool_args *args, const pool_place *place,
+                               const pool_columns *inside)
 {
     const long n = place->n, c = place->at[0], d = place->at[1], h = place->at[2];
     pool_taps taps[3];

@@ -36,7 +36,7 @@ TENON_INLINE void store_channels(__global const data_t *x, __global data_t *y, i
 
 /* Computes `count` channels of one output. */
 TENON_FUNCTION void store_pixel(__global const data_t *x, __global data_t *y, const pool_args *args,
-                              const pool_taps *taps, long count)
+                                const pool_taps *taps, long count)
 {
     long c = 0;
     if (count < TENON_VW) {

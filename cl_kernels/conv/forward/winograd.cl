@@ -245,9 +245,9 @@ TENON_INLINE void store_patch(__local acc_v patch[SIDE][PATCH_COLS], __global co
 
 /* Transforms a panel's products and stores the outputs. */
 TENON_LOCAL_FUNCTION void finish_set(__global const acc_t *m, __global const data_t *c,
-                             __global const data_t *bias, __global data_t *y,
-                             const winograd_args *args, long first, int tiles, long group,
-                             long panel, __local acc_v patch[SIDE][PATCH_COLS])
+                                     __global const data_t *bias, __global data_t *y,
+                                     const winograd_args *args, long first, int tiles, long group,
+                                     long panel, __local acc_v patch[SIDE][PATCH_COLS])
 {
     const long filters = args->conv.group_filters;
     for (int t = 0; t < tiles;) {
