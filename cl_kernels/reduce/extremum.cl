@@ -203,14 +203,14 @@ TENON_INLINE void meet_short_row(int least, const int placed, champions best[RED
     }
 }
 
-/* Returns the better of two elements in each lane. */
-TENON_INLINE champions winners_of(const int placed, champions a, champions b)
+/* Replaces elements of a by better ones of b, lane by lane. */
+TENON_INLINE void keep_better(const int placed, champions *a, const champions *b)
 {
-    if (!placed) {
-        meet_value(&a, b.value);
-        return a;
+    if (placed) {
+        *a = better_v(*a, *b);
+    } else {
+        meet_value(a, b->value);
     }
-    return better_v(a, b);
 }
 
 /* Moves lane l of block[i] to lane i of block[l]. */
@@ -251,15 +251,18 @@ TENON_INLINE void reduce_block(const int placed, __global const data_t *x, __glo
             y_at[r] = at[REDUCTION_Y];
             meet_short_row(is_least(args), placed, best, x + at[REDUCTION_X], args->size);
         }
-        block[r] = winners_of(placed, winners_of(placed, best[0], best[1]),
-                              winners_of(placed, best[2], best[3]));
+        keep_better(placed, &best[0], &best[1]);
+        keep_better(placed, &best[2], &best[3]);
+        keep_better(placed, &best[0], &best[2]);
+        block[r].value = best[0].value;
+        block[r].place = best[0].place;
     }
     transpose_block(placed, block);
 #pragma unroll
     for (int half_width = TENON_VW / 2; half_width > 0; half_width /= 2) {
 #pragma unroll
         for (int l = 0; l < half_width; l++) {
-            block[l] = winners_of(placed, block[l], block[l + half_width]);
+            keep_better(placed, &block[l], &block[l + half_width]);
         }
     }
     TENON_VSTORE(block[0].value, 0, value);
