@@ -161,12 +161,12 @@ TENON_INLINE long run_vectors(const int kind, __global const data_t *a, __global
 TENON_INLINE void run(const int kind, const span *s, __global const data_t *a,
                       __global const data_t *b, __global data_t *d, const row_args *row)
 {
+    const long least = TENON_MASKS ? 1 : TENON_VW;
     long i = 0;
     a += s->first * row->a_stride;
     b += s->first * row->b_stride;
     d += s->first * row->d_stride;
-    if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 &&
-        (TENON_MASKS || row->count >= TENON_VW)) {
+    if (row->d_stride == 1 && row->a_stride <= 1 && row->b_stride <= 1 && row->count >= least) {
         i = run_vectors(kind, a, b, d, row);
     }
     for (; i < row->count; i++) {
