@@ -13,8 +13,9 @@
  *   vectors lie across them, and a unit is one element for each. Global size: {segments,
  *   ceil(shape[kept - 1] / slopes_each), slopes / shape[kept - 1]}.
  * stream: as across with several segments, but on CPUs and in the order of memory: the sums of up
- * to STREAM_VECTORS vectors are kept meanwhile. finish: a work-item adds the sums of
- * args.slopes_each slopes. Global size: {ceil(slopes / slopes_each)}.
+ *   to STREAM_VECTORS vectors are kept meanwhile.
+ * finish: a work-item adds the sums of args.slopes_each slopes. Global size: {ceil(slopes /
+ *   slopes_each)}.
  *
  * TENON_VW: lanes of a vector.
  * PRELU_GROUP: vectors of slopes that `across` processes at once.
