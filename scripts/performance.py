@@ -41,6 +41,20 @@ def of_benchmark(file):
                  ["Suite", "Type", "Peer", "Cases", "Geometric mean", "Minimum", "Case"], rows)
 
 
+def of_networks(file):
+    """Returns a table of a file of whole networks, with a row for each, their time by kind of layer, and the peers."""
+    peers = sorted({peer for r in file["results"] for peer in r["peers"]})
+    rows = []
+    for r in file["results"]:
+        total = sum(r["layers_ns"].values())
+        layers = sorted(r["layers_ns"].items(), key=lambda item: -item[1])
+        rows.append([r["case"], r["dtype"], f'{r["median_ns"] / 1e6:.2f}',
+                     *(f'{r["peers"][p]["ratio"]:.2f}' if p in r["peers"] else "" for p in peers),
+                     ", ".join(f"{kind} {100 * ns / total:.0f} %" for kind, ns in layers[:4])])
+    return where(file, "Medians. Ratios: a peer's time over Tenon's.",
+                 ["Network", "Type", "ms", *peers, "Largest shares of the time"], rows)
+
+
 def of_regret(file):
     """Returns a table of a file of tenon-bench regret, with a row for each suite and type."""
     rows = []
@@ -72,7 +86,9 @@ def row(cells):
 def table(name, file):
     """Returns the Markdown text of a table."""
     if "summary" in file:
-        file = (of_benchmark if "ratios" in file["summary"] else of_regret)(file)
+        networks = all("layers_ns" in r for r in file.get("results", [{}]))
+        of = of_regret if "ratios" not in file["summary"] else of_networks if networks else of_benchmark
+        file = of(file)
         kept = f"[The measurements](../bench/results/{name}.json)."
     else:
         kept = "The individual measurements were not kept."

@@ -77,6 +77,14 @@ class Performance(unittest.TestCase):
         self.assertIn("2026-01-02, card (vendor, driver 1.2), 4 processors.", text)
         self.assertIn("tenon-bench run --filter '3x3 n'\n", text)
 
+    def test_a_file_of_networks_becomes_a_row_per_network(self):
+        ran = dict(WRITTEN, results=[{
+            "case": "net n1", "dtype": "f32", "median_ns": 1.5e6, "layers_ns": {"1x1": 3.0, "pooling": 1.0},
+            "peers": {"other": {"ratio": 0.5}}}])
+        self.assertIn("| Network | Type | ms | other | Largest shares of the time |\n"
+                      "|---|---|---|---|---|\n| net n1 | f32 | 1.50 | 0.50 | 1x1 75 %, pooling 25 % |\n",
+                      performance.table("ran", ran))
+
     def test_a_regret_file_becomes_a_row_per_suite_and_type(self):
         text = performance.table("raced", RACED)
         self.assertIn("| gemm-cpu | f32 | 21 | 4 | 1.100 | 1.19 | 1.20 | case 20 |\n", text)
