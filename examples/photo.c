@@ -93,7 +93,8 @@ static void draw(int64_t height, int64_t width, const uint8_t *pixels, uint8_t *
     TRY(tenon_copy(stream, NULL, &planes, &x, NULL));
     TRY(tenon_conv_forward(stream, &tenon_conv_params(.epilogue.alpha = PRESSURE), &x, &w, NULL,
                            &paper, &y, NULL));
-    TRY(tenon_copy(stream, NULL, &y, &result, NULL)); /* rounds and saturates to 0 to 255 */
+    /* Rounds to the nearest integer and saturates to 0 to 255. */
+    TRY(tenon_copy(stream, &tenon_copy_params(.flags = TENON_COPY_NEAREST), &y, &result, NULL));
     TRY(tenon_tensor_download(stream, &result, drawing, (size_t)(height * width), NULL));
 
     tenon_tensor *const made[] = {&bytes, &framed, &x, &w, &paper, &y, &result};

@@ -24,9 +24,9 @@ static uint32_t read_sizes(const char *word, const char *type, char views[3][64]
 tenon_dtype type_named(const char *name)
 {
     tenon_dtype type = TENON_DTYPE_F64;
-    while (type <= TENON_DTYPE_I32 && strcmp(tenon_dtype_string(type), name) != 0)
+    while (tenon_dtype_size(type) > 0 && strcmp(tenon_dtype_string(type), name) != 0)
         type = (tenon_dtype)(type + 1);
-    return type <= TENON_DTYPE_I32 ? type : TENON_DTYPE_INVALID;
+    return tenon_dtype_size(type) > 0 ? type : TENON_DTYPE_INVALID;
 }
 
 tenon_status read_call(const char *asked, int argc, char **argv, const char *type, tn_case *c)

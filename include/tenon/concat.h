@@ -42,7 +42,7 @@ TENON_API void tenon_concat_params_default(tenon_concat_params *params, uint32_t
  *                 including 0. An empty one adds nothing. Each may be exactly its slice of y (same
  *                 memory, offset and strides), and must not overlap y otherwise
  *  @param count   at least 1
- *  @param y       f64, f32, f16, bf16, i8, u8 or i32, rank at least 1; its size along the axis is
+ *  @param y       any type but the f8 types, rank at least 1; its size along the axis is
  *                 the sum of the inputs' sizes. Its own elements must not overlap
  *  @param sync    may be NULL; the first copy waits for the wait list, the event completes with the
  *                 last copy

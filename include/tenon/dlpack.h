@@ -28,7 +28,7 @@ struct DLManagedTensorVersioned;
  * elements, as in Tenon), offset and buffer. The buffer lives until the deleter has been called and
  * `tensor` has been destroyed, in either order. Exported memory does not return to a context's
  * pool, because work on other queues may use it.
- *  @param tensor  in a buffer of the context, or empty; f64, f32, f16, bf16, i8, u8 or i32
+ *  @param tensor  in a buffer of the context, or empty; any type but the f8 types
  *  @param flags   0 or TENON_DLPACK_READ_ONLY
  *  @param out     receives the exported tensor. Its owner frees it with its deleter, from any
  *                 thread, even after the context has been released; NULL on failure

@@ -9,7 +9,9 @@
 
 TENON_BEGIN_C
 
-/** The functions, with their formulas. Results are rounded once, to nearest, except for division,
+/** The functions, with their formulas. On integer types sums, differences and products wrap modulo
+ * 2^bits, a quotient is rounded toward zero, and a / 0 is 0; scale-and-add is not supported. On
+ * floating-point types results are rounded once, to nearest, except for division,
  * where OpenCL allows an error of 2.5 units in the last place in f32, and scale-and-add, whose
  * products may be rounded as well. A NaN gives NaN, also in maximum and minimum. */
 typedef enum tenon_elementwise_kind {
@@ -63,7 +65,8 @@ TENON_API void tenon_elementwise_params_default(tenon_elementwise_params *params
  * an input that was broadcast, sum the result (reduce.h) over the dimensions along which the input
  * repeats.
  *  @param params  NULL means the defaults: a + b
- *  @param a, b    f64, f32, f16 or bf16, both of one type; any strides, including 0
+ *  @param a, b    f64, f32, f16, bf16 or an integer type, both of one type; any strides, including
+ * 0
  *  @param d       of the same type; may be exactly a or b or both (same memory, offset, shape and
  *                 strides), must not overlap either otherwise, and its own elements must not
  *                 overlap
@@ -195,10 +198,18 @@ TENON_CALL tenon_status tenon_elementwise_chain_plan(tenon_context *context,
                                                      const tenon_tensor *x2, const tenon_tensor *x3,
                                                      const tenon_tensor *y, tenon_plan **plan);
 
+/** Flags of tenon_copy_params; may be combined. They apply to results of integer types. */
+typedef enum tenon_copy_flags {
+    TENON_COPY_WRAP = 1, /**< a number outside the range of y's type wraps modulo 2^bits instead of
+                            saturating; infinities and NaN become 0 */
+    TENON_COPY_NEAREST = 2 /**< a floating-point number is rounded to the nearest integer, ties to
+                              even, instead of toward zero */
+} tenon_copy_flags;
+
 /** Start from TENON_COPY_PARAMS_INIT. */
 typedef struct tenon_copy_params {
     uint32_t struct_size; /**< sizeof(tenon_copy_params) */
-    uint32_t flags;       /**< 0 */
+    uint32_t flags;       /**< tenon_copy_flags */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
 } tenon_copy_params;
 
@@ -222,10 +233,12 @@ TENON_API void tenon_copy_params_default(tenon_copy_params *params, uint32_t siz
 
 /** Copies x to y, element by element, with conversion to y's type. It serves as a transpose, a
  * slice, a gather of any view, or a cast. Between tensors of one type the bits are copied.
- * Otherwise a value is rounded once, to nearest, ties to even. A value that is too large becomes an
- * infinity in a floating-point type and saturates in an integer type, where a NaN becomes 0.
+ * Otherwise a number is rounded once: in a floating-point type to nearest, ties to even, where a
+ * number that is too large becomes an infinity; in an integer type toward zero, where it saturates
+ * and a NaN becomes 0 (`flags` change both). A bool result is x != 0, which is true for a NaN, and
+ * a bool is converted to 0 or 1.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, including 0
+ *  @param x       any type but the f8 types, any rank and strides, including 0
  *  @param y       of x's shape and any of these types; must not overlap x, unless it is exactly x,
  *                 and its own elements must not overlap
  *  @param sync    may be NULL

@@ -42,7 +42,7 @@ TENON_API void tenon_gather_params_default(tenon_gather_params *params, uint32_t
  * an index that is negative or not below the size of the axis nothing is read: its elements of y
  * become NaN, or 0 if y's type has no NaN.
  *  @param params   NULL means the defaults: axis 0
- *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank at least 1, any strides,
+ *  @param x        the table: any type but the f8 types, rank at least 1, any strides,
  *                  including 0; its axis must not be empty, unless y is empty
  *  @param indices  i32, any rank and strides; a scalar removes the axis
  *  @param y        of x's type; its shape is x's with the axis replaced by the shape of indices, of

@@ -60,7 +60,7 @@ TENON_API void tenon_pad_params_default(tenon_pad_params *params, uint32_t size)
  * The gradient of the constant mode with respect to x is a view of dy: tenon_tensor_slice for every
  * dimension d, from begin[d] on, with x's size.
  *  @param params  NULL means the defaults: no padding
- *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, including 0
+ *  @param x       any type but the f8 types, any rank and strides, including 0
  *  @param y       of x's type and rank; shape[d] is x's + begin[d] + end[d]. Must not overlap x,
  *                 and its own elements must not overlap
  *  @param sync    may be NULL

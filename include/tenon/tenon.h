@@ -34,6 +34,7 @@
 #include <tenon/prelu.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
+#include <tenon/select.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
 #include <tenon/statistics.h>

@@ -103,6 +103,10 @@ enum class f16 : std::uint16_t {};
 /** Storage type of a bfloat16 number, likewise. */
 enum class bf16 : std::uint16_t {};
 
+/** Storage type of a truth value: a byte, 0 or 1. (The size of C++'s bool is not specified, and a
+ * std::vector of it has no array.) */
+enum class boolean : std::uint8_t {};
+
 /** The tenon_dtype of a C++ type; TENON_DTYPE_INVALID if there is none. */
 template <class T> inline constexpr tenon_dtype dtype_v = TENON_DTYPE_INVALID;
 /** @cond */
@@ -113,6 +117,11 @@ template <> inline constexpr tenon_dtype dtype_v<bf16> = TENON_DTYPE_BF16;
 template <> inline constexpr tenon_dtype dtype_v<std::int8_t> = TENON_DTYPE_I8;
 template <> inline constexpr tenon_dtype dtype_v<std::uint8_t> = TENON_DTYPE_U8;
 template <> inline constexpr tenon_dtype dtype_v<std::int32_t> = TENON_DTYPE_I32;
+template <> inline constexpr tenon_dtype dtype_v<std::int64_t> = TENON_DTYPE_I64;
+template <> inline constexpr tenon_dtype dtype_v<std::int16_t> = TENON_DTYPE_I16;
+template <> inline constexpr tenon_dtype dtype_v<std::uint16_t> = TENON_DTYPE_U16;
+template <> inline constexpr tenon_dtype dtype_v<std::uint32_t> = TENON_DTYPE_U32;
+template <> inline constexpr tenon_dtype dtype_v<boolean> = TENON_DTYPE_BOOL;
 /** @endcond */
 
 /** Sizes of a tensor: {2, 3}. */
@@ -185,7 +194,9 @@ template <class Owner, class T, class Call> result make(Owner &out, T *, Call ca
     };
 TENON_HPP_PARAMS(activation, ACTIVATION)
 TENON_HPP_PARAMS(adam, ADAM)
+TENON_HPP_PARAMS(classify, CLASSIFY)
 TENON_HPP_PARAMS(clip, CLIP)
+TENON_HPP_PARAMS(compare, COMPARE)
 TENON_HPP_PARAMS(concat, CONCAT)
 TENON_HPP_PARAMS(context, CONTEXT)
 TENON_HPP_PARAMS(conv, CONV)
@@ -201,6 +212,7 @@ TENON_HPP_PARAMS(gather, GATHER)
 TENON_HPP_PARAMS(gemm, GEMM)
 TENON_HPP_PARAMS(gemm_ragged, GEMM_RAGGED)
 TENON_HPP_PARAMS(im2col, IM2COL)
+TENON_HPP_PARAMS(logic, LOGIC)
 TENON_HPP_PARAMS(mse, MSE)
 TENON_HPP_PARAMS(norm, NORM)
 TENON_HPP_PARAMS(pack, PACK)
@@ -212,6 +224,7 @@ TENON_HPP_PARAMS(reduce, REDUCE)
 TENON_HPP_PARAMS(sgd, SGD)
 TENON_HPP_PARAMS(softmax, SOFTMAX)
 TENON_HPP_PARAMS(square_sum, SQUARE_SUM)
+TENON_HPP_PARAMS(where, WHERE)
 #undef TENON_HPP_PARAMS
 
 /** A tenon_epilogue with the defaults: tenon::epilogue e; e.beta = 2; p.epilogue = e; */
@@ -772,9 +785,11 @@ template <class... A, tenon_status (*Function)(A...)> struct plan_maker<Function
 TENON_HPP_OPERATION(activation_backward)
 TENON_HPP_OPERATION(activation_forward)
 TENON_HPP_OPERATION(adam)
+TENON_HPP_OPERATION(classify)
 TENON_HPP_OPERATION(clip)
 TENON_HPP_CALL(clip_by_norm)
 TENON_HPP_OPERATION(col2im)
+TENON_HPP_OPERATION(compare)
 TENON_HPP_CALL(concat)
 TENON_HPP_OPERATION(conv_backward_bias)
 TENON_HPP_OPERATION(conv_backward_data)
@@ -798,6 +813,7 @@ TENON_HPP_OPERATION(gemm)
 TENON_HPP_OPERATION(gemm_packed)
 TENON_HPP_OPERATION(gemm_ragged)
 TENON_HPP_OPERATION(im2col)
+TENON_HPP_OPERATION(logic)
 TENON_HPP_OPERATION(moments)
 TENON_HPP_OPERATION(mse_backward)
 TENON_HPP_OPERATION(mse_forward)
@@ -817,6 +833,7 @@ TENON_HPP_OPERATION(sgd)
 TENON_HPP_OPERATION(softmax_backward)
 TENON_HPP_OPERATION(softmax_forward)
 TENON_HPP_OPERATION(square_sum)
+TENON_HPP_OPERATION(where)
 #undef TENON_HPP_OPERATION
 #undef TENON_HPP_CALL
 

@@ -24,7 +24,13 @@ typedef enum tenon_dtype {
     TENON_DTYPE_U8 = 6,      /**< unsigned, 8 bits */
     TENON_DTYPE_I32 = 7,     /**< signed, 32 bits */
     TENON_DTYPE_F8_E4M3 = 8, /**< reserved: no operation supports it yet */
-    TENON_DTYPE_F8_E5M2 = 9  /**< reserved: no operation supports it yet */
+    TENON_DTYPE_F8_E5M2 = 9, /**< reserved: no operation supports it yet */
+    TENON_DTYPE_I64 = 10,    /**< signed, 64 bits */
+    TENON_DTYPE_I16 = 11,    /**< signed, 16 bits */
+    TENON_DTYPE_U16 = 12,    /**< unsigned, 16 bits */
+    TENON_DTYPE_U32 = 13,    /**< unsigned, 32 bits */
+    TENON_DTYPE_BOOL = 14    /**< a byte: false is 0, and operations store true as 1. A byte that is
+                                not 0 is read as true */
 } tenon_dtype;
 
 /** Returns the size of an element in bytes; 0 for an unknown type. */
@@ -277,7 +283,8 @@ TENON_API void *tenon_pinned_pointer(const tenon_pinned *pinned);
 TENON_API void tenon_pinned_destroy(tenon_pinned *pinned);
 
 /** Sets every element to `value`, rounded to the tensor's type (to nearest, ties to even; integers
- * saturate, NaN becomes 0). Elements outside the view are not modified.
+ * saturate, NaN becomes 0; bool is value != 0). A double represents integers up to 2^53. Elements
+ * outside the view are not modified.
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED_DEVICE ·
  *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
 TENON_CALL tenon_status tenon_tensor_fill(tenon_stream *stream, const tenon_tensor *tensor,

@@ -14,7 +14,7 @@ these steps.
 An output that is not passed is allocated; pass a tensor to write to, or a shape. Request an optional output with
 True: y, mean = tenon.norm_forward(x, mean=True). Parameters are keywords with the library's defaults; an
 enumeration is given by a word, as in activation="relu". help(tenon.gemm) documents one operation. Types are f64,
-f32, f16, i8, u8, i32, and bf16 with tenon.tensor(x, dtype="bf16").
+f32, f16, i8, u8, i16, u16, i32, u32, i64, bool, and bf16 with tenon.tensor(x, dtype="bf16").
 
 Calls run on the default device (set TENON_DEVICE in the environment to choose another) and its stream; use Context
 and Stream for others. A plan is an operation that is validated and compiled once: plan = tenon.gemm_plan(t, t),

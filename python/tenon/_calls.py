@@ -37,10 +37,10 @@ def context_among(operands: Sequence[Any], context: Optional[Context]) -> Contex
     return next(iter(found.values())) if found else context_of(None)
 
 
-def _dtype_beside(operands: Sequence[Any]) -> Any:
-    """Returns the type for a number: that of the first tensor or array."""
-    for o in operands:
-        if isinstance(o, (Tensor, np.ndarray)):
+def _dtype_beside(operands: Dict[str, Any]) -> Any:
+    """Returns the type for a number: that of the first tensor or array that is not a condition."""
+    for name, o in operands.items():
+        if name != "condition" and isinstance(o, (Tensor, np.ndarray)):
             return o.dtype
     return "f32"
 
@@ -62,7 +62,7 @@ def to_tensor(name: str, value: Any, dtype: Any, context: Context, stream: Optio
 
 def _inputs(name: str, given: Dict[str, Any], context: Context,
             stream: Optional[Stream]) -> Dict[str, Any]:
-    found, dtype = {}, _dtype_beside(list(given.values()))
+    found, dtype = {}, _dtype_beside(given)
     for operand, marks in OPERATIONS[name][2].items():
         value = given[operand]
         if value is None and "?" not in marks:
@@ -123,7 +123,7 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
         at_most(f"{name}: {key}", scales, 3)
         given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
     for key, term in _terms(name, given).items():
-        given[key] = to_tensor(f"{name}: {key}", term, _dtype_beside(list(operands.values())), context, stream)
+        given[key] = to_tensor(f"{name}: {key}", term, _dtype_beside(operands), context, stream)
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = {o: _asked(name, o, all_given[o]) for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)}

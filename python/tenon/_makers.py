@@ -18,7 +18,7 @@ def view(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) ->
     shape : int or sequence of int
         The sizes.
     dtype : str or NumPy's type, default "f32"
-        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
+        "f64", "f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64" or "bool".
     context : Context, default None
         The context of the view; None: the default context.
 
@@ -47,7 +47,7 @@ def empty(shape: Shape, dtype: Any = "f32", context: Optional[Context] = None) -
     shape : int or sequence of int
         The sizes.
     dtype : str or NumPy's type, default "f32"
-        "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
+        "f64", "f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64" or "bool".
     context : Context, default None
         The context of the tensor; None: the default context.
 

@@ -45,7 +45,7 @@ class Sequence:
         shape : int or sequence of int
             The sizes.
         dtype : str or NumPy's type, default "f32"
-            "f64", "f32", "f16", "bf16", "i8", "u8" or "i32".
+            "f64", "f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64" or "bool".
         name : str, default None
             The name of an operand of each run; None: an intermediate.
 

@@ -47,6 +47,15 @@ def _broadcast(*names: str) -> Callable[[Dict[str, Any], Any], Form]:
     return rule
 
 
+def _truth(*names: str) -> Callable[[Dict[str, Any], Any], Form]:
+    """The operands broadcast to each other; the result is a bool."""
+    return lambda o, p: ("bool", _broadcast(*names)(o, p)[1])
+
+
+def _where(o: Dict[str, Any], p: Any) -> Form:
+    return o["a"].dtype, _broadcast("condition", "a", "b")(o, p)[1]
+
+
 def _windows(sizes: Tuple[int, ...], window: Tuple[int, ...], geometry: Any) -> Tuple[int, ...]:
     """Returns the spatial sizes of the output of a convolution or pooling."""
     if not 1 <= len(sizes) <= constants.MAX_SPATIAL or len(window) < len(sizes):
@@ -154,6 +163,8 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_backward.dx": like("x"),
     "activation_forward.y": like("x"),
+    "classify.y": _truth("x"),
+    "compare.d": _truth("a", "b"),
     "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
     "conv_forward.y": _conv,
     "conv_forward_packed.y": _conv,
@@ -174,6 +185,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "im2col.col": _columns,
     "moments.mean": _moments,
     "moments.variance": _moments,
+    "logic.d": _broadcast("a", "b"),
     "mse_backward.dx": like("x"),
     "mse_forward.loss": _reduced,
     "norm_backward.dbeta": _gamma,
@@ -197,6 +209,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
+    "where.d": _where,
 }
 
 

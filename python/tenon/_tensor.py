@@ -11,9 +11,10 @@ from ._context import Context, Stream
 from ._loader import check, ffi, lib, text
 
 DTYPES = {name: getattr(lib, f"TENON_DTYPE_{name.upper()}")
-          for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i32")}
+          for name in ("f64", "f32", "f16", "bf16", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "bool")}
 NUMPY: Dict[str, Any] = {"f64": np.dtype("f8"), "f32": np.dtype("f4"), "f16": np.dtype("f2"),
-         "i8": np.dtype("i1"), "u8": np.dtype("u1"), "i32": np.dtype("i4")}
+         "i8": np.dtype("i1"), "u8": np.dtype("u1"), "i16": np.dtype("i2"), "u16": np.dtype("u2"),
+         "i32": np.dtype("i4"), "u32": np.dtype("u4"), "i64": np.dtype("i8"), "bool": np.dtype("?")}
 NAMES = {dtype: name for name, dtype in NUMPY.items()}
 _CPU = (1, 0)  # DLPack: kDLCPU
 

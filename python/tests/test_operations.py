@@ -175,7 +175,49 @@ class Elements(unittest.TestCase):
         half = tenon.copy(x, y=tenon.empty(30, "f16")).numpy()
         np.testing.assert_array_equal(half, x.astype("f2"))
         whole = tenon.copy(np.array([1.5, 2.5, -300, np.nan], "f4"), y=tenon.empty(4, "i8"))
-        np.testing.assert_array_equal(whole.numpy(), [2, 2, -128, 0])
+        np.testing.assert_array_equal(whole.numpy(), [1, 2, -128, 0])
+        x = np.array([1.5, 2.5, 300.9, -1], "f4")
+        flags = tenon.COPY_NEAREST | tenon.COPY_WRAP
+        np.testing.assert_array_equal(tenon.copy(x, y=tenon.empty(4, "u8"), flags=flags).numpy(), [2, 2, 45, 255])
+        np.testing.assert_array_equal(tenon.copy(x, y=tenon.empty(4, "bool")).numpy(), [True] * 4)
+
+    def test_comparisons(self):
+        a, b = integers(43, 5, 7, low=-2, high=2), integers(44, 7, low=-2, high=2)
+        for kind, expected in (("equal", a == b), ("not_equal", a != b), ("less", a < b),
+                               ("less_equal", a <= b), ("greater", a > b), ("greater_equal", a >= b)):
+            got = tenon.compare(a, b, kind=kind)
+            self.assertEqual(got.dtype, "bool")
+            np.testing.assert_array_equal(got.numpy(), expected)
+        np.testing.assert_array_equal(tenon.compare(tenon.tensor(a), 0, kind="greater").numpy(), a > 0)
+        x = np.array([np.nan, np.inf, -np.inf, 0], "f4")
+        for kind, expected in (("nan", np.isnan(x)), ("infinite", np.isinf(x)), ("finite", np.isfinite(x)),
+                               ("positive_infinite", x == np.inf), ("negative_infinite", x == -np.inf)):
+            np.testing.assert_array_equal(tenon.classify(x, kind=kind).numpy(), expected)
+
+    def test_logic(self):
+        a, b = np.array([False, False, True, True]), np.array([False, True, False, True])
+        np.testing.assert_array_equal(tenon.logic(a, b, kind="and").numpy(), a & b)
+        np.testing.assert_array_equal(tenon.logic(a, b, kind="xor").numpy(), a ^ b)
+        np.testing.assert_array_equal(tenon.logic(a, kind="not").numpy(), ~a)
+        x, y = np.array([-5, 3, 1 << 40], "i8"), np.array([1, 2, 65], "i8")
+        np.testing.assert_array_equal(tenon.logic(x, y, kind="or").numpy(), x | y)
+        np.testing.assert_array_equal(tenon.logic(x, y, kind="shift_right").numpy(), [-3, 0, 0])
+        np.testing.assert_array_equal(tenon.logic(x, kind="not").numpy(), ~x)
+
+    def test_where(self):
+        x = reals(45, 4, 6)
+        positive = x > 0
+        np.testing.assert_array_equal(tenon.where(positive, x, np.zeros(1, "f4")).numpy(), np.where(positive, x, 0))
+        got = tenon.where(tenon.tensor(positive), 1, tenon.tensor(x))
+        np.testing.assert_array_equal(got.numpy(), np.where(positive, np.float32(1), x))
+
+    def test_arithmetic_of_integers(self):
+        for name in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
+            a, b = integers(46, 50, dtype=name, low=0, high=100), integers(47, 50, dtype=name, low=0, high=3)
+            np.testing.assert_array_equal(tenon.elementwise(a, b, kind="multiply").numpy(), a * b)
+            safe = np.where(b == 0, 1, b)
+            np.testing.assert_array_equal(tenon.elementwise(a, b, kind="divide").numpy(), np.where(b == 0, 0, a // safe))
+            np.testing.assert_array_equal((tenon.tensor(a) - tenon.tensor(b)).numpy(), a - b)
 
     def test_dropout_and_random(self):
         x = np.ones(1000, "f4")

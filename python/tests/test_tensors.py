@@ -19,7 +19,7 @@ from tenon import bench
 
 class Transfers(unittest.TestCase):
     def test_every_type_comes_back(self):
-        for name in ("f8", "f4", "f2", "i1", "u1", "i4"):
+        for name in ("f8", "f4", "f2", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "?"):
             a = integers(1, 3, 5, dtype=name, low=0, high=100)
             t = tenon.tensor(a)
             self.assertEqual(t.numpy().dtype, a.dtype)

@@ -2,6 +2,21 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
+
+tn_bounded tn_whole(int64_t value)
+{
+    tn_bounded result = {0, TN_WHOLE};
+    memcpy(&result.value, &value, sizeof value);
+    return result;
+}
+
+int64_t tn_whole_value(tn_bounded x)
+{
+    int64_t value;
+    memcpy(&value, &x.value, sizeof value);
+    return value;
+}
 
 double tn_roundoff(tenon_dtype dtype)
 {

@@ -18,6 +18,13 @@ struct tn_bounded {
 /* The bound of a result that may be anything, including NaN. */
 #define TN_ANYTHING (-1.0)
 
+/* The bound of an integer that must be exact and may need 64 bits: `value` then holds its bits. */
+#define TN_WHOLE (-2.0)
+
+/* Return an integer as an exact result, and the integer of such a result. */
+tn_bounded tn_whole(int64_t value);
+int64_t tn_whole_value(tn_bounded x);
+
 /* Returns the unit roundoff of arithmetic on a type: half the distance from 1 to the next number.
  */
 double tn_roundoff(tenon_dtype dtype);

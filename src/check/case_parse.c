@@ -106,10 +106,10 @@ static tenon_dtype read_type(const char *text, size_t length, tenon_dtype type)
         return type;
     if (length == 1 && *text == 'S' && type != TENON_DTYPE_INVALID)
         return type == TENON_DTYPE_F64 ? type : TENON_DTYPE_F32;
-    for (int i = TENON_DTYPE_F64; i <= TENON_DTYPE_I32; i++) {
-        const char *name = tenon_dtype_string((tenon_dtype)i);
+    for (tenon_dtype i = TENON_DTYPE_F64; tn_dtype_valid(i); i = (tenon_dtype)(i + 1)) {
+        const char *name = tenon_dtype_string(i);
         if (strlen(name) == length && strncmp(name, text, length) == 0)
-            return (tenon_dtype)i;
+            return i;
     }
     return TENON_DTYPE_INVALID;
 }

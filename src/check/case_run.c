@@ -44,11 +44,14 @@ static double draw_integer(const double *range, uint64_t *seed)
     return fmin(range[1], floor(range[0] + (range[1] - range[0] + 1) * (tn_random(seed) + 1) / 2));
 }
 
-static double draw_nan(const double *range, uint64_t *seed)
+static void fill_unwritten(const tenon_tensor *view)
 {
-    (void)range;
-    (void)seed;
-    return (double)NAN;
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t rows = tn_host_rows(view); rows > 0; rows--) {
+        const tn_host_row row = tn_host_next_row(view, index);
+        for (int64_t i = 0; i < row.count; i++)
+            tn_put_unwritten(view->dtype, row.first + i * row.step);
+    }
 }
 
 void tn_case_reals(const tenon_tensor *view, double low, double high, uint64_t *seed)
@@ -117,8 +120,8 @@ static tenon_status create(tenon_stream *stream, trial *t)
 
 #define MAX_INTEGER 3
 
-/* Replaces values that the operation does not allow. Outputs that are not read are filled with NaN.
- */
+/* Replaces values that the operation does not allow. Outputs that are not read are filled with
+ * values that are no results. */
 static tenon_status fill_operands(tenon_stream *stream, trial *t)
 {
     const tn_operation *operation = t->c->operation;
@@ -127,10 +130,10 @@ static tenon_status fill_operands(tenon_stream *stream, trial *t)
         if (t->mirrors[i].host.memory.kind == TENON_MEMORY_NONE)
             continue;
         if (tn_operation_writes(operation, i) && !is_read(t->c, i))
-            fill(&t->mirrors[i].host, draw_nan, NULL, NULL);
+            fill_unwritten(&t->mirrors[i].host);
         else if (t->c->integers)
             tn_case_integers(&t->mirrors[i].host,
-                             t->mirrors[i].host.dtype == TENON_DTYPE_U8 ? 0 : -MAX_INTEGER,
+                             tn_dtype_is_unsigned(t->mirrors[i].host.dtype) ? 0 : -MAX_INTEGER,
                              MAX_INTEGER, &seed);
     }
     if (operation->fill_valid != NULL)
@@ -196,6 +199,17 @@ static void report_element(const trial *t, uint32_t number, int64_t at, double g
              t->exact ? 0 : expected.bound);
 }
 
+/* The same for an element whose bound is TN_WHOLE. */
+static void report_whole(const trial *t, uint32_t number, int64_t at, const void *element,
+                         tn_bounded expected, tn_case_result *result)
+{
+    const tenon_tensor *view = &t->mirrors[number].host;
+    snprintf(result->why, sizeof result->why,
+             "%s: element %" PRId64 " of %" PRId64 " is %" PRId64 ", the reference is %" PRId64,
+             t->c->operation->operands[number].name, at, tenon_tensor_elements(view),
+             tn_dtype_load_whole(view->dtype, element), tn_whole_value(expected));
+}
+
 static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *expected,
                            tn_case_result *result)
 {
@@ -204,10 +218,17 @@ static bool elements_agree(const trial *t, uint32_t number, const tn_bounded *ex
     for (int64_t rows = tn_host_rows(view); rows > 0; rows--) {
         const tn_host_row row = tn_host_next_row(view, index);
         for (int64_t i = 0; i < row.count; i++, at++) {
-            const double got = tn_dtype_load(view->dtype, row.first + i * row.step);
-            if (agrees(t->exact, view->dtype, got, expected[at], &result->error_over_bound))
+            const char *element = row.first + i * row.step;
+            const double got = tn_result_load(view->dtype, element);
+            const bool is_whole = expected[at].bound == TN_WHOLE;
+            if (is_whole
+                    ? tn_is_whole(view->dtype, element, expected[at])
+                    : agrees(t->exact, view->dtype, got, expected[at], &result->error_over_bound))
                 continue;
-            report_element(t, number, at, got, expected[at], result);
+            if (is_whole)
+                report_whole(t, number, at, element, expected[at], result);
+            else
+                report_element(t, number, at, got, expected[at], result);
             return false;
         }
     }

@@ -75,13 +75,28 @@ static tenon_tensor whole_memory(const tenon_tensor *view, tenon_memory memory)
     return all;
 }
 
-/* Returns a value in [-1, 1], or of the full range for i8 and u8. */
-static double random_element(tenon_dtype dtype, uint64_t *seed)
+/* Stores a value in [-1, 1], or one of the full range of an integer type other than i32. */
+static void put_random(tenon_dtype dtype, void *element, uint64_t *seed)
 {
-    double x = tn_random(seed);
-    return dtype == TENON_DTYPE_I8   ? 127.5 * x - 0.5
-           : dtype == TENON_DTYPE_U8 ? 127.5 * x + 127.5
-                                     : x;
+    const double x = tn_random(seed);
+    if (tn_dtype_is_float(dtype) || dtype == TENON_DTYPE_I32) {
+        tn_dtype_store(dtype, element, x);
+        return;
+    }
+    /* The generator's lowest bits have a short period. */
+    const int64_t bits = (int64_t)(*seed ^ *seed >> 31);
+    tn_dtype_store_whole(dtype, element,
+                         dtype == TENON_DTYPE_BOOL  ? bits < 0
+                         : dtype == TENON_DTYPE_I64 ? bits >> 16 * (*seed >> 62)
+                                                    : bits);
+}
+
+void tn_put_unwritten(tenon_dtype dtype, void *element)
+{
+    if (tn_dtype_is_float(dtype))
+        tn_dtype_store(dtype, element, (double)NAN);
+    else
+        memset(element, 0xa5, tenon_dtype_size(dtype));
 }
 
 /* Writes a NaN whose lowest bits identify the operand. A copy of one operand's gaps to another's is
@@ -94,7 +109,7 @@ static void put_nan(tenon_dtype dtype, char *element, uint64_t seed)
                            : size == 4 ? UINT64_C(0x7fc00000)
                                        : UINT64_C(0x7fc0)) |
                           own;
-    for (size_t i = 0; i < size; i++) /* i8 and u8 get the lowest byte */
+    for (size_t i = 0; i < size; i++) /* one byte: the lowest */
         element[i] = (char)(bits >> 8 * i & 255);
 }
 
@@ -110,8 +125,7 @@ static void fill_host(tenon_tensor *host, uint64_t *seed)
     for (int64_t rows = tn_host_rows(host); rows > 0; rows--) {
         const tn_host_row row = tn_host_next_row(host, index);
         for (int64_t i = 0; i < row.count; i++)
-            tn_dtype_store(host->dtype, row.first + i * row.step,
-                           random_element(host->dtype, seed));
+            put_random(host->dtype, row.first + i * row.step, seed);
     }
 }
 
@@ -162,6 +176,17 @@ bool tn_within(double got, tn_bounded expected)
     /* An infinite bound means that the result may overflow in the device's type. Any value but NaN
      * is accepted then. */
     return got == expected.value || fabs(got - expected.value) <= expected.bound;
+}
+
+double tn_result_load(tenon_dtype dtype, const void *element)
+{
+    return tn_dtype_load(dtype == TENON_DTYPE_BOOL ? TENON_DTYPE_U8 : dtype, element);
+}
+
+bool tn_is_whole(tenon_dtype dtype, const void *element, tn_bounded expected)
+{
+    return tn_dtype_load_whole(dtype == TENON_DTYPE_BOOL ? TENON_DTYPE_U8 : dtype, element) ==
+           tn_whole_value(expected);
 }
 
 tenon_tensor tn_image_view(tenon_dtype dtype, bool channels_last, int64_t n, int64_t c,

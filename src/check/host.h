@@ -36,7 +36,8 @@ typedef struct tn_mirror {
 } tn_mirror;
 
 /* Creates both from a view without memory, filled with random values in [-1, 1], or of the full
- * range for i8 and u8 (from *seed, which advances). The bytes between and after the elements hold
+ * range for integer types other than i32 (from *seed, which advances). Those of i64 have 64, 48, 32
+ * or 16 bits. The bytes between and after the elements hold
  * NaN, which reveals kernels that read them. */
 tenon_status tn_mirror_create(tenon_stream *stream, const tenon_tensor *view, uint64_t *seed,
                               tn_mirror *mirror);
@@ -52,8 +53,18 @@ tenon_status tn_mirror_fetch(tenon_stream *stream, tn_mirror *mirror);
 
 void tn_mirror_destroy(tn_mirror *mirror);
 
-/* Returns true if a device's value is within the bound of the reference. */
+/* Returns true if a device's value is within the bound of the reference, which is not TN_WHOLE. */
 bool tn_within(double got, tn_bounded expected);
+
+/* Returns an element of an output as a double. A bool is its byte, which must be 0 or 1. */
+double tn_result_load(tenon_dtype dtype, const void *element);
+
+/* Returns true if such an element is the integer `expected`, whose bound is TN_WHOLE. */
+bool tn_is_whole(tenon_dtype dtype, const void *element, tn_bounded expected);
+
+/* Writes an element of a type with which outputs are filled before a call: NaN, or for integers and
+ * bool bytes that are seldom results. */
+void tn_put_unwritten(tenon_dtype dtype, void *element);
 
 /* Returns the next value in [-1, 1] of a 64-bit linear congruential generator (Knuth's MMIX
  * constants). */

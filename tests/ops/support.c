@@ -132,6 +132,14 @@ tenon_dtype test_float_type(uint32_t number)
     return types[number % count];
 }
 
+tenon_dtype test_next_moved_type(tenon_dtype type)
+{
+    do
+        type = (tenon_dtype)(type + 1);
+    while (type == TENON_DTYPE_F8_E4M3 || type == TENON_DTYPE_F8_E5M2);
+    return tn_dtype_valid(type) ? type : TENON_DTYPE_INVALID;
+}
+
 void test_assert_refused(tenon_status got, tenon_status status, const char *operation,
                          const char *argument, const char *call, const char *file, int line)
 {
@@ -221,10 +229,17 @@ void test_set(test_tensor *tensor, int64_t number, double value)
     tn_dtype_store(tensor->view.dtype, tensor->image + place(&tensor->view, number), value);
 }
 
+void test_set_whole(test_tensor *tensor, int64_t number, int64_t value)
+{
+    tn_dtype_store_whole(tensor->view.dtype, tensor->image + place(&tensor->view, number), value);
+}
+
 void test_fill_reals(test_tensor *tensor, test_random *random)
 {
     for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++)
-        test_set(tensor, i, test_real(random, -1, 1));
+        test_set(tensor, i,
+                 tensor->view.dtype == TENON_DTYPE_BOOL ? test_one_in(random, 2)
+                                                        : test_real(random, -1, 1));
 }
 
 void test_fill_integers(test_tensor *tensor, test_random *random, int64_t most)
@@ -282,7 +297,7 @@ static double *read_elements(const test_tensor *tensor, const unsigned char *mem
     double *values = malloc(((size_t)count + 1) * sizeof *values);
     assert_non_null(values);
     for (int64_t i = 0; i < count; i++)
-        values[i] = tn_dtype_load(tensor->view.dtype, memory + place(&tensor->view, i));
+        values[i] = tn_result_load(tensor->view.dtype, memory + place(&tensor->view, i));
     return values;
 }
 
@@ -317,7 +332,7 @@ static double rounded(double value, tenon_dtype dtype)
 
 bool test_agrees(double got, tn_bounded expected, tenon_dtype dtype, test_judge judge)
 {
-    if (expected.bound == TN_ANYTHING)
+    if (expected.bound == TN_ANYTHING || expected.bound == TN_WHOLE) /* see whole_agree */
         return true;
     if (isnan(expected.value) || isnan(got))
         return isnan(expected.value) && isnan(got);
@@ -368,12 +383,29 @@ static bool guards_hold(const test_tensor *tensor, const unsigned char *memory, 
     return at == tensor->bytes;
 }
 
+/* Compares the elements whose bound is TN_WHOLE. */
+static bool whole_agree(const test_tensor *tensor, const unsigned char *memory,
+                        const tn_bounded *expected, char why[256])
+{
+    for (int64_t i = 0; i < tenon_tensor_elements(&tensor->view); i++) {
+        const unsigned char *element = memory + place(&tensor->view, i);
+        if (expected[i].bound != TN_WHOLE || tn_is_whole(tensor->view.dtype, element, expected[i]))
+            continue;
+        snprintf(why, 256, "element %lld is %lld, expected %lld", (long long)i,
+                 (long long)tn_dtype_load_whole(tensor->view.dtype, element),
+                 (long long)tn_whole_value(expected[i]));
+        return false;
+    }
+    return true;
+}
+
 bool test_result(const test_tensor *tensor, const tn_bounded *expected, test_judge judge,
                  char why[256])
 {
     unsigned char *memory = download_memory(tensor);
     double *values = read_elements(tensor, memory);
-    bool right = test_compare(values, expected, tenon_tensor_elements(&tensor->view),
+    bool right = whole_agree(tensor, memory, expected, why) &&
+                 test_compare(values, expected, tenon_tensor_elements(&tensor->view),
                               tensor->view.dtype, judge, why) &&
                  guards_hold(tensor, memory, why);
     if (right && judge == TEST_BOUND)

@@ -53,6 +53,10 @@ const tenon_dtype *test_float_types(void);
 /* Returns one of all these types, cycling by number. */
 tenon_dtype test_float_type(uint32_t number);
 
+/* Returns the type after `type` that copies and similar operations support, from f64 on;
+ * TENON_DTYPE_INVALID after the last. */
+tenon_dtype test_next_moved_type(tenon_dtype type);
+
 #define assert_ok(call)                                                                            \
     do {                                                                                           \
         tenon_status test_status = (call);                                                         \
@@ -107,6 +111,8 @@ void test_tensor_destroy(test_tensor *tensor);
 /* Read and write an element of the image by its row-major number. */
 double test_get(const test_tensor *tensor, int64_t number);
 void test_set(test_tensor *tensor, int64_t number, double value);
+/* The same for an element of an integer type or of bool: the lowest bits of the value. */
+void test_set_whole(test_tensor *tensor, int64_t number, int64_t value);
 /* Fills with reals in [-1, 1]. */
 void test_fill_reals(test_tensor *tensor, test_random *random);
 /* Fills with integers from -most to most. */

@@ -4,6 +4,8 @@
  * untouched output.
  */
 #include "offer.h"
+
+#include "base/dtype.h"
 #include "ops/registry.h"
 
 static void no_type(tenon_tensor *view)
@@ -75,14 +77,16 @@ static void refuse_type(const tn_operation *op, tenon_dtype dtype, uint32_t firs
 
 static bool is_integer(tenon_dtype dtype)
 {
-    return dtype == TENON_DTYPE_I8 || dtype == TENON_DTYPE_U8 || dtype == TENON_DTYPE_I32;
+    return tn_dtype_is_integer(dtype) || dtype == TENON_DTYPE_BOOL;
 }
 
 /* An unsupported type, in one output or in all operands. */
 TEST(unsupported_types)
 {
-    static const tenon_dtype types[] = {TENON_DTYPE_I8, TENON_DTYPE_U8, TENON_DTYPE_I32,
-                                        TENON_DTYPE_F8_E4M3, TENON_DTYPE_F8_E5M2};
+    static const tenon_dtype types[] = {TENON_DTYPE_I8,     TENON_DTYPE_U8,   TENON_DTYPE_I16,
+                                        TENON_DTYPE_U16,    TENON_DTYPE_I32,  TENON_DTYPE_U32,
+                                        TENON_DTYPE_I64,    TENON_DTYPE_BOOL, TENON_DTYPE_F8_E4M3,
+                                        TENON_DTYPE_F8_E5M2};
     for (size_t i = 0; i < tn_operation_count; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
             const tn_operation *op = tn_operations[i];

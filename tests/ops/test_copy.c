@@ -52,24 +52,46 @@ static double awkward(int64_t i, test_random *random)
     return test_real(random, -1, 1) * magnitude;
 }
 
-TEST(every_pair_of_types)
+/* Fills x with such values. Integers are random bits in part, of 64 or fewer. */
+static void fill_awkwardly(test_tensor *x, test_random *random)
+{
+    const tenon_dtype dtype = x->view.dtype;
+    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++) {
+        const int shift = (int)test_between(random, 0, 63);
+        const int64_t whole = (int64_t)(test_next(random) << 1 | (uint64_t)(i & 1)) >> shift;
+        if (tn_dtype_is_float(dtype) || i % 3 == 0)
+            test_set(x, i, awkward(i, random));
+        else
+            test_set_whole(x, i, dtype == TENON_DTYPE_BOOL ? whole & 1 : whole);
+    }
+}
+
+/* Converts one row of a type to another, with all flags that differ, and compares. */
+static void check_pair(tenon_dtype from, tenon_dtype to, test_random *random)
 {
     static const int64_t count = 997;
+    const bool to_integer = tn_dtype_is_integer(to);
+    for (uint32_t flags = 0; flags <= (to_integer ? 3 : 0); flags++) {
+        test_fixture f;
+        if (!tn_dtype_is_float(from) && (flags & TENON_COPY_NEAREST) != 0)
+            continue;
+        begin(&f, test_view(from, TEST_ROW, false, 1, &count, 0),
+              test_view(to, TEST_ROW, false, 1, &count, 1));
+        f.c.params.head.flags = flags;
+        test_make(&f);
+        f.judge = TEST_EXACT;
+        fill_awkwardly(&f.operands[COPY_X], random);
+        test_finish(&f, TEST_ALL);
+    }
+}
+
+TEST(every_pair_of_types)
+{
     test_random random = test_random_for(511);
-    for (int from = TENON_DTYPE_F64; from <= TENON_DTYPE_I32; from++)
-        for (int to = TENON_DTYPE_F64; to <= TENON_DTYPE_I32; to++) {
-            const tenon_dtype x = (tenon_dtype)from, y = (tenon_dtype)to;
-            test_fixture f;
-            if (x != y && (!has(x) || !has(y)))
-                continue;
-            begin(&f, test_view(x, TEST_ROW, false, 1, &count, 0),
-                  test_view(y, TEST_ROW, false, 1, &count, 1));
-            test_make(&f);
-            f.judge = TEST_EXACT;
-            for (int64_t i = 0; i < count; i++)
-                test_set(&f.operands[COPY_X], i, awkward(i, &random));
-            test_finish(&f, TEST_ALL);
-        }
+    for (tenon_dtype x = TENON_DTYPE_F64; x != TENON_DTYPE_INVALID; x = test_next_moved_type(x))
+        for (tenon_dtype y = TENON_DTYPE_F64; y != TENON_DTYPE_INVALID; y = test_next_moved_type(y))
+            if (x == y || (has(x) && has(y)))
+                check_pair(x, y, &random);
 }
 
 /* Converts all 65536 values of a 16-bit type to f32 and back; all but NaNs must keep their bits. */
@@ -121,9 +143,98 @@ static tenon_dtype random_type(test_random *random)
 {
     tenon_dtype type;
     do
-        type = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
-    while (!has(type));
+        type = (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_BOOL);
+    while (type == TENON_DTYPE_F8_E4M3 || type == TENON_DTYPE_F8_E5M2 || !has(type));
     return type;
+}
+
+/* Compares conversions of random types on a row with every flag, also in the quick set, which
+ * leaves most pairs to the full run. */
+TEST(random_pairs)
+{
+    static const int64_t count = 517;
+    test_random random = test_random_for(516);
+    for (int n = 0; n < 6; n++) {
+        const tenon_dtype from = random_type(&random), to = random_type(&random);
+        const tenon_copy_params params = tenon_copy_params(.flags = (uint32_t)n % 4);
+        const int64_t stride = 1;
+        test_tensor x, y;
+        tn_bounded expected[517];
+        char why[256];
+        test_tensor_create(&x, from, 1, &count, &stride, n % 3);
+        test_tensor_create(&y, to, 1, &count, &stride, n % 2);
+        fill_awkwardly(&x, &random);
+        test_upload(&x);
+        test_upload(&y);
+        const tenon_tensor *const views[] = {&x.host, &y.host};
+        assert_true(tn_copy_reference(&params, views, expected));
+        assert_ok(tenon_copy(test_stream, &params, &x.view, &y.view, NULL));
+        if (!test_result(&y, expected, TEST_EXACT, why))
+            fail_msg("%s to %s, flags %u: %s", tenon_dtype_string(from), tenon_dtype_string(to),
+                     params.flags, why);
+        test_tensor_destroy(&x);
+        test_tensor_destroy(&y);
+    }
+}
+
+/* Values whose conversion is known without the reference. */
+TEST(known_conversions)
+{
+    static const struct {
+        double x;
+        uint32_t flags;
+        int64_t i8, u8;
+    } cases[] = {{1.5, 0, 1, 1},
+                 {-1.5, 0, -1, 0},
+                 {1.5, TENON_COPY_NEAREST, 2, 2},
+                 {2.5, TENON_COPY_NEAREST, 2, 2},
+                 {300, 0, 127, 255},
+                 {300, TENON_COPY_WRAP, 44, 44},
+                 {-1, TENON_COPY_WRAP, -1, 255},
+                 {-300.7, TENON_COPY_WRAP, -44, 212},
+                 {-300, 0, -128, 0},
+                 {NAN, 0, 0, 0},
+                 {NAN, TENON_COPY_WRAP, 0, 0},
+                 {INFINITY, 0, 127, 255},
+                 {INFINITY, TENON_COPY_WRAP, 0, 0},
+                 {0x1p40, TENON_COPY_WRAP, 0, 0}};
+    const int64_t one = 1;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const float value = (float)cases[i].x;
+        tenon_tensor x = test_dense(TENON_DTYPE_F32, 1, &one, &value),
+                     s = test_dense(TENON_DTYPE_I8, 1, &one, NULL),
+                     u = test_dense(TENON_DTYPE_U8, 1, &one, NULL);
+        const tenon_copy_params params = tenon_copy_params(.flags = cases[i].flags);
+        int8_t got_s;
+        uint8_t got_u;
+        assert_ok(tenon_copy(test_stream, &params, &x, &s, NULL));
+        assert_ok(tenon_copy(test_stream, &params, &x, &u, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &s, &got_s, 1, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &u, &got_u, 1, NULL));
+        assert_int_equal(got_s, cases[i].i8);
+        assert_int_equal(got_u, cases[i].u8);
+        test_destroy(&x, &s, &u);
+    }
+}
+
+/* A byte of a bool that is not 0 is read as true, and kept by a copy to bool. */
+TEST(other_truth_values)
+{
+    static const unsigned char bytes[] = {0, 1, 2, 128, 255};
+    static const int32_t expected[] = {0, 1, 1, 1, 1};
+    const int64_t five = 5;
+    unsigned char same[5];
+    int32_t numbers[5];
+    tenon_tensor x = test_dense(TENON_DTYPE_BOOL, 1, &five, bytes),
+                 y = test_dense(TENON_DTYPE_BOOL, 1, &five, NULL),
+                 wide = test_dense(TENON_DTYPE_I32, 1, &five, NULL);
+    assert_ok(tenon_copy(test_stream, NULL, &x, &y, NULL));
+    assert_ok(tenon_copy(test_stream, NULL, &x, &wide, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &y, same, sizeof same, NULL));
+    assert_ok(tenon_tensor_download(test_stream, &wide, numbers, sizeof numbers, NULL));
+    assert_memory_equal(same, bytes, sizeof bytes);
+    assert_memory_equal(numbers, expected, sizeof expected);
+    test_destroy(&x, &y, &wide);
 }
 
 static void random_copy(test_random *random)
@@ -141,9 +252,8 @@ static void random_copy(test_random *random)
         f.c.same[COPY_X] = 1 + COPY_Y;
     test_make(&f);
     f.judge = TEST_EXACT;
-    test_tensor *x = test_operand(&f, COPY_X);
-    for (int64_t i = 0; i < tenon_tensor_elements(&x->view); i++)
-        test_set(x, i, awkward(test_between(random, 0, 100), random));
+    f.c.params.head.flags = (uint32_t)test_between(random, 0, 3);
+    fill_awkwardly(test_operand(&f, COPY_X), random);
     test_finish(&f, TEST_ONCE);
 }
 
@@ -214,7 +324,7 @@ TEST(bad_input)
     REFUSED(&params, &x, NULL, invalid, "y ");
     bad = params, bad.struct_size = 8;
     REFUSED(&bad, &x, &y, invalid, "struct_size");
-    bad = params, bad.flags = 1;
+    bad = params, bad.flags = 4;
     REFUSED(&bad, &x, &y, invalid, "flags");
     bad = params, bad.solver = "elementwise/rows";
     REFUSED(&bad, &x, &y, invalid, "elementwise/rows");

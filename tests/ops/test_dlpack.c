@@ -94,6 +94,7 @@ TEST(the_layout_is_dlpacks)
     assert_int_equal(kDLUInt, TN_DL_UINT);
     assert_int_equal(kDLFloat, TN_DL_FLOAT);
     assert_int_equal(kDLBfloat, TN_DL_BFLOAT);
+    assert_int_equal(kDLBool, TN_DL_BOOL);
     assert_int_equal(DLPACK_FLAG_BITMASK_READ_ONLY, TN_DL_READ_ONLY);
 #else
     print_message("dlpack/dlpack.h of version 1 is not installed\n");
@@ -111,7 +112,8 @@ TEST(there_and_back)
     } types[] = {
         {TENON_DTYPE_F64, 2, 64},  {TENON_DTYPE_F32, 2, 32}, {TENON_DTYPE_F16, 2, 16},
         {TENON_DTYPE_BF16, 4, 16}, {TENON_DTYPE_I8, 0, 8},   {TENON_DTYPE_U8, 1, 8},
-        {TENON_DTYPE_I32, 0, 32},
+        {TENON_DTYPE_I32, 0, 32},  {TENON_DTYPE_I64, 0, 64}, {TENON_DTYPE_I16, 0, 16},
+        {TENON_DTYPE_U16, 1, 16},  {TENON_DTYPE_U32, 1, 32}, {TENON_DTYPE_BOOL, 6, 8},
     };
     const int64_t shape[] = {5, 7, 3};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {

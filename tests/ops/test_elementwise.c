@@ -125,8 +125,11 @@ TEST(bad_input)
     v = tenon_tensor_slice(a, 1, 0, 5);
     REFUSED(&params, &v, &a, &d, invalid, "a: ");
     REFUSED(&params, &a, &v, &d, invalid, "b: ");
+    v = a, v.dtype = TENON_DTYPE_F8_E4M3;
+    REFUSED(&params, &v, &v, &v, TENON_ERROR_UNSUPPORTED, "f8_e4m3");
     v = a, v.dtype = TENON_DTYPE_I32;
-    REFUSED(&params, &v, &v, &v, TENON_ERROR_UNSUPPORTED, "i32");
+    bad = params, bad.kind = TENON_ELEMENTWISE_SCALE_ADD;
+    REFUSED(&bad, &v, &v, &v, TENON_ERROR_UNSUPPORTED, "i32");
     REFUSED(&params, &a, &v, &d, TENON_ERROR_UNSUPPORTED, "b is i32");
     REFUSED(&params, &a, &a, &v, TENON_ERROR_UNSUPPORTED, "d is i32");
     v = d, v.stride[0] = 0;

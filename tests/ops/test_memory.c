@@ -86,7 +86,8 @@ TEST(fills)
 {
     static const double values[] = {0, 1, -2.5, 300, 1e300, -0.0};
     char why[256];
-    for (int type = TENON_DTYPE_F64; type <= TENON_DTYPE_I32; type++)
+    for (tenon_dtype type = TENON_DTYPE_F64; type != TENON_DTYPE_INVALID;
+         type = test_next_moved_type(type))
         for (int layout = 0; layout < TEST_LAYOUTS; layout++) {
             const int64_t shape[] = {4, 7};
             int64_t stride[2];
@@ -94,7 +95,7 @@ TEST(fills)
             tn_bounded expected[28];
             double value = values[(type + layout) % 6];
             test_strides((test_layout)layout, false, 2, shape, stride);
-            test_tensor_create(&t, (tenon_dtype)type, 2, shape, stride, 1);
+            test_tensor_create(&t, type, 2, shape, stride, 1);
             test_upload(&t);
             assert_ok(tenon_tensor_fill(test_stream, &t.view, value, NULL));
             test_tensor model = t;
@@ -105,7 +106,7 @@ TEST(fills)
             for (int i = 0; i < 28; i++)
                 expected[i] = (tn_bounded){test_get(&model, i), 0};
             if (!test_result(&t, expected, TEST_EXACT, why))
-                fail_msg("%s of %g, %s: %s", tenon_dtype_string((tenon_dtype)type), value,
+                fail_msg("%s of %g, %s: %s", tenon_dtype_string(type), value,
                          test_layout_string((test_layout)layout), why);
             free(model.image);
             test_tensor_destroy(&t);

@@ -33,6 +33,10 @@
     X(elementwise, elementwise, V3)                                                                \
     X(elementwise_chain, elementwise_chain, V5)                                                    \
     X(copy, copy, V2)                                                                              \
+    X(compare, compare, V3)                                                                        \
+    X(classify, classify, V2)                                                                      \
+    X(logic, logic, V3)                                                                            \
+    X(where, where, V4)                                                                            \
     X(gated, gated_forward, V3)                                                                    \
     X(gated_backward, gated_backward, V5)                                                          \
     X(prelu, prelu_forward, V3)                                                                    \
@@ -188,7 +192,9 @@ TEST(operands_are_handed_on_in_order)
 #define STRUCTS(X)                                                                                 \
     X(activation_params, TENON_ACTIVATION_PARAMS_INIT)                                             \
     X(adam_params, TENON_ADAM_PARAMS_INIT)                                                         \
+    X(classify_params, TENON_CLASSIFY_PARAMS_INIT)                                                 \
     X(clip_params, TENON_CLIP_PARAMS_INIT)                                                         \
+    X(compare_params, TENON_COMPARE_PARAMS_INIT)                                                   \
     X(concat_params, TENON_CONCAT_PARAMS_INIT)                                                     \
     X(context_params, TENON_CONTEXT_PARAMS_INIT)                                                   \
     X(conv_params, TENON_CONV_PARAMS_INIT)                                                         \
@@ -204,6 +210,7 @@ TEST(operands_are_handed_on_in_order)
     X(gemm_params, TENON_GEMM_PARAMS_INIT)                                                         \
     X(gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)                                           \
     X(im2col_params, TENON_IM2COL_PARAMS_INIT)                                                     \
+    X(logic_params, TENON_LOGIC_PARAMS_INIT)                                                       \
     X(mse_params, TENON_MSE_PARAMS_INIT)                                                           \
     X(norm_params, TENON_NORM_PARAMS_INIT)                                                         \
     X(pack_params, TENON_PACK_PARAMS_INIT)                                                         \
@@ -214,7 +221,8 @@ TEST(operands_are_handed_on_in_order)
     X(reduce_params, TENON_REDUCE_PARAMS_INIT)                                                     \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
-    X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)
+    X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)                                             \
+    X(where_params, TENON_WHERE_PARAMS_INIT)
 
 /* The function sets all bytes of the struct to those of the macro, and none after it. */
 #define ASSERT_DEFAULTS(type, macro)                                                               \

@@ -158,10 +158,10 @@ TEST(integers_saturate_and_round_to_even)
     static const struct {
         tenon_dtype dtype;
         double low, high;
-    } types[] = {{TENON_DTYPE_I8, INT8_MIN, INT8_MAX},
-                 {TENON_DTYPE_U8, 0, UINT8_MAX},
-                 {TENON_DTYPE_I32, INT32_MIN, INT32_MAX}};
-    for (int i = 0; i < 3; i++) {
+    } types[] = {{TENON_DTYPE_I8, INT8_MIN, INT8_MAX},    {TENON_DTYPE_U8, 0, UINT8_MAX},
+                 {TENON_DTYPE_I16, INT16_MIN, INT16_MAX}, {TENON_DTYPE_U16, 0, UINT16_MAX},
+                 {TENON_DTYPE_I32, INT32_MIN, INT32_MAX}, {TENON_DTYPE_U32, 0, UINT32_MAX}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         tenon_dtype t = types[i].dtype;
         assert_true(stored(t, types[i].high) == types[i].high);
         assert_true(stored(t, types[i].high + 0.5) == types[i].high);
@@ -174,6 +174,57 @@ TEST(integers_saturate_and_round_to_even)
         assert_true(stored(t, 2.5) == 2 && stored(t, 3.5) == 4 && stored(t, 2.51) == 3);
     }
     assert_true(stored(TENON_DTYPE_I8, -2.5) == -2 && stored(TENON_DTYPE_I32, -3.5) == -4);
+}
+
+static int64_t stored_whole(tenon_dtype dtype, int64_t value)
+{
+    unsigned char bytes[8];
+    tn_dtype_store_whole(dtype, bytes, value);
+    return tn_dtype_load_whole(dtype, bytes);
+}
+
+TEST(integers_of_64_bits_are_exact)
+{
+    unsigned char bytes[8];
+    tn_dtype_store(TENON_DTYPE_I64, bytes, 1e300);
+    assert_int_equal(tn_dtype_load_whole(TENON_DTYPE_I64, bytes), INT64_MAX);
+    tn_dtype_store(TENON_DTYPE_I64, bytes, -1e300);
+    assert_int_equal(tn_dtype_load_whole(TENON_DTYPE_I64, bytes), INT64_MIN);
+    assert_true(stored(TENON_DTYPE_I64, -2.5) == -2 && stored(TENON_DTYPE_I64, NAN) == 0);
+    assert_int_equal(stored_whole(TENON_DTYPE_I64, INT64_MAX - 1), INT64_MAX - 1);
+    assert_int_equal(stored_whole(TENON_DTYPE_I64, INT64_MIN + 1), INT64_MIN + 1);
+}
+
+TEST(integers_keep_their_lowest_bits)
+{
+    assert_int_equal(stored_whole(TENON_DTYPE_I8, 0x1280), -128);
+    assert_int_equal(stored_whole(TENON_DTYPE_U8, -1), 255);
+    assert_int_equal(stored_whole(TENON_DTYPE_I16, 0x18000), INT16_MIN);
+    assert_int_equal(stored_whole(TENON_DTYPE_U16, -2), 65534);
+    assert_int_equal(stored_whole(TENON_DTYPE_I32, INT64_C(0x180000001)), INT32_MIN + 1);
+    assert_int_equal(stored_whole(TENON_DTYPE_U32, -1), UINT32_MAX);
+    assert_int_equal(stored_whole(TENON_DTYPE_I8, -5), -5);
+    assert_int_equal(stored_whole(TENON_DTYPE_BOOL, 256), 1);
+}
+
+TEST(truth_values)
+{
+    const unsigned char other = 4;
+    assert_true(stored(TENON_DTYPE_BOOL, 0.25) == 1 && stored(TENON_DTYPE_BOOL, -0.0) == 0);
+    assert_true(stored(TENON_DTYPE_BOOL, NAN) == 1 && stored(TENON_DTYPE_BOOL, -INFINITY) == 1);
+    assert_true(tn_dtype_load(TENON_DTYPE_BOOL, &other) == 1);
+}
+
+TEST(kinds_of_types)
+{
+    for (tenon_dtype t = TENON_DTYPE_INVALID; t <= TENON_DTYPE_BOOL + 1; t = (tenon_dtype)(t + 1)) {
+        const char letter = tenon_dtype_string(t)[0];
+        const bool is_f8 = t == TENON_DTYPE_F8_E4M3 || t == TENON_DTYPE_F8_E5M2;
+        assert_int_equal(tn_dtype_is_float(t), (letter == 'f' || t == TENON_DTYPE_BF16) && !is_f8);
+        assert_int_equal(tn_dtype_is_integer(t),
+                         tn_dtype_valid(t) && (letter == 'i' || letter == 'u'));
+        assert_int_equal(tn_dtype_is_unsigned(t), letter == 'u' || t == TENON_DTYPE_BOOL);
+    }
 }
 
 TEST(floats_are_stored)
@@ -193,19 +244,15 @@ TEST(names_and_sizes)
         const char *name;
         size_t size;
     } types[] = {
-        {TENON_DTYPE_F64, "f64", 8},
-        {TENON_DTYPE_F32, "f32", 4},
-        {TENON_DTYPE_F16, "f16", 2},
-        {TENON_DTYPE_BF16, "bf16", 2},
-        {TENON_DTYPE_I8, "i8", 1},
-        {TENON_DTYPE_U8, "u8", 1},
-        {TENON_DTYPE_I32, "i32", 4},
-        {TENON_DTYPE_F8_E4M3, "f8_e4m3", 1},
-        {TENON_DTYPE_F8_E5M2, "f8_e5m2", 1},
-        {TENON_DTYPE_INVALID, "invalid", 0},
-        {(tenon_dtype)10, "invalid", 0},
-        {(tenon_dtype)-1, "invalid", 0},
-        {(tenon_dtype)INT32_MAX, "invalid", 0},
+        {TENON_DTYPE_F64, "f64", 8},         {TENON_DTYPE_F32, "f32", 4},
+        {TENON_DTYPE_F16, "f16", 2},         {TENON_DTYPE_BF16, "bf16", 2},
+        {TENON_DTYPE_I8, "i8", 1},           {TENON_DTYPE_U8, "u8", 1},
+        {TENON_DTYPE_I32, "i32", 4},         {TENON_DTYPE_F8_E4M3, "f8_e4m3", 1},
+        {TENON_DTYPE_F8_E5M2, "f8_e5m2", 1}, {TENON_DTYPE_INVALID, "invalid", 0},
+        {TENON_DTYPE_I64, "i64", 8},         {TENON_DTYPE_I16, "i16", 2},
+        {TENON_DTYPE_U16, "u16", 2},         {TENON_DTYPE_U32, "u32", 4},
+        {TENON_DTYPE_BOOL, "bool", 1},       {(tenon_dtype)15, "invalid", 0},
+        {(tenon_dtype)-1, "invalid", 0},     {(tenon_dtype)INT32_MAX, "invalid", 0},
     };
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         assert_string_equal(tenon_dtype_string(types[i].dtype), types[i].name);

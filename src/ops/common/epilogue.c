@@ -1,5 +1,6 @@
 #include "ops/common/epilogue.h"
 
+#include "base/dtype.h"
 #include "common/post_args.h"
 
 #include <float.h>
@@ -154,7 +155,7 @@ tenon_status tn_number_check(const char *caller, const char *name, double value,
 tenon_status tn_float_check(const char *caller, const char *argument, tenon_context *context,
                             tenon_dtype dtype)
 {
-    if (dtype < TENON_DTYPE_F64 || dtype > TENON_DTYPE_BF16)
+    if (!tn_dtype_is_float(dtype))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: type %s is not supported; f64, f32, f16 and bf16 are", caller,
                        argument, tenon_dtype_string(dtype));
@@ -170,9 +171,10 @@ tenon_status tn_float_check(const char *caller, const char *argument, tenon_cont
 
 tenon_status tn_moved_check(const char *caller, const char *argument, tenon_dtype dtype)
 {
-    if (dtype > TENON_DTYPE_I32)
+    if (!tn_dtype_is_float(dtype) && !tn_dtype_is_integer(dtype) && dtype != TENON_DTYPE_BOOL)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
-                       "%s: %s: type %s is not supported; f64, f32, f16, bf16, i8, u8 and i32 are",
+                       "%s: %s: type %s is not supported; f64, f32, f16, bf16, the integer types "
+                       "and bool are",
                        caller, argument, tenon_dtype_string(dtype));
     return TENON_OK;
 }

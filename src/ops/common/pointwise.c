@@ -42,6 +42,11 @@ tenon_status tn_pointwise_canonicalize(const tn_call *call, uint32_t outputs, si
     problem->operands = call->operand_count;
     problem->outputs = outputs;
     problem->rank = space.rank;
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tenon_tensor *view = call->operands[i].view;
+        problem->element_size[i] =
+            (uint32_t)tenon_dtype_size(view != NULL ? view->dtype : (tenon_dtype)problem->from);
+    }
     memcpy(problem->shape, space.shape, sizeof problem->shape);
     memcpy(problem->stride, space.stride, sizeof problem->stride);
     return TENON_OK;
@@ -140,8 +145,37 @@ void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *
 
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem)
 {
-    const int64_t size = (int64_t)tenon_dtype_size((tenon_dtype)problem->to);
-    return problem->from == problem->to ? tn_pointwise_elements(problem) * size : 0;
+    return tn_pointwise_elements(problem) * (int64_t)tenon_dtype_size((tenon_dtype)problem->to);
+}
+
+/* On CPUs 16 lanes if no element has more than two bytes. */
+static uint32_t stored_lanes(const tenon_context *context, const tn_pointwise_problem *p)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < p->operands; i++)
+        most = p->element_size[i] > most ? p->element_size[i] : most;
+    return !context->device.is_cpu ? 4 : most <= 2 ? 16 : tn_lanes(context, TENON_DTYPE_F32);
+}
+
+tn_stream_share tn_stored_share(const tenon_context *context, const tn_pointwise_problem *p)
+{
+    return (tn_stream_share){tn_pointwise_has_vectors(p) ? stored_lanes(context, p) : 1, 1};
+}
+
+void tn_stored_configure(tenon_context *context, const tn_pointwise_problem *p, const char *more,
+                         tn_choice *choice)
+{
+    tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
+    double bytes = 0;
+    for (uint32_t i = 0; i < p->operands; i++)
+        bytes += p->element_size[i];
+    work.bytes = (double)tn_pointwise_elements(p) * bytes;
+    tn_stores_configure(context, tn_pointwise_has_vectors(p) ? tn_pointwise_copy_bytes(p) : 0,
+                        choice);
+    tn_choice_add(context, choice, &work);
+    char gpu[TN_GPU_OPTIONS];
+    tn_choice_options(context, choice, "-DTENON_VW=%u%s%s%s", stored_lanes(context, p),
+                      tn_stream_option(context, 1, gpu), more, tn_stores_option(choice->values));
 }
 
 tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,
@@ -154,11 +188,9 @@ tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,
     memcpy(args->stride, problem->stride, sizeof args->stride);
     tn_walk_cut(recording->context, share, args, &launch);
     for (uint32_t i = 0; i < problem->operands; i++) {
-        bool output = i >= problem->operands - problem->outputs;
-        size_t size = tenon_dtype_size((tenon_dtype)(output ? problem->to : problem->from));
         patches[i] = (tn_patch){TN_PATCH_OFFSET, (uint8_t)i,
                                 (uint16_t)(offsetof(walk_args, offset) + i * sizeof(tenon_i64)),
-                                (uint32_t)size};
+                                problem->element_size[i]};
         launch.operands[i] = (uint8_t)i;
     }
     if (launch.patch_count > 0)

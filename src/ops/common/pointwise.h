@@ -15,10 +15,11 @@
  * first member of its problem. */
 typedef struct tn_pointwise_problem {
     tn_problem head;
-    uint32_t from, to; /* tenon_dtype of the inputs and the outputs */
+    uint32_t from, to; /* tenon_dtype of the first input and the outputs */
     uint32_t kind;     /* specific to the family */
     uint32_t operands, outputs;
-    uint32_t rank; /* at least 1 */
+    uint32_t rank;                              /* at least 1 */
+    uint32_t element_size[TENON_WALK_OPERANDS]; /* bytes; of absent operands that of the first */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_WALK_OPERANDS][TENON_MAX_RANK];
 } tn_pointwise_problem;
@@ -51,9 +52,15 @@ tn_work tn_pointwise_work(const tn_pointwise_problem *problem, bool vectors);
 void tn_pointwise_configure(tenon_context *context, const tn_pointwise_problem *problem,
                             const char *more, tn_choice *choice);
 
-/* Returns the bytes of a copy for tn_stores_configure: 0 if the types differ, because elements are
- * then stored one by one. */
+/* Returns the bytes of the output of a copy, for tn_stores_configure. */
 int64_t tn_pointwise_copy_bytes(const tn_pointwise_problem *problem);
+
+/* The same for operands of several types or integer types, which kernels access as stored
+ * (cl_kernels/common/stored.clh). The options are TENON_VW, TENON_VECTORS on GPUs, those in `more`,
+ * and TENON_STREAM; the second function returns the share of a GPU's work-item. */
+void tn_stored_configure(tenon_context *context, const tn_pointwise_problem *problem,
+                         const char *more, tn_choice *choice);
+tn_stream_share tn_stored_share(const tenon_context *context, const tn_pointwise_problem *problem);
 
 /* Returns the share of a GPU's work-item: vectors if all last dimensions are contiguous, else units
  * of `otherwise` elements, at most a vector. */

@@ -19,7 +19,7 @@ typedef struct transfer {
 static tenon_tensor as_copied(const tenon_tensor *tensor)
 {
     tenon_tensor bits = *tensor;
-    if (tenon_dtype_size(bits.dtype) == 1)
+    if (bits.dtype == TENON_DTYPE_F8_E4M3 || bits.dtype == TENON_DTYPE_F8_E5M2)
         bits.dtype = TENON_DTYPE_U8;
     return bits;
 }

@@ -1,9 +1,10 @@
 /* Argument validation of tenon_elementwise, and its family. */
 #include "ops/elementwise/internal.h"
 
+#include "base/dtype.h"
 #include "base/shape.h"
 
-static const tn_solver *const solvers[] = {&tn_elementwise_rows};
+static const tn_solver *const solvers[] = {&tn_elementwise_rows, &tn_elementwise_integers};
 
 const tn_family tn_elementwise_family = {.name = "elementwise",
                                          TN_SOLVERS(solvers),
@@ -18,6 +19,20 @@ static tenon_status elementwise_check_params(const char *caller,
     return tn_reserved_check(caller, params->reserved);
 }
 
+/* Checks the type of a. The functions that integers have come first. */
+static tenon_status check_type(const tn_call *call, uint32_t kind, tenon_dtype dtype)
+{
+    const bool is_for_integers = kind <= TENON_ELEMENTWISE_MIN;
+    if (is_for_integers && tn_dtype_is_integer(dtype))
+        return TENON_OK;
+    if (is_for_integers && !tn_dtype_is_float(dtype))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: a: type %s is not supported; f64, f32, f16, bf16 and the integer types "
+                       "are",
+                       call->caller, tenon_dtype_string(dtype));
+    return tn_float_check(call->caller, "a", call->context, dtype);
+}
+
 tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem *problem,
                                     bool *empty)
 {
@@ -25,7 +40,7 @@ tenon_status tn_elementwise_prepare(const void *given, tn_call *call, tn_problem
     const tenon_elementwise_params *params = given;
     const tenon_tensor *a = call->operands[ELEMENTWISE_A].view;
     TN_TRY(elementwise_check_params(caller, params));
-    TN_TRY(tn_float_check(caller, "a", call->context, a->dtype));
+    TN_TRY(check_type(call, params->kind, a->dtype));
     TN_TRY(tn_alike_check(call, false));
     *empty = tn_tensor_empty(call->operands[ELEMENTWISE_D].view);
     TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));

@@ -24,13 +24,16 @@ typedef struct elementwise_chain_problem {
 extern const char *const tn_chain_words[], *const tn_chain_source_words[];
 
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
-extern const tn_solver tn_elementwise_rows, tn_chain_fixed, tn_copy_rows, tn_copy_transpose,
-    tn_copy_transpose_local;
+extern const tn_solver tn_elementwise_rows, tn_elementwise_integers, tn_chain_fixed, tn_copy_rows,
+    tn_copy_convert, tn_copy_transpose, tn_copy_transpose_local;
 
 /* Records the launch of a chain's kernel. */
 tenon_status tn_chain_record(const char *caller, tn_recording *recording,
                              const elementwise_chain_problem *problem, const char *source,
                              const char *kernel, const char *options);
+
+/* The reference of tenon_elementwise on integers. */
+void tn_integers_reference(uint32_t kind, const tenon_tensor *const *views, tn_bounded *results);
 
 /* Return v + p and v · p with the bound of a chain's step. p is exact, since it comes from memory
  * or the parameters. */

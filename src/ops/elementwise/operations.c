@@ -142,6 +142,8 @@ static const char *const binary_examples[] = {
     "elementwise a=T:33003+1 b=T: d=T:33003 kind=multiply",
     "elementwise a=T:37x229/1,40 b=T:229 d=@a kind=max",
     "elementwise a=T:3x5x70/400,75,1 b=T:5x1 d=T:3x5x70 kind=scale_add alpha=0.5 beta=-2",
+    "elementwise a=i64:5003+1 b=i64: d=i64:5003 kind=divide",
+    "elementwise a=u8:37x229/1,40 b=u8:229 d=@a kind=multiply",
     NULL,
 };
 
@@ -166,6 +168,10 @@ static const char *const copy_examples[] = {
     "copy x=u8:300x131/1,300 y=u8:300x131",
     "copy x=i32:40x13 y=u8:40x13",
     "copy x=T:1x5/5,0 y=T:1x5",
+    "copy x=T:7x33 y=i64:7x33",
+    "copy x=T:7x33 y=u16:7x33 flags=1",
+    "copy x=i64:33003 y=T:33003",
+    "copy x=T:40x13 y=bool:40x13",
     NULL,
 };
 
@@ -182,6 +188,7 @@ const tn_operation tn_operation_elementwise = {
     .prepare = tn_elementwise_prepare,
     .reference = tn_elementwise_reference,
     .examples = binary_examples,
+    .converts = true,
 };
 
 const tn_operation tn_operation_elementwise_chain = {
@@ -209,6 +216,7 @@ const tn_operation tn_operation_copy = {
     TN_FIELDS(copy_fields),
     TN_PARAMS(copy_defaults, TENON_COPY_PARAMS_INIT),
     TN_PROBLEM(tn_pointwise_problem),
+    .flags = TENON_COPY_WRAP | TENON_COPY_NEAREST,
     .prepare = tn_copy_prepare,
     .reference = tn_copy_reference,
     .examples = copy_examples,

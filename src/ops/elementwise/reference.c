@@ -1,4 +1,4 @@
-/* References of tenon_elementwise and tenon_copy, and their awkward cases. */
+/* Reference of tenon_elementwise, and its awkward cases. */
 #include "check/awkward.h"
 #include "ops/elementwise/internal.h"
 #include "ops/registry.h"
@@ -69,6 +69,10 @@ bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, 
 {
     const tenon_tensor *a = v[ELEMENTWISE_A], *b = v[ELEMENTWISE_B], *d = v[ELEMENTWISE_D];
     int64_t count = tenon_tensor_elements(d);
+    if (tn_dtype_is_integer(d->dtype)) {
+        tn_integers_reference(((const tenon_elementwise_params *)params)->kind, v, results);
+        return true;
+    }
     double *a_values = tn_host_read(a, d->rank, d->shape);
     double *b_values = tn_host_read(b, d->rank, d->shape);
     bool whole = a_values != NULL && b_values != NULL;
@@ -79,22 +83,6 @@ bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, 
     return whole;
 }
 
-bool tn_copy_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
-{
-    const tenon_tensor *x = v[COPY_X], *y = v[COPY_Y];
-    int64_t count = tenon_tensor_elements(y);
-    double *values = tn_host_read(x, y->rank, y->shape);
-    (void)params;
-    for (int64_t i = 0; values != NULL && i < count; i++) {
-        unsigned char element[8];
-        tn_dtype_store(y->dtype, element, values[i]);
-        results[i] = (tn_bounded){tn_dtype_load(y->dtype, element), 0};
-    }
-    bool whole = values != NULL;
-    free(values);
-    return whole;
-}
-
 /* All kinds are in one build, so all are checked. */
 bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
@@ -102,34 +90,14 @@ bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, 
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     tenon_elementwise_params *params = (tenon_elementwise_params *)c->params.bytes;
     (void)choice;
-    if (number == 2 * (TENON_ELEMENTWISE_SCALE_ADD + 1))
+    const uint32_t last = tn_dtype_is_integer((tenon_dtype)like->to) ? TENON_ELEMENTWISE_MIN
+                                                                     : TENON_ELEMENTWISE_SCALE_ADD;
+    if (number == 2 * (last + 1))
         return false;
     tn_pointwise_awkward(&tn_operation_elementwise, like->from, like->to,
                          (tn_layout)(number % TN_LAYOUTS), c);
     params->kind = number / 2;
     params->alpha = 0.75;
     params->beta = -1.5;
-    return true;
-}
-
-/* A solver that only supports transposes lists the size of the planes in `awkward`. The case has
- * two planes, with gaps. */
-bool tn_copy_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                     tn_case *c)
-{
-    const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
-    const int64_t shape[] = {2, tn_awkward_size(choice, 0, "rows", 0),
-                             tn_awkward_size(choice, 0, "columns", 0)};
-    if (number == (shape[1] > 0 ? 1 : TN_LAYOUTS))
-        return false;
-    tn_pointwise_awkward(&tn_operation_copy, like->from, like->to, (tn_layout)number, c);
-    for (int i = 0; i < COPY_OPERANDS && shape[1] > 0; i++) {
-        const int along = i == COPY_X ? 1 : 2;
-        tenon_tensor *view = &c->views[i];
-        *view = tn_awkward_view((tenon_dtype)like->to, 3, shape, false);
-        view->stride[along] = 1;
-        view->stride[3 - along] = shape[along] + 1 + along;
-        view->stride[0] = (shape[1] + 3) * (shape[2] + 3);
-    }
     return true;
 }

@@ -1,4 +1,5 @@
 /* The solvers elementwise/rows and copy/rows: a work-item processes a piece of some rows. */
+#include "base/dtype.h"
 #include "ops/common/walk.h"
 #include "ops/elementwise/internal.h"
 
@@ -7,7 +8,10 @@
 static const char *configure_binary(tenon_context *context, const tn_problem *problem,
                                     tn_choice *choice)
 {
-    tn_pointwise_configure(context, (const tn_pointwise_problem *)problem, "", choice);
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    if (!tn_dtype_is_float((tenon_dtype)p->to))
+        return "the type is not a floating-point type";
+    tn_pointwise_configure(context, p, "", choice);
     return NULL;
 }
 
@@ -30,20 +34,17 @@ static tenon_status launch_binary(const char *caller, tn_recording *recording,
                                tn_pointwise_share(recording->context, p, 1));
 }
 
-/* Conversions store single elements. Between tensors of one type only the element size matters. */
+/* Only the element size matters. */
 static const char *configure_copy(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    if (p->from != p->to)
+        return "x and y have different types";
     tn_stores_configure(context, tn_pointwise_copy_bytes(p), choice);
     const tn_work work = tn_pointwise_work(p, tn_pointwise_has_vectors(p));
     tn_choice_add(context, choice, &work);
-    char gpu[TN_GPU_OPTIONS];
-    if (p->from == p->to)
-        tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
-    else
-        tn_choice_options(context, choice, "-DTENON_X_DTYPE=%u -DTENON_Y_DTYPE=%u%s", p->from,
-                          p->to, tn_stream_option(context, tn_moved_vectors(context), gpu));
+    tn_element_options(context, (tenon_dtype)p->to, choice->values, choice->options);
     return NULL;
 }
 
@@ -57,21 +58,21 @@ static tenon_status launch_copy(const char *caller, tn_recording *recording,
                               .kernel = "copy",
                               .args_size = sizeof args};
     const bool vectors = tn_pointwise_has_vectors(p);
-    const int64_t lanes =
-        vectors && p->from == p->to ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
+    const int64_t lanes = vectors ? tn_element_lanes(recording->context, (tenon_dtype)p->to) : 1;
     const tn_stream_share share = {lanes, vectors ? tn_moved_vectors(recording->context) : 1};
     return tn_pointwise_record(caller, recording, p, launch, &args, share);
 }
 
 const tn_solver tn_elementwise_rows = {
     .name = "rows",
-    .serves = "any strides and broadcasts; uses vectors if the last dimension allows",
+    .serves =
+        "floating-point types, any strides and broadcasts; uses vectors if the last dimension allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure_binary,
     .launch = launch_binary};
 
 const tn_solver tn_copy_rows = {.name = "rows",
-                                .serves = "any strides, any two types",
+                                .serves = "any strides, x and y of one type",
                                 TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_copy,
                                 .launch = launch_copy};

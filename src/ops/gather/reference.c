@@ -36,12 +36,10 @@ bool tn_gather_reference(const void *params, const tenon_tensor *const *v, tn_bo
 {
     const tenon_tensor *x = v[GATHER_FROM], *indices = v[GATHER_INDICES], *y = v[GATHER_TO];
     const sizes s = sizes_of(params, x, indices);
-    unsigned char none[8];
     double *table = tn_host_read(x, x->rank, x->shape);
     double *index = tn_host_read(indices, indices->rank, indices->shape);
     bool whole = table != NULL && index != NULL;
-    tn_dtype_store(y->dtype, none, (double)NAN);
-    const double missing = tn_dtype_load(y->dtype, none);
+    const double missing = tn_dtype_is_float(y->dtype) ? (double)NAN : 0;
     for (int64_t o = 0; whole && o < s.outer; o++)
         for (int64_t i = 0; i < s.count; i++) {
             bool there = index[i] >= 0 && index[i] < (double)s.rows;

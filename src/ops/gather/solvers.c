@@ -19,7 +19,7 @@ static const char *gather_solvers_configure(tenon_context *context, const tn_pro
 static int64_t missing_bits(tenon_dtype dtype)
 {
     int64_t bits = 0;
-    tn_dtype_store(dtype, &bits, (double)NAN);
+    tn_dtype_store(dtype, &bits, tn_dtype_is_float(dtype) ? (double)NAN : 0);
     return bits;
 }
 

@@ -7,7 +7,7 @@
 
 /* Values of DLPack's enumerations that Tenon supports. */
 enum { TN_DL_CPU = 1, TN_DL_OPENCL = 4 };
-enum { TN_DL_INT = 0, TN_DL_UINT = 1, TN_DL_FLOAT = 2, TN_DL_BFLOAT = 4 };
+enum { TN_DL_INT = 0, TN_DL_UINT = 1, TN_DL_FLOAT = 2, TN_DL_BFLOAT = 4, TN_DL_BOOL = 6 };
 #define TN_DL_READ_ONLY UINT64_C(1)
 
 typedef struct tn_dl_tensor {

@@ -1,0 +1,85 @@
+/*
+ * Binary operations on integers: d = a ∘ b, element by element, over any strides (0 broadcasts). d
+ * may be a or b. Sums, differences and products wrap. A quotient is rounded toward zero; a / 0 is
+ * 0.
+ *
+ * A work-item handles a piece of rows_each rows; on a GPU, its vectors of one row. Global size: at
+ * least {args.walk.items}.
+ *
+ * TENON_VW: lanes of a vector.
+ * TENON_A_DTYPE: the type, an integer type numbered as in common/types.clh.
+ *
+ * TENON_VECTORS: see common/stream.clh. TENON_STREAM: see common/types.clh.
+ */
+#ifndef TENON_VW
+#define TENON_VW 4
+#endif
+#ifndef TENON_A_DTYPE
+#define TENON_A_DTYPE TENON_DTYPE_I32
+#endif
+#include "common/stored.clh"
+#include "common/walk.clh"
+#include "elementwise/args.h"
+
+#define KIND_ADD      0
+#define KIND_SUBTRACT 1
+#define KIND_MULTIPLY 2
+#define KIND_DIVIDE   3
+#define KIND_MAX      4
+
+TENON_DEFINE_STORED(a, TENON_STORED(TENON_A_DTYPE))
+typedef TENON_VECTOR(TENON_UNSIGNED(TENON_A_DTYPE)) bits_v;
+
+/* Processors trap a division by 0 and of the least number by -1, so these divisors are replaced. */
+TENON_INLINE a_v quotient(a_v a, a_v b)
+{
+    const a_v zero = (a_v)(0), one = (a_v)(1);
+#if TENON_IS_SIGNED(TENON_A_DTYPE)
+    const a_v negated =
+        TENON_AS_STORED(TENON_A_DTYPE, (bits_v)(0) - TENON_AS_UNSIGNED(TENON_A_DTYPE, a));
+    const a_v result = a / select(b, one, (b == zero) | (b == -one));
+    return select(select(result, negated, b == -one), zero, b == zero);
+#else
+    return select(a / select(b, one, b == zero), zero, b == zero);
+#endif
+}
+
+/* Wraps by computing on unsigned numbers. */
+TENON_INLINE a_v integers_vectors(const int kind, a_v a, a_v b)
+{
+    const bits_v x = TENON_AS_UNSIGNED(TENON_A_DTYPE, a), y = TENON_AS_UNSIGNED(TENON_A_DTYPE, b);
+    switch (kind) {
+    case KIND_ADD:
+        return TENON_AS_STORED(TENON_A_DTYPE, x + y);
+    case KIND_SUBTRACT:
+        return TENON_AS_STORED(TENON_A_DTYPE, x - y);
+    case KIND_MULTIPLY:
+        return TENON_AS_STORED(TENON_A_DTYPE, x * y);
+    case KIND_DIVIDE:
+        return quotient(a, b);
+    case KIND_MAX:
+        return max(a, b);
+    default:
+        return min(a, b);
+    }
+}
+
+TENON_KERNEL void integers(__global const a_t *a, __global const a_t *b, __global a_t *d,
+                           const elementwise_args args)
+{
+    walk w;
+    walk_begin(&w, &args.walk, 3);
+    const span s = walk_span(&w);
+    const int fresh = d != a && d != b;
+    EACH_ROW(&w, &args.walk, 3)
+    {
+        TENON_EACH_VECTOR(&s, i)
+        {
+            const int lanes = lanes_from(&s, i);
+            const a_v x = a_load(a + w.at[0], i, args.walk.step[0], lanes);
+            const a_v y = a_load(b + w.at[1], i, args.walk.step[1], lanes);
+            a_store(d + w.at[2], i, args.walk.step[2], lanes, integers_vectors(args.kind, x, y),
+                    fresh);
+        }
+    }
+}

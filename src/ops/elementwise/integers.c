@@ -1,0 +1,80 @@
+/* The solver elementwise/integers, for integer types, and its reference. */
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "check/host.h"
+#include "ops/elementwise/internal.h"
+
+#include <stdio.h>
+
+static const char *integers_configure(tenon_context *context, const tn_problem *problem,
+                                      tn_choice *choice)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    char options[64];
+    if (!tn_dtype_is_integer((tenon_dtype)p->to))
+        return "the type is not an integer type";
+    snprintf(options, sizeof options, " -DTENON_A_DTYPE=%u", p->to);
+    tn_stored_configure(context, p, options, choice);
+    return NULL;
+}
+
+static tenon_status integers_launch(const char *caller, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    elementwise_args args = {.kind = (tenon_i32)p->kind};
+    const tn_launch launch = {.source = "elementwise/integers",
+                              .options = choice->options,
+                              .kernel = "integers",
+                              .args_size = sizeof args};
+    return tn_pointwise_record(caller, recording, p, launch, &args.walk,
+                               tn_stored_share(recording->context, p));
+}
+
+const tn_solver tn_elementwise_integers = {.name = "integers",
+                                           .serves = "integer types, any strides and broadcasts",
+                                           TN_PARAMETERS(tn_stores_parameter, 1),
+                                           .configure = integers_configure,
+                                           .launch = integers_launch};
+
+/* Sums and products are computed modulo 2^64, of which the caller keeps the lowest bits. */
+static int64_t combine(uint32_t kind, int64_t a, int64_t b)
+{
+    switch (kind) {
+    case TENON_ELEMENTWISE_ADD:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case TENON_ELEMENTWISE_SUBTRACT:
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+    case TENON_ELEMENTWISE_MULTIPLY:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case TENON_ELEMENTWISE_DIVIDE:
+        if (b == 0)
+            return 0;
+        return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+    case TENON_ELEMENTWISE_MAX:
+        return a > b ? a : b;
+    default:
+        return a < b ? a : b;
+    }
+}
+
+static tn_bounded stored(tenon_dtype dtype, int64_t value)
+{
+    unsigned char element[8];
+    tn_dtype_store_whole(dtype, element, value);
+    return tn_whole(tn_dtype_load_whole(dtype, element));
+}
+
+void tn_integers_reference(uint32_t kind, const tenon_tensor *const *v, tn_bounded *results)
+{
+    const tenon_tensor *d = v[ELEMENTWISE_D];
+    const tenon_tensor a = tenon_tensor_broadcast(*v[ELEMENTWISE_A], d->rank, d->shape),
+                       b = tenon_tensor_broadcast(*v[ELEMENTWISE_B], d->rank, d->shape);
+    int64_t index[TENON_MAX_RANK] = {0};
+    for (int64_t i = 0; i < tenon_tensor_elements(d); i++) {
+        const int64_t x = tn_dtype_load_whole(a.dtype, tn_host_element(&a, index)),
+                      y = tn_dtype_load_whole(b.dtype, tn_host_element(&b, index));
+        results[i] = stored(d->dtype, combine(kind, x, y));
+        tn_next_index(index, d->shape, d->rank);
+    }
+}
