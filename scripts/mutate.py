@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Prefixes of the tests for a folder of src/ops and cl_kernels; the default is the folder's name.
 TESTS = {"common": ("pointwise", "reduce", "softmax", "norm", "activation"),
          "conv": ("conv", "col2im", "im2col"),
-         "elementwise": ("elementwise", "copy", "concat", "pointwise"),
+         "elementwise": ("elementwise", "integers", "copy", "concat", "pointwise"),
          "gated": ("gated", "pointwise"),
          "gemm": ("gemm", "blas"),
          "loss": ("loss", "mse"),

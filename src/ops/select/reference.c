@@ -155,8 +155,8 @@ bool tn_where_reference(const void *params, const tenon_tensor *const *v, tn_bou
 }
 
 /* Begins case `number` of `kinds`: each kind in two layouts. */
-static bool begin(const tn_operation *operation, const tn_problem *problem, uint32_t number,
-                  uint32_t kinds, tn_case *c)
+static bool begin_kind(const tn_operation *operation, const tn_problem *problem, uint32_t number,
+                       uint32_t kinds, tn_case *c)
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     if (number == 2 * kinds)
@@ -169,7 +169,7 @@ bool tn_compare_awkward(const tn_problem *problem, const tn_choice *choice, uint
                         tn_case *c)
 {
     (void)choice;
-    if (!begin(&tn_operation_compare, problem, number, TENON_COMPARE_GREATER_EQUAL + 1, c))
+    if (!begin_kind(&tn_operation_compare, problem, number, TENON_COMPARE_GREATER_EQUAL + 1, c))
         return false;
     ((tenon_compare_params *)c->params.bytes)->kind = number / 2;
     return true;
@@ -179,7 +179,7 @@ bool tn_classify_awkward(const tn_problem *problem, const tn_choice *choice, uin
                          tn_case *c)
 {
     (void)choice;
-    if (!begin(&tn_operation_classify, problem, number, TENON_CLASSIFY_FINITE + 1, c))
+    if (!begin_kind(&tn_operation_classify, problem, number, TENON_CLASSIFY_FINITE + 1, c))
         return false;
     ((tenon_classify_params *)c->params.bytes)->kind = number / 2;
     return true;
@@ -191,8 +191,8 @@ bool tn_logic_awkward(const tn_problem *problem, const tn_choice *choice, uint32
     const bool is_bool = ((const tn_pointwise_problem *)problem)->to == TENON_DTYPE_BOOL;
     const uint32_t kind = number / 2;
     (void)choice;
-    if (!begin(&tn_operation_logic, problem, number,
-               (is_bool ? TENON_LOGIC_NOT : TENON_LOGIC_SHIFT_RIGHT) + 1, c))
+    if (!begin_kind(&tn_operation_logic, problem, number,
+                    (is_bool ? TENON_LOGIC_NOT : TENON_LOGIC_SHIFT_RIGHT) + 1, c))
         return false;
     ((tenon_logic_params *)c->params.bytes)->kind = kind;
     if (kind == TENON_LOGIC_NOT)

@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* Configures a solver whose kernel has the type of the inputs as an option. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *select_configure(tenon_context *context, const tn_problem *problem,
+                                    tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     char options[64];
@@ -15,8 +16,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
 }
 
 /* Records a kernel with the arguments select_args. */
-static tenon_status launch(const char *caller, tn_recording *recording, const tn_problem *problem,
-                           const tn_choice *choice, const char *source, const char *kernel)
+static tenon_status select_launch(const char *caller, tn_recording *recording,
+                                  const tn_problem *problem, const tn_choice *choice,
+                                  const char *source, const char *kernel)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     select_args args = {.kind = (tenon_i32)p->kind};
@@ -29,19 +31,19 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
 static tenon_status launch_compare(const char *caller, tn_recording *recording,
                                    const tn_problem *problem, const tn_choice *choice)
 {
-    return launch(caller, recording, problem, choice, "select/compare", "compare");
+    return select_launch(caller, recording, problem, choice, "select/compare", "compare");
 }
 
 static tenon_status launch_classify(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
-    return launch(caller, recording, problem, choice, "select/classify", "classify");
+    return select_launch(caller, recording, problem, choice, "select/classify", "classify");
 }
 
 static tenon_status launch_logic(const char *caller, tn_recording *recording,
                                  const tn_problem *problem, const tn_choice *choice)
 {
-    return launch(caller, recording, problem, choice, "select/logic", "logic");
+    return select_launch(caller, recording, problem, choice, "select/logic", "logic");
 }
 
 /* Only the size of an element matters to tenon_where. */
@@ -82,19 +84,19 @@ static tenon_status launch_where(const char *caller, tn_recording *recording,
 const tn_solver tn_compare_rows = {.name = "rows",
                                    .serves = SERVES,
                                    TN_PARAMETERS(tn_stores_parameter, 1),
-                                   .configure = configure,
+                                   .configure = select_configure,
                                    .launch = launch_compare};
 
 const tn_solver tn_classify_rows = {.name = "rows",
                                     .serves = SERVES,
                                     TN_PARAMETERS(tn_stores_parameter, 1),
-                                    .configure = configure,
+                                    .configure = select_configure,
                                     .launch = launch_classify};
 
 const tn_solver tn_logic_rows = {.name = "rows",
                                  .serves = SERVES,
                                  TN_PARAMETERS(tn_stores_parameter, 1),
-                                 .configure = configure,
+                                 .configure = select_configure,
                                  .launch = launch_logic};
 
 const tn_solver tn_where_rows = {.name = "rows",

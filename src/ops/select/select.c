@@ -43,7 +43,7 @@ static tenon_status check_like(const char *caller, const tn_argument *argument,
 }
 
 /* Fills in the problem and `empty`. The last operand is the output. */
-static tenon_status finish(tn_call *call, uint32_t kind, tn_problem *problem, bool *empty)
+static tenon_status select_finish(tn_call *call, uint32_t kind, tn_problem *problem, bool *empty)
 {
     *empty = tn_tensor_empty(call->operands[call->operand_count - 1].view);
     TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));
@@ -64,7 +64,7 @@ tenon_status tn_compare_prepare(const void *given, tn_call *call, tn_problem *pr
         TN_TRY(tn_float_check(caller, "a", call->context, TENON_DTYPE_F64));
     TN_TRY(check_like(caller, &call->operands[COMPARE_B], a));
     TN_TRY(check_bool(caller, &call->operands[COMPARE_D]));
-    return finish(call, params->kind, problem, empty);
+    return select_finish(call, params->kind, problem, empty);
 }
 
 tenon_status tn_classify_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
@@ -78,7 +78,7 @@ tenon_status tn_classify_prepare(const void *given, tn_call *call, tn_problem *p
     TN_TRY(tn_float_check(caller, "x", call->context, x->view->dtype));
     TN_TRY(check_bool(caller, y));
     TN_TRY(tn_same_shape_check(caller, y, x));
-    return finish(call, params->kind, problem, empty);
+    return select_finish(call, params->kind, problem, empty);
 }
 
 static tenon_status check_logic_type(const char *caller, uint32_t kind, tenon_dtype dtype)
@@ -106,7 +106,7 @@ tenon_status tn_logic_prepare(const void *given, tn_call *call, tn_problem *prob
     TN_TRY(check_logic_type(caller, params->kind, a->view->dtype));
     TN_TRY(check_like(caller, b, a));
     TN_TRY(check_like(caller, &call->operands[LOGIC_D], a));
-    return finish(call, params->kind, problem, empty);
+    return select_finish(call, params->kind, problem, empty);
 }
 
 tenon_status tn_where_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
@@ -118,5 +118,5 @@ tenon_status tn_where_prepare(const void *given, tn_call *call, tn_problem *prob
     TN_TRY(tn_moved_check(caller, "a", a->view->dtype));
     TN_TRY(check_like(caller, &call->operands[WHERE_B], a));
     TN_TRY(check_like(caller, &call->operands[WHERE_D], a));
-    return finish(call, 0, problem, empty);
+    return select_finish(call, 0, problem, empty);
 }
