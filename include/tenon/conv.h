@@ -83,16 +83,29 @@ TENON_API int64_t tenon_conv_output_size(const tenon_conv_geometry *geometry, ui
  *  @param x       N C W, N C H W or N C D H W in logical order; channels-last images have the same
  *                 shape with other strides
  *  @param w       K C/groups and the filter's size in each spatial dimension ([T] [R] S), of x's
- *                 type and rank
+ *                 rank and type; i8 or u8 if x is i8 or u8
  *  @param c       broadcast to y's shape (usually a residual); NULL for none; may be exactly y
  *  @param bias    shape K, or NULL
  *  @param y       N K and the output's size in each spatial dimension ([O] [P] Q), as returned by
- *                 tenon_conv_output_size, of x's type and rank; must not overlap an input, except
- *                 for c = y
+ *                 tenon_conv_output_size, of x's rank and type (i8 and u8: see below); must not
+ *                 overlap an input, except for c = y
  *  @param sync    may be NULL
  *
  *  Types f64, f32, f16 and bf16; the 16-bit types are summed in f32. Any size of y may be 0: then
  * nothing is done. Every call gives the same bits.
+ *
+ *  Types i8 and u8: as in tenon_gemm, with x, w and y in place of a, b and d. x and w are i8 or u8,
+ * also one of each. The sum is Σ (x - zero point of x)(w - zero point of w) in i32, modulo 2^32,
+ * and exact; padding elements are the zero point of x and add nothing. y is i32 (the sum, plus an
+ * i32 bias and c), f32, f16 or bf16 (alpha · scale of x · scale of w · sum + beta · c + bias, then
+ * the activation), or i8 or u8 (that result divided by the scale of y, rounded to nearest even,
+ * plus the zero point of y, saturated). Scales are f32 and zero points have the type of their
+ * tensor: those of x are single elements; those of w and y are single elements or have one for each
+ * of the K filters. bias is i32 and added to the sum, or of the type of the real results (f32 if y
+ * is i8 or u8). For y of i32, alpha is 1, beta 0 or 1, and the activation identity, relu or
+ * clipped_relu. Terms after the activation return TENON_ERROR_UNSUPPORTED. (Jacob et al.,
+ * "Quantization and training of neural networks for efficient integer-arithmetic-only inference",
+ * 2018.)
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED (a type, or a forced
  *          solver that does not support the problem) · TENON_ERROR_UNSUPPORTED_DEVICE ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL (a forced solver) · TENON_ERROR_BUILD_FAILED ·
@@ -103,8 +116,9 @@ TENON_CALL tenon_status tenon_conv_forward(tenon_stream *stream, const tenon_con
                                            const tenon_tensor *c, const tenon_tensor *bias,
                                            const tenon_tensor *y, const tenon_sync *sync);
 
-/** Makes a plan of tenon_conv_forward with operands x, w, c, bias, y. The tensors need no memory;
- * memory that they have is checked.
+/** Makes a plan of tenon_conv_forward with operands x, w, c, bias, y; for i8 and u8 also the scales
+ * of x, w and y and their zero points. The tensors need no memory; memory that they have is
+ * checked.
  *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
  *  @return as tenon_conv_forward, except for TENON_ERROR_INCOMPLETE */
 TENON_CALL tenon_status tenon_conv_forward_plan(tenon_context *context,

@@ -32,10 +32,11 @@ typedef struct tenon_epilogue {
      */
     double beta;
     tenon_activation activation; /**< identity in the initializer */
-    /** scales of a, b and d, if a and b are i8 or u8 (see tenon_gemm); NULL: scale 1 and zero point
-     * 0. Read only during the call. Must be NULL for all other types and for convolution. */
+    /** scales of a, b and d, if a and b are i8 or u8 (see tenon_gemm), or of x, w and y (see
+     * tenon_conv_forward); NULL: scale 1 and zero point 0. Read only during the call. Must be NULL
+     * for all other types and operations. */
     const tenon_tensor *scale[3];
-    const tenon_tensor *zero_point[3]; /**< zero points of a, b and d, as scale */
+    const tenon_tensor *zero_point[3]; /**< zero points of the same tensors, as scale */
     /** factor after the activation, of d's type, with the shapes that the call accepts for bias;
      * NULL: none. Read only during the call, like the two members below. All three must be NULL in
      * tenon_gemm_ragged and for products of i8 and u8, which return TENON_ERROR_UNSUPPORTED

@@ -262,8 +262,7 @@ static void fill_scale(test_tensor *tensor, bool of_d, test_judge judge, test_ra
                                      : test_real(random, most / 20, most));
 }
 
-static void fill_operand(test_tensor *tensor, uint32_t operand, test_judge judge,
-                         test_random *random)
+void fill_int8_operand(test_tensor *tensor, uint32_t operand, test_judge judge, test_random *random)
 {
     uint64_t seed = (uint64_t)test_between(random, 1, 1 << 30);
     const bool exact = judge == TEST_EXACT;
@@ -300,7 +299,7 @@ void make_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype, test_judg
     f->judge = judge;
     for (uint32_t i = 0; i < f->c.operation->operand_count; i++)
         if (test_operand(f, i) != NULL && is_read(p, i))
-            fill_operand(test_operand(f, i), i, judge, random);
+            fill_int8_operand(test_operand(f, i), i, judge, random);
 }
 
 bool gemm_is_exact(const gemm_case *p)

@@ -91,6 +91,10 @@ void begin_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype);
 void make_gemm(test_fixture *f, const gemm_case *p, tenon_dtype dtype, test_judge judge,
                test_random *random);
 
+/* Fills an operand, numbered as those of products of i8 and u8, with values that suit the judge. */
+void fill_int8_operand(test_tensor *tensor, uint32_t operand, test_judge judge,
+                       test_random *random);
+
 /* Returns true if integers must give an exact result. */
 bool gemm_is_exact(const gemm_case *p);
 

@@ -1,4 +1,5 @@
 /* Descriptions of convolution, im2col and col2im; see dispatch/operation.h. */
+#include "ops/conv/int8/int8.h"
 #include "ops/conv/problem/gradient.h"
 #include "dispatch/operation.h"
 #include "ops/registry.h"
@@ -129,6 +130,11 @@ static const char *const post_examples[] = {
 static const tn_operation *served_as(const void *given, const tenon_tensor **views)
 {
     const tenon_conv_params *params = given;
+    if (tn_gemm_is_int8(views[CONV_X])) {
+        if (params != NULL)
+            tn_int8_take_vectors(&params->epilogue, views);
+        return &tn_operation_conv_int8;
+    }
     return params != NULL && tn_epilogue_post_views(&params->epilogue, views + CONV_POST)
                ? &tn_operation_conv_post
                : &tn_operation_conv;
@@ -136,16 +142,17 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
 
 static const tn_alternative alternatives[] = {CONV_ALTERNATIVES(CONV_IMAGES, 1 << CONV_W)};
 
-/* The members that both descriptions share. */
+/* The members that the three descriptions share. */
 #define CONV_OPERATION                                                                             \
     TN_NAMES("tenon_conv_forward"), TN_FIELDS(fields),                                             \
         TN_PARAMS(conv_defaults, TENON_CONV_PARAMS_INIT),                                          \
         .flags = TENON_CONV_EXACT, .epilogue_at = offsetof(tenon_conv_params, epilogue),           \
-        TN_PROBLEM(conv_problem), .prepare = tn_conv_prepare, .channels_last = channels_last,      \
-        .alternatives = alternatives
+        .channels_last = channels_last, .alternatives = alternatives
 
 const tn_operation tn_operation_conv = {
     CONV_OPERATION,
+    TN_PROBLEM(conv_problem),
+    .prepare = tn_conv_prepare,
     .family = &tn_conv_family,
     .operands = {CONV_FIVE_OPERANDS},
     .operand_count = CONV_OPERANDS,
@@ -158,11 +165,53 @@ const tn_operation tn_operation_conv = {
  * operands after y. */
 const tn_operation tn_operation_conv_post = {
     CONV_OPERATION,
+    TN_PROBLEM(conv_problem),
+    .prepare = tn_conv_prepare,
     .family = &tn_conv_post_family,
     .operands = {CONV_FIVE_OPERANDS, POST_OPERANDS},
     .operand_count = CONV_VIEWS,
     .reference = tn_conv_post_reference,
     .examples = post_examples,
+};
+
+static const char *const int8_examples[] = {
+    ("conv_int8 x=u8:2x3x5x6 w=i8:4x3x2x3 c=f32:2x4x4x4 bias=f32:4 y=u8:2x4x4x4 scale_of_x=f32:1 "
+     "scale_of_w=f32:4 scale_of_y=f32:1 zero_point_of_x=u8:1 zero_point_of_w=i8:4 "
+     "zero_point_of_y=u8:1 beta=1"),
+    "conv_int8 x=u8:2x19x23x21+3 w=i8:37x19x3x3 bias=i32:37 y=i32:2x37x23x21 zero_point_of_x=u8: "
+    "pad_begin=1,1 pad_end=1,1 activation=relu",
+    "conv_int8 x=i8:1x64x17x15/16320,1,960,64 w=i8:33x64x1x1 scale_of_w=f32:33 "
+    "y=f16:1x33x17x15/8415,1,495,33 alpha=0.01",
+    "conv_int8 x=u8:2x3x41x43/5289,1,129,3 w=u8:17x3x7x7/147,1,21,3 zero_point_of_w=u8: "
+    "y=f32:2x17x20x21/7140,1,357,17 stride=2,2 pad_begin=2,2 pad_end=3,3",
+    "conv_int8 x=u8:2x12x19x17 w=i8:12x1x3x3 bias=i32:12 scale_of_x=f32: scale_of_w=f32:12 "
+    "scale_of_y=f32: y=i8:2x12x19x17 groups=12 pad_begin=1,1 pad_end=1,1",
+    "conv_int8 x=i8:2x18x19x17 w=i8:24x6x3x2 y=bf16:2x24x17x15 groups=3 dilation=1,2 alpha=0.01",
+    "conv_int8 x=u8:2x5x70 w=i8:9x5x4 y=i32:2x9x34 stride=2 pad_end=1",
+    "conv_int8 x=u8:1x3x9x8x7 w=i8:5x3x3x2x3 y=f32:1x5x9x8x5 pad_begin=1,1 pad_end=1 dilation=1,1",
+    "conv_int8 x=u8:0x3x5x6 w=i8:4x3x2x3 y=i32:0x4x4x4",
+    NULL,
+};
+
+/* A convolution of i8 and u8. Its scales and zero points, which the parameters of
+ * tenon_conv_forward point to, are operands after y. */
+const tn_operation tn_operation_conv_int8 = {
+    CONV_OPERATION,
+    TN_PROBLEM(conv_int8_problem),
+    .prepare = tn_conv_int8_prepare,
+    .family = &tn_conv_int8_family,
+    .operands = {CONV_FIVE_OPERANDS,
+                 {.name = "scale of x", .optional = true},
+                 {.name = "scale of w", .optional = true},
+                 {.name = "scale of y", .optional = true},
+                 {.name = "zero point of x", .optional = true},
+                 {.name = "zero point of w", .optional = true},
+                 {.name = "zero point of y", .optional = true}},
+    .operand_count = INT8_OPERANDS,
+    .reference = tn_conv_int8_reference,
+    .fill_valid = tn_int8_fill_scales,
+    .is_measurable = true,
+    .examples = int8_examples,
 };
 
 const tn_operation tn_operation_im2col = {

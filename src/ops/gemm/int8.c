@@ -40,6 +40,22 @@ bool tn_gemm_is_int8(const tenon_tensor *a)
     return a != NULL && (a->dtype == TENON_DTYPE_I8 || a->dtype == TENON_DTYPE_U8);
 }
 
+void tn_int8_restore_vectors(int8_views views, tenon_epilogue *epilogue)
+{
+    for (int i = 0; i < 3; i++) {
+        epilogue->scale[i] = views[INT8_VECTOR(INT8_SCALE_A + i)];
+        epilogue->zero_point[i] = views[INT8_VECTOR(INT8_ZERO_A + i)];
+    }
+}
+
+void tn_int8_take_vectors(const tenon_epilogue *epilogue, const tenon_tensor **views)
+{
+    for (int i = 0; i < 3; i++) {
+        views[INT8_VECTOR(INT8_SCALE_A + i)] = epilogue->scale[i];
+        views[INT8_VECTOR(INT8_ZERO_A + i)] = epilogue->zero_point[i];
+    }
+}
+
 tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *problem,
                                   bool *empty)
 {
@@ -49,12 +65,7 @@ tenon_status tn_gemm_int8_prepare(const void *given, tn_call *call, tn_problem *
     int8_views views;
     for (uint32_t i = 0; i < INT8_OPERANDS; i++)
         views[i] = call->operands[i].view;
-    /* A plan prepares the call again at each run, when the caller's tensor structs may no longer
-     * exist. */
-    for (int i = 0; i < 3; i++) {
-        own.epilogue.scale[i] = views[INT8_VECTOR(INT8_SCALE_A + i)];
-        own.epilogue.zero_point[i] = views[INT8_VECTOR(INT8_ZERO_A + i)];
-    }
+    tn_int8_restore_vectors(views, &own.epilogue);
     TN_TRY(tn_params_check(caller, params->struct_size, sizeof *params, params->flags,
                            TENON_GEMM_BATCH_INVARIANT | TENON_GEMM_ALLOW_TF32));
     TN_TRY(tn_tensor_check(caller, "a", views[GEMM_A]));

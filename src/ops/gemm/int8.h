@@ -38,14 +38,40 @@ tn_prepare_function tn_gemm_int8_prepare;
 tn_reference_function tn_gemm_int8_reference;
 tn_awkward_function tn_gemm_int8_awkward;
 
+/* A call with the factors a and b and the result d: their names, and the number of elements that
+ * the scale and the zero point of each may have besides one. */
+typedef struct int8_call {
+    const char *caller, *names[3];
+    int64_t sizes[3];
+} int8_call;
+
 /* Fails for incompatible types, for vectors of wrong sizes, and for parameters that make an i32
- * result inexact. The views must be valid. */
+ * result inexact. The views must be valid. The second is for products: vectors of a apply to rows,
+ * those of b and d to columns. */
+tenon_status tn_int8_check(const int8_call *call, const tenon_epilogue *epilogue, int8_views views);
 tenon_status tn_gemm_int8_check(const char *caller, const tenon_epilogue *epilogue,
                                 int8_views views);
 
 /* Fills in a problem from checked views, like tn_gemm_canonicalize. */
 tenon_status tn_gemm_int8_canonicalize(const char *caller, const tenon_gemm_params *params,
                                        int8_views views, int8_problem *problem, bool *empty);
+
+/* Sets the scales and zero points of an epilogue to those of the views. A plan prepares its call
+ * again at each run, when the caller's tensor structs may no longer exist. */
+void tn_int8_restore_vectors(int8_views views, tenon_epilogue *epilogue);
+
+/* Adds the scales and zero points of an epilogue to the views of a call. */
+void tn_int8_take_vectors(const tenon_epilogue *epilogue, const tenon_tensor **views);
+
+/* Fills scales with positive values: see tn_operation. */
+tn_fill_function tn_int8_fill_scales;
+
+/* Returns the type of the results before they are rounded to an integer type. */
+tenon_dtype tn_int8_real_type(tenon_dtype d);
+
+/* Fills in the members of the arguments that describe types and scales: `types` are those of the
+ * operands in the order of GEMM's. */
+void tn_int8_fill_types(const uint32_t types[GEMM_OPERANDS], uint32_t present, int8_args *args);
 
 /* For solvers: */
 

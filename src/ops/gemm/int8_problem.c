@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static tenon_dtype real_type(tenon_dtype d)
+tenon_dtype tn_int8_real_type(tenon_dtype d)
 {
     return d == TENON_DTYPE_F16 || d == TENON_DTYPE_BF16 ? d : TENON_DTYPE_F32;
 }
@@ -56,7 +56,7 @@ tenon_status tn_gemm_int8_canonicalize(const char *caller, const tenon_gemm_para
     TN_TRY(tn_gemm_canonicalize(caller, params, views[GEMM_A], views[GEMM_B], views[GEMM_C],
                                 views[GEMM_BIAS], views[GEMM_D], &p->gemm, empty));
     p->gemm.head.size = sizeof *p;
-    p->gemm.dtype = real_type(views[GEMM_D]->dtype);
+    p->gemm.dtype = tn_int8_real_type(views[GEMM_D]->dtype);
     for (int x = 0; x < GEMM_OPERANDS; x++)
         if (views[x] != NULL)
             p->types[x] = views[x]->dtype;
@@ -133,6 +133,16 @@ static int64_t exact_products(const int8_problem *p)
     return (INT64_C(1) << 24) / most / 4 * 4;
 }
 
+void tn_int8_fill_types(const uint32_t types[GEMM_OPERANDS], uint32_t present, int8_args *args)
+{
+    args->present = (tenon_i32)present;
+    args->output = output_of(types[GEMM_D]);
+    args->bias_i32 = types[GEMM_BIAS] == TENON_DTYPE_I32;
+    args->a_sign = sign_of(types[GEMM_A]);
+    args->b_sign = sign_of(types[GEMM_B]);
+    args->d_sign = sign_of(types[GEMM_D]);
+}
+
 static void make_arguments(const int8_problem *p, int64_t tile_rows, int8_arguments *arguments)
 {
     gemm_arguments common;
@@ -140,13 +150,8 @@ static void make_arguments(const int8_problem *p, int64_t tile_rows, int8_argume
     tn_gemm_arguments(&p->gemm, &common);
     common.args.tile_rows = (tenon_i32)tile_rows;
     common.args.k_chunk = exact_products(p);
-    arguments->args = (int8_args){.gemm = common.args,
-                                  .present = (tenon_i32)p->present,
-                                  .output = output_of(p->types[GEMM_D]),
-                                  .bias_i32 = p->types[GEMM_BIAS] == TENON_DTYPE_I32,
-                                  .a_sign = sign_of(p->types[GEMM_A]),
-                                  .b_sign = sign_of(p->types[GEMM_B]),
-                                  .d_sign = sign_of(p->types[GEMM_D])};
+    arguments->args.gemm = common.args;
+    tn_int8_fill_types(p->types, p->present, &arguments->args);
     /* GEMM's arguments are the first member of the struct, so its patches apply. Only their units
      * change, since each operand has its own type. */
     for (uint32_t i = 0; i < common.patch_count; i++) {

@@ -56,10 +56,8 @@ static const tn_operation *served_as(const void *given, const tenon_tensor **vie
         return params != NULL && tn_epilogue_post_views(&params->epilogue, views + GEMM_POST)
                    ? &tn_operation_gemm_post
                    : &tn_operation_gemm;
-    for (int i = 0; i < 3 && params != NULL; i++) {
-        views[INT8_VECTOR(INT8_SCALE_A + i)] = params->epilogue.scale[i];
-        views[INT8_VECTOR(INT8_ZERO_A + i)] = params->epilogue.zero_point[i];
-    }
+    if (params != NULL)
+        tn_int8_take_vectors(&params->epilogue, views);
     return &tn_operation_gemm_int8;
 }
 
@@ -121,8 +119,7 @@ const tn_operation tn_operation_gemm_post = {
     .examples = post_examples,
 };
 
-/* Fills scales with positive values. */
-static void fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_int8_fill_scales(const void *params, const tenon_tensor *const *v, uint64_t *seed)
 {
     (void)params;
     for (int i = INT8_SCALE_A; i <= INT8_SCALE_D; i++)
@@ -158,7 +155,7 @@ const tn_operation tn_operation_gemm_int8 = {
     TN_PROBLEM(int8_problem),
     .prepare = tn_gemm_int8_prepare,
     .reference = tn_gemm_int8_reference,
-    .fill_valid = fill_scales,
+    .fill_valid = tn_int8_fill_scales,
     .is_measurable = true,
     .examples = int8_examples,
 };
