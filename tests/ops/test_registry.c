@@ -175,6 +175,7 @@ static const char *call_of(const tn_family *family)
                                            {"gemm_post", "gemm"},
                                            {"gemm_packed_post", "gemm_packed"},
                                            {"conv_post", "conv_forward"},
+                                           {"conv_int8", "conv_forward"},
                                            {"conv_transpose_post", "conv_transpose_forward"},
                                            {"conv_packed", "conv_forward_packed"},
                                            {"conv_packed_post", "conv_forward_packed"}};
