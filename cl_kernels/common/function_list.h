@@ -21,7 +21,7 @@
     X(7, CEIL, ceil, 0, 0, ceil(x), ceil(x))                                                       \
     X(8, ROUND, round, 0, 0, rint(x), nearbyint(x))                                                \
     X(9, TRUNC, trunc, 0, 0, trunc(x), trunc(x))                                                   \
-    X(10, EXP, exp, 1, 3, FUNCTION_OWN(exp)(x), exp(x))                                            \
+    X(10, EXP, exp, 1, 3, FUNCTION_OWN(exp)(x), exp_of(x))                                            \
     X(11, EXP2, exp2, 1, 3, exp2(x), exp2(x))                                                      \
     X(12, EXPM1, expm1, 1, 3, FUNCTION_OWN(expm1)(x), expm1(x))                                    \
     X(13, LOG, log, 1, 3, log(x), log(x))                                                          \
@@ -45,7 +45,7 @@
 /* Functions of x and y, which share a kernel build. The number is the value in
  * tenon_elementwise_kind, consecutive from 7, and one less than that in tenon_chain_op. */
 #define TENON_BINARY_FUNCTIONS(X)                                                                  \
-    X(7, POW, pow, 0, 16, pow(x, y), pow(x, y))                                                    \
+    X(7, POW, pow, 0, 16, function_pow(x, y), pow(x, y))                                                    \
     X(8, FMOD, fmod, 0, 0, fmod(x, y), fmod(x, y))                                                 \
     X(9, REMAINDER, remainder, 0, 0.5, function_remainder(x, y), remainder_of(x, y))               \
     X(10, ATAN2, atan2, 0, 6, atan2(x, y), atan2(x, y))
