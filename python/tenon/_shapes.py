@@ -109,8 +109,8 @@ _REDUCED_TYPES = {
     constants.REDUCE_ARGMAX_LAST: "i32",
     constants.REDUCE_ARGMIN_LAST: "i32",
     constants.REDUCE_COUNT: "i32",
-    constants.REDUCE_ANY: "u8",
-    constants.REDUCE_ALL: "u8",
+    constants.REDUCE_ANY: "bool",
+    constants.REDUCE_ALL: "bool",
 }
 
 

@@ -1,8 +1,13 @@
 /*
  * Tests sin(), cos() and tan() of a vector of floats with small and large lanes. PoCL 3.1 treats
  * the small lanes of such a vector as large, and their results have an error of about 0.01.
+ * Also tests pow() of a vector of eight doubles, of which some are infinite or 0: PoCL's other
+ * lanes are wrong.
  */
 #include "driver.h"
+
+#include "runtime/context/context.h"
+#include "runtime/probe/capability.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -27,6 +32,29 @@ static driver_outcome reduced(const driver *d)
     driver_run(d, kernel, SIZE / LANES, 1, result, sizeof y, y);
     for (int i = 0; i < SIZE; i++)
         if (!(fabs((double)y[i] - (sin((double)x[i]) + cos((double)x[i]))) < 1e-6))
+            return DRIVER_WRONG;
+    return DRIVER_RIGHT;
+}
+
+static const char powers[] = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
+                             "__kernel void power(__global const double8 *x, __global double8 *y)\n"
+                             "{\n"
+                             "    const size_t i = get_global_id(0);\n"
+                             "    y[i] = pow(x[i], (double8)(2));\n"
+                             "}\n";
+
+static driver_outcome reduced_pow(const driver *d)
+{
+    double x[SIZE], y[SIZE];
+    for (int i = 0; i < SIZE; i++)
+        x[i] = i % LANES == 3 ? INFINITY : i % LANES == 5 ? 0 : -1.5 - i;
+    cl_kernel kernel = driver_kernel(d, powers, "power");
+    cl_mem result = driver_buffer(d, sizeof y, NULL);
+    driver_set_buffer(kernel, 0, driver_buffer(d, sizeof x, x));
+    driver_set_buffer(kernel, 1, result);
+    driver_run(d, kernel, SIZE / LANES, 1, result, sizeof y, y);
+    for (int i = 0; i < SIZE; i++)
+        if (y[i] != x[i] * x[i])
             return DRIVER_WRONG;
     return DRIVER_RIGHT;
 }
@@ -63,10 +91,13 @@ TEST(functions_are_correct)
                                         "function x=f32:4001 y=f32:4001 kind=tan"};
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         driver_check_line(test_stream, lines[i]);
+    if (tn_context_has(test_context, TENON_CAPABILITY_F64))
+        driver_check_line(test_stream, "elementwise a=f64:4001 b=f64:4001 d=f64:4001 kind=pow");
 }
 
 int main(void)
 {
     driver_try("sin and cos of a vector with small and large floats", NULL, reduced);
+    driver_try("pow of a vector with infinite and finite doubles", NULL, reduced_pow);
     return test_main();
 }

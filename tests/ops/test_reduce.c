@@ -2,6 +2,8 @@
  * special values, large tensors. */
 #include "fixture.h"
 
+#include "base/dtype.h"
+
 #include "ops/reduce/internal.h"
 #include "ops/registry.h"
 
@@ -229,8 +231,8 @@ TEST(equal_elements)
 TEST(counts)
 {
     static const tenon_dtype types[] = {TENON_DTYPE_F64,  TENON_DTYPE_F32, TENON_DTYPE_F16,
-                                        TENON_DTYPE_BF16, TENON_DTYPE_I8,  TENON_DTYPE_U8,
-                                        TENON_DTYPE_I32};
+                                        TENON_DTYPE_BF16, TENON_DTYPE_I8,  TENON_DTYPE_U16,
+                                        TENON_DTYPE_I32,  TENON_DTYPE_I64, TENON_DTYPE_BOOL};
     static const double values[] = {0, 1, -0.0, 127, 0x1p-24, 0, 64, NAN};
     test_random random = test_random_for(1511);
     for (size_t t = 0; t < sizeof types / sizeof *types; t++)
@@ -244,7 +246,7 @@ TEST(counts)
                 p.shape[1 - axis] = 67;
                 test_strides(t % 2 == 0 ? TEST_ROW : TEST_PITCH, false, 2, p.shape, p.stride);
                 test_tensor *x = begin_filled(&f, &p, types[t], &random);
-                const bool is_real = types[t] <= TENON_DTYPE_BF16;
+                const bool is_real = tn_dtype_is_float(types[t]);
                 for (int64_t i = 0; i < 67 * 301; i++) {
                     const int64_t row =
                         i / p.shape[1] * (axis == 0 ? 0 : 1) + i % p.shape[1] * (axis == 0 ? 1 : 0);

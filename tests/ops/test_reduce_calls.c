@@ -33,14 +33,14 @@ TEST(known_values)
             tenon_reduce_params params =
                 tenon_reduce_params(.kind = kind, .axis_count = axes, .axes[0] = -1);
             assert_ok(tenon_reduce(test_stream, &params, &tx, &ty, NULL));
-            test_read(&ty, type == TENON_DTYPE_I32  ? (void *)places
-                           : type == TENON_DTYPE_U8 ? (void *)flags
-                                                    : (void *)y);
+            test_read(&ty, type == TENON_DTYPE_I32    ? (void *)places
+                           : type == TENON_DTYPE_BOOL ? (void *)flags
+                                                      : (void *)y);
             for (uint32_t i = 0; i < 1 + axes; i++) {
                 double want = axes == 0 ? all[kind] : rows[kind][i];
-                double got = type == TENON_DTYPE_I32  ? places[i]
-                             : type == TENON_DTYPE_U8 ? flags[i]
-                                                      : (double)y[i];
+                double got = type == TENON_DTYPE_I32    ? places[i]
+                             : type == TENON_DTYPE_BOOL ? flags[i]
+                                                        : (double)y[i];
                 if (!(fabs(got - want) <= 1e-6 * fabs(want)))
                     fail_msg("kind %u of %s, result %u is %g, must be %g", kind,
                              axes == 0 ? "all" : "rows", i, got, want);
@@ -76,7 +76,7 @@ TEST(empty)
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape),
                  y = test_dense(TENON_DTYPE_F32, 2, kept, NULL),
                  places = test_dense(TENON_DTYPE_I32, 2, kept, NULL),
-                 bytes = test_dense(TENON_DTYPE_U8, 2, kept, NULL);
+                 bytes = test_dense(TENON_DTYPE_BOOL, 2, kept, NULL);
     tenon_reduce_params params = tenon_reduce_params(.axis_count = 1, .axes[0] = 1);
     for (params.kind = 0; params.kind < REDUCE_KINDS; params.kind++) {
         const bool place = tn_reduce_is_place(params.kind) || params.kind == TENON_REDUCE_COUNT;
@@ -145,7 +145,7 @@ TEST(wrong_calls)
         {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=variance correction=5", "correction is 5"},
         {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=argmax", "type is f32, must be i32",
          TENON_ERROR_UNSUPPORTED},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=any", "type is f32, must be u8",
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=any", "type is f32, must be bool",
          TENON_ERROR_UNSUPPORTED},
         {"reduce x=u8:4x5 y=u8:4 axis_count=1 axes=1 kind=max_abs", "u8", TENON_ERROR_UNSUPPORTED},
         {"reduce x=f32:4x5 y=f16:", "y is", TENON_ERROR_UNSUPPORTED},

@@ -1,5 +1,6 @@
 /* The solvers rows, columns, split_rows and split_columns of all reduction families. */
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
 #include "ops/common/rows.h"
@@ -143,7 +144,7 @@ uint32_t tn_reduction_dtype(const tn_reduction_problem *p)
 /* TENON_EXTREMUM distinguishes the two programs of tenon_reduce, so each has its own self-check. */
 const char *tn_reduction_options(const tn_reduction_problem *p, char text[TN_REDUCTION_OPTIONS])
 {
-    const bool is_real = p->dtype >= TENON_DTYPE_F64 && p->dtype <= TENON_DTYPE_BF16;
+    const bool is_real = tn_dtype_is_float((tenon_dtype)p->dtype);
     int used = snprintf(text, TN_REDUCTION_OPTIONS, "%s",
                         tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
     if (p->variant != REDUCTION_PLAIN)

@@ -61,7 +61,7 @@ static const char *const reduce_examples[] = {
     "reduce x=T:301x40 y=S:40 axis_count=1 axes=0 kind=log_sum_exp",
     "reduce x=T:40x301 y=i32:40 axis_count=1 axes=1 kind=argmin_last",
     "reduce x=T:40x301 y=i32:40 axis_count=1 axes=1 kind=count",
-    "reduce x=u8:301x40 y=u8:40 axis_count=1 axes=0 kind=any",
+    "reduce x=bool:301x40 y=bool:40 axis_count=1 axes=0 kind=any",
     NULL,
 };
 

@@ -1,4 +1,5 @@
 /* Argument validation of tenon_reduce and tenon_moments, and their family. */
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/reduce/internal.h"
 
@@ -62,7 +63,7 @@ bool tn_reduce_counts(uint32_t kind)
 tenon_dtype tn_reduce_result(uint32_t kind, tenon_dtype x)
 {
     return tn_reduce_is_place(kind) || kind == TENON_REDUCE_COUNT ? TENON_DTYPE_I32
-           : tn_reduce_counts(kind)                               ? TENON_DTYPE_U8
+           : tn_reduce_counts(kind)                               ? TENON_DTYPE_BOOL
                                                                   : x;
 }
 
@@ -111,7 +112,8 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
     const tenon_dtype wanted = tn_reduce_result(params->kind, (tenon_dtype)x->dtype);
     if (!tn_reduce_is_place(params->kind) && !tn_reduce_counts(params->kind))
         TN_TRY(tn_reduced_dtype_check(caller, name, view, x));
-    else if (view->dtype != wanted)
+    else if (view->dtype != wanted &&
+             !(wanted == TENON_DTYPE_BOOL && view->dtype == TENON_DTYPE_U8))
         return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be %s", caller, name,
                        tenon_dtype_string(view->dtype), tenon_dtype_string(wanted));
     return tn_reduced_shape_check(caller, name, view, x, axes);
@@ -132,7 +134,7 @@ tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *pro
     if (moments && params->kind != TENON_REDUCE_VARIANCE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be variance",
                        caller, tn_reduce_words[params->kind]);
-    if (!tn_reduce_counts(params->kind) || x->dtype <= TENON_DTYPE_BF16)
+    if (!tn_reduce_counts(params->kind) || tn_dtype_is_float((tenon_dtype)x->dtype))
         TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_axes_check(caller, params->axis_count, params->axes, x->rank, "x", &axes));
     for (uint32_t i = REDUCE_Y; i <= y; i++)
