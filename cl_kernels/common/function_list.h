@@ -21,16 +21,16 @@
     X(7, CEIL, ceil, 0, 0, ceil(x), ceil(x))                                                       \
     X(8, ROUND, round, 0, 0, rint(x), nearbyint(x))                                                \
     X(9, TRUNC, trunc, 0, 0, trunc(x), trunc(x))                                                   \
-    X(10, EXP, exp, 1, 3, FUNCTION_OWN(exp)(x), exp_of(x))                                            \
+    X(10, EXP, exp, 1, 3, FUNCTION_OWN(exp)(x), exp_of(x))                                         \
     X(11, EXP2, exp2, 1, 3, exp2(x), exp2(x))                                                      \
     X(12, EXPM1, expm1, 1, 3, FUNCTION_OWN(expm1)(x), expm1(x))                                    \
     X(13, LOG, log, 1, 3, log(x), log(x))                                                          \
     X(14, LOG2, log2, 1, 3, log2(x), log2(x))                                                      \
     X(15, LOG10, log10, 1, 3, log10(x), log10(x))                                                  \
     X(16, LOG1P, log1p, 1, 2, log1p(x), log1p(x))                                                  \
-    X(17, SIN, sin, 1, 4, function_sin(x), sin(x))                                                          \
-    X(18, COS, cos, 1, 4, function_cos(x), cos(x))                                                          \
-    X(19, TAN, tan, 1, 5, function_tan(x), tan(x))                                                          \
+    X(17, SIN, sin, 1, 4, function_sin(x), sin(x))                                                 \
+    X(18, COS, cos, 1, 4, function_cos(x), cos(x))                                                 \
+    X(19, TAN, tan, 1, 5, function_tan(x), tan(x))                                                 \
     X(20, ASIN, asin, 1, 4, asin(x), asin(x))                                                      \
     X(21, ACOS, acos, 1, 4, acos(x), acos(x))                                                      \
     X(22, ATAN, atan, 1, 5, atan(x), atan(x))                                                      \
@@ -45,7 +45,7 @@
 /* Functions of x and y, which share a kernel build. The number is the value in
  * tenon_elementwise_kind, consecutive from 7, and one less than that in tenon_chain_op. */
 #define TENON_BINARY_FUNCTIONS(X)                                                                  \
-    X(7, POW, pow, 0, 16, function_pow(x, y), pow(x, y))                                                    \
+    X(7, POW, pow, 0, 16, function_pow(x, y), pow(x, y))                                           \
     X(8, FMOD, fmod, 0, 0, fmod(x, y), fmod(x, y))                                                 \
     X(9, REMAINDER, remainder, 0, 0.5, function_remainder(x, y), remainder_of(x, y))               \
     X(10, ATAN2, atan2, 0, 6, atan2(x, y), atan2(x, y))
