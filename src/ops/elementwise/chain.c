@@ -161,7 +161,7 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
 {
     const char *caller = call->caller;
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
-    if (step->op > TENON_CHAIN_ERF)
+    if (step->op >= CHAIN_UNARY + TN_FUNCTION_KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: op of step %u is %u, which is not a tenon_chain_op", caller, n,
                        step->op);
