@@ -42,13 +42,13 @@
     X(28, ATANH, atanh, 1, 5, atanh(x), atanh(x))                                                  \
     X(29, ERF, erf, 1, 16, erf(x), erf(x))
 
-/* Functions of x and y, which share a kernel build. The number is the value in
+/* Functions of x and y, each with a build of its own. The number is the value in
  * tenon_elementwise_kind, consecutive from 7, and one less than that in tenon_chain_op. */
 #define TENON_BINARY_FUNCTIONS(X)                                                                  \
-    X(7, POW, pow, 0, 16, function_pow(x, y), pow(x, y))                                           \
-    X(8, FMOD, fmod, 0, 0, fmod(x, y), fmod(x, y))                                                 \
-    X(9, REMAINDER, remainder, 0, 0.5, function_remainder(x, y), remainder_of(x, y))               \
-    X(10, ATAN2, atan2, 0, 6, atan2(x, y), atan2(x, y))
+    X(7, POW, pow, 1, 16, function_pow(x, y), pow(x, y))                                           \
+    X(8, FMOD, fmod, 1, 0, function_fmod(x, y), fmod(x, y))                                        \
+    X(9, REMAINDER, remainder, 1, 0.5, function_remainder(x, y), remainder_of(x, y))               \
+    X(10, ATAN2, atan2, 1, 6, atan2(x, y), atan2(x, y))
 /* clang-format on */
 
 #endif

@@ -6,8 +6,8 @@
  * Global size: at least {args.walk.items}.
  *
  * FUNCTION_INPUTS: 1 (the default) or 2. The kernel for one input has no b.
- * FUNCTION_KIND: the function of the build, or -1 (the default): args.kind selects it.
- * TENON_VW: lanes of a vector.
+ * FUNCTION_KIND: the function of the build, or -1 (the default): args.kind selects one of one
+ * input. TENON_VW: lanes of a vector.
  *
  * FUNCTION_MASK: see common/function.clh. TENON_VECTORS: see common/stream.clh. TENON_DTYPE,
  * TENON_STREAM: see common/types.clh.
@@ -82,11 +82,7 @@ TENON_INLINE void run(const int kind, const span *s, const rows *row)
 TENON_FUNCTION void run_kind(const int kind, const span *s, const rows *row)
 {
     switch (kind) {
-#if FUNCTION_INPUTS == 2
-        TENON_BINARY_FUNCTIONS(RUN_CASE)
-#else
         TENON_UNARY_FUNCTIONS(RUN_CASE)
-#endif
     }
 }
 #else

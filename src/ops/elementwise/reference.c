@@ -85,16 +85,15 @@ bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, 
     return whole;
 }
 
-/* All functions are in one build, and all other kinds of a type in another, so all of those are
- * checked. */
+/* All kinds of a type are in one build, so all are checked, except for functions. */
 bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     tenon_elementwise_params *params = (tenon_elementwise_params *)c->params.bytes;
     const bool functions = tn_elementwise_is_function(like->kind);
-    const uint32_t first = functions ? TENON_ELEMENTWISE_POW : 0,
-                   last = functions ? TENON_ELEMENTWISE_ATAN2
+    const uint32_t first = functions ? like->kind : 0,
+                   last = functions ? like->kind
                           : tn_dtype_is_integer((tenon_dtype)like->to)
                               ? TENON_ELEMENTWISE_MIN
                               : TENON_ELEMENTWISE_SCALE_ADD;

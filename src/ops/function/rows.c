@@ -11,27 +11,25 @@ const char *tn_function_mask_option(uint64_t mask, char text[TN_FUNCTION_OPTIONS
     return text;
 }
 
-/* Returns the functions of the build that has a function. */
-static uint64_t mask_of(const tn_pointwise_problem *p)
+/* Returns the functions of the build that has a function of one tensor. */
+static uint64_t unary_mask(uint32_t kind)
 {
 #define UNARY_BIT(number, NAME, name, is_build, ulps, device, reference)                           \
     | (is_build ? 0 : TN_FUNCTION_BIT(number))
-#define BINARY_BIT(number, NAME, name, is_build, ulps, device, reference) | TN_FUNCTION2_BIT(number)
-    if (p->operands > FUNCTION_OPERANDS)
-        return UINT64_C(0) TENON_BINARY_FUNCTIONS(BINARY_BIT);
-    return tn_function_is_build(p->kind) ? TN_FUNCTION_BIT(p->kind)
-                                         : UINT64_C(0) TENON_UNARY_FUNCTIONS(UNARY_BIT);
+    return tn_function_is_build(kind) ? TN_FUNCTION_BIT(kind)
+                                      : UINT64_C(0) TENON_UNARY_FUNCTIONS(UNARY_BIT);
 }
 
 const char *tn_function_configure(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    const bool is_build = p->operands == FUNCTION_OPERANDS && tn_function_is_build(p->kind);
+    const bool is_binary = p->operands > FUNCTION_OPERANDS;
+    const uint64_t functions = is_binary ? TN_FUNCTION2_BIT(p->kind) : unary_mask(p->kind);
     char mask[TN_FUNCTION_OPTIONS], more[2 * TN_FUNCTION_OPTIONS];
     snprintf(more, sizeof more, "%s -DFUNCTION_INPUTS=%u -DFUNCTION_KIND=%d",
-             tn_function_mask_option(mask_of(p), mask), p->operands - 1,
-             is_build ? (int)p->kind : -1);
+             tn_function_mask_option(functions, mask), p->operands - 1,
+             is_binary || tn_function_is_build(p->kind) ? (int)p->kind : -1);
     tn_pointwise_configure(context, p, more, choice);
     return NULL;
 }
