@@ -1,8 +1,6 @@
 /*
  * Tests sin(), cos() and tan() of a vector of floats with small and large lanes. PoCL 3.1 treats
  * the small lanes of such a vector as large, and their results have an error of about 0.01.
- * Also tests pow() of a vector of eight doubles, of which some are infinite or 0: PoCL's other
- * lanes are wrong.
  */
 #include "driver.h"
 
@@ -24,7 +22,7 @@ static driver_outcome reduced(const driver *d)
 {
     float x[SIZE], y[SIZE];
     for (int i = 0; i < SIZE; i++)
-        x[i] = i % 2 == 0 ? (float)i * 1e-3F : (float)i * 1e5F;
+        x[i] = i % 2 == 0 ? (float)i * 1e-3F : (float)i * 1e30F;
     cl_kernel kernel = driver_kernel(d, source, "waves");
     cl_mem result = driver_buffer(d, sizeof y, NULL);
     driver_set_buffer(kernel, 0, driver_buffer(d, sizeof x, x));
@@ -32,29 +30,6 @@ static driver_outcome reduced(const driver *d)
     driver_run(d, kernel, SIZE / LANES, 1, result, sizeof y, y);
     for (int i = 0; i < SIZE; i++)
         if (!(fabs((double)y[i] - (sin((double)x[i]) + cos((double)x[i]))) < 1e-6))
-            return DRIVER_WRONG;
-    return DRIVER_RIGHT;
-}
-
-static const char powers[] = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n"
-                             "__kernel void power(__global const double8 *x, __global double8 *y)\n"
-                             "{\n"
-                             "    const size_t i = get_global_id(0);\n"
-                             "    y[i] = pow(x[i], (double8)(2));\n"
-                             "}\n";
-
-static driver_outcome reduced_pow(const driver *d)
-{
-    double x[SIZE], y[SIZE];
-    for (int i = 0; i < SIZE; i++)
-        x[i] = i % LANES == 3 ? INFINITY : i % LANES == 5 ? 0 : -1.5 - i;
-    cl_kernel kernel = driver_kernel(d, powers, "power");
-    cl_mem result = driver_buffer(d, sizeof y, NULL);
-    driver_set_buffer(kernel, 0, driver_buffer(d, sizeof x, x));
-    driver_set_buffer(kernel, 1, result);
-    driver_run(d, kernel, SIZE / LANES, 1, result, sizeof y, y);
-    for (int i = 0; i < SIZE; i++)
-        if (y[i] != x[i] * x[i])
             return DRIVER_WRONG;
     return DRIVER_RIGHT;
 }
@@ -98,6 +73,5 @@ TEST(functions_are_correct)
 int main(void)
 {
     driver_try("sin and cos of a vector with small and large floats", NULL, reduced);
-    driver_try("pow of a vector with infinite and finite doubles", NULL, reduced_pow);
     return test_main();
 }
