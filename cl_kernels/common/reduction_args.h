@@ -25,6 +25,19 @@
 #define REDUCTION_VARIANCE      8
 #define REDUCTION_SQUARED_ERROR 9
 
+/* Kinds of the variant REDUCTION_COUNT. */
+#define REDUCTION_ANY   10 /* 1 if an element is not zero */
+#define REDUCTION_ALL   11 /* 1 if no element is zero */
+#define REDUCTION_TOTAL 12 /* the number of elements that are not zero */
+
+/* Variants of the kinds, which have builds of their own (REDUCTION_VARIANT). */
+#define REDUCTION_PLAIN       0
+#define REDUCTION_ABS         1 /* of the absolute values: sum, maximum */
+#define REDUCTION_PRODUCT     2 /* the product: sum */
+#define REDUCTION_LAST        3 /* the last of equal elements: positions */
+#define REDUCTION_LOG_SUM_EXP 4 /* the logarithm of the sum of the exponentials: maximum */
+#define REDUCTION_COUNT       5 /* of elements that are not zero, of any type */
+
 /* Bits of args.flags. */
 #define REDUCTION_WIDE      1 /* y and the means hold acc_t instead of the type of x */
 #define REDUCTION_HAS_MEANS 2 /* the means of a variance are returned as well */

@@ -16,16 +16,22 @@
 #define CHAIN_MIN      5
 #define CHAIN_FMA      6
 #define CHAIN_ACTIVATE 7
+/* The first of the functions of two operands and of one. */
+#define CHAIN_BINARY 8
+#define CHAIN_UNARY  12
 
-/* Encoding of a step as a build-time constant: its operation, whether each of its two operands
- * varies along the row (1) or is constant (0), and its activation. */
+/* Encoding of a step as a build-time constant: its operation, how each of its two operands varies
+ * along the row (CHAIN_SAME, CHAIN_CONTIGUOUS or CHAIN_STRIDED), and its activation. */
+#define CHAIN_SAME       0
+#define CHAIN_CONTIGUOUS 1
+#define CHAIN_STRIDED    2
 #define CHAIN_CODE(op, operand, addend, activation)                                                \
-    ((op) | (operand) << 3 | (addend) << 4 | (activation) << 5)
-#define CHAIN_OP(code)            ((code)&7)
-#define CHAIN_OPERAND_ALONG(code) ((code) >> 3 & 1)
-#define CHAIN_ADDEND_ALONG(code)  ((code) >> 4 & 1)
-#define CHAIN_ACTIVATION(code)    ((code) >> 5)
-#define CHAIN_FIXED_STEPS         3 /* maximum for a build with fixed steps */
+    ((op) | (operand) << 6 | (addend) << 8 | (activation) << 10)
+#define CHAIN_OP(code)            ((code)&63)
+#define CHAIN_OPERAND_ALONG(code) ((code) >> 6 & 3)
+#define CHAIN_ADDEND_ALONG(code)  ((code) >> 8 & 3)
+#define CHAIN_ACTIVATION(code)    ((code) >> 10)
+#define CHAIN_FIXED_STEPS         3 /* maximum for a build with fixed steps but without functions */
 
 typedef struct chain_step_args {
     tenon_i32 op;

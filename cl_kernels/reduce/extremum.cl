@@ -1,7 +1,9 @@
 /*
  * y = the greatest or the least element of each row of x, or its position, as selected by
  * args.kind; of equal elements the first is taken. A NaN is beyond any number, and the first NaN is
- * taken. The least is computed as the greatest of the negated elements, which is exact.
+ * taken. Variants (REDUCTION_VARIANT) take the last instead, or compare absolute values, or compute
+ * the logarithm of the sum of exponentials. The least is computed as the greatest of the negated
+ * elements, which is exact.
  *
  * reduce_rows, reduce_columns, reduce_finish: see common/reduction.clh, with their global sizes.
  * The second input and the means are unused; the kernels have them only for a common signature.
@@ -17,18 +19,23 @@
 #include "reduce/champions.clh"
 
 /* Loads a vector whose lanes past the last repeat it. Along a row, such a lane is a later equal
- * element and replaces nothing; across rows, it is not used. */
+ * element and replaces nothing; across rows, it is not used. For the logarithm of the sum of
+ * exponentials, in which it would count, it is -inf instead. */
 TENON_INLINE acc_v load_repeating(__global const data_t *x, long i, long stride, int lanes)
 {
     if (lanes >= TENON_VW) {
         return load_lanes(x, i, stride, TENON_VW);
     }
+#if REDUCTION_VARIANT == REDUCTION_LOG_SUM_EXP
+    return load_filled(x, i, stride, lanes, -INFINITY);
+#else
     acc_t all[TENON_VW];
     TENON_UNROLL
     for (int l = 0; l < TENON_VW; l++) {
         all[l] = load_data(x, i + min(l, lanes - 1) * stride);
     }
     return TENON_VLOAD(0, all);
+#endif
 }
 
 /* `meet` without the position, if it is not required. */
@@ -44,9 +51,9 @@ TENON_INLINE void meet_dense(const int least, const int placed, champions *best,
 {
     const acc_v v = load_data_v(x, 0);
     if (placed) {
-        meet(best, least ? -v : v, place);
+        meet(best, RANKED(least, v), place);
     } else {
-        meet_value(best, least ? -v : v);
+        meet_value(best, RANKED(least, v));
     }
 }
 
@@ -96,7 +103,8 @@ TENON_INLINE long meet_contiguous(champions best[REDUCTION_VECTORS], __global co
 #else
     switch (args->kind) {
     case REDUCTION_MAX:
-        meet_steps(0, 0, best, x + at, x_step, steps, place, l->along);
+        meet_steps(0, REDUCTION_VARIANT == REDUCTION_LOG_SUM_EXP, best, x + at, x_step, steps,
+                   place, l->along);
         break;
     case REDUCTION_MIN:
         meet_steps(1, 0, best, x + at, x_step, steps, place, l->along);
@@ -130,7 +138,8 @@ TENON_INLINE void meet_stretch(champions best[REDUCTION_VECTORS], __global const
                 const long from = at + i * stride + k * TENON_VW * l->stride[REDUCTION_X];
                 const long place = s->index + i + (l->along ? k * TENON_VW : 0);
                 acc_v v = load_repeating(x, from, l->stride[REDUCTION_X], lanes);
-                meet(&best[k], least ? -v : v, (position_v)((position_t)place) + numbers);
+                meet(&best[k], RANKED(least, v),
+                     PLACES((position_v)((position_t)place) + numbers, s->index + s->n - 1));
             }
         }
     }
@@ -166,12 +175,15 @@ TENON_INLINE void store_row(__global data_t *y, long y_at, __global acc_t *works
     } else if (args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN) {
         ((__global int *)y)[y_at] = (int)best.place;
     } else {
-        store_result(y, y_at, is_least(args) ? -best.value : best.value, args);
+        store_result(y, y_at, BEST_RESULT(args, best), args);
     }
 }
 
 #if TENON_MASKS
-#if TENON_DTYPE == TENON_DTYPE_F64
+#if REDUCTION_VARIANT == REDUCTION_LOG_SUM_EXP
+#define PLACE_AS_VALUE(x) x
+#define VALUE_AS_PLACE(x) x
+#elif TENON_DTYPE == TENON_DTYPE_F64
 #define PLACE_AS_VALUE TENON_CAT(as_double, TENON_VW)
 #define VALUE_AS_PLACE TENON_CAT(as_long, TENON_VW)
 #else
@@ -184,7 +196,7 @@ TENON_INLINE void meet_short_row(int least, const int placed, champions best[RED
                                  __global const data_t *x, long size)
 {
     const long step = REDUCTION_VECTORS * TENON_VW, steps = size / step;
-    const acc_t fill = least ? INFINITY : -INFINITY;
+    const acc_t fill = NEVER_BEST(least);
     position_v place = lane_numbers();
     meet_steps(least, placed, best, x, step, steps, place, 1);
     place += (position_v)((position_t)(steps * step));
@@ -194,9 +206,9 @@ TENON_INLINE void meet_short_row(int least, const int placed, champions best[RED
         if (i < size) {
             const acc_v v = load_part(x + i, (int)min(size - i, (long)TENON_VW), fill);
             if (placed) {
-                meet(&best[k], least ? -v : v, place);
+                meet(&best[k], RANKED(least, v), PLACES(place, size - 1));
             } else {
-                meet_value(&best[k], least ? -v : v);
+                meet_value(&best[k], RANKED(least, v));
             }
         }
         place += (position_v)(TENON_VW);
@@ -278,7 +290,8 @@ TENON_FUNCTION void reduce_blocks(__global const data_t *x, __global data_t *y,
                                   __global acc_t *workspace, const reduction_args *args, long first,
                                   long last)
 {
-    const int placed = args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN;
+    const int placed = args->kind == REDUCTION_ARGMAX || args->kind == REDUCTION_ARGMIN ||
+                       REDUCTION_VARIANT == REDUCTION_LOG_SUM_EXP;
     for (long row = first; row < last; row += TENON_VW) {
         const long end = min(row + TENON_VW, last);
         if (placed) {

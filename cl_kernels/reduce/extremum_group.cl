@@ -17,6 +17,14 @@
 
 #include "common/reduction_team.clh"
 
+#if REDUCTION_VARIANT == REDUCTION_LAST
+/* Returns the position of the last element of a spot's line. */
+TENON_INLINE long last_of_line(const reduction_args *args, spot s)
+{
+    return (s.line + 1) * entry_of(args->shape, args->rank - 1) - 1;
+}
+#endif
+
 /* Updates with the vector at a spot. Lanes past the end of the row are -inf, which replaces
  * nothing. */
 TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const reduction_args *args,
@@ -27,8 +35,9 @@ TENON_INLINE void meet_spot(champions *best, __global const data_t *x, const red
     const position_t place =
         (position_t)(s.line * entry_of(args->shape, inner) + (long)s.unit * TENON_VW);
     const acc_v v = load_spot(x, i, entry_of(args->stride[REDUCTION_X], inner),
-                              lanes_of_spot(args, s), least ? INFINITY : -INFINITY);
-    meet(best, least ? -v : v, (position_v)(place) + lane_numbers());
+                              lanes_of_spot(args, s), NEVER_BEST(least));
+    meet(best, RANKED(least, v),
+         PLACES((position_v)(place) + lane_numbers(), last_of_line(args, s)));
 }
 
 TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t,
@@ -61,7 +70,7 @@ TEAM_KERNEL void reduce_group(__global const data_t *x, __global const data_t *t
         if (args.kind == REDUCTION_ARGMAX || args.kind == REDUCTION_ARGMIN) {
             ((__global int *)y)[at[REDUCTION_Y]] = (int)winner.place;
         } else {
-            store_result(y, at[REDUCTION_Y], is_least(&args) ? -winner.value : winner.value, &args);
+            store_result(y, at[REDUCTION_Y], BEST_RESULT(&args, winner), &args);
         }
     }
 }

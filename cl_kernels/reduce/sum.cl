@@ -1,6 +1,6 @@
 /*
- * y = the sum, mean, sum of squares, Euclidean norm or variance of each row of x, as selected by
- * args.kind.
+ * y = the sum, mean, sum of squares, Euclidean norm or variance of each row of x, or the sum of the
+ * absolute values, or the product (REDUCTION_VARIANT), as selected by args.kind.
  *
  * reduce_rows, reduce_columns, reduce_finish: see common/reduction.clh, with their global sizes.
  *

@@ -10,10 +10,12 @@
 TENON_BEGIN_C
 
 /** The functions, with their formulas. On integer types sums, differences and products wrap modulo
- * 2^bits, a quotient is rounded toward zero, and a / 0 is 0; scale-and-add is not supported. On
- * floating-point types results are rounded once, to nearest, except for division,
- * where OpenCL allows an error of 2.5 units in the last place in f32, and scale-and-add, whose
- * products may be rounded as well. A NaN gives NaN, also in maximum and minimum. */
+ * 2^bits, a quotient is rounded toward zero, and a / 0 is 0; scale-and-add and the kinds from
+ * TENON_ELEMENTWISE_POW on are not supported. On floating-point types results are rounded once, to
+ * nearest, except for division, where OpenCL allows an error of 2.5 units in the last place in f32,
+ * scale-and-add, whose products may be rounded as well, the power (16 units) and the angle (6
+ * units). A NaN gives NaN, also in maximum and minimum; only powers with the exponent 0 or the base
+ * 1 are 1 in any case, as in C. */
 typedef enum tenon_elementwise_kind {
     TENON_ELEMENTWISE_ADD = 0,      /**< a + b */
     TENON_ELEMENTWISE_SUBTRACT = 1, /**< a - b */
@@ -22,7 +24,11 @@ typedef enum tenon_elementwise_kind {
     TENON_ELEMENTWISE_MAX = 4,      /**< the larger; of two zeros, either */
     TENON_ELEMENTWISE_MIN = 5,      /**< the smaller; of two zeros, either */
     TENON_ELEMENTWISE_SCALE_ADD =
-        6 /**< alpha · a + beta · b; with a coefficient of 0 its operand is not read */
+        6, /**< alpha · a + beta · b; with a coefficient of 0 its operand is not read */
+    TENON_ELEMENTWISE_POW = 7,  /**< a to the power of b; NaN if a is negative and b no integer */
+    TENON_ELEMENTWISE_FMOD = 8, /**< the exact remainder of a / b with the sign of a, as in C */
+    TENON_ELEMENTWISE_REMAINDER = 9, /**< the remainder with the sign of b, as in Python */
+    TENON_ELEMENTWISE_ATAN2 = 10     /**< the angle of the point (b, a), from -π to π */
 } tenon_elementwise_kind;
 
 /** Start from TENON_ELEMENTWISE_PARAMS_INIT and set `kind`. */
@@ -62,8 +68,9 @@ TENON_API void tenon_elementwise_params_default(tenon_elementwise_params *params
  * The gradients are made of the same operations and a sum. With dd the gradient of d, da is dd
  * (addition, subtraction), dd · b (multiplication) or dd / b (division); db is dd (addition), -dd
  * (subtraction: a scale-and-add), dd · a (multiplication) or -dd · d / b (division: a chain). For
- * an input that was broadcast, sum the result (reduce.h) over the dimensions along which the input
- * repeats.
+ * powers da is dd · b · pow(a, b - 1) and db dd · d · log(a), for the angle dd · b / (a² + b²) and
+ * -dd · a / (a² + b²), for the remainders dd and -dd · (a - d) / b: chains. For an input that was
+ * broadcast, sum the result (reduce.h) over the dimensions along which the input repeats.
  *  @param params  NULL means the defaults: a + b
  *  @param a, b    f64, f32, f16, bf16 or an integer type, both of one type; any strides, including
  * 0
@@ -90,8 +97,8 @@ TENON_CALL tenon_status tenon_elementwise_plan(tenon_context *context,
                                                const tenon_tensor *d, tenon_plan **plan);
 
 /** The operation of a chain's step on the current value v and the step's operand p. Rounding and
- * NaN handling are those of tenon_elementwise and of the activations. Intermediate values are not
- * rounded to a 16-bit type. */
+ * NaN handling are those of tenon_elementwise, of the activations and, from TENON_CHAIN_ABS on, of
+ * tenon_function (function.h). Intermediate values are not rounded to a 16-bit type. */
 typedef enum tenon_chain_op {
     TENON_CHAIN_ADD = 0,      /**< v + p */
     TENON_CHAIN_SUBTRACT = 1, /**< v - p */
@@ -101,7 +108,41 @@ typedef enum tenon_chain_op {
     TENON_CHAIN_MIN = 5,      /**< the smaller of v and p */
     TENON_CHAIN_FMA = 6, /**< v · p + q, where q is the step's addend; rounded once if the device
                             has an instruction for it, twice otherwise */
-    TENON_CHAIN_ACTIVATE = 7 /**< activation(v) */
+    TENON_CHAIN_ACTIVATE = 7,    /**< activation(v) */
+    TENON_CHAIN_POW = 8,         /**< v to the power of p */
+    TENON_CHAIN_FMOD = 9,        /**< the remainder of v / p with the sign of v */
+    TENON_CHAIN_REMAINDER = 10,  /**< the remainder of v / p with the sign of p */
+    TENON_CHAIN_ATAN2 = 11,      /**< the angle of the point (p, v) */
+    TENON_CHAIN_ABS = 12,        /**< the absolute value of v */
+    TENON_CHAIN_NEG = 13,        /**< -v */
+    TENON_CHAIN_SIGN = 14,       /**< sign(v) */
+    TENON_CHAIN_SQRT = 15,       /**< sqrt(v) */
+    TENON_CHAIN_RSQRT = 16,      /**< 1 / sqrt(v) */
+    TENON_CHAIN_RECIPROCAL = 17, /**< 1 / v */
+    TENON_CHAIN_FLOOR = 18,      /**< floor(v) */
+    TENON_CHAIN_CEIL = 19,       /**< ceil(v) */
+    TENON_CHAIN_ROUND = 20,      /**< the nearest integer; of two, the even one */
+    TENON_CHAIN_TRUNC = 21,      /**< trunc(v) */
+    TENON_CHAIN_EXP = 22,        /**< exp(v) */
+    TENON_CHAIN_EXP2 = 23,       /**< exp2(v) */
+    TENON_CHAIN_EXPM1 = 24,      /**< expm1(v) */
+    TENON_CHAIN_LOG = 25,        /**< log(v) */
+    TENON_CHAIN_LOG2 = 26,       /**< log2(v) */
+    TENON_CHAIN_LOG10 = 27,      /**< log10(v) */
+    TENON_CHAIN_LOG1P = 28,      /**< log1p(v) */
+    TENON_CHAIN_SIN = 29,        /**< sin(v) */
+    TENON_CHAIN_COS = 30,        /**< cos(v) */
+    TENON_CHAIN_TAN = 31,        /**< tan(v) */
+    TENON_CHAIN_ASIN = 32,       /**< asin(v) */
+    TENON_CHAIN_ACOS = 33,       /**< acos(v) */
+    TENON_CHAIN_ATAN = 34,       /**< atan(v) */
+    TENON_CHAIN_SINH = 35,       /**< sinh(v) */
+    TENON_CHAIN_COSH = 36,       /**< cosh(v) */
+    TENON_CHAIN_TANH = 37,       /**< tanh(v) */
+    TENON_CHAIN_ASINH = 38,      /**< asinh(v) */
+    TENON_CHAIN_ACOSH = 39,      /**< acosh(v) */
+    TENON_CHAIN_ATANH = 40,      /**< atanh(v) */
+    TENON_CHAIN_ERF = 41         /**< erf(v) */
 } tenon_chain_op;
 
 /** The source of an operand of a step. */
@@ -117,7 +158,7 @@ typedef enum tenon_chain_source {
  * does not use must be 0. */
 typedef struct tenon_chain_step {
     uint32_t op;         /**< tenon_chain_op */
-    uint32_t operand;    /**< p: tenon_chain_source; 0 for an activation */
+    uint32_t operand;    /**< p: tenon_chain_source; 0 for an activation or a function of v alone */
     uint32_t addend;     /**< q of fma: tenon_chain_source */
     uint32_t activation; /**< tenon_activation_kind. A chain may use only one of the kinds whose
                             formula has exp, log, tanh or erf, any number of times */
@@ -171,8 +212,10 @@ TENON_API void tenon_elementwise_chain_params_default(tenon_elementwise_chain_pa
  * y = x0 · x1 + x2 is one step, {TENON_CHAIN_FMA, TENON_CHAIN_X1, TENON_CHAIN_X2}. A normalization
  * with a residual, relu((x0 - mean) · scale + x3), has the steps {TENON_CHAIN_SUBTRACT,
  * TENON_CHAIN_X1}, {TENON_CHAIN_FMA, TENON_CHAIN_X2, TENON_CHAIN_X3} and {TENON_CHAIN_ACTIVATE, 0,
- * 0, TENON_ACTIVATION_RELU}. The steps are arguments of one kernel: chains are not compiled
- * separately, except for their transcendental activation.
+ * 0, TENON_ACTIVATION_RELU}. Clipping v to [low, high] has the steps {TENON_CHAIN_MAX, .alpha =
+ * low} and {TENON_CHAIN_MIN, .alpha = high}. The steps are arguments of one kernel: chains are not
+ * compiled separately, except for their transcendental activation. Chains with functions (from
+ * TENON_CHAIN_POW on) are compiled once for each list of steps, without their scalars.
  *  @param params      NULL means the defaults: a copy
  *  @param x0          f64, f32, f16 or bf16; any strides, including 0
  *  @param x1, x2, x3  of x0's type; NULL if no step uses it (it is not read then)

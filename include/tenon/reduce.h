@@ -31,8 +31,18 @@ typedef enum tenon_reduce_kind {
     TENON_REDUCE_ARGMAX = 4, /**< the index of the greatest: the first of equals, the first NaN */
     TENON_REDUCE_ARGMIN = 5, /**< the index of the least: the first of equals, the first NaN */
     TENON_REDUCE_SUM_SQUARES = 6, /**< the sum of x · x; 0 where n is 0 */
-    TENON_REDUCE_NORM = 7,        /**< the Euclidean norm: the root of the sum of x · x */
-    TENON_REDUCE_VARIANCE = 8     /**< the sum of (x - mean)², divided by n - correction */
+    TENON_REDUCE_NORM = 7, /**< the Euclidean norm: the root of the sum of x · x; 0 where n is 0 */
+    TENON_REDUCE_VARIANCE = 8, /**< the sum of (x - mean)², divided by n - correction */
+    TENON_REDUCE_PRODUCT = 9,  /**< the product of x; 1 where n is 0 */
+    TENON_REDUCE_SUM_ABS = 10, /**< the sum of abs(x), the L1 norm; 0 where n is 0 */
+    TENON_REDUCE_MAX_ABS = 11, /**< the greatest abs(x), the maximum norm; NaN if one is NaN */
+    TENON_REDUCE_ANY = 12,     /**< 1 if an x is not zero; 0 where n is 0 */
+    TENON_REDUCE_ALL = 13,     /**< 1 if no x is zero; 1 where n is 0 */
+    TENON_REDUCE_COUNT = 14,   /**< the number of x that are not zero; 0 where n is 0 */
+    TENON_REDUCE_LOG_SUM_EXP =
+        15, /**< log(the sum of exp(x)), without overflow; -inf where n is 0 */
+    TENON_REDUCE_ARGMAX_LAST = 16, /**< as ARGMAX, but the last of equals, the last NaN */
+    TENON_REDUCE_ARGMIN_LAST = 17  /**< as ARGMIN, but the last of equals, the last NaN */
 } tenon_reduce_kind;
 
 /** Start from TENON_REDUCE_PARAMS_INIT: the sum over all axes. */
@@ -67,24 +77,26 @@ typedef struct tenon_reduce_params {
  *  @param size  sizeof(tenon_reduce_params) */
 TENON_API void tenon_reduce_params_default(tenon_reduce_params *params, uint32_t size);
 
-/** Computes y, the reduction of x over the axes. A NaN among the reduced elements gives NaN. Sums
+/** Computes y, the reduction of x over the axes. A NaN among the reduced elements gives NaN; for
+ * ANY, ALL and COUNT a NaN is not zero. Sums
  * are computed in blocks and in a fixed order. The variance is computed in two passes, the mean
  * first and then the squares of the differences from it (T. Chan, G. Golub, R. LeVeque, "Algorithms
  * for computing the sample variance", 1983), so a large mean causes no cancellation.
  *
  * Sums of squares, including those of the norm, are f32 for all types except f64: they overflow to
  * infinity if elements reach about 1e19, and underflow to 0 if all are below 1e-23 (1e154 and
- * 1e-162 in f64).
+ * 1e-162 in f64). The factors of a product are multiplied in a fixed but unspecified order, in
+ * which an intermediate product may overflow or underflow even if the result would not.
  *  @param params  NULL means the defaults
- *  @param x       f64, f32, f16 or bf16, any rank and strides, including broadcast dimensions
- *                 (stride 0). With no elements along the axes, only the sum, the sum of squares and
- *                 the norm are defined; the other kinds are invalid. The variance also requires
- *                 more elements than `correction`
+ *  @param x       f64, f32, f16 or bf16, for ANY, ALL and COUNT also bool or an integer type; any
+ * rank and strides, including broadcast dimensions (stride 0). With no elements along the axes,
+ * only the kinds that say so are defined; the other kinds are invalid. The variance also requires
+ * more elements than `correction`
  *  @param y       of x's shape with the axes either removed or of size 1. Of x's type, or f32 if x
- *                 is f16 or bf16; i32 for ARGMAX and ARGMIN: the row-major index among the reduced
- *                 elements (the index along the axis, if there is one axis); more than 2³¹ reduced
- *                 elements are then unsupported. Must not overlap x, and its own elements must not
- *                 overlap
+ *                 is f16 or bf16. bool or u8 for ANY and ALL. i32 for COUNT and for ARGMAX, ARGMIN
+ * and their other forms: the row-major index among the reduced elements (the index along the axis,
+ * if there is one axis). More than 2³¹ reduced elements (for ANY, ALL and COUNT, 2³¹ - 1) are
+ * unsupported for an i32 or u8. Must not overlap x, and its own elements must not overlap
  *  @param sync    may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
  *          TENON_ERROR_UNSUPPORTED_DEVICE (f64 on a device without it) · TENON_ERROR_BUILD_FAILED ·

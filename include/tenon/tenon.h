@@ -21,6 +21,7 @@
 #include <tenon/dropout.h>
 #include <tenon/elementwise.h>
 #include <tenon/epilogue.h>
+#include <tenon/function.h>
 #include <tenon/gated.h>
 #include <tenon/gather.h>
 #include <tenon/gemm.h>

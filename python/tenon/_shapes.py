@@ -102,12 +102,23 @@ def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
     return rule
 
 
+# Types of the results of reductions, if they differ from the input's.
+_REDUCED_TYPES = {
+    constants.REDUCE_ARGMAX: "i32",
+    constants.REDUCE_ARGMIN: "i32",
+    constants.REDUCE_ARGMAX_LAST: "i32",
+    constants.REDUCE_ARGMIN_LAST: "i32",
+    constants.REDUCE_COUNT: "i32",
+    constants.REDUCE_ANY: "bool",
+    constants.REDUCE_ALL: "bool",
+}
+
+
 def _reduced(o: Dict[str, Any], p: Any) -> Form:
     x = o["x"]
     axes = [_axis(x, a) for a in p.axes[0:p.axis_count]] if p.axis_count else range(x.ndim)
     shape = tuple(n for d, n in enumerate(x.shape) if d not in axes)
-    is_index = hasattr(p, "kind") and p.kind in (constants.REDUCE_ARGMAX, constants.REDUCE_ARGMIN)
-    return "i32" if is_index else x.dtype, shape
+    return _REDUCED_TYPES.get(getattr(p, "kind", None), x.dtype), shape
 
 
 def _moments(o: Dict[str, Any], p: Any) -> Form:
@@ -175,6 +186,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "dropout.y": like("x"),
     "elementwise.d": _broadcast("a", "b"),
     "elementwise_chain.y": _broadcast("x0", "x1", "x2", "x3"),
+    "function.y": like("x"),
     "gated_backward.da": like("a"),
     "gated_backward.db": like("a"),
     "gated_forward.y": like("a"),

@@ -158,6 +158,18 @@ class Elements(unittest.TestCase):
             {"op": "add", "alpha": 1}, {"op": "activate", "activation": "relu"}])
         np.testing.assert_array_equal(y, np.maximum(x * s + t + 1, 0))
 
+    def test_functions(self):
+        x = np.abs(reals(43, 50)) + 0.5
+        for kind, expected in (("sqrt", np.sqrt), ("log", np.log), ("sin", np.sin)):
+            np.testing.assert_allclose(tenon.function(x, kind=kind), expected(x), 1e-6, 1e-6)
+        whole = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], "f4")
+        np.testing.assert_array_equal(tenon.function(whole, kind="round"), np.rint(whole))
+        b = np.array([3, -3, 3, -3, 0.75, -0.75], "f4")
+        np.testing.assert_array_equal(tenon.elementwise(whole, b, kind="remainder"), whole % b)
+        np.testing.assert_array_equal(tenon.elementwise(whole, b, kind="fmod"), np.fmod(whole, b))
+        y = tenon.elementwise_chain(x, steps=[{"op": "pow", "alpha": 2}, {"op": "log"}, {"op": "exp"}])
+        np.testing.assert_allclose(y, x * x, 1e-5)
+
     def test_gated_and_prelu(self):
         a, b = integers(38, 40), integers(39, 40)
         np.testing.assert_array_equal(tenon.gated_forward(a, b, activation="relu"),
@@ -267,6 +279,10 @@ class Rows(unittest.TestCase):
         np.testing.assert_array_equal(tenon.reduce(x, axes=(0, -1)), x.sum((0, 2)))
         np.testing.assert_array_equal(tenon.reduce(x, kind="max", axes=1), x.max(1))
         np.testing.assert_array_equal(tenon.reduce(x, kind="sum_squares", axes=-1), (x * x).sum(-1))
+        np.testing.assert_array_equal(tenon.reduce(x, kind="sum_abs", axes=-1), np.abs(x).sum(-1))
+        counts = tenon.reduce(x, kind="count", axes=0).numpy()
+        np.testing.assert_array_equal(counts, np.count_nonzero(x, 0))
+        np.testing.assert_array_equal(tenon.reduce(x, kind="all", axes=1), x.all(1))
         place = tenon.reduce(x, kind="argmax", axes=2)
         self.assertEqual(place.dtype, np.dtype("i4"))
         np.testing.assert_array_equal(place, x.argmax(2))

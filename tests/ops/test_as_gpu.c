@@ -78,6 +78,10 @@ TEST(every_example)
     end(stream, context);
 }
 
+static const char function_chain[] =
+    "elementwise_chain x0=f32:37x229/240,1 x1=f32:37x1 y=f32:37x229/2,80 step_count=3 "
+    "op=exp,fmod,log1p operand=scalar,x1";
+
 /* Aligned and unaligned vectors, also of 16-bit elements; teams that keep a row and teams that do
  * not; contiguous rows and strided ones. */
 TEST(edges)
@@ -105,6 +109,16 @@ TEST(edges)
         "norm/group:tm4 x=f32:3x5x7x3 y=@x kind=batch",
         "reduce/group:tm16 x=f32:37x1001+1 y=f32:37 axes=1 axis_count=1 kind=variance",
         "reduce/group:tm8 x=f16:130x65 y=f16:65 axes=0 axis_count=1 kind=max",
+        "reduce/group:tm2 x=f32:13x3x41/130,43,1 y=i32:13 axes=1,2 axis_count=2 kind=argmax_last",
+        "reduce/group:tm8 x=f32:13x301 y=f32:13 axes=1 axis_count=1 kind=product",
+        "reduce/group:tm4 x=f16:13x301 y=f32:13 axes=1 axis_count=1 kind=log_sum_exp",
+        "reduce/group:tm4 x=f16:130x65 y=f16:65 axes=0 axis_count=1 kind=sum_abs",
+        "reduce/rows x=f16:13x301 y=i32:13 axes=1 axis_count=1 kind=count",
+        "reduce/split_columns x=u8:3001x33 y=u8:33 axes=0 axis_count=1 kind=all",
+        "function x=f16:7x9/20,2 y=f16:7x9 kind=floor",
+        "function x=f32:1027+1 y=f32:1027 kind=sin",
+        "elementwise a=bf16:1027+1 b=bf16: d=bf16:1027 kind=pow",
+        function_chain,
         "reduce/group:tm1 x=f32:9x13x3 y=i32:13 axes=0,2 axis_count=2 kind=argmin",
         NULL};
     tenon_context *context;

@@ -157,6 +157,67 @@ TEST(known_values)
     test_destroy(&tx, &tr, &tc, &ty);
 }
 
+/* Lists with functions, several of them transcendental, of up to eight steps and on any strides:
+ * the logarithm of a sum of exponentials, the distance of two points, a softplus, a clipped power.
+ */
+TEST(lists_with_functions)
+{
+    static const struct {
+        uint32_t count, inputs;
+        test_layout layout;
+        tenon_chain_step steps[TENON_CHAIN_MAX_STEPS];
+    } lists[] = {
+        {1, 1, TEST_ROW, {{.op = TENON_CHAIN_SIN}}},
+        {3,
+         2,
+         TEST_ROW,
+         {{.op = TENON_CHAIN_EXP},
+          {.op = TENON_CHAIN_ADD, .operand = TENON_CHAIN_X1},
+          {.op = TENON_CHAIN_LOG}}},
+        {5,
+         3,
+         TEST_COL_PITCH,
+         {{.op = TENON_CHAIN_SUBTRACT, .operand = TENON_CHAIN_X1},
+          {.op = TENON_CHAIN_POW, .alpha = 2},
+          {.op = TENON_CHAIN_FMA, .operand = TENON_CHAIN_X2, .addend = TENON_CHAIN_X2},
+          {.op = TENON_CHAIN_ABS},
+          {.op = TENON_CHAIN_SQRT}}},
+        {8,
+         4,
+         TEST_PITCH,
+         {{.op = TENON_CHAIN_TANH},
+          {.op = TENON_CHAIN_FMOD, .alpha = 0.375},
+          {.op = TENON_CHAIN_ATAN2, .operand = TENON_CHAIN_X3},
+          {.op = TENON_CHAIN_MAX, .alpha = -0.5},
+          {.op = TENON_CHAIN_MIN, .alpha = 0.5},
+          {.op = TENON_CHAIN_COSH},
+          {.op = TENON_CHAIN_ACTIVATE, .activation = TENON_ACTIVATION_SIGMOID},
+          {.op = TENON_CHAIN_RSQRT}}},
+    };
+    static const int64_t shape[] = {17, 131};
+    test_random random = test_random_for(726);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+            test_fixture f;
+            test_begin(&f, &tn_operation_elementwise_chain);
+            for (uint32_t v = 0; v < CHAIN_OPERANDS; v++)
+                if (v < lists[i].inputs || v == CHAIN_Y)
+                    f.c.views[v] = test_view(*type, lists[i].layout, v == 1, 2, shape, v + 1);
+            if (lists[i].inputs > 1)
+                f.c.views[CHAIN_X1].stride[i % 2] = 0;
+            tenon_elementwise_chain_params *params =
+                test_params(&f, tenon_elementwise_chain_params);
+            params->step_count = lists[i].count;
+            memcpy(params->steps, lists[i].steps, sizeof lists[i].steps);
+            test_make(&f);
+            test_fill_plainly(&f, TEST_BOUND, 4, &random);
+            for (int64_t n = 0; i > 0 && n < shape[0] * shape[1]; n++) /* sums away from 0 */
+                test_set(test_operand(&f, CHAIN_X1 + (uint32_t)i / 2), n % 131,
+                         test_real(&random, 0.5, 1.5));
+            test_finish(&f, TEST_ALL);
+        }
+}
+
 TEST(bad_input)
 {
     static const char op[] = "tenon_elementwise_chain";
@@ -164,7 +225,7 @@ TEST(bad_input)
         tenon_chain_step step;
         const char *word;
     } wrong[] = {
-        {{.op = 8}, "op of step 1 is 8"},
+        {{.op = 42}, "op of step 1 is 42"},
         {{.operand = 5}, "operand of step 1 is 5"},
         {{.op = TENON_CHAIN_FMA, .addend = 6}, "addend of step 1 is 6"},
         {{.operand = TENON_CHAIN_X3}, "x3 is NULL, but is the operand of step 1"},
@@ -173,6 +234,8 @@ TEST(bad_input)
          "addend of step 1 is x0, which add does not use: it must be 0"},
         {{.activation = 1}, "activation of step 1 is relu, which add does not use"},
         {{.activation = 99}, "activation of step 1 is no such value"},
+        {{.op = TENON_CHAIN_LOG, .operand = 1}, "operand of step 1 is x0, which log does not use"},
+        {{.op = TENON_CHAIN_POW, .operand = TENON_CHAIN_X3}, "x3 is NULL"},
         {{.op = TENON_CHAIN_ACTIVATE, .operand = 1}, "operand of step 1 is x0, which activate"},
         {{.op = TENON_CHAIN_ACTIVATE, .activation = TN_ACTIVATION_KINDS},
          "is not a tenon_activation_kind"},

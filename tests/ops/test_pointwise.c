@@ -8,7 +8,7 @@
 #include "ops/gated/internal.h"
 #include "ops/registry.h"
 
-#define KINDS (TENON_ELEMENTWISE_SCALE_ADD + 1)
+#define KINDS (TENON_ELEMENTWISE_ATAN2 + 1)
 
 /* Requirements of parameters: exact on integers, and whether builds of their own are allowed. */
 typedef struct wish {
@@ -63,13 +63,14 @@ static double draw_factor(bool integer, test_random *random)
                                   : test_real(random, -2, 2);
 }
 
-/* Divisions are not exact on integers. */
+/* Divisions and functions are not exact on integers. */
 static uint32_t draw_elementwise(test_fixture *f, const wish *w, test_random *random)
 {
     tenon_elementwise_params *params = test_params(f, tenon_elementwise_params);
     do
         params->kind = (uint32_t)test_between(random, 0, KINDS - 1);
-    while (w->integers && params->kind == TENON_ELEMENTWISE_DIVIDE);
+    while (w->integers && (params->kind == TENON_ELEMENTWISE_DIVIDE ||
+                           tn_elementwise_is_function(params->kind)));
     params->alpha = draw_factor(w->integers, random);
     params->beta = draw_factor(w->integers, random);
     return ELEMENTWISE_D;

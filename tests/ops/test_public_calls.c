@@ -37,6 +37,7 @@
     X(classify, classify, V2)                                                                      \
     X(logic, logic, V3)                                                                            \
     X(where, where, V4)                                                                            \
+    X(function, function, V2)                                                                      \
     X(gated, gated_forward, V3)                                                                    \
     X(gated_backward, gated_backward, V5)                                                          \
     X(prelu, prelu_forward, V3)                                                                    \
@@ -205,6 +206,7 @@ TEST(operands_are_handed_on_in_order)
     X(dropout_params, TENON_DROPOUT_PARAMS_INIT)                                                   \
     X(elementwise_params, TENON_ELEMENTWISE_PARAMS_INIT)                                           \
     X(elementwise_chain_params, TENON_ELEMENTWISE_CHAIN_PARAMS_INIT)                               \
+    X(function_params, TENON_FUNCTION_PARAMS_INIT)                                                 \
     X(gated_params, TENON_GATED_PARAMS_INIT)                                                       \
     X(gather_params, TENON_GATHER_PARAMS_INIT)                                                     \
     X(gemm_params, TENON_GEMM_PARAMS_INIT)                                                         \

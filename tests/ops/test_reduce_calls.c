@@ -2,34 +2,45 @@
  * plans, a workspace limit of zero. */
 #include "fixture.h"
 
+#include "ops/reduce/internal.h"
+
 #include <math.h>
 
-#define REDUCE_KINDS (TENON_REDUCE_VARIANCE + 1)
+#define REDUCE_KINDS TN_REDUCE_KINDS
 
 /* Values by the header's definitions, not by the reference. */
 TEST(known_values)
 {
     static const float x[2][3] = {{3, -4, 0}, {1, 1, 4}};
-    static const double all[REDUCE_KINDS] = {5, 5. / 6, 4, -4, 5, 1, 43, 6.557438524302, 233. / 36},
+    static const double all[REDUCE_KINDS] = {5,         5. / 6, 4,  -4, 5, 1, 43, 6.557438524302,
+                                             233. / 36, 0,      13, 4,  1, 0, 5,  4.39615838757,
+                                             5,         1},
                         rows[REDUCE_KINDS][2] = {
-                            {-1, 6},  {-1. / 3, 2},        {3, 4},      {-4, 1}, {0, 2}, {1, 0},
-                            {25, 18}, {5, 4.242640687119}, {74. / 9, 2}};
+                            {-1, 6},      {-1. / 3, 2}, {3, 4},   {-4, 1},
+                            {0, 2},       {1, 0},       {25, 18}, {5, 4.242640687119},
+                            {74. / 9, 2}, {0, 4},       {7, 6},   {4, 4},
+                            {1, 1},       {0, 1},       {2, 3},   {3.0494556097, 4.09492295642},
+                            {0, 2},       {1, 1}};
     const int64_t shape[] = {2, 3};
     tenon_tensor tx = test_dense(TENON_DTYPE_F32, 2, shape, x);
     for (uint32_t kind = 0; kind < REDUCE_KINDS; kind++)
         for (uint32_t axes = 0; axes < 2; axes++) {
-            bool place = kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
-            tenon_tensor ty =
-                test_dense(place ? TENON_DTYPE_I32 : TENON_DTYPE_F32, axes, shape, NULL);
+            const tenon_dtype type = tn_reduce_result(kind, TENON_DTYPE_F32);
+            tenon_tensor ty = test_dense(type, axes, shape, NULL);
             float y[2];
             int32_t places[2];
+            uint8_t flags[2];
             tenon_reduce_params params =
                 tenon_reduce_params(.kind = kind, .axis_count = axes, .axes[0] = -1);
             assert_ok(tenon_reduce(test_stream, &params, &tx, &ty, NULL));
-            test_read(&ty, place ? (void *)places : (void *)y);
+            test_read(&ty, type == TENON_DTYPE_I32    ? (void *)places
+                           : type == TENON_DTYPE_BOOL ? (void *)flags
+                                                      : (void *)y);
             for (uint32_t i = 0; i < 1 + axes; i++) {
                 double want = axes == 0 ? all[kind] : rows[kind][i];
-                double got = place ? places[i] : (double)y[i];
+                double got = type == TENON_DTYPE_I32    ? places[i]
+                             : type == TENON_DTYPE_BOOL ? flags[i]
+                                                        : (double)y[i];
                 if (!(fabs(got - want) <= 1e-6 * fabs(want)))
                     fail_msg("kind %u of %s, result %u is %g, must be %g", kind,
                              axes == 0 ? "all" : "rows", i, got, want);
@@ -64,16 +75,33 @@ TEST(empty)
     const int64_t shape[] = {3, 0, 2}, kept[] = {3, 2};
     tenon_tensor x = tenon_tensor_view(TENON_DTYPE_F32, 3, shape),
                  y = test_dense(TENON_DTYPE_F32, 2, kept, NULL),
-                 places = test_dense(TENON_DTYPE_I32, 2, kept, NULL);
+                 places = test_dense(TENON_DTYPE_I32, 2, kept, NULL),
+                 bytes = test_dense(TENON_DTYPE_BOOL, 2, kept, NULL);
     tenon_reduce_params params = tenon_reduce_params(.axis_count = 1, .axes[0] = 1);
     for (params.kind = 0; params.kind < REDUCE_KINDS; params.kind++) {
-        bool place = params.kind == TENON_REDUCE_ARGMAX || params.kind == TENON_REDUCE_ARGMIN;
+        const bool place = tn_reduce_is_place(params.kind) || params.kind == TENON_REDUCE_COUNT;
         assert_ok(tenon_tensor_fill(test_stream, &y, 7, NULL));
         if (params.kind == TENON_REDUCE_SUM || params.kind == TENON_REDUCE_SUM_SQUARES ||
-            params.kind == TENON_REDUCE_NORM) {
+            params.kind == TENON_REDUCE_NORM || params.kind == TENON_REDUCE_PRODUCT ||
+            params.kind == TENON_REDUCE_SUM_ABS || params.kind == TENON_REDUCE_LOG_SUM_EXP) {
+            const float want = params.kind == TENON_REDUCE_PRODUCT       ? 1
+                               : params.kind == TENON_REDUCE_LOG_SUM_EXP ? -INFINITY
+                                                                         : 0;
             float got[6];
             assert_ok(tenon_reduce(test_stream, &params, &x, &y, NULL));
             test_read(&y, got);
+            for (int i = 0; i < 6; i++)
+                assert_true(got[i] == want);
+        } else if (params.kind == TENON_REDUCE_ANY || params.kind == TENON_REDUCE_ALL) {
+            uint8_t got[6];
+            assert_ok(tenon_reduce(test_stream, &params, &x, &bytes, NULL));
+            test_read(&bytes, got);
+            for (int i = 0; i < 6; i++)
+                assert_true(got[i] == (params.kind == TENON_REDUCE_ALL));
+        } else if (params.kind == TENON_REDUCE_COUNT) {
+            int32_t got[6];
+            assert_ok(tenon_reduce(test_stream, &params, &x, &places, NULL));
+            test_read(&places, got);
             for (int i = 0; i < 6; i++)
                 assert_true(got[i] == 0);
         } else {
@@ -95,7 +123,7 @@ TEST(empty)
     params.axes[0] = 1;
     params.axes[1] = 2;
     assert_ok(tenon_reduce(test_stream, &params, &x, &none, NULL));
-    test_destroy(&y, &places);
+    test_destroy(&y, &places, &bytes);
 }
 
 TEST(wrong_calls)
@@ -107,7 +135,7 @@ TEST(wrong_calls)
         {"reduce x=T:4x5 y=T:4 axis_count=2 axes=1,-1", "axes[1] is -1"},
         {"reduce x=T:4x5 y=T:4 axis_count=9", "axis_count is 9"},
         {"reduce x=T:4x5 y=T:4 axis_count=1 axes=0", "shape is 4, must be 5 or 1x5"},
-        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=9", "kind"},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=18", "kind"},
         {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=sum",
          "kind is sum, must be variance"},
         {"reduce tenon_moments x=T:4x5 mean=T:4 variance=T:4 axis_count=1 axes=1 kind=mean",
@@ -117,6 +145,9 @@ TEST(wrong_calls)
         {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=variance correction=5", "correction is 5"},
         {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=argmax", "type is f32, must be i32",
          TENON_ERROR_UNSUPPORTED},
+        {"reduce x=T:4x5 y=T:4 axis_count=1 axes=1 kind=any", "type is f32, must be bool",
+         TENON_ERROR_UNSUPPORTED},
+        {"reduce x=u8:4x5 y=u8:4 axis_count=1 axes=1 kind=max_abs", "u8", TENON_ERROR_UNSUPPORTED},
         {"reduce x=f32:4x5 y=f16:", "y is", TENON_ERROR_UNSUPPORTED},
         {"reduce x=f32:4x5 y=f64:", "y is", TENON_ERROR_UNSUPPORTED},
         {"reduce x=f16:4x5 y=bf16:", "y is", TENON_ERROR_UNSUPPORTED},

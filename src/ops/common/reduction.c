@@ -135,7 +135,7 @@ void tn_reduction_canonicalize(uint32_t kind, const tn_axes *axes,
     tidy(&along, !is_place(kind));
     problem->dtype = x->dtype;
     problem->kind = kind;
-    problem->flags = (y->dtype != x->dtype && !is_place(kind) ? REDUCTION_WIDE : 0) |
+    problem->flags = (y->dtype == TENON_DTYPE_F32 && y->dtype != x->dtype ? REDUCTION_WIDE : 0) |
                      (view[REDUCTION_MEANS] != NULL ? REDUCTION_HAS_MEANS : 0);
     for (int v = 0; v < REDUCTION_VIEWS; v++)
         if (view[v] != NULL && (size > 0 || v >= REDUCTION_INPUTS)) {

@@ -15,8 +15,8 @@ typedef struct tn_reduction_problem {
     uint32_t dtype; /* of the inputs */
     uint32_t kind;  /* args.kind; flags is args.flags */
     uint32_t flags;
-    uint32_t rank, kept_rank; /* at least 1 */
-    uint32_t reserved;
+    uint32_t rank, kept_rank;               /* at least 1 */
+    uint32_t variant;                       /* REDUCTION_VARIANT of the build */
     uint32_t operand[REDUCTION_VIEWS];      /* operand index in the call */
     uint32_t element_size[REDUCTION_VIEWS]; /* bytes; 0 if absent */
     int64_t size, divisor;
@@ -53,8 +53,9 @@ int64_t tn_reduced_stride(const tenon_tensor *view, const tenon_tensor *x, const
 tenon_status tn_reduced_dtype_check(const char *caller, const char *argument,
                                     const tenon_tensor *view, const tenon_tensor *x);
 
-/* Fills in a problem from validated views, some of which may be NULL. `operand` holds their indices
- * in the call. The divisor is the row size. A problem with an empty result is left empty. */
+/* Fills in a problem of the variant REDUCTION_PLAIN from validated views, some of which may be
+ * NULL. `operand` holds their indices in the call. The divisor is the row size. A problem with an
+ * empty result is left empty. */
 void tn_reduction_canonicalize(uint32_t kind, const tn_axes *axes,
                                const tenon_tensor *const view[REDUCTION_VIEWS],
                                const uint32_t operand[REDUCTION_VIEWS],
@@ -67,6 +68,13 @@ extern const tn_solver tn_reduction_rows, tn_reduction_columns, tn_reduction_spl
 
 /* Returns bits for the kind and the flags: tn_family.paths. */
 uint64_t tn_reduction_paths(const tn_problem *problem);
+
+/* Return the TENON_DTYPE of a problem's builds, and the options that select its program. The
+ * program that counts has elements of any type, and computes with none. */
+#define TN_REDUCTION_OPTIONS 96
+uint32_t tn_reduction_dtype(const tn_reduction_problem *problem);
+const char *tn_reduction_options(const tn_reduction_problem *problem,
+                                 char text[TN_REDUCTION_OPTIONS]);
 
 /* Parts of these solvers: the number of rows; true for kinds that search for an element or its
  * index instead of summing; the arguments common to all launches; the operand to pass for a view;

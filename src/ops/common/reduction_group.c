@@ -50,7 +50,9 @@ static const char *common_reduction_group_configure(tenon_context *context,
                                                     const tn_problem *problem, tn_choice *choice)
 {
     const tn_reduction_problem *p = (const tn_reduction_problem *)problem;
-    char options[64];
+    char options[64], program[TN_REDUCTION_OPTIONS];
+    if (p->variant == REDUCTION_COUNT)
+        return "teams do not count";
     if (p->size == 0)
         return "the rows are empty";
     if (p->rank > 2)
@@ -66,7 +68,7 @@ static const char *common_reduction_group_configure(tenon_context *context,
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u %s%s", p->dtype,
                       tn_team_options(context, p->dtype, options),
-                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+                      tn_reduction_options(p, program));
     return NULL;
 }
 

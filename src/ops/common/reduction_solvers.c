@@ -1,10 +1,12 @@
 /* The solvers rows, columns, split_rows and split_columns of all reduction families. */
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "ops/common/gpu.h"
 #include "ops/common/reduction.h"
 #include "ops/common/rows.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Least elements per work-item of a CPU, to be worth its launch. A GPU's work-item has one row, or
@@ -134,8 +136,28 @@ static uint64_t workspace_of(const tn_reduction_problem *p, const shares *s)
 /* Bits of a solver's variant: vectors run along the rows; the rows are split into pieces. */
 enum { ALONG = 1, SPLIT = 2 };
 
-/* Configures any of the four solvers. TENON_EXTREMUM distinguishes the two programs of
- * tenon_reduce, so each has its own self-check. */
+uint32_t tn_reduction_dtype(const tn_reduction_problem *p)
+{
+    return p->variant == REDUCTION_COUNT ? (uint32_t)TENON_DTYPE_F32 : p->dtype;
+}
+
+/* TENON_EXTREMUM distinguishes the two programs of tenon_reduce, so each has its own self-check. */
+const char *tn_reduction_options(const tn_reduction_problem *p, char text[TN_REDUCTION_OPTIONS])
+{
+    const bool is_real = tn_dtype_is_float((tenon_dtype)p->dtype);
+    int used = snprintf(text, TN_REDUCTION_OPTIONS, "%s",
+                        tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "");
+    if (p->variant != REDUCTION_PLAIN)
+        used += snprintf(text + used, TN_REDUCTION_OPTIONS - (size_t)used,
+                         " -DREDUCTION_VARIANT=%u", p->variant);
+    if (p->variant == REDUCTION_COUNT)
+        snprintf(text + used, TN_REDUCTION_OPTIONS - (size_t)used,
+                 " -DCOUNT_SIZE=%u -DCOUNT_IS_REAL=%d",
+                 (unsigned)tenon_dtype_size((tenon_dtype)p->dtype), (int)is_real);
+    return text;
+}
+
+/* Configures any of the four solvers. */
 static const char *common_reduction_solvers_configure(tenon_context *context,
                                                       const tn_problem *problem, tn_choice *choice)
 {
@@ -143,6 +165,7 @@ static const char *common_reduction_solvers_configure(tenon_context *context,
     const bool split = (choice->solver->variant & SPLIT) != 0;
     const bool along = (choice->solver->variant & ALONG) != 0;
     shares *s = TN_LAYOUT(shares, choice);
+    char options[TN_REDUCTION_OPTIONS];
     if (split && p->size < 2 * LEAST_PIECE)
         return "the rows are too short to split";
     *s = split ? split_shares(context, p, along) : whole_shares(context, p, along);
@@ -151,10 +174,9 @@ static const char *common_reduction_solvers_configure(tenon_context *context,
     tn_choice_add(context, choice, &reads);
     if (s->pieces > 1)
         tn_choice_add(context, choice, &joins);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->dtype,
-                      tn_lanes(context, p->dtype), tn_gpu_option(context),
-                      tn_reduction_is_extremum(p) ? " -DTENON_EXTREMUM" : "",
-                      tn_gpu_registers_option(context));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s",
+                      tn_reduction_dtype(p), tn_lanes(context, p->dtype), tn_gpu_option(context),
+                      tn_reduction_options(p, options), tn_gpu_registers_option(context));
     return NULL;
 }
 
@@ -221,6 +243,7 @@ static tenon_status launch_stage(const char *caller, tn_recording *recording,
     args.pieces = s->pieces;
     args.stage = stage;
     it->source = p->kind == REDUCTION_SQUARED_ERROR ? "loss/mse_forward"
+                 : p->variant == REDUCTION_COUNT    ? "reduce/count"
                  : tn_reduction_is_extremum(p)      ? "reduce/extremum"
                                                     : "reduce/sum";
     it->options = choice->options;

@@ -1,5 +1,6 @@
 /* Argument validation of tenon_elementwise_chain, its family and its general solver. */
 #include "elementwise/chain_args.h"
+#include "base/checked.h"
 #include "base/shape.h"
 #include "ops/elementwise/internal.h"
 
@@ -23,6 +24,9 @@ static const char *elementwise_chain_configure(tenon_context *context, const tn_
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     char more[64];
+    for (uint64_t n = 0; n < p->step_count; n++)
+        if (p->steps[n].op >= CHAIN_BINARY)
+            return "functions are compiled for each list of steps";
     snprintf(more, sizeof more, " -DTENON_ACT_BUILD=%u -DCHAIN_VECTORS=%d", p->views.kind,
              vectors_of(context, p));
     tn_pointwise_configure(context, &p->views, more, choice);
@@ -68,14 +72,15 @@ static const tn_solver rows = {
 
 static const tn_solver *const solvers[] = {&tn_chain_fixed, &rows};
 
-/* Bits for the operations and, from bit 16 on, for the activations of the steps. */
+/* Bits for the operations and, from bit 16 on, for the activations of the steps. The functions
+ * share a bit: each list of steps with functions has its own build. */
 static uint64_t elementwise_chain_paths(const tn_problem *problem)
 {
     const elementwise_chain_problem *p = (const elementwise_chain_problem *)problem;
     uint64_t taken = 0;
     for (uint64_t n = 0; n < p->step_count; n++) {
         const chain_step_args *step = &p->steps[n];
-        taken |= UINT64_C(1) << step->op;
+        taken |= UINT64_C(1) << tn_min_i64(step->op, CHAIN_BINARY);
         if (step->op == CHAIN_ACTIVATE)
             taken |= UINT64_C(1) << (16 + step->activation);
     }
@@ -103,8 +108,25 @@ static void fill(const tenon_elementwise_chain_params *params, elementwise_chain
     }
 }
 
-const char *const tn_chain_words[] = {"add", "subtract", "multiply", "divide", "max",
-                                      "min", "fma",      "activate", NULL};
+const char *const tn_chain_words[] = {"add",
+                                      "subtract",
+                                      "multiply",
+                                      "divide",
+                                      "max",
+                                      "min",
+                                      "fma",
+                                      "activate",
+                                      TENON_BINARY_FUNCTIONS(TN_FUNCTION_WORD)
+                                          TENON_UNARY_FUNCTIONS(TN_FUNCTION_WORD) NULL};
+
+#define CHECK_BINARY(number, NAME, name, is_build, ulps, device, reference)                        \
+    _Static_assert((int)TENON_CHAIN_##NAME == (number)-TENON_ELEMENTWISE_POW + CHAIN_BINARY,       \
+                   "steps are in the order of the list");
+#define CHECK_UNARY(number, NAME, name, is_build, ulps, device, reference)                         \
+    _Static_assert((int)TENON_CHAIN_##NAME == (number) + CHAIN_UNARY,                              \
+                   "steps are in the order of the list");
+TENON_BINARY_FUNCTIONS(CHECK_BINARY)
+TENON_UNARY_FUNCTIONS(CHECK_UNARY)
 const char *const tn_chain_source_words[] = {"scalar", "x0", "x1", "x2", "x3", NULL};
 
 static tenon_status check_source(const tn_call *call, uint32_t n, const char *name, uint32_t source)
@@ -139,7 +161,7 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
 {
     const char *caller = call->caller;
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
-    if (step->op > TENON_CHAIN_ACTIVATE)
+    if (step->op >= CHAIN_UNARY + TN_FUNCTION_KINDS)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: op of step %u is %u, which is not a tenon_chain_op", caller, n,
                        step->op);
@@ -147,9 +169,10 @@ static tenon_status check_step(const tn_call *call, uint32_t n, const tenon_chai
     TN_TRY(check_source(call, n, "addend", step->addend));
     if (step->op != TENON_CHAIN_FMA)
         TN_TRY(check_unused(caller, n, step, "addend", tn_chain_source_words, step->addend));
+    if (step->op == TENON_CHAIN_ACTIVATE || step->op >= CHAIN_UNARY)
+        TN_TRY(check_unused(caller, n, step, "operand", tn_chain_source_words, step->operand));
     if (step->op != TENON_CHAIN_ACTIVATE)
         return check_unused(caller, n, step, "activation", tn_activation_words, step->activation);
-    TN_TRY(check_unused(caller, n, step, "operand", tn_chain_source_words, step->operand));
     return tn_activation_check(caller, &activation);
 }
 

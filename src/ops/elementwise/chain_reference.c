@@ -60,10 +60,23 @@ static tn_bounded either(tenon_dtype dtype, tn_bounded v, double p, bool first)
     return (tn_bounded){first || isnan(v.value) ? v.value : p, v.bound + lost};
 }
 
+/* Returns a function of v, and of p if it has two operands. */
+static tn_bounded function_of(uint32_t op, tenon_dtype dtype, tn_bounded v, double p)
+{
+    v.bound += flushed(v, tn_least_normal(dtype));
+    return op >= CHAIN_UNARY
+               ? tn_function_reference(op - CHAIN_UNARY, dtype, v)
+               : tn_function2_reference(op - CHAIN_BINARY + TENON_ELEMENTWISE_POW, dtype, v, p);
+}
+
 static tn_bounded run_step(const tenon_chain_step *step, tenon_dtype dtype, tn_bounded v, double p,
                            double q)
 {
     const tenon_activation activation = {step->activation, 0, step->alpha, step->beta};
+    if (v.bound == TN_ANYTHING)
+        return v;
+    if (step->op >= CHAIN_BINARY)
+        return function_of(step->op, dtype, v, p);
     switch (step->op) {
     case TENON_CHAIN_ADD:
         return tn_chain_plus(dtype, v, p);
@@ -145,10 +158,11 @@ static void same_steps(const elementwise_chain_problem *like, tn_case *c)
                                               1.25};
     }
     for (int i = 0; i < CHAIN_OPERANDS; i++) {
-        const int64_t along = like->views.stride[i][last], shape[] = {37, 229};
+        const int64_t wanted = like->views.stride[i][last], shape[] = {37, 229};
+        const int64_t along = wanted == 0 || wanted == 1 ? wanted : 2 + i;
         c->views[i] = tenon_tensor_view((tenon_dtype)like->views.to, 2, shape);
         c->views[i].stride[1] = along;
-        c->views[i].stride[0] = along != 0 ? 229 + i + 1 : 1;
+        c->views[i].stride[0] = along != 0 ? 229 * along + i + 1 : 1;
         c->views[i].offset = (uint64_t)(i + 1) * tenon_dtype_size((tenon_dtype)like->views.to);
     }
 }

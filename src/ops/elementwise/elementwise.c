@@ -4,7 +4,12 @@
 #include "base/dtype.h"
 #include "base/shape.h"
 
-static const tn_solver *const solvers[] = {&tn_elementwise_rows, &tn_elementwise_integers};
+static const tn_solver *const solvers[] = {&tn_elementwise_rows, &tn_elementwise_integers,
+                                           &tn_elementwise_function};
+
+#define CHECK_NUMBER(number, NAME, name, is_build, ulps, device, reference)                        \
+    _Static_assert((int)TENON_ELEMENTWISE_##NAME == (number), "kernels take the public numbers");
+TENON_BINARY_FUNCTIONS(CHECK_NUMBER)
 
 const tn_family tn_elementwise_family = {.name = "elementwise",
                                          TN_SOLVERS(solvers),
@@ -14,7 +19,7 @@ const tn_family tn_elementwise_family = {.name = "elementwise",
 static tenon_status elementwise_check_params(const char *caller,
                                              const tenon_elementwise_params *params)
 {
-    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_ELEMENTWISE_SCALE_ADD,
+    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_ELEMENTWISE_ATAN2,
                          "tenon_elementwise_kind"));
     return tn_reserved_check(caller, params->reserved);
 }

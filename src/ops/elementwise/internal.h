@@ -4,7 +4,7 @@
 
 #include "elementwise/args.h"
 #include "elementwise/chain_args.h"
-#include "ops/common/pointwise.h"
+#include "ops/function/function.h"
 
 #include <tenon/concat.h>
 #include <tenon/elementwise.h>
@@ -24,8 +24,8 @@ typedef struct elementwise_chain_problem {
 extern const char *const tn_chain_words[], *const tn_chain_source_words[];
 
 extern const tn_family tn_elementwise_family, tn_elementwise_chain_family, tn_copy_family;
-extern const tn_solver tn_elementwise_rows, tn_elementwise_integers, tn_chain_fixed, tn_copy_rows,
-    tn_copy_convert, tn_copy_transpose, tn_copy_transpose_local;
+extern const tn_solver tn_elementwise_rows, tn_elementwise_integers, tn_elementwise_function,
+    tn_chain_fixed, tn_copy_rows, tn_copy_convert, tn_copy_transpose, tn_copy_transpose_local;
 
 /* Records the launch of a chain's kernel. */
 tenon_status tn_chain_record(const char *caller, tn_recording *recording,
@@ -39,6 +39,12 @@ void tn_integers_reference(uint32_t kind, const tenon_tensor *const *views, tn_b
  * or the parameters. */
 tn_bounded tn_chain_plus(tenon_dtype dtype, tn_bounded v, double p);
 tn_bounded tn_chain_times(tenon_dtype dtype, tn_bounded v, double p);
+
+/* Returns true if a tenon_elementwise_kind is in the list of binary functions. */
+static inline bool tn_elementwise_is_function(uint32_t kind)
+{
+    return kind > TENON_ELEMENTWISE_SCALE_ADD;
+}
 
 /* Members of tn_operation and tn_family. */
 tn_prepare_function tn_elementwise_prepare, tn_elementwise_chain_prepare, tn_copy_prepare;

@@ -4,8 +4,9 @@
 #include "dispatch/operation.h"
 #include "ops/registry.h"
 
-static const char *const kinds[] = {"add", "subtract", "multiply",  "divide",
-                                    "max", "min",      "scale_add", NULL};
+static const char *const kinds[] = {
+    "add", "subtract", "multiply",  "divide",
+    "max", "min",      "scale_add", TENON_BINARY_FUNCTIONS(TN_FUNCTION_WORD) NULL};
 
 static bool is_scale_add(const void *params, const void *value)
 {
@@ -26,7 +27,7 @@ static bool uses_alpha(const void *params, const void *alpha)
     const size_t n = (size_t)((const char *)alpha - (const char *)&chain->steps[0].alpha) /
                      sizeof(tenon_chain_step);
     const tenon_chain_step *step = &chain->steps[n];
-    return n < chain->step_count &&
+    return n < chain->step_count && step->op < CHAIN_UNARY &&
            (step->op == TENON_CHAIN_ACTIVATE ? tn_activation_constants(step->activation) >= 1
                                              : step->operand == TENON_CHAIN_SCALAR);
 }
@@ -144,6 +145,7 @@ static const char *const binary_examples[] = {
     "elementwise a=T:3x5x70/400,75,1 b=T:5x1 d=T:3x5x70 kind=scale_add alpha=0.5 beta=-2",
     "elementwise a=i64:5003+1 b=i64: d=i64:5003 kind=divide",
     "elementwise a=u8:37x229/1,40 b=u8:229 d=@a kind=multiply",
+    "elementwise a=T:33003+1 b=T: d=T:33003 kind=fmod",
     NULL,
 };
 
@@ -155,6 +157,8 @@ static const char *const chain_examples[] = {
     "operand=x1,x2",
     "elementwise_chain x0=T:3x5x70/400,75,1 x1=T:5x1 x2=T:70 x3=T:3x1x1 y=T:3x5x70 step_count=2 "
     "op=fma,fma operand=x1,x3 addend=x2,scalar beta=0,0.5",
+    "elementwise_chain x0=T:37x229 x1=T:37x1 y=T:37x229/1,40 step_count=3 op=log,multiply,exp2 "
+    "operand=scalar,x1",
     NULL,
 };
 

@@ -46,6 +46,8 @@ static tn_bounded combine(const tenon_elementwise_params *params, tenon_dtype dt
 {
     double u = tn_roundoff(dtype), least = tn_least_normal(dtype);
     double lost_a = tn_flushed(a, least), lost_b = tn_flushed(b, least);
+    if (tn_elementwise_is_function(params->kind))
+        return tn_function2_reference(params->kind, dtype, (tn_bounded){a, lost_a}, b);
     switch (params->kind) {
     case TENON_ELEMENTWISE_ADD:
         return (tn_bounded){a + b, u * fabs(a + b) + lost_a + lost_b + least};
@@ -83,20 +85,24 @@ bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, 
     return whole;
 }
 
-/* All kinds are in one build, so all are checked. */
+/* All kinds of a type are in one build, so all are checked, except for functions. */
 bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     tenon_elementwise_params *params = (tenon_elementwise_params *)c->params.bytes;
+    const bool functions = tn_elementwise_is_function(like->kind);
+    const uint32_t first = functions ? like->kind : 0,
+                   last = functions ? like->kind
+                          : tn_dtype_is_integer((tenon_dtype)like->to)
+                              ? TENON_ELEMENTWISE_MIN
+                              : TENON_ELEMENTWISE_SCALE_ADD;
     (void)choice;
-    const uint32_t last = tn_dtype_is_integer((tenon_dtype)like->to) ? TENON_ELEMENTWISE_MIN
-                                                                     : TENON_ELEMENTWISE_SCALE_ADD;
-    if (number == 2 * (last + 1))
+    if (number == 2 * (last - first + 1))
         return false;
     tn_pointwise_awkward(&tn_operation_elementwise, like->from, like->to,
                          (tn_layout)(number % TN_LAYOUTS), c);
-    params->kind = number / 2;
+    params->kind = first + number / 2;
     params->alpha = 0.75;
     params->beta = -1.5;
     return true;

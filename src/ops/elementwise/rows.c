@@ -11,6 +11,8 @@ static const char *configure_binary(tenon_context *context, const tn_problem *pr
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
     if (!tn_dtype_is_float((tenon_dtype)p->to))
         return "the type is not a floating-point type";
+    if (tn_elementwise_is_function(p->kind))
+        return "the kind is a function";
     tn_pointwise_configure(context, p, "", choice);
     return NULL;
 }

@@ -57,6 +57,11 @@ static const char *const reduce_examples[] = {
     "reduce x=T:3001x7 y=i32:7 axis_count=1 axes=0 kind=argmin",
     "reduce x=T:5x70x41 y=T:5x70 axis_count=1 axes=2 kind=variance correction=1",
     "reduce x=T:2x70001 y=S:2 axis_count=1 axes=1 kind=norm",
+    "reduce x=T:40x301 y=T:40 axis_count=1 axes=1 kind=product",
+    "reduce x=T:301x40 y=S:40 axis_count=1 axes=0 kind=log_sum_exp",
+    "reduce x=T:40x301 y=i32:40 axis_count=1 axes=1 kind=argmin_last",
+    "reduce x=T:40x301 y=i32:40 axis_count=1 axes=1 kind=count",
+    "reduce x=bool:301x40 y=bool:40 axis_count=1 axes=0 kind=any",
     NULL,
 };
 
@@ -77,6 +82,7 @@ const tn_operation tn_operation_reduce = {
     TN_PROBLEM(tn_reduction_problem),
     .prepare = tn_reduce_prepare,
     .reference = tn_reduce_reference,
+    .fill_valid = tn_reduce_fill,
     .examples = reduce_examples,
 };
 

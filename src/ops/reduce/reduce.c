@@ -1,4 +1,5 @@
 /* Argument validation of tenon_reduce and tenon_moments, and their family. */
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/reduce/internal.h"
 
@@ -19,17 +20,65 @@ const tn_family tn_reduce_family = {.name = "reduce",
                                     .awkward = tn_reduce_awkward,
                                     .paths = tn_reduction_paths};
 
-const char *const tn_reduce_words[] = {"sum",    "mean",        "max",  "min",      "argmax",
-                                       "argmin", "sum_squares", "norm", "variance", NULL};
+const char *const tn_reduce_words[] = {
+    "sum",   "mean",        "max",         "min",         "argmax",  "argmin", "sum_squares",
+    "norm",  "variance",    "product",     "sum_abs",     "max_abs", "any",    "all",
+    "count", "log_sum_exp", "argmax_last", "argmin_last", NULL};
 
-static bool is_place(uint32_t kind)
+/* Public kinds after the variance, as a kind of the kernels and a variant. */
+static const struct {
+    uint32_t kind, variant;
+} forms[] = {
+    [TENON_REDUCE_PRODUCT] = {REDUCTION_SUM, REDUCTION_PRODUCT},
+    [TENON_REDUCE_SUM_ABS] = {REDUCTION_SUM, REDUCTION_ABS},
+    [TENON_REDUCE_MAX_ABS] = {REDUCTION_MAX, REDUCTION_ABS},
+    [TENON_REDUCE_ANY] = {REDUCTION_ANY, REDUCTION_COUNT},
+    [TENON_REDUCE_ALL] = {REDUCTION_ALL, REDUCTION_COUNT},
+    [TENON_REDUCE_COUNT] = {REDUCTION_TOTAL, REDUCTION_COUNT},
+    [TENON_REDUCE_LOG_SUM_EXP] = {REDUCTION_MAX, REDUCTION_LOG_SUM_EXP},
+    [TENON_REDUCE_ARGMAX_LAST] = {REDUCTION_ARGMAX, REDUCTION_LAST},
+    [TENON_REDUCE_ARGMIN_LAST] = {REDUCTION_ARGMIN, REDUCTION_LAST},
+};
+_Static_assert(sizeof forms / sizeof *forms == TN_REDUCE_KINDS, "every variant has a public kind");
+
+uint32_t tn_reduce_kind_of(const tn_reduction_problem *problem)
 {
-    return kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN;
+    for (uint32_t kind = TENON_REDUCE_PRODUCT; kind < TN_REDUCE_KINDS; kind++)
+        if (forms[kind].kind == problem->kind && forms[kind].variant == problem->variant)
+            return kind;
+    return problem->kind;
+}
+
+bool tn_reduce_is_place(uint32_t kind)
+{
+    return kind == TENON_REDUCE_ARGMAX || kind == TENON_REDUCE_ARGMIN ||
+           kind == TENON_REDUCE_ARGMAX_LAST || kind == TENON_REDUCE_ARGMIN_LAST;
+}
+
+bool tn_reduce_counts(uint32_t kind)
+{
+    return kind >= TENON_REDUCE_ANY && kind <= TENON_REDUCE_COUNT;
+}
+
+tenon_dtype tn_reduce_result(uint32_t kind, tenon_dtype x)
+{
+    return tn_reduce_is_place(kind) || kind == TENON_REDUCE_COUNT ? TENON_DTYPE_I32
+           : tn_reduce_counts(kind)                               ? TENON_DTYPE_BOOL
+                                                                  : x;
+}
+
+/* Returns true if the kind is defined without elements. */
+static bool may_be_empty(uint32_t kind)
+{
+    return kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES ||
+           kind == TENON_REDUCE_NORM || kind == TENON_REDUCE_PRODUCT ||
+           kind == TENON_REDUCE_SUM_ABS || kind == TENON_REDUCE_LOG_SUM_EXP ||
+           tn_reduce_counts(kind);
 }
 
 static tenon_status reduce_check_params(const char *caller, const tenon_reduce_params *params)
 {
-    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_REDUCE_VARIANCE, "tenon_reduce_kind"));
+    TN_TRY(tn_kind_check(caller, "kind", params->kind, TN_REDUCE_KINDS - 1, "tenon_reduce_kind"));
     return tn_reserved_check(caller, params->reserved);
 }
 
@@ -37,9 +86,7 @@ static tenon_status reduce_check_params(const char *caller, const tenon_reduce_p
 static tenon_status check_size(const char *caller, const tenon_reduce_params *params, int64_t size)
 {
     uint32_t kind = params->kind;
-    bool may_be_empty =
-        kind == TENON_REDUCE_SUM || kind == TENON_REDUCE_SUM_SQUARES || kind == TENON_REDUCE_NORM;
-    if (size == 0 && !may_be_empty)
+    if (size == 0 && !may_be_empty(kind))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: x: has no elements along the axes, must have at least one for %s",
                        caller, tn_reduce_words[kind]);
@@ -49,7 +96,8 @@ static tenon_status check_size(const char *caller, const tenon_reduce_params *pa
             "%s: params: correction is %u, must be less than the number of elements along the "
             "axes, %" PRId64,
             caller, params->correction, size);
-    if (is_place(kind) && size > INT64_C(1) + INT32_MAX)
+    if ((tn_reduce_is_place(kind) && size > INT64_C(1) + INT32_MAX) ||
+        (tn_reduce_counts(kind) && size > INT32_MAX))
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: y: i32 is too small for the %" PRId64 " elements along the axes",
                        caller, size);
@@ -61,11 +109,13 @@ static tenon_status check_result(const tn_call *call, const tenon_reduce_params 
 {
     const char *caller = call->caller, *name = call->operands[i].name;
     const tenon_tensor *view = call->operands[i].view, *x = call->operands[REDUCE_X].view;
-    if (!is_place(params->kind))
+    const tenon_dtype wanted = tn_reduce_result(params->kind, (tenon_dtype)x->dtype);
+    if (!tn_reduce_is_place(params->kind) && !tn_reduce_counts(params->kind))
         TN_TRY(tn_reduced_dtype_check(caller, name, view, x));
-    else if (view->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be i32", caller, name,
-                       tenon_dtype_string(view->dtype));
+    else if (view->dtype != wanted &&
+             !(wanted == TENON_DTYPE_BOOL && view->dtype == TENON_DTYPE_U8))
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be %s", caller, name,
+                       tenon_dtype_string(view->dtype), tenon_dtype_string(wanted));
     return tn_reduced_shape_check(caller, name, view, x, axes);
 }
 
@@ -84,7 +134,8 @@ tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *pro
     if (moments && params->kind != TENON_REDUCE_VARIANCE)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: kind is %s, must be variance",
                        caller, tn_reduce_words[params->kind]);
-    TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
+    if (!tn_reduce_counts(params->kind) || tn_dtype_is_float((tenon_dtype)x->dtype))
+        TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_axes_check(caller, params->axis_count, params->axes, x->rank, "x", &axes));
     for (uint32_t i = REDUCE_Y; i <= y; i++)
         TN_TRY(check_result(call, params, i, &axes));
@@ -98,7 +149,10 @@ tenon_status tn_reduce_prepare(const void *given, tn_call *call, tn_problem *pro
         [REDUCTION_MEANS] = moments ? operands[MOMENTS_MEAN].view : NULL};
     const uint32_t numbers[REDUCTION_VIEWS] = {
         [REDUCTION_X] = REDUCE_X, [REDUCTION_Y] = y, [REDUCTION_MEANS] = MOMENTS_MEAN};
-    tn_reduction_canonicalize(params->kind, &axes, views, numbers, p);
+    const bool is_variant = params->kind > TENON_REDUCE_VARIANCE;
+    tn_reduction_canonicalize(is_variant ? forms[params->kind].kind : params->kind, &axes, views,
+                              numbers, p);
+    p->variant = is_variant ? forms[params->kind].variant : REDUCTION_PLAIN;
     if (params->kind == TENON_REDUCE_VARIANCE)
         p->divisor -= params->correction;
     *empty = tn_tensor_empty(operands[y].view);
