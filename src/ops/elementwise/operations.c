@@ -172,10 +172,10 @@ static const char *const copy_examples[] = {
     "copy x=u8:300x131/1,300 y=u8:300x131",
     "copy x=i32:40x13 y=u8:40x13",
     "copy x=T:1x5/5,0 y=T:1x5",
-    "copy x=T:7x33 y=i64:7x33",
-    "copy x=T:7x33 y=u16:7x33 flags=1",
-    "copy x=i64:33003 y=T:33003",
-    "copy x=T:40x13 y=bool:40x13",
+    "copy x=f32:7x33 y=i64:7x33",
+    "copy x=f16:7x33 y=u16:7x33 flags=1",
+    "copy x=i64:33003 y=bf16:33003",
+    "copy x=f32:40x13 y=bool:40x13",
     NULL,
 };
 
