@@ -183,6 +183,13 @@ double tn_result_load(tenon_dtype dtype, const void *element)
     return tn_dtype_load(dtype == TENON_DTYPE_BOOL ? TENON_DTYPE_U8 : dtype, element);
 }
 
+tn_bounded tn_whole_stored(tenon_dtype dtype, int64_t value)
+{
+    unsigned char element[8];
+    tn_dtype_store_whole(dtype, element, value);
+    return tn_whole(tn_dtype_load_whole(dtype, element));
+}
+
 bool tn_is_whole(tenon_dtype dtype, const void *element, tn_bounded expected)
 {
     return tn_dtype_load_whole(dtype == TENON_DTYPE_BOOL ? TENON_DTYPE_U8 : dtype, element) ==

@@ -59,6 +59,9 @@ bool tn_within(double got, tn_bounded expected);
 /* Returns an element of an output as a double. A bool is its byte, which must be 0 or 1. */
 double tn_result_load(tenon_dtype dtype, const void *element);
 
+/* Returns the lowest bits of an integer, as an element of the type has them, as an exact result. */
+tn_bounded tn_whole_stored(tenon_dtype dtype, int64_t value);
+
 /* Returns true if such an element is the integer `expected`, whose bound is TN_WHOLE. */
 bool tn_is_whole(tenon_dtype dtype, const void *element, tn_bounded expected);
 

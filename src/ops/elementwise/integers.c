@@ -58,13 +58,6 @@ static int64_t combine(uint32_t kind, int64_t a, int64_t b)
     }
 }
 
-static tn_bounded stored(tenon_dtype dtype, int64_t value)
-{
-    unsigned char element[8];
-    tn_dtype_store_whole(dtype, element, value);
-    return tn_whole(tn_dtype_load_whole(dtype, element));
-}
-
 void tn_integers_reference(uint32_t kind, const tenon_tensor *const *v, tn_bounded *results)
 {
     const tenon_tensor *d = v[ELEMENTWISE_D];
@@ -74,7 +67,7 @@ void tn_integers_reference(uint32_t kind, const tenon_tensor *const *v, tn_bound
     for (int64_t i = 0; i < tenon_tensor_elements(d); i++) {
         const int64_t x = tn_dtype_load_whole(a.dtype, tn_host_element(&a, index)),
                       y = tn_dtype_load_whole(b.dtype, tn_host_element(&b, index));
-        results[i] = stored(d->dtype, combine(kind, x, y));
+        results[i] = tn_whole_stored(d->dtype, combine(kind, x, y));
         tn_next_index(index, d->shape, d->rank);
     }
 }

@@ -113,14 +113,6 @@ static int64_t combined(uint32_t kind, tenon_dtype dtype, int64_t a, int64_t b)
     }
 }
 
-/* Returns the lowest bits of an integer, as an element of the type has them. */
-static tn_bounded stored(tenon_dtype dtype, int64_t value)
-{
-    unsigned char element[8];
-    tn_dtype_store_whole(dtype, element, value);
-    return tn_whole(tn_dtype_load_whole(dtype, element));
-}
-
 bool tn_logic_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
     const tenon_logic_params *params = given;
@@ -130,7 +122,7 @@ bool tn_logic_reference(const void *given, const tenon_tensor *const *v, tn_boun
     int64_t index[TENON_MAX_RANK] = {0};
     for (int64_t i = 0; i < tenon_tensor_elements(d); i++) {
         const scalar x = number_at(&a, index), y = number_at(&b, index);
-        results[i] = stored(d->dtype, combined(params->kind, d->dtype, x.whole, y.whole));
+        results[i] = tn_whole_stored(d->dtype, combined(params->kind, d->dtype, x.whole, y.whole));
         tn_next_index(index, d->shape, d->rank);
     }
     return true;
