@@ -69,6 +69,15 @@ TENON_DEFINE_STORED(y, TENON_STORED(TENON_Y_DTYPE))
 typedef TENON_VECTOR(VALUE) value_v;
 typedef TENON_VECTOR(MASK) mask_v;
 
+TENON_INLINE value_v value_of(x_v x)
+{
+#if FROM_FLOAT
+    return TENON_VALUES(TENON_X_DTYPE, x);
+#else
+    return TENON_CAST(TENON_STORED(TENON_X_DTYPE), VALUE, TENON_VALUES(TENON_X_DTYPE, x));
+#endif
+}
+
 /* LEAST and MOST are the ends of the range of y, LIMIT the number after MOST. WIDE is a type of at
  * least 32 bits to which numbers of the range are converted. POWER is the number of values. */
 #if TENON_Y_DTYPE == TENON_DTYPE_I64
@@ -143,14 +152,16 @@ TENON_INLINE TENON_VECTOR(float) round_to_odd(value_v x)
     const magnitude_v down = most - min(clz(size), most); /* leaves the 24 bits of a float */
     magnitude_v kept = size >> down;
     kept = select(kept, kept | 1, (kept << down) != size);
-    const TENON_VECTOR(uint) scale = (TENON_CONVERT(uint, down) + 127) << 23; /* 2^down */
+    const TENON_VECTOR(uint) scale = (TENON_CAST(MAGNITUDE, uint, down) + 127) << 23; /* 2^down */
     const TENON_VECTOR(float) f =
-        TENON_CONVERT(float, TENON_CONVERT(int, kept)) * TENON_AS(float, scale);
+        TENON_CONVERT(float, TENON_CAST(MAGNITUDE, int, kept)) * TENON_AS(float, scale);
 #if TENON_X_DTYPE == TENON_DTYPE_U32
     return f;
 #else
-    return select(f, -f, TENON_CONVERT(int, x < 0));
+    return select(f, -f, TENON_CAST(MASK, int, x < 0));
 #endif
+#elif FROM_FLOAT
+    return x;
 #else
     return TENON_CONVERT(float, x);
 #endif
@@ -170,15 +181,15 @@ TENON_INLINE y_v whole_of(value_v x)
     const value_v rest = size - power * floor(size / power);
     const mask_v negative = x < zero, finite = rest == rest;
     const TENON_VECTOR(UNSIGNED) bits = TENON_CONVERT(UNSIGNED, select(zero, rest, finite));
-    return TENON_CONVERT(TENON_STORED(TENON_Y_DTYPE),
-                         select(bits, -bits, TENON_CONVERT(WIDE_MASK, negative)));
+    return TENON_CAST(UNSIGNED, TENON_STORED(TENON_Y_DTYPE),
+                      select(bits, -bits, TENON_CAST(MASK, WIDE_MASK, negative)));
 #else
     const mask_v over = x >= (value_v)(LIMIT), under = x < (value_v)(LEAST);
     const mask_v inside = ~over & ~under & (x == x);
     TENON_VECTOR(WIDE) whole = TENON_CONVERT(WIDE, select(zero, x, inside));
-    whole = select(whole, (TENON_VECTOR(WIDE))(MOST), TENON_CONVERT(WIDE_MASK, over));
-    whole = select(whole, (TENON_VECTOR(WIDE))(LEAST), TENON_CONVERT(WIDE_MASK, under));
-    return TENON_CONVERT(TENON_STORED(TENON_Y_DTYPE), whole);
+    whole = select(whole, (TENON_VECTOR(WIDE))(MOST), TENON_CAST(MASK, WIDE_MASK, over));
+    whole = select(whole, (TENON_VECTOR(WIDE))(LEAST), TENON_CAST(MASK, WIDE_MASK, under));
+    return TENON_CAST(WIDE, TENON_STORED(TENON_Y_DTYPE), whole);
 #endif
 }
 
@@ -189,21 +200,23 @@ TENON_INLINE y_v whole_of(value_v x)
 #if !TENON_WRAP && NEEDS_CLAMP
     x = min(max(x, (value_v)(LEAST)), (value_v)(MOST));
 #endif
-    return TENON_CONVERT(TENON_STORED(TENON_Y_DTYPE), x);
+    return TENON_CAST(VALUE, TENON_STORED(TENON_Y_DTYPE), x);
 }
 
 #endif
 
 TENON_INLINE y_v converted(value_v x)
 {
-#if TENON_Y_DTYPE == TENON_DTYPE_F64 || TENON_Y_DTYPE == TENON_DTYPE_F32
+#if TENON_Y_DTYPE == TENON_DTYPE_F32 && FROM_FLOAT && TENON_X_DTYPE != TENON_DTYPE_F64
+    return x;
+#elif TENON_Y_DTYPE == TENON_DTYPE_F64 || TENON_Y_DTYPE == TENON_DTYPE_F32
     return TENON_CONVERT(TENON_STORED(TENON_Y_DTYPE), x);
 #elif TENON_Y_DTYPE == TENON_DTYPE_F16
     return halves_of_float(round_to_odd(x));
 #elif TENON_Y_DTYPE == TENON_DTYPE_BF16
     return bfloats_of_float(round_to_odd(x));
 #elif TENON_Y_DTYPE == TENON_DTYPE_BOOL
-    return TENON_TRUTH(x != (value_v)(0));
+    return TENON_TRUTH(MASK, x != (value_v)(0));
 #else
     return whole_of(x);
 #endif
@@ -220,8 +233,7 @@ TENON_KERNEL void convert(__global const x_t *x, __global y_t *y, const walk_arg
         {
             const int lanes = lanes_from(&s, i);
             const x_v v = x_load(x + w.at[0], i, args.step[0], lanes);
-            y_store(y + w.at[1], i, args.step[1], lanes,
-                    converted(TENON_CONVERT(VALUE, TENON_VALUES(TENON_X_DTYPE, v))), 1);
+            y_store(y + w.at[1], i, args.step[1], lanes, converted(value_of(v)), 1);
         }
     }
 }

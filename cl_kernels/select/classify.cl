@@ -38,15 +38,15 @@ TENON_INLINE y_v classify_vector(const int kind, x_v stored)
     const TENON_VALUE_V(TENON_A_DTYPE) infinity = (TENON_VALUE_V(TENON_A_DTYPE))(INFINITY);
     switch (kind) {
     case KIND_NAN:
-        return TENON_TRUTH(x != x);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), x != x);
     case KIND_INFINITE:
-        return TENON_TRUTH(fabs(x) == infinity);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), fabs(x) == infinity);
     case KIND_POSITIVE_INFINITE:
-        return TENON_TRUTH(x == infinity);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), x == infinity);
     case KIND_NEGATIVE_INFINITE:
-        return TENON_TRUTH(x == -infinity);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), x == -infinity);
     default:
-        return TENON_TRUTH(fabs(x) < infinity);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), fabs(x) < infinity);
     }
 }
 

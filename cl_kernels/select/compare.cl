@@ -38,17 +38,17 @@ TENON_INLINE d_v compare_vectors(const int kind, a_v stored_a, a_v stored_b)
     const TENON_VALUE_V(TENON_A_DTYPE) b = TENON_VALUES(TENON_A_DTYPE, stored_b);
     switch (kind) {
     case KIND_EQUAL:
-        return TENON_TRUTH(a == b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a == b);
     case KIND_NOT_EQUAL:
-        return TENON_TRUTH(a != b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a != b);
     case KIND_LESS:
-        return TENON_TRUTH(a < b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a < b);
     case KIND_LESS_EQUAL:
-        return TENON_TRUTH(a <= b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a <= b);
     case KIND_GREATER:
-        return TENON_TRUTH(a > b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a > b);
     default:
-        return TENON_TRUTH(a >= b);
+        return TENON_TRUTH(TENON_MASK(TENON_A_DTYPE), a >= b);
     }
 }
 

@@ -39,7 +39,7 @@ TENON_KERNEL void where(__global const c_t *condition, __global const a_t *a, __
             const a_v x = a_load(a + w.at[1], i, args.step[1], lanes);
             const a_v y = a_load(b + w.at[2], i, args.step[2], lanes);
             a_store(d + w.at[3], i, args.step[3], lanes,
-                    select(y, x, TENON_CONVERT(TENON_MASK(TENON_A_DTYPE), chosen != (c_v)(0))),
+                    select(y, x, TENON_CAST(char, TENON_MASK(TENON_A_DTYPE), chosen != (c_v)(0))),
                     fresh);
         }
     }
