@@ -242,18 +242,17 @@ TENON_CALL tenon_status tenon_elementwise_chain_plan(tenon_context *context,
                                                      const tenon_tensor *x2, const tenon_tensor *x3,
                                                      const tenon_tensor *y, tenon_plan **plan);
 
-/** Flags of tenon_copy_params; may be combined. They apply to results of integer types. */
-typedef enum tenon_copy_flags {
-    TENON_COPY_WRAP = 1, /**< a number outside the range of y's type wraps modulo 2^bits instead of
-                            saturating; infinities and NaN become 0 */
-    TENON_COPY_NEAREST = 2 /**< a floating-point number is rounded to the nearest integer, ties to
-                              even, instead of toward zero */
-} tenon_copy_flags;
+/** flag: a number outside the range of an integer type wraps modulo 2^bits instead of saturating;
+ * infinities and NaN become 0 */
+#define TENON_COPY_WRAP 1u
+/** flag: a floating-point number is rounded to the nearest integer, ties to even, instead of toward
+ * zero */
+#define TENON_COPY_NEAREST 2u
 
 /** Start from TENON_COPY_PARAMS_INIT. */
 typedef struct tenon_copy_params {
     uint32_t struct_size; /**< sizeof(tenon_copy_params) */
-    uint32_t flags;       /**< tenon_copy_flags */
+    uint32_t flags;       /**< TENON_COPY_WRAP, TENON_COPY_NEAREST, both or 0 */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
 } tenon_copy_params;
 
