@@ -1,7 +1,7 @@
 /*
  * Binary operations on integers: d = a ∘ b, element by element, over any strides (0 broadcasts). d
- * may be a or b. Sums, differences and products wrap. A quotient is rounded toward zero; a / 0 is
- * 0.
+ * may be a or b. Sums, differences, products and powers wrap. A quotient is rounded toward zero; a
+ * / 0 and its remainder are 0.
  *
  * A work-item handles a piece of rows_each rows; on a GPU, its vectors of one row. Global size: at
  * least {args.walk.items}.
@@ -26,6 +26,9 @@
 #define KIND_MULTIPLY 2
 #define KIND_DIVIDE   3
 #define KIND_MAX      4
+#define KIND_MIN      5
+#define KIND_POW      7
+#define KIND_FMOD     8
 
 TENON_DEFINE_STORED(a, TENON_STORED(TENON_A_DTYPE))
 typedef TENON_VECTOR(TENON_UNSIGNED(TENON_A_DTYPE)) bits_v;
@@ -44,6 +47,48 @@ TENON_INLINE a_v quotient(a_v a, a_v b)
 #endif
 }
 
+/* Returns a - b · quotient(a, b), or 0 if b is 0: the remainder with the sign of a. */
+TENON_INLINE a_v remainder_like_a(a_v a, a_v b)
+{
+    const bits_v multiple =
+        TENON_AS_UNSIGNED(TENON_A_DTYPE, quotient(a, b)) * TENON_AS_UNSIGNED(TENON_A_DTYPE, b);
+    const bits_v rest = TENON_AS_UNSIGNED(TENON_A_DTYPE, a) - multiple;
+    return select(TENON_AS_STORED(TENON_A_DTYPE, rest), (a_v)(0), b == (a_v)(0));
+}
+
+/* The remainder with the sign of b. */
+TENON_INLINE a_v remainder_like_b(a_v a, a_v b)
+{
+    const a_v rest = remainder_like_a(a, b);
+#if TENON_IS_SIGNED(TENON_A_DTYPE)
+    return select(rest, rest + b, (rest != (a_v)(0)) & ((rest ^ b) < (a_v)(0)));
+#else
+    return rest;
+#endif
+}
+
+/* Multiplies squares of a. A negative exponent gives 1 / a to the power of -b, rounded toward zero:
+ * 0, unless a is 1 or -1. */
+TENON_INLINE a_v power(a_v a, a_v b)
+{
+    const bits_v one = (bits_v)(1);
+    bits_v result = one, square = TENON_AS_UNSIGNED(TENON_A_DTYPE, a);
+    bits_v rest = TENON_AS_UNSIGNED(TENON_A_DTYPE, b);
+#if TENON_IS_SIGNED(TENON_A_DTYPE)
+    rest = select(rest, rest & one, b < (a_v)(0)); /* enough for 1 and -1 */
+#endif
+    for (int bit = 0; bit < (int)sizeof(a_t) * 8 && any(rest != (bits_v)(0)); bit++) {
+        result = select(result, result * square, (rest & one) != (bits_v)(0));
+        square *= square;
+        rest >>= one;
+    }
+#if TENON_IS_SIGNED(TENON_A_DTYPE)
+    const a_v none = (a_v)(0), size = TENON_AS_STORED(TENON_A_DTYPE, abs(a));
+    result = select(result, (bits_v)(0), (b < none) & (size != (a_v)(1)));
+#endif
+    return TENON_AS_STORED(TENON_A_DTYPE, result);
+}
+
 /* Wraps by computing on unsigned numbers. */
 TENON_INLINE a_v integers_vectors(const int kind, a_v a, a_v b)
 {
@@ -59,8 +104,14 @@ TENON_INLINE a_v integers_vectors(const int kind, a_v a, a_v b)
         return quotient(a, b);
     case KIND_MAX:
         return max(a, b);
-    default:
+    case KIND_MIN:
         return min(a, b);
+    case KIND_POW:
+        return power(a, b);
+    case KIND_FMOD:
+        return remainder_like_a(a, b);
+    default:
+        return remainder_like_b(a, b);
     }
 }
 

@@ -10,10 +10,11 @@
 TENON_BEGIN_C
 
 /** The functions, with their formulas. On integer types sums, differences and products wrap modulo
- * 2^bits, a quotient is rounded toward zero, and a / 0 is 0; scale-and-add and the kinds from
- * TENON_ELEMENTWISE_POW on are not supported. On floating-point types results are rounded once, to
- * nearest, except for division, where OpenCL allows an error of 2.5 units in the last place in f32,
- * scale-and-add, whose products may be rounded as well, the power (16 units) and the angle (6
+ * 2^bits, as do powers. A quotient is rounded toward zero; a / 0 and its remainder are 0. A power
+ * with a negative exponent is the quotient of 1 and the power with the positive exponent.
+ * Scale-and-add and the angle are not supported. On floating-point types results are rounded once,
+ * to nearest, except for division, where OpenCL allows an error of 2.5 units in the last place in
+ * f32, scale-and-add, whose products may be rounded as well, the power (16 units) and the angle (6
  * units). A NaN gives NaN, also in maximum and minimum; only powers with the exponent 0 or the base
  * 1 are 1 in any case, as in C. */
 typedef enum tenon_elementwise_kind {

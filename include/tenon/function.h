@@ -76,10 +76,11 @@ typedef struct tenon_function_params {
 TENON_API void tenon_function_params_default(tenon_function_params *params, uint32_t size);
 
 /** Computes y = f(x), element by element. 16-bit types are computed in f32 and rounded once. abs,
- * neg, sign and the roundings to integers are exact. The other functions have the errors that the
- * OpenCL C specification allows in f32, in units in the last place: exp, exp2, expm1, log, log2,
- * log10 and sqrt 3, log1p and rsqrt 2, reciprocal 2.5, sin, cos, asin, acos, sinh, cosh, asinh and
- * acosh 4, tan, atan, tanh and atanh 5, erf 16.
+ * neg, sign and the roundings to integers are exact; abs, neg and sign also have integer types,
+ * where the least number is its own absolute value and negation. The other functions have the
+ * errors that the OpenCL C specification allows in f32, in units in the last place: exp, exp2,
+ * expm1, log, log2, log10 and sqrt 3, log1p and rsqrt 2, reciprocal 2.5, sin, cos, asin, acos,
+ * sinh, cosh, asinh and acosh 4, tan, atan, tanh and atanh 5, erf 16.
  *
  * The gradients are made of the same functions. With dy the gradient of y, dx is dy · f'(x), where
  * f' is: sqrt 1 / (2y), rsqrt -y³ / 2, reciprocal -y², exp y, exp2 y · log(2), expm1 y + 1, log
@@ -92,8 +93,8 @@ TENON_API void tenon_function_params_default(tenon_function_params *params, uint
  * {TENON_CHAIN_FMA, .alpha = -1, .beta = 1}, {TENON_CHAIN_RSQRT}, {TENON_CHAIN_MULTIPLY,
  * TENON_CHAIN_X1}. abs, exp and tanh are also activations, which have a gradient.
  *  @param params  NULL means the defaults: the absolute value
- *  @param x       f64, f32, f16 or bf16, any rank and strides, including broadcast dimensions
- *                 (stride 0)
+ *  @param x       f64, f32, f16, bf16 or, for abs, neg and sign, an integer type; any rank and
+ * strides, including broadcast dimensions (stride 0)
  *  @param y       of x's type and shape; may be exactly x (same memory, offset and strides), must
  *                 not overlap it otherwise, and its own elements must not overlap
  *  @param sync    may be NULL

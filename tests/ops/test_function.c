@@ -128,6 +128,44 @@ TEST(number_line)
 }
 
 /* Random shapes and strides, in place and not. */
+/* abs, neg and sign of integers, at the ends of their ranges too. */
+TEST(integers)
+{
+    static const tenon_dtype types[] = {TENON_DTYPE_I8,  TENON_DTYPE_U8,  TENON_DTYPE_I16,
+                                        TENON_DTYPE_U16, TENON_DTYPE_I32, TENON_DTYPE_U32,
+                                        TENON_DTYPE_I64};
+    const int64_t count = 67;
+    test_random random = test_random_for(963);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (uint32_t kind = 0; kind <= TENON_FUNCTION_SIGN; kind++) {
+            test_fixture f;
+            begin(&f, kind, types[t], count);
+            f.judge = TEST_EXACT;
+            for (int64_t i = 0; i < count; i++)
+                test_set_whole(&f.operands[FUNCTION_X], i,
+                               i < 64 ? (int64_t)(UINT64_C(1) << i) : test_between(&random, -2, 2));
+            test_finish(&f, TEST_ALL);
+        }
+}
+
+/* Values by the header's formulas. */
+TEST(known_integers)
+{
+    static const int64_t x[] = {-5, 0, 7, INT64_MIN};
+    static const int64_t y[][4] = {{5, 0, 7, INT64_MIN}, {5, 0, -7, INT64_MIN}, {-1, 0, 1, -1}};
+    const int64_t four = 4;
+    int64_t got[4];
+    tenon_tensor xt = test_dense(TENON_DTYPE_I64, 1, &four, x),
+                 yt = test_dense(TENON_DTYPE_I64, 1, &four, NULL);
+    for (uint32_t kind = 0; kind <= TENON_FUNCTION_SIGN; kind++) {
+        const tenon_function_params params = tenon_function_params(.kind = kind);
+        assert_ok(tenon_function(test_stream, &params, &xt, &yt, NULL));
+        assert_ok(tenon_tensor_download(test_stream, &yt, got, sizeof got, NULL));
+        assert_memory_equal(got, y[kind], sizeof got);
+    }
+    test_destroy(&xt, &yt);
+}
+
 TEST(random_problems)
 {
     test_random random = test_random_for(727);

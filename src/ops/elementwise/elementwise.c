@@ -24,10 +24,11 @@ static tenon_status elementwise_check_params(const char *caller,
     return tn_reserved_check(caller, params->reserved);
 }
 
-/* Checks the type of a. The functions that integers have come first. */
+/* Checks the type of a. */
 static tenon_status check_type(const tn_call *call, uint32_t kind, tenon_dtype dtype)
 {
-    const bool is_for_integers = kind <= TENON_ELEMENTWISE_MIN;
+    const bool is_for_integers =
+        kind != TENON_ELEMENTWISE_SCALE_ADD && kind <= TENON_ELEMENTWISE_REMAINDER;
     if (is_for_integers && tn_dtype_is_integer(dtype))
         return TENON_OK;
     if (is_for_integers && !tn_dtype_is_float(dtype))

@@ -37,6 +37,29 @@ const tn_solver tn_elementwise_integers = {.name = "integers",
                                            .configure = integers_configure,
                                            .launch = integers_launch};
 
+/* Returns a power modulo 2^64 by repeated multiplication, or 1 / a^-b rounded toward zero. */
+static int64_t power(int64_t a, int64_t b)
+{
+    uint64_t result = 1;
+    if (b < 0)
+        return a == 1 ? 1 : a == -1 ? (b % 2 == 0 ? 1 : -1) : 0;
+    for (int bit = 62; bit >= 0; bit--) {
+        result *= result;
+        if ((b >> bit & 1) != 0)
+            result *= (uint64_t)a;
+    }
+    return (int64_t)result;
+}
+
+/* Returns the remainder with the sign of a, or with `like_b` that of b. */
+static int64_t remainder_of(int64_t a, int64_t b, bool like_b)
+{
+    if (b == 0 || b == -1)
+        return 0;
+    const int64_t rest = a % b;
+    return like_b && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
 /* Sums and products are computed modulo 2^64, of which the caller keeps the lowest bits. */
 static int64_t combine(uint32_t kind, int64_t a, int64_t b)
 {
@@ -53,8 +76,12 @@ static int64_t combine(uint32_t kind, int64_t a, int64_t b)
         return b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
     case TENON_ELEMENTWISE_MAX:
         return a > b ? a : b;
-    default:
+    case TENON_ELEMENTWISE_MIN:
         return a < b ? a : b;
+    case TENON_ELEMENTWISE_POW:
+        return power(a, b);
+    default:
+        return remainder_of(a, b, kind == TENON_ELEMENTWISE_REMAINDER);
     }
 }
 

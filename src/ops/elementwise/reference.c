@@ -85,24 +85,27 @@ bool tn_elementwise_reference(const void *params, const tenon_tensor *const *v, 
     return whole;
 }
 
-/* All kinds of a type are in one build, so all are checked, except for functions. */
+/* All kinds of a type are in one build, so all are checked; each function of floating-point numbers
+ * has a build of its own. */
 bool tn_elementwise_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                             tn_case *c)
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     tenon_elementwise_params *params = (tenon_elementwise_params *)c->params.bytes;
-    const bool functions = tn_elementwise_is_function(like->kind);
-    const uint32_t first = functions ? like->kind : 0,
-                   last = functions ? like->kind
-                          : tn_dtype_is_integer((tenon_dtype)like->to)
-                              ? TENON_ELEMENTWISE_MIN
-                              : TENON_ELEMENTWISE_SCALE_ADD;
+    const bool integers = tn_dtype_is_integer((tenon_dtype)like->to),
+               functions = !integers && tn_elementwise_is_function(like->kind);
+    const uint32_t first = functions ? like->kind : 0, last = functions ? like->kind
+                                                              : integers
+                                                                  ? TENON_ELEMENTWISE_REMAINDER
+                                                                  : TENON_ELEMENTWISE_SCALE_ADD;
     (void)choice;
-    if (number == 2 * (last - first + 1))
+    if (number >= 2 * (last - first + 1))
         return false;
     tn_pointwise_awkward(&tn_operation_elementwise, like->from, like->to,
                          (tn_layout)(number % TN_LAYOUTS), c);
     params->kind = first + number / 2;
+    if (integers && params->kind == TENON_ELEMENTWISE_SCALE_ADD)
+        params->kind = 0;
     params->alpha = 0.75;
     params->beta = -1.5;
     return true;

@@ -1,8 +1,9 @@
 /* Argument validation of tenon_function, and its family. */
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/function/internal.h"
 
-static const tn_solver *const solvers[] = {&tn_function_rows};
+static const tn_solver *const solvers[] = {&tn_function_rows, &tn_function_integers};
 
 const tn_family tn_function_family = {.name = "function",
                                       TN_SOLVERS(solvers),
@@ -30,7 +31,8 @@ tenon_status tn_function_prepare(const void *given, tn_call *call, tn_problem *p
     TN_TRY(
         tn_kind_check(caller, "kind", params->kind, TN_FUNCTION_KINDS - 1, "tenon_function_kind"));
     TN_TRY(tn_reserved_check(caller, params->reserved));
-    TN_TRY(tn_float_check(caller, x->name, call->context, (tenon_dtype)x->view->dtype));
+    if (params->kind > TENON_FUNCTION_SIGN || !tn_dtype_is_integer((tenon_dtype)x->view->dtype))
+        TN_TRY(tn_float_check(caller, x->name, call->context, (tenon_dtype)x->view->dtype));
     TN_TRY(tn_alike_check(call, true));
     *empty = tn_tensor_empty(x->view);
     TN_TRY(tn_pointwise_canonicalize(call, 1, sizeof(tn_pointwise_problem), problem));

@@ -34,6 +34,7 @@ static const char *const examples[] = {
     "function x=T:33003+1 y=T:33003 kind=log",
     "function x=T:37x229/1,40 y=T:37x229/240,1 kind=sin",
     "function x=T:3x5x70/400,75,1 y=@x kind=round",
+    "function x=i64:37x229/1,40 y=i64:37x229 kind=abs",
     NULL,
 };
 

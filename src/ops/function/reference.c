@@ -151,6 +151,10 @@ bool tn_function_forward_reference(const void *params, const tenon_tensor *const
     const tenon_tensor *x = v[FUNCTION_X], *y = v[FUNCTION_Y];
     const tenon_dtype dtype = (tenon_dtype)y->dtype;
     const int64_t count = tenon_tensor_elements(y);
+    if (tn_dtype_is_integer(dtype)) {
+        tn_function_integers_reference(kind, v, results);
+        return true;
+    }
     double *values = tn_host_read(x, y->rank, y->shape);
     for (int64_t i = 0; values != NULL && i < count; i++) {
         const tn_bounded at = {values[i], tn_flushed(values[i], tn_least_normal(dtype))};
@@ -167,6 +171,8 @@ void tn_function_fill(const void *params, const tenon_tensor *const *views, uint
     const tenon_tensor *x = views[FUNCTION_X];
     int64_t index[TENON_MAX_RANK] = {0};
     (void)params;
+    if (tn_dtype_is_integer(x->dtype))
+        return;
     for (int64_t rows = tn_host_rows(x); rows > 0; rows--) {
         const tn_host_row row = tn_host_next_row(x, index);
         for (int64_t i = 0; i < row.count; i++) {
@@ -182,9 +188,12 @@ bool tn_function_awkward(const tn_problem *problem, const tn_choice *choice, uin
 {
     const tn_pointwise_problem *like = (const tn_pointwise_problem *)problem;
     (void)choice;
+    const bool integers = tn_dtype_is_integer((tenon_dtype)like->to);
     if (number == TN_LAYOUTS)
         return false;
     tn_pointwise_awkward(&tn_operation_function, like->from, like->to, (tn_layout)number, c);
-    ((tenon_function_params *)c->params.bytes)->kind = like->kind;
+    /* One build has all functions of integers. */
+    ((tenon_function_params *)c->params.bytes)->kind =
+        integers ? number % (TENON_FUNCTION_SIGN + 1) : like->kind;
     return true;
 }

@@ -1,4 +1,5 @@
 /* The solver function/rows, and the launch of its kernel for functions of two tensors. */
+#include "base/dtype.h"
 #include "function/args.h"
 #include "ops/function/internal.h"
 
@@ -24,6 +25,8 @@ const char *tn_function_configure(tenon_context *context, const tn_problem *prob
                                   tn_choice *choice)
 {
     const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    if (!tn_dtype_is_float((tenon_dtype)p->to))
+        return "the type is not a floating-point type";
     const bool is_binary = p->operands > FUNCTION_OPERANDS;
     const uint64_t functions = is_binary ? TN_FUNCTION2_BIT(p->kind) : unary_mask(p->kind);
     char mask[TN_FUNCTION_OPTIONS], more[2 * TN_FUNCTION_OPTIONS];
