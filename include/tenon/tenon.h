@@ -35,8 +35,10 @@
 #include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/select.h>
+#include <tenon/scan.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
+#include <tenon/sort.h>
 #include <tenon/statistics.h>
 #include <tenon/status.h>
 #include <tenon/store.h>

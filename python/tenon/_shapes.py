@@ -160,6 +160,10 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
     return x.dtype, shape
 
 
+def _indices(name: str) -> Callable[[Dict[str, Any], Any], Form]:
+    return lambda o, p: ("i32", o[name].shape)
+
+
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_backward.dx": like("x"),
     "activation_forward.y": like("x"),
@@ -206,8 +210,12 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
     "reduce.y": _reduced,
+    "scan.y": like("x"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
+    "sort.indices": _indices("x"),
+    "sort.moved": like("payload"),
+    "sort.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
     "where.d": _where,
 }

@@ -1,0 +1,154 @@
+/*
+ * One pass of a radix sort by the digit at args.shift (D. Knuth, "The Art of Computer Programming",
+ * volume 3, section 5.2.5). Elements with equal digits keep their order. The bits of elements move,
+ * and with them the places in x, if indices or a payload are requested; keys are computed from the
+ * bits. A row is divided into pieces of args.length elements.
+ *
+ * radix_counts: counts the occurrences of each digit in a piece. Global size: at least {rows *
+ *   pieces}.
+ * radix_places: computes the prefix sums of a digit's counts over the pieces of a row. Global size:
+ *   at least {rows * SORT_DIGITS}.
+ * radix_move: moves the elements of a piece to their places. Global size: at least {rows * pieces}.
+ *
+ * TENON_KEY: see sort/keys.clh.
+ */
+#include "sort/keys.clh"
+
+/* A piece of a row: its elements [first, last), and its input. */
+typedef struct piece {
+    long row, first, last;
+    __global const key_t *from;
+    long step;
+} piece;
+
+TENON_INLINE piece piece_of(__global const key_t *x, __global const uchar *workspace,
+                            const sort_args *args, long id)
+{
+    const long row = id / args->pieces, size = args->axis.size;
+    piece p = {.row = row, .first = id % args->pieces * args->length};
+    p.last = min(p.first + args->length, size);
+    if (args->flags & SORT_FIRST) {
+        p.from = x + axis_row_of(&args->axis, row, 1).at[SORT_X];
+        p.step = args->axis.axis[SORT_X];
+    } else {
+        p.from = (__global const key_t *)(workspace + args->keys_from) + row * size;
+        p.step = 1;
+    }
+    return p;
+}
+
+/* Counters are in private memory on CPUs. Kernels for GPUs cannot index registers at run time. */
+#if TENON_GPU
+#define COUNTERS(name, global_counters) __global uint *const name = (global_counters)
+#else
+#define COUNTERS(name, global_counters) uint name[SORT_DIGITS]
+#endif
+
+TENON_INLINE int digit_of(key_t bits, key_rule rule, int shift)
+{
+    return (int)(key_of(bits, rule) >> shift) & (SORT_DIGITS - 1);
+}
+
+TENON_INLINE __global uint *counts_of(__global uchar *workspace, const sort_args *args, long id)
+{
+    return (__global uint *)(workspace + args->counts_at) + id * SORT_DIGITS;
+}
+
+TENON_KERNEL void radix_counts(__global const key_t *x, __global uchar *workspace,
+                               const sort_args args)
+{
+    const long id = (long)get_global_id(0);
+    if (id >= args.axis.rows * args.pieces) {
+        return;
+    }
+    __global uchar *w = workspace + args.workspace;
+    const piece p = piece_of(x, w, &args, id);
+    const key_rule rule = rule_of(&args);
+    __global uint *out = counts_of(w, &args, id);
+    COUNTERS(counts, out);
+    for (int d = 0; d < SORT_DIGITS; d++) {
+        counts[d] = 0;
+    }
+    for (long i = p.first; i < p.last; i++) {
+        counts[digit_of(p.from[i * p.step], rule, args.shift)]++;
+    }
+#if !TENON_GPU
+    for (int d = 0; d < SORT_DIGITS; d++) {
+        out[d] = counts[d];
+    }
+#endif
+}
+
+TENON_KERNEL void radix_places(__global uchar *workspace, const sort_args args)
+{
+    const long id = (long)get_global_id(0), row = id / SORT_DIGITS;
+    if (row >= args.axis.rows) {
+        return;
+    }
+    __global uchar *w = workspace + args.workspace;
+    __global uint *counts = counts_of(w, &args, row * args.pieces) + id % SORT_DIGITS;
+    uint before = 0;
+    for (long i = 0; i < args.pieces; i++) {
+        const uint here = counts[i * SORT_DIGITS];
+        counts[i * SORT_DIGITS] = before;
+        before += here;
+    }
+    ((__global uint *)(w + args.totals_at))[id] = before;
+}
+
+/* Moves only keys, from and to contiguous memory. */
+TENON_INLINE void move_keys(const piece *p, __global key_t *to, key_rule rule, int shift,
+#if TENON_GPU
+                            __global uint *places)
+#else
+                            uint *places)
+#endif
+{
+    for (long i = p->first; i < p->last; i++) {
+        const key_t bits = p->from[i];
+        to[places[digit_of(bits, rule, shift)]++] = bits;
+    }
+}
+
+TENON_KERNEL void radix_move(SORT_OPERANDS, __global uchar *workspace, const sort_args args)
+{
+    const long id = (long)get_global_id(0), size = args.axis.size;
+    if (id >= args.axis.rows * args.pieces) {
+        return;
+    }
+    __global uchar *w = workspace + args.workspace;
+    const piece p = piece_of(x, w, &args, id);
+    const key_rule rule = rule_of(&args);
+    const int placed = args.flags & (SORT_HAS_INDICES | SORT_HAS_PAYLOAD);
+    const sort_row row = sort_row_of(x, y, indices, payload, moved, &args, p.row);
+    __global const int *from = (__global const int *)(w + args.places_from) + p.row * size;
+    __global key_t *keys = (__global key_t *)(w + args.keys_to) + p.row * size;
+    __global int *numbers = (__global int *)(w + args.places_to) + p.row * size;
+    __global const uint *totals = (__global const uint *)(w + args.totals_at) + p.row * SORT_DIGITS;
+    __global uint *before = counts_of(w, &args, id);
+    COUNTERS(places, before);
+    uint start = 0;
+    for (int d = 0; d < SORT_DIGITS; d++) {
+        places[d] = before[d] + start;
+        start += totals[d];
+    }
+    const int is_last = args.flags & SORT_LAST;
+    const int dense = is_last ? args.axis.axis[SORT_Y] == 1 && args.limit == size : 1;
+    if (!placed && p.step == 1 && dense) {
+        move_keys(&p, is_last ? row.y : keys, rule, args.shift, places);
+        return;
+    }
+    for (long i = p.first; i < p.last; i++) {
+        const key_t bits = p.from[i * p.step];
+        const uint to = places[digit_of(bits, rule, args.shift)]++;
+        const int number = (args.flags & SORT_FIRST) || !placed ? (int)i : from[i];
+        if (is_last) {
+            put_sorted(&row, &args, bits, number, to);
+        } else {
+            keys[to] = bits;
+            if (placed) {
+                numbers[to] = number;
+            }
+        }
+    }
+}
