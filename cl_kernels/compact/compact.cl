@@ -53,7 +53,7 @@ TENON_INLINE run run_of(const compact_args *args, long i, long last)
 
 TENON_INLINE int is_selected(mask_t bits, const compact_args *args)
 {
-    return (bits & (mask_t)~(mask_t)args->sign) != 0;
+    return (bits & (mask_t) ~(mask_t)args->sign) != 0;
 }
 
 TENON_KERNEL void compact_counts(__global const mask_t *mask, __global int *workspace,

@@ -7,8 +7,8 @@
 /* The views of axis_args. */
 enum { SORT_X, SORT_Y, SORT_INDICES, SORT_PAYLOAD, SORT_MOVED, SORT_VIEWS };
 
-/* Flags: operands that are present; the first pass of a radix sort, which reads x, and the last one,
- * which writes the results; a search that skips equal elements. */
+/* Flags: operands that are present; the first pass of a radix sort, which reads x, and the last
+ * one, which writes the results; a search that skips equal elements. */
 #define SORT_HAS_INDICES 1
 #define SORT_HAS_PAYLOAD 2
 #define SORT_FIRST       4

@@ -1,7 +1,7 @@
 /*
- * Binary search: for each value (y) the number of elements of the sorted row (x) with a smaller key,
- * or with SORT_RIGHT of those without a greater one. A work-item handles args.length values of a
- * row; args.limit is the number of values in a row. Global size: at least {rows * pieces}.
+ * Binary search: for each value (y) the number of elements of the sorted row (x) with a smaller
+ * key, or with SORT_RIGHT of those without a greater one. A work-item handles args.length values of
+ * a row; args.limit is the number of values in a row. Global size: at least {rows * pieces}.
  *
  * TENON_KEY: see sort/keys.clh.
  */

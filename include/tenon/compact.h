@@ -38,9 +38,9 @@ typedef struct tenon_compact_params {
  *  @param size  sizeof(tenon_compact_params) */
 TENON_API void tenon_compact_params_default(tenon_compact_params *params, uint32_t size);
 
-/** Stores the elements of x, or their indices, where the mask is not zero, in row-major order. -0 is
- * zero, NaN is not. The outputs have room for `capacity` elements. If fewer are selected, the rest
- * of y becomes 0 and the rest of the indices -1; if more are selected, only the first ones are
+/** Stores the elements of x, or their indices, where the mask is not zero, in row-major order. -0
+ * is zero, NaN is not. The outputs have room for `capacity` elements. If fewer are selected, the
+ * rest of y becomes 0 and the rest of the indices -1; if more are selected, only the first ones are
  * stored. At least one of y and the indices must be present.
  *
  * The number of selected elements is not known before the call has run. Read it from `count`, or
@@ -57,8 +57,8 @@ TENON_API void tenon_compact_params_default(tenon_compact_params *params, uint32
  *                  their own elements must not overlap
  *  @param sync     may be NULL
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_UNSUPPORTED ·
- *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL (a
- *          forced solver) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE
+ *          TENON_ERROR_BUILD_FAILED · TENON_ERROR_SOLVER_BARRED · TENON_ERROR_WORKSPACE_TOO_SMALL
+ * (a forced solver) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL · TENON_ERROR_INCOMPLETE
  */
 TENON_CALL tenon_status tenon_compact(tenon_stream *stream, const tenon_compact_params *params,
                                       const tenon_tensor *mask, const tenon_tensor *x,

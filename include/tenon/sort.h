@@ -135,23 +135,24 @@ typedef struct tenon_search_sorted_params {
 /** The defaults of tenon_search_sorted_params, without braces. */
 #define TENON_SEARCH_SORTED_PARAMS_DEFAULTS sizeof(tenon_search_sorted_params), 0, NULL
 /** Initializes a tenon_search_sorted_params with the defaults. */
-#define TENON_SEARCH_SORTED_PARAMS_INIT                                                                  \
+#define TENON_SEARCH_SORTED_PARAMS_INIT                                                            \
     {                                                                                              \
-        TENON_SEARCH_SORTED_PARAMS_DEFAULTS                                                              \
+        TENON_SEARCH_SORTED_PARAMS_DEFAULTS                                                        \
     }
 #ifndef __cplusplus
-/** A const tenon_search_sorted_params with the defaults, except for the members given as arguments. See
- * TENON_LITERAL. */
-#define tenon_search_sorted_params(...)                                                                  \
+/** A const tenon_search_sorted_params with the defaults, except for the members given as arguments.
+ * See TENON_LITERAL. */
+#define tenon_search_sorted_params(...)                                                            \
     TENON_LITERAL(tenon_search_sorted_params, TENON_SEARCH_SORTED_PARAMS_DEFAULTS, __VA_ARGS__)
 #endif
 
 /** Sets `params` to the defaults, for languages without macros.
  *  @param size  sizeof(tenon_search_sorted_params) */
-TENON_API void tenon_search_sorted_params_default(tenon_search_sorted_params *params, uint32_t size);
+TENON_API void tenon_search_sorted_params_default(tenon_search_sorted_params *params,
+                                                  uint32_t size);
 
-/** Stores the place at which each value would be inserted in a row of sorted elements: the number of
- * elements that are less than the value (NumPy searchsorted, side "left"), or with
+/** Stores the place at which each value would be inserted in a row of sorted elements: the number
+ * of elements that are less than the value (NumPy searchsorted, side "left"), or with
  * TENON_SEARCH_RIGHT of those that are not greater, in the order of this header. If a row is not
  * sorted, its results are unspecified numbers from 0 to its length.
  *  @param params   NULL means the defaults
@@ -159,8 +160,8 @@ TENON_API void tenon_search_sorted_params_default(tenon_search_sorted_params *pa
  *                  the values, along the last dimension; its other dimensions broadcast to those of
  *                  the values. A row has at most 2^31 - 1 elements, and may be empty
  *  @param values   of the same type, rank at least 1, any strides
- *  @param indices  i32, of the values' shape; must not overlap the inputs, and its own elements must
- *                  not overlap
+ *  @param indices  i32, of the values' shape; must not overlap the inputs, and its own elements
+ * must not overlap
  *  @return as tenon_sort */
 TENON_CALL tenon_status tenon_search_sorted(tenon_stream *stream,
                                             const tenon_search_sorted_params *params,

@@ -31,9 +31,8 @@ static void begin(test_fixture *f, const compact_case *p)
         f->c.views[COMPACT_Y] = test_view(p->x, p->layout[COMPACT_Y], p->gap, 1, outputs, 2);
     }
     if (p->has_indices || !p->has_x)
-        f->c.views[COMPACT_INDICES] =
-            test_view(TENON_DTYPE_I32, p->layout[COMPACT_INDICES], p->gap,
-                      p->coordinates ? 2 : 1, outputs, 3);
+        f->c.views[COMPACT_INDICES] = test_view(TENON_DTYPE_I32, p->layout[COMPACT_INDICES], p->gap,
+                                                p->coordinates ? 2 : 1, outputs, 3);
 }
 
 static void check(const compact_case *p, test_random *random, test_extent extent)

@@ -30,9 +30,8 @@ TEST(random_problems)
             single ? test_view(dtype, TEST_STRIDED, gap, 1, sorted + rank - 1, 1)
                    : test_view(dtype, (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), gap,
                                rank, sorted, 2);
-        f.c.views[SEARCH_VALUES] =
-            test_view(dtype, (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), gap, rank,
-                      values, 0);
+        f.c.views[SEARCH_VALUES] = test_view(
+            dtype, (test_layout)test_between(&random, 0, TEST_LAYOUTS - 1), gap, rank, values, 0);
         f.c.views[SEARCH_INDICES] = test_view(TENON_DTYPE_I32, TEST_ROW, gap, rank, values, 3);
         test_make(&f);
         test_fill_inputs(&f, TEST_EXACT, &random);
@@ -48,8 +47,10 @@ TEST(random_problems)
 TEST(bad_input)
 {
     static const test_refusal refusals[] = {
-        {.line = "search_sorted sorted=f32: values=f32:5 indices=i32:5", .text = "sorted: rank is 0"},
-        {.line = "search_sorted sorted=f32:4 values=f32: indices=i32:", .text = "values: rank is 0"},
+        {.line = "search_sorted sorted=f32: values=f32:5 indices=i32:5",
+         .text = "sorted: rank is 0"},
+        {.line = "search_sorted sorted=f32:4 values=f32: indices=i32:",
+         .text = "values: rank is 0"},
         {.line = "search_sorted sorted=f32:4 values=f16:5 indices=i32:5",
          .text = "values",
          .status = TENON_ERROR_UNSUPPORTED},

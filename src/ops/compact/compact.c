@@ -9,8 +9,7 @@ static const tn_solver *const solvers[] = {&tn_compact_serial, &tn_compact_block
 static uint64_t compact_paths(const tn_problem *problem)
 {
     const compact_problem *p = (const compact_problem *)problem;
-    return tn_paths_of_flags(p->flags,
-                             COMPACT_HAS_X | COMPACT_HAS_INDICES | COMPACT_COORDINATES) |
+    return tn_paths_of_flags(p->flags, COMPACT_HAS_X | COMPACT_HAS_INDICES | COMPACT_COORDINATES) |
            UINT64_C(1) << (8 + p->mask_dtype) | (uint64_t)p->size << 24;
 }
 

@@ -77,10 +77,8 @@ void tn_compact_fill_valid(const void *params, const tenon_tensor *const *v, uin
 bool tn_compact_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
                         tn_case *c)
 {
-    static const tenon_dtype types[] = {[1] = TENON_DTYPE_U8,
-                                        [2] = TENON_DTYPE_F16,
-                                        [4] = TENON_DTYPE_I32,
-                                        [8] = TENON_DTYPE_F64};
+    static const tenon_dtype types[] = {
+        [1] = TENON_DTYPE_U8, [2] = TENON_DTYPE_F16, [4] = TENON_DTYPE_I32, [8] = TENON_DTYPE_F64};
     const compact_problem *p = (const compact_problem *)problem;
     const int64_t shape[] = {3, tn_awkward_size(choice, 0, "size", 21), 5};
     const int64_t outputs[] = {number == 0 ? 3 * 5 * shape[1] : 37, 3};
@@ -88,8 +86,7 @@ bool tn_compact_awkward(const tn_problem *problem, const tn_choice *choice, uint
     if (number == 2)
         return false;
     tn_awkward_begin(c, &tn_operation_compact);
-    c->views[COMPACT_MASK] =
-        tn_awkward_view((tenon_dtype)p->mask_dtype, 3, shape, number == 1);
+    c->views[COMPACT_MASK] = tn_awkward_view((tenon_dtype)p->mask_dtype, 3, shape, number == 1);
     c->views[COMPACT_COUNT] = tn_awkward_view(TENON_DTYPE_I32, 0, shape, false);
     if (p->flags & COMPACT_HAS_X) {
         c->views[COMPACT_X] = tn_awkward_view(types[p->size], 3, shape, number == 1);
