@@ -10,7 +10,7 @@
  * scan_columns: scans neighboring rows together: the last dimension of the rows is contiguous in
  *   both tensors. Global size: at least {rows / shape[rank - 1] * each}.
  *
- * TENON_DTYPE, TENON_INTEGER, TENON_VW: see scan/values.clh.
+ * TENON_DTYPE, TENON_INTEGER, TENON_STREAM, TENON_VW: see scan/values.clh.
  */
 #include "scan/values.clh"
 
@@ -65,12 +65,12 @@ TENON_INLINE values_t load_ahead(__global const stored_t *x, long step, long p)
     return step > 0 ? load_values(x, p) : backwards(load_values(x, -p - LAST));
 }
 
-TENON_INLINE void store_ahead(__global stored_t *y, long step, long p, values_t v)
+TENON_INLINE void store_ahead(__global stored_t *y, long step, long p, values_t v, int fresh)
 {
     if (step > 0) {
-        store_values(y, p, v);
+        store_values(y, p, v, fresh);
     } else {
-        store_values(y, -p - LAST, backwards(v));
+        store_values(y, -p - LAST, backwards(v), fresh);
     }
 }
 
@@ -85,16 +85,19 @@ TENON_INLINE long scan_vectors(const int kind, const line *l, long p, long stop,
                                value_t base, value_t *chain)
 {
     const value_t none = identity_of(kind);
+    const int fresh = (__global const stored_t *)l->y != l->x;
+    value_t before = *chain;
     for (; p + TENON_VW <= stop; p += TENON_VW) {
         values_t v = load_ahead(l->x, l->x_step, p);
         v = join_v(kind, moved_1(v, none), v);
         v = join_v(kind, moved_2(v, none), v);
         v = join_v(kind, moved_4(v, none), v);
-        v = join_v(kind, (values_t)(*chain), v);
-        const values_t out = exclusive ? moved_1(v, *chain) : v;
-        store_ahead(l->y, l->y_step, p, join_v(kind, (values_t)(base), out));
-        *chain = v.s7;
+        v = join_v(kind, (values_t)(before), v);
+        const values_t out = exclusive ? moved_1(v, before) : v;
+        store_ahead(l->y, l->y_step, p, join_v(kind, (values_t)(base), out), fresh);
+        before = v.s7;
     }
+    *chain = before;
     return p;
 }
 
@@ -183,7 +186,8 @@ TENON_FUNCTION void scan_any(const scan_args *args, const line *l, long first, l
                              value_t base)
 {
     const int exclusive = args->flags & SCAN_EXCLUSIVE;
-    WITH_KIND(args, scan_range(kind, l, exclusive, first, last, base))
+    const line own = *l; /* stores to y cannot change it */
+    WITH_KIND(args, scan_range(kind, &own, exclusive, first, last, base))
 }
 
 TENON_KERNEL void scan_rows(__global const stored_t *x, __global stored_t *y, const scan_args args)
@@ -248,7 +252,7 @@ TENON_INLINE columns_t load_columns(__global const stored_t *p, int count)
 TENON_INLINE void store_columns(__global stored_t *p, int count, columns_t v)
 {
     if (count >= TENON_VW) {
-        store_values(p, 0, v);
+        store_values(p, 0, v, 0);
         return;
     }
     value_t x[TENON_VW];

@@ -14,6 +14,9 @@ enum { SORT_X, SORT_Y, SORT_INDICES, SORT_PAYLOAD, SORT_MOVED, SORT_VIEWS };
 #define SORT_FIRST       4
 #define SORT_LAST        8
 #define SORT_RIGHT       16
+/* Passes that read or write y, and the indices, instead of the workspace. */
+#define SORT_FROM_RESULTS 32
+#define SORT_TO_RESULTS   64
 
 /* Values of a digit of the radix sort. */
 #define SORT_DIGITS 256

@@ -10,7 +10,7 @@
  *   at least {rows * SORT_DIGITS}.
  * radix_move: moves the elements of a piece to their places. Global size: at least {rows * pieces}.
  *
- * TENON_KEY: see sort/keys.clh.
+ * TENON_KEY: see sort/keys.clh. TENON_STREAM: see common/types.clh.
  */
 #include "sort/keys.clh"
 
@@ -21,8 +21,8 @@ typedef struct piece {
     long step;
 } piece;
 
-TENON_INLINE piece piece_of(__global const key_t *x, __global const uchar *workspace,
-                            const sort_args *args, long id)
+TENON_INLINE piece piece_of(__global const key_t *x, __global const key_t *y,
+                            __global const uchar *workspace, const sort_args *args, long id)
 {
     const long row = id / args->pieces, size = args->axis.size;
     piece p = {.row = row, .first = id % args->pieces * args->length};
@@ -30,19 +30,15 @@ TENON_INLINE piece piece_of(__global const key_t *x, __global const uchar *works
     if (args->flags & SORT_FIRST) {
         p.from = x + axis_row_of(&args->axis, row, 1).at[SORT_X];
         p.step = args->axis.axis[SORT_X];
+    } else if (args->flags & SORT_FROM_RESULTS) {
+        p.from = y + axis_row_of(&args->axis, row, 2).at[SORT_Y];
+        p.step = 1;
     } else {
         p.from = (__global const key_t *)(workspace + args->keys_from) + row * size;
         p.step = 1;
     }
     return p;
 }
-
-/* Counters are in private memory on CPUs. Kernels for GPUs cannot index registers at run time. */
-#if TENON_GPU
-#define COUNTERS(name, global_counters) __global uint *const name = (global_counters)
-#else
-#define COUNTERS(name, global_counters) uint name[SORT_DIGITS]
-#endif
 
 TENON_INLINE int digit_of(key_t bits, key_rule rule, int shift)
 {
@@ -54,29 +50,36 @@ TENON_INLINE __global uint *counts_of(__global uchar *workspace, const sort_args
     return (__global uint *)(workspace + args->counts_at) + id * SORT_DIGITS;
 }
 
-TENON_KERNEL void radix_counts(__global const key_t *x, __global uchar *workspace,
-                               const sort_args args)
+/* Outputs of a pass for a row in contiguous memory; `numbers` is used if there are places. */
+typedef struct dense_outputs {
+    __global key_t *keys;
+    __global int *numbers;
+} dense_outputs;
+
+#if TENON_GPU
+TENON_INLINE void count_digits(const piece *p, key_rule rule, int shift, __global uint *out)
+{
+    for (int d = 0; d < SORT_DIGITS; d++) {
+        out[d] = 0;
+    }
+    for (long i = p->first; i < p->last; i++) {
+        out[digit_of(p->from[i * p->step], rule, shift)]++;
+    }
+}
+#else
+#include "sort/buffered.clh"
+#endif
+
+TENON_KERNEL void radix_counts(__global const key_t *x, __global const key_t *y,
+                               __global uchar *workspace, const sort_args args)
 {
     const long id = (long)get_global_id(0);
     if (id >= args.axis.rows * args.pieces) {
         return;
     }
     __global uchar *w = workspace + args.workspace;
-    const piece p = piece_of(x, w, &args, id);
-    const key_rule rule = rule_of(&args);
-    __global uint *out = counts_of(w, &args, id);
-    COUNTERS(counts, out);
-    for (int d = 0; d < SORT_DIGITS; d++) {
-        counts[d] = 0;
-    }
-    for (long i = p.first; i < p.last; i++) {
-        counts[digit_of(p.from[i * p.step], rule, args.shift)]++;
-    }
-#if !TENON_GPU
-    for (int d = 0; d < SORT_DIGITS; d++) {
-        out[d] = counts[d];
-    }
-#endif
+    const piece p = piece_of(x, y, w, &args, id);
+    count_digits(&p, rule_of(&args), args.shift, counts_of(w, &args, id));
 }
 
 TENON_KERNEL void radix_places(__global uchar *workspace, const sort_args args)
@@ -96,17 +99,25 @@ TENON_KERNEL void radix_places(__global uchar *workspace, const sort_args args)
     ((__global uint *)(w + args.totals_at))[id] = before;
 }
 
-/* Moves only keys, from and to contiguous memory. */
-TENON_INLINE void move_keys(const piece *p, __global key_t *to, key_rule rule, int shift,
-#if TENON_GPU
-                            __global uint *places)
-#else
-                            uint *places)
-#endif
+/* Moves a piece to any outputs. `places` has the next place of each digit. */
+TENON_INLINE void move_piece(const piece *p, const sort_row *row, const sort_args *args,
+                             const dense_outputs *to, __global const int *from,
+                             __global uint *places)
 {
+    const key_rule rule = rule_of(args);
+    const int placed = args->flags & (SORT_HAS_INDICES | SORT_HAS_PAYLOAD);
     for (long i = p->first; i < p->last; i++) {
-        const key_t bits = p->from[i];
-        to[places[digit_of(bits, rule, shift)]++] = bits;
+        const key_t bits = p->from[i * p->step];
+        const uint place = places[digit_of(bits, rule, args->shift)]++;
+        const int number = (args->flags & SORT_FIRST) || !placed ? (int)i : from[i];
+        if (args->flags & SORT_LAST) {
+            put_sorted(row, args, bits, number, place);
+        } else {
+            to->keys[place] = bits;
+            if (placed) {
+                to->numbers[place] = number;
+            }
+        }
     }
 }
 
@@ -117,38 +128,30 @@ TENON_KERNEL void radix_move(SORT_OPERANDS, __global uchar *workspace, const sor
         return;
     }
     __global uchar *w = workspace + args.workspace;
-    const piece p = piece_of(x, w, &args, id);
-    const key_rule rule = rule_of(&args);
-    const int placed = args.flags & (SORT_HAS_INDICES | SORT_HAS_PAYLOAD);
+    const piece p = piece_of(x, y, w, &args, id);
     const sort_row row = sort_row_of(x, y, indices, payload, moved, &args, p.row);
     __global const int *from = (__global const int *)(w + args.places_from) + p.row * size;
-    __global key_t *keys = (__global key_t *)(w + args.keys_to) + p.row * size;
-    __global int *numbers = (__global int *)(w + args.places_to) + p.row * size;
+    dense_outputs to = {(__global key_t *)(w + args.keys_to) + p.row * size,
+                        (__global int *)(w + args.places_to) + p.row * size};
+    if (args.flags & SORT_TO_RESULTS) {
+        to.keys = row.y;
+    }
+    if (args.flags & SORT_HAS_INDICES) {
+        from = args.flags & SORT_FROM_RESULTS ? row.indices : from;
+        to.numbers = args.flags & SORT_TO_RESULTS ? row.indices : to.numbers;
+    }
     __global const uint *totals = (__global const uint *)(w + args.totals_at) + p.row * SORT_DIGITS;
-    __global uint *before = counts_of(w, &args, id);
-    COUNTERS(places, before);
+    __global uint *places = counts_of(w, &args, id);
     uint start = 0;
     for (int d = 0; d < SORT_DIGITS; d++) {
-        places[d] = before[d] + start;
+        places[d] += start;
         start += totals[d];
     }
-    const int is_last = args.flags & SORT_LAST;
-    const int dense = is_last ? args.axis.axis[SORT_Y] == 1 && args.limit == size : 1;
-    if (!placed && p.step == 1 && dense) {
-        move_keys(&p, is_last ? row.y : keys, rule, args.shift, places);
+#if !TENON_GPU
+    if (find_dense_outputs(&row, &args, &to) && p.step == 1) {
+        move_dense(&p, &args, &to, from, places);
         return;
     }
-    for (long i = p.first; i < p.last; i++) {
-        const key_t bits = p.from[i * p.step];
-        const uint to = places[digit_of(bits, rule, args.shift)]++;
-        const int number = (args.flags & SORT_FIRST) || !placed ? (int)i : from[i];
-        if (is_last) {
-            put_sorted(&row, &args, bits, number, to);
-        } else {
-            keys[to] = bits;
-            if (placed) {
-                numbers[to] = number;
-            }
-        }
-    }
+#endif
+    move_piece(&p, &row, &args, &to, from, places);
 }

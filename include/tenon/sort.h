@@ -46,9 +46,9 @@ TENON_API void tenon_sort_params_default(tenon_sort_params *params, uint32_t siz
 /** Sorts each row of x along an axis, stably (D. Knuth, "The Art of Computer Programming", volume
  * 3, section 5.2.5: radix sort from the last digit). The bits of the elements are copied.
  *
- * With a workspace of two elements and, for indices or a payload, two i32 per element, the time is
- * proportional to the number of elements. Without workspace every element is compared with all
- * others of its row.
+ * With a workspace of one element (two if y is not contiguous along the axis) and, for indices or a
+ * payload, one or two i32 per element, the time is proportional to the number of elements. Without
+ * workspace every element is compared with all others of its row.
  *  @param params   NULL means the defaults
  *  @param x        f64, f32, f16, bf16, i8, u8 or i32, rank at least 1, any strides, including
  *                  broadcast dimensions (stride 0). The axis has at most 2^31 - 1 elements

@@ -1,6 +1,7 @@
 /* The solvers scan/rows, scan/pieces and scan/columns. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
+#include "ops/common/stores.h"
 #include "ops/scan/internal.h"
 
 #include <stddef.h>
@@ -27,10 +28,11 @@ typedef struct scan_layout {
 static void scan_options(tenon_context *context, const scan_problem *p, tn_choice *choice)
 {
     const bool is_integer = p->dtype == TENON_DTYPE_I32;
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s%s%s",
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s%s%s%s",
                       is_integer ? TENON_DTYPE_F32 : p->dtype,
                       is_integer ? " -DTENON_INTEGER=32" : "",
-                      context->device.is_cpu ? " -DTENON_VW=8" : "", tn_gpu_option(context));
+                      context->device.is_cpu ? " -DTENON_VW=8" : "", tn_gpu_option(context),
+                      choice->solver->parameter_count > 0 ? tn_stores_option(choice->values) : "");
 }
 
 /* Returns the work of a launch that reads every element, and writes it if `writes`. Elements of a
@@ -53,6 +55,13 @@ static bool is_dense_along(const scan_problem *p)
     return p->space.axis[SCAN_X] == 1 && p->space.axis[SCAN_Y] == 1;
 }
 
+/* Sets `nt`. Only contiguous rows are written by vectors. */
+static void configure_stores(tenon_context *context, const scan_problem *p, tn_choice *choice)
+{
+    const int64_t elements = is_dense_along(p) ? tn_axis_rows(&p->space) * p->space.size : 0;
+    tn_stores_configure(context, tn_stores_bytes(p->dtype, elements), choice);
+}
+
 static const char *configure_rows(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
@@ -64,6 +73,7 @@ static const char *configure_rows(tenon_context *context, const tn_problem *prob
     l->items = tn_ceil_div(rows, l->each);
     const tn_work work = scan_work(p, (double)l->items, is_dense_along(p), true);
     tn_choice_add(context, choice, &work);
+    configure_stores(context, p, choice);
     scan_options(context, p, choice);
     return NULL;
 }
@@ -91,6 +101,7 @@ static const char *configure_pieces(tenon_context *context, const tn_problem *pr
     work.follows = true;
     work.scalar = (double)l->items * (double)l->pieces;
     tn_choice_add(context, choice, &work);
+    configure_stores(context, p, choice);
     scan_options(context, p, choice);
     return NULL;
 }
@@ -168,6 +179,7 @@ static tenon_status launch_pieces(const char *caller, tn_recording *recording,
 
 const tn_solver tn_scan_rows = {.name = "rows",
                                 .serves = "everything; a work-item scans whole rows",
+                                TN_PARAMETERS(tn_stores_parameter, 1),
                                 .configure = configure_rows,
                                 .launch = launch_whole};
 
@@ -175,6 +187,7 @@ const tn_solver tn_scan_pieces = {
     .name = "pieces",
     .serves = "long rows, split into pieces whose totals are combined first; best for few rows",
     .needs = "workspace for the totals",
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .awkward = "size=32771",
     .configure = configure_pieces,
     .launch = launch_pieces};

@@ -1,5 +1,6 @@
 /* The solver sort/radix: passes of a radix sort, each of three launches. */
 #include "base/checked.h"
+#include "ops/common/stores.h"
 #include "ops/sort/internal.h"
 
 /* Least elements per piece, and the maximum number of pieces of a row. */
@@ -17,6 +18,7 @@ typedef struct radix_layout {
     int64_t keys[2], places[2]; /* passes alternate between the two */
     int64_t counts, totals, end;
     int32_t passes;
+    bool via_results; /* every second pass writes y and the indices instead of the workspace */
 } radix_layout;
 
 /* Returns the offset of the next part, of `count` elements of `size` bytes. */
@@ -25,6 +27,13 @@ static int64_t add_part(radix_layout *l, int64_t count, int64_t size)
     const int64_t at = l->end;
     l->end += tn_round_up(count * size, TN_WORKSPACE_ALIGNMENT);
     return at;
+}
+
+/* Returns true if the results have room for all elements, in contiguous rows. */
+static bool are_contiguous(const sort_problem *p)
+{
+    return p->limit == p->space.size && p->space.axis[SORT_Y] == 1 &&
+           ((p->flags & SORT_HAS_INDICES) == 0 || p->space.axis[SORT_INDICES] == 1);
 }
 
 static radix_layout layout_of(tenon_context *context, const sort_problem *p)
@@ -41,9 +50,12 @@ static radix_layout layout_of(tenon_context *context, const sort_problem *p)
     l.length = tn_ceil_div(size, l.pieces);
     l.counts = add_part(&l, rows * l.pieces * SORT_DIGITS, sizeof(uint32_t));
     l.totals = add_part(&l, rows * SORT_DIGITS, sizeof(uint32_t));
+    l.via_results = are_contiguous(p);
     for (int i = 0; i < 2 && i + 1 < l.passes; i++) {
-        l.keys[i] = add_part(&l, elements, bytes);
-        if (p->flags != 0)
+        const bool is_result = i == 1 && l.via_results;
+        if (!is_result)
+            l.keys[i] = add_part(&l, elements, bytes);
+        if (p->flags != 0 && !(is_result && (p->flags & SORT_HAS_INDICES) != 0))
             l.places[i] = add_part(&l, elements, sizeof(int32_t));
     }
     return l;
@@ -66,6 +78,7 @@ static const char *configure_radix(tenon_context *context, const tn_problem *pro
     tn_choice_add(context, choice, &passes);
     *TN_LAYOUT(radix_layout, choice) = l;
     choice->workspace = (uint64_t)l.end;
+    tn_stores_configure(context, (int64_t)elements * (int64_t)bytes, choice);
     tn_sort_options(context, p, choice);
     return NULL;
 }
@@ -75,11 +88,12 @@ static tenon_status record_pass(const char *caller, tn_recording *recording, con
                                 const tn_choice *choice, const sort_args *args)
 {
     const int64_t rows = args->axis.rows;
-    tn_launch counts = {.source = "sort/radix",
-                        .kernel = "radix_counts",
-                        .operands = {(uint16_t)p->operand[SORT_X], TN_WORKSPACE},
-                        .operand_count = 2,
-                        TN_ARGS(*args)};
+    tn_launch counts = {
+        .source = "sort/radix",
+        .kernel = "radix_counts",
+        .operands = {(uint16_t)p->operand[SORT_X], (uint16_t)p->operand[SORT_Y], TN_WORKSPACE},
+        .operand_count = 3,
+        TN_ARGS(*args)};
     tn_launch places = {.source = "sort/radix",
                         .kernel = "radix_places",
                         .operands = {TN_WORKSPACE},
@@ -115,6 +129,8 @@ static tenon_status launch_radix(const char *caller, tn_recording *recording,
         args.totals_at = l->totals;
         args.shift = 8 * pass;
         args.flags |= (pass == 0 ? SORT_FIRST : 0) | (pass + 1 == l->passes ? SORT_LAST : 0);
+        if (l->via_results)
+            args.flags |= pass % 2 == 0 ? SORT_FROM_RESULTS : SORT_TO_RESULTS;
         TN_TRY(record_pass(caller, recording, p, choice, &args));
     }
     return TENON_OK;
@@ -123,7 +139,8 @@ static tenon_status launch_radix(const char *caller, tn_recording *recording,
 const tn_solver tn_sort_radix = {
     .name = "radix",
     .serves = "everything; a pass for each byte of an element",
-    .needs = "workspace of two elements, and of two i32 if there are indices or a payload, per "
-             "element",
+    .needs = "workspace of one or two elements per element, and of as many i32 for indices or a "
+             "payload",
+    TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure_radix,
     .launch = launch_radix};

@@ -2,6 +2,7 @@
  */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
+#include "ops/common/stores.h"
 #include "ops/sort/internal.h"
 
 #include <math.h>
@@ -20,8 +21,9 @@ typedef struct rank_layout {
 
 void tn_sort_options(tenon_context *context, const sort_problem *p, tn_choice *choice)
 {
-    tn_choice_options(context, choice, "-DTENON_KEY=%u%s",
-                      (unsigned)tenon_dtype_size((tenon_dtype)p->dtype), tn_gpu_option(context));
+    tn_choice_options(context, choice, "-DTENON_KEY=%u%s%s",
+                      (unsigned)tenon_dtype_size((tenon_dtype)p->dtype), tn_gpu_option(context),
+                      choice->solver->parameter_count > 0 ? tn_stores_option(choice->values) : "");
 }
 
 /* Sets the rule by which keys.clh makes keys of a type's bits. */
