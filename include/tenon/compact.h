@@ -46,9 +46,10 @@ TENON_API void tenon_compact_params_default(tenon_compact_params *params, uint32
  * The number of selected elements is not known before the call has run. Read it from `count`, or
  * pass it on as a tensor.
  *  @param params   NULL means the defaults
- *  @param mask     f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, including broadcast
+ *  @param mask     a bool, or any type except f8, of any rank and strides, including broadcast
  *                  dimensions (stride 0); at most 2^31 - 1 elements
- *  @param x        elements of any of these types and of the mask's shape; NULL if and only if y is
+ *  @param x        elements of any type except f8, and of the mask's shape; NULL if and only if y
+ * is
  *  @param y        capacity elements of x's type, rank 1
  *  @param indices  i32: row-major indices, of shape (capacity), or coordinates, of shape (capacity,
  *                  rank of the mask); may be NULL. The capacity is that of y, if both are present

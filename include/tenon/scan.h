@@ -8,9 +8,10 @@
 
 TENON_BEGIN_C
 
-#define TENON_SCAN_EXCLUSIVE 1u /**< flag: y[i] combines the elements before i, without i itself   \
-                                 */
-#define TENON_SCAN_REVERSE 2u   /**< flag: from the last element to the first */
+#define TENON_SCAN_EXCLUSIVE                                                                       \
+    1u                        /**< flag: y[i] combines the elements before i, without i itself     \
+                               */
+#define TENON_SCAN_REVERSE 2u /**< flag: from the last element to the first */
 
 /** The operation that combines the elements. */
 typedef enum tenon_scan_kind {

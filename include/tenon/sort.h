@@ -50,9 +50,9 @@ TENON_API void tenon_sort_params_default(tenon_sort_params *params, uint32_t siz
  * payload, one or two i32 per element, the time is proportional to the number of elements. Without
  * workspace every element is compared with all others of its row.
  *  @param params   NULL means the defaults
- *  @param x        f64, f32, f16, bf16, i8, u8 or i32, rank at least 1, any strides, including
+ *  @param x        any type except f8, rank at least 1, any strides, including
  *                  broadcast dimensions (stride 0). The axis has at most 2^31 - 1 elements
- *  @param payload  elements that are moved like those of x, of any of these types and of x's shape,
+ *  @param payload  elements that are moved like those of x, of any type except f8 and of x's shape,
  *                  any strides; may be NULL
  *  @param y        receives the sorted elements, of x's type and shape
  *  @param indices  receives the index along the axis of each sorted element, i32, of x's shape; may
@@ -156,7 +156,7 @@ TENON_API void tenon_search_sorted_params_default(tenon_search_sorted_params *pa
  * TENON_SEARCH_RIGHT of those that are not greater, in the order of this header. If a row is not
  * sorted, its results are unspecified numbers from 0 to its length.
  *  @param params   NULL means the defaults
- *  @param sorted   f64, f32, f16, bf16, i8, u8 or i32: one row of rank 1, or a row for each row of
+ *  @param sorted   any type except f8: one row of rank 1, or a row for each row of
  *                  the values, along the last dimension; its other dimensions broadcast to those of
  *                  the values. A row has at most 2^31 - 1 elements, and may be empty
  *  @param values   of the same type, rank at least 1, any strides

@@ -35,8 +35,8 @@
 #include <tenon/prelu.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
-#include <tenon/select.h>
 #include <tenon/scan.h>
+#include <tenon/select.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
 #include <tenon/sort.h>

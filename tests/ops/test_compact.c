@@ -46,7 +46,7 @@ static void check(const compact_case *p, test_random *random, test_extent extent
     test_finish(&f, extent);
 }
 
-static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_U8,   TENON_DTYPE_F16,
+static const tenon_dtype types[] = {TENON_DTYPE_F32, TENON_DTYPE_BOOL, TENON_DTYPE_F16,
                                     TENON_DTYPE_I32, TENON_DTYPE_BF16, TENON_DTYPE_I8,
                                     TENON_DTYPE_F64};
 #define TYPES 7

@@ -54,8 +54,10 @@ static void check(const sort_case *p, tenon_dtype dtype, test_random *random, te
 /* Returns one of all types, cycling by number. */
 static tenon_dtype type_of(int number)
 {
-    static const tenon_dtype integers[] = {TENON_DTYPE_I32, TENON_DTYPE_I8, TENON_DTYPE_U8};
-    return number % 2 == 0 ? test_float_type((uint32_t)number / 2) : integers[number / 2 % 3];
+    static const tenon_dtype integers[] = {TENON_DTYPE_I32, TENON_DTYPE_I8,  TENON_DTYPE_U16,
+                                           TENON_DTYPE_I64, TENON_DTYPE_U8,  TENON_DTYPE_I16,
+                                           TENON_DTYPE_U32, TENON_DTYPE_BOOL};
+    return number % 2 == 0 ? test_float_type((uint32_t)number / 2) : integers[number / 2 % 8];
 }
 
 TEST(sizes_and_values)

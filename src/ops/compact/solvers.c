@@ -1,5 +1,6 @@
 /* The solvers compact/serial and compact/blocks. */
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "ops/common/gpu.h"
 #include "ops/compact/internal.h"
 
@@ -63,8 +64,7 @@ static const char *configure_blocks(tenon_context *context, const tn_problem *pr
 /* Sets the arguments that follow from the problem. */
 static compact_args args_of(const compact_problem *p, const compact_layout *l)
 {
-    const bool has_sign = p->mask_dtype == TENON_DTYPE_F64 || p->mask_dtype == TENON_DTYPE_F32 ||
-                          p->mask_dtype == TENON_DTYPE_F16 || p->mask_dtype == TENON_DTYPE_BF16;
+    const bool has_sign = tn_dtype_is_float((tenon_dtype)p->mask_dtype);
     const unsigned bits = 8 * (unsigned)tenon_dtype_size((tenon_dtype)p->mask_dtype);
     compact_args args = {.rank = p->rank,
                          .dimensions = p->dimensions,

@@ -1,6 +1,7 @@
 /* The solvers sort/rank and sort/select, which need no workspace, and the arguments of all kernels.
  */
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "ops/common/gpu.h"
 #include "ops/common/stores.h"
 #include "ops/sort/internal.h"
@@ -48,7 +49,7 @@ static void fill_rule(const sort_problem *p, sort_args *args)
     default:
         break;
     }
-    const uint64_t sign = p->dtype == TENON_DTYPE_U8 ? 0 : highest;
+    const uint64_t sign = tn_dtype_is_unsigned((tenon_dtype)p->dtype) ? 0 : highest;
     args->sign = (int64_t)sign;
     args->toggle = (int64_t)(p->descending != 0 ? sign ^ all : sign);
     args->negative_zero = infinity != 0 ? (int64_t)sign : 0;

@@ -103,10 +103,12 @@ void tn_sort_fill_valid(const void *params, const tenon_tensor *const *v, uint64
 {
     static const double few[] = {0.0, -0.0, 1.0, -1.0, 0.5, INFINITY, -INFINITY};
     const tenon_tensor *x = v[SORT_CALL_X];
+    /* i8 and u8 saturate, and have many equal elements. */
+    const int64_t most = tenon_dtype_size(x->dtype) > 2 ? INT32_MAX : INT16_MAX;
     int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(x);
     (void)params;
-    if (x->dtype == TENON_DTYPE_I32)
-        tn_case_integers(x, INT32_MIN, INT32_MAX, seed);
+    if (tn_dtype_is_integer(x->dtype))
+        tn_case_integers(x, -most, most, seed);
     for (int64_t i = 0; i < count; i++) {
         if (i % 3 == 0)
             tn_dtype_store(x->dtype, tn_host_element(x, index),

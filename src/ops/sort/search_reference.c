@@ -47,7 +47,7 @@ void tn_search_sorted_fill_valid(const void *params, const tenon_tensor *const *
 {
     const tenon_tensor *sorted = v[SEARCH_SORTED], *values = v[SEARCH_VALUES];
     const int64_t size = sorted->shape[sorted->rank - 1];
-    const bool has_nan = sorted->dtype <= TENON_DTYPE_BF16;
+    const bool has_nan = tn_dtype_is_float(sorted->dtype);
     int64_t index[TENON_MAX_RANK] = {0};
     (void)params;
     for (int64_t i = 0; i < tenon_tensor_elements(sorted); i++) {
