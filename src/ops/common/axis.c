@@ -3,28 +3,28 @@
 #include <string.h>
 
 void tn_axis_space_fill(const tenon_tensor *const *views, uint32_t count, uint32_t by,
-                        uint32_t axis, tn_axis_space *result)
+                        uint32_t axis, tn_axis_space *space)
 {
     const tenon_tensor *full = views[0];
-    tn_space space = {.rank = full->rank - 1, .views = count};
-    memset(result, 0, sizeof *result);
-    for (uint32_t d = 0; d < space.rank; d++)
-        space.shape[d] = full->shape[d < axis ? d : d + 1];
+    tn_space rows = {.rank = full->rank - 1, .views = count};
+    memset(space, 0, sizeof *space);
+    for (uint32_t d = 0; d < rows.rank; d++)
+        rows.shape[d] = full->shape[d < axis ? d : d + 1];
     for (uint32_t v = 0; v < count; v++) {
         if (views[v] == NULL)
             continue;
-        for (uint32_t d = 0; d < space.rank; d++)
-            space.stride[v][d] = views[v]->stride[d < axis ? d : d + 1];
-        result->axis[v] = views[v]->shape[axis] > 1 ? views[v]->stride[axis] : 1;
+        for (uint32_t d = 0; d < rows.rank; d++)
+            rows.stride[v][d] = views[v]->stride[d < axis ? d : d + 1];
+        space->axis[v] = views[v]->shape[axis] > 1 ? views[v]->stride[axis] : 1;
     }
-    tn_space_sort(&space, by);
-    tn_space_collapse(&space);
-    if (space.rank == 0)
-        space.rank = (uint32_t)(space.shape[0] = 1);
-    result->size = full->shape[axis];
-    result->rank = space.rank;
-    memcpy(result->shape, space.shape, sizeof result->shape);
-    memcpy(result->stride, space.stride, sizeof result->stride);
+    tn_space_sort(&rows, by);
+    tn_space_collapse(&rows);
+    if (rows.rank == 0)
+        rows.rank = (uint32_t)(rows.shape[0] = 1);
+    space->size = full->shape[axis];
+    space->rank = rows.rank;
+    memcpy(space->shape, rows.shape, sizeof space->shape);
+    memcpy(space->stride, rows.stride, sizeof space->stride);
 }
 
 int64_t tn_axis_rows(const tn_axis_space *space)

@@ -6,15 +6,10 @@
 
 #include <stdlib.h>
 
-/* Advances *results past the expected values of an output, and returns the first of them; NULL if
- * the output is absent. */
-static tn_bounded *part(const tenon_tensor *view, tn_bounded **results)
+/* Returns the number of expected values of an output; 0 if it is absent. */
+static int64_t results_of(const tenon_tensor *view)
 {
-    tn_bounded *first = *results;
-    if (view == NULL)
-        return NULL;
-    *results += tenon_tensor_elements(view);
-    return first;
+    return view != NULL ? tenon_tensor_elements(view) : 0;
 }
 
 static void write_index(const tenon_tensor *indices, int64_t to, const tenon_tensor *mask,
@@ -32,28 +27,27 @@ bool tn_compact_reference(const void *params, const tenon_tensor *const *v, tn_b
 {
     const tenon_tensor *mask = v[COMPACT_MASK], *x = v[COMPACT_X], *indices = v[COMPACT_INDICES];
     const int64_t elements = tenon_tensor_elements(mask);
+    const int64_t y_results = results_of(v[COMPACT_Y]), index_results = results_of(indices);
+    const int64_t capacity = indices != NULL ? indices->shape[0] : y_results;
     int64_t index[TENON_MAX_RANK] = {0}, count = 0;
-    tn_bounded *y = part(v[COMPACT_Y], &results), *places = part(indices, &results);
-    const int64_t capacity = y != NULL ? v[COMPACT_Y]->shape[0] : indices->shape[0];
+    tn_bounded *places = results + y_results;
     double *chosen = tn_host_read(mask, mask->rank, mask->shape);
     double *values = x != NULL ? tn_host_read(x, mask->rank, mask->shape) : NULL;
     const bool whole = chosen != NULL && (values != NULL || x == NULL);
     (void)params;
-    for (int64_t i = 0; whole && y != NULL && i < capacity; i++)
-        y[i] = (tn_bounded){0, 0};
-    for (int64_t i = 0; whole && places != NULL && i < tenon_tensor_elements(indices); i++)
-        places[i] = (tn_bounded){-1, 0};
+    for (int64_t i = 0; i < y_results + index_results; i++)
+        results[i] = (tn_bounded){i < y_results ? 0 : -1, 0};
     for (int64_t i = 0; whole && i < elements; i++) {
         if (chosen[i] != 0) {
-            if (count < capacity && y != NULL)
-                y[count] = (tn_bounded){values[i], 0};
-            if (count < capacity && places != NULL)
+            if (count < capacity && values != NULL)
+                results[count] = (tn_bounded){values[i], 0};
+            if (count < capacity && indices != NULL)
                 write_index(indices, count, mask, index, i, places);
             count++;
         }
         tn_next_index(index, mask->shape, mask->rank);
     }
-    *results = (tn_bounded){(double)count, 0};
+    places[index_results] = (tn_bounded){(double)count, 0};
     free(chosen);
     free(values);
     return whole;

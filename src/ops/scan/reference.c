@@ -79,7 +79,7 @@ static void step(scan_state *s, double x)
 /* Returns the largest number of roundings that a term of the result passes through. */
 static double depth_of(double count)
 {
-    return fmax(fmin(count - 1, SCAN_BLOCK + 8 + count / (SCAN_BLOCK / 2)), 0);
+    return fmax(fmin(count - 1, SCAN_BLOCK + 8 + 2 * count / SCAN_BLOCK), 0);
 }
 
 /* The product of any range of elements may be an intermediate result. If one of them overflows or

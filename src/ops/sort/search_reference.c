@@ -52,7 +52,7 @@ void tn_search_sorted_fill_valid(const void *params, const tenon_tensor *const *
     (void)params;
     for (int64_t i = 0; i < tenon_tensor_elements(sorted); i++) {
         const int64_t at = i % size;
-        double x = (double)(at / 3) * 0.5 - 10;
+        double x = floor((double)at / 3) * 0.5 - 10;
         if (has_nan && at % 16 == 0 && at == size - 1)
             x = (double)NAN;
         tn_dtype_store(sorted->dtype, tn_host_element(sorted, index), x);
