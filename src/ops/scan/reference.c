@@ -21,7 +21,7 @@ typedef struct scan_state {
     double high, low, highest, lowest;
 } scan_state;
 
-static scan_state begin(tenon_dtype dtype, uint32_t kind)
+static scan_state begin_scan(tenon_dtype dtype, uint32_t kind)
 {
     scan_state s = {.dtype = dtype, .kind = kind};
     s.value = kind == TENON_SCAN_PRODUCT ? 1 : 0;
@@ -123,7 +123,7 @@ bool tn_scan_reference(const void *given, const tenon_tensor *const *v, tn_bound
     const tn_axis_walk w = tn_axis_walk_of(x, axis);
     double *values = tn_host_read(x, x->rank, x->shape);
     for (int64_t row = 0; values != NULL && row < w.outer * w.inner; row++) {
-        scan_state s = begin(x->dtype, params->kind);
+        scan_state s = begin_scan(x->dtype, params->kind);
         for (int64_t p = 0; p < w.size; p++) {
             const int64_t i = params->flags & TENON_SCAN_REVERSE ? w.size - 1 - p : p;
             const int64_t at = tn_axis_walk_at(&w, row, i);
