@@ -85,6 +85,10 @@ const char *const kernel_shapes[] = {
     "copy x=T:16777216 y=f32:16777216",
     "gather x=T:50257x768 indices=i32:8192 y=T:8192x768",
     "gather_backward dy=T:8192x768 indices=i32:8192 dx=T:50257x768",
+    "scan x=T:16777216 y=T:16777216",
+    "scan x=T:4096x4096 y=T:4096x4096 axis=0",
+    "sort x=T:4096x4096 y=T:4096x4096 indices=i32:4096x4096",
+    "sort tenon_top_k x=T:4096x50257 y=T:4096x50 indices=i32:4096x50",
     "adam gradient=T:16777216 parameter=T:16777216 first=S:16777216 second=S:16777216",
     NULL,
 };

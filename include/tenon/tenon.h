@@ -11,6 +11,7 @@
 
 #include <tenon/activation.h>
 #include <tenon/blas.h>
+#include <tenon/compact.h>
 #include <tenon/concat.h>
 #include <tenon/context.h>
 #include <tenon/conv.h>
@@ -35,9 +36,11 @@
 #include <tenon/prelu.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
+#include <tenon/scan.h>
 #include <tenon/select.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
+#include <tenon/sort.h>
 #include <tenon/statistics.h>
 #include <tenon/status.h>
 #include <tenon/store.h>

@@ -171,11 +171,16 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
     return x.dtype, shape
 
 
+def _indices(name: str) -> Callable[[Dict[str, Any], Any], Form]:
+    return lambda o, p: ("i32", o[name].shape)
+
+
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_backward.dx": like("x"),
     "activation_forward.y": like("x"),
     "classify.y": _truth("x"),
     "compare.d": _truth("a", "b"),
+    "compact.count": lambda o, p: ("i32", ()),
     "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
     "conv_forward.y": _conv,
     "conv_forward_packed.y": _conv,
@@ -218,8 +223,13 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
     "reduce.y": _reduced,
+    "scan.y": like("x"),
+    "search_sorted.indices": _indices("values"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
+    "sort.indices": _indices("x"),
+    "sort.moved": like("payload"),
+    "sort.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
     "where.d": _where,
 }

@@ -56,6 +56,11 @@
     X(moments, moments, V3)                                                                        \
     X(random, random, V1)                                                                          \
     X(dropout, dropout, V2)                                                                        \
+    X(scan, scan, V2)                                                                              \
+    X(sort, sort, V5)                                                                              \
+    X(top_k, top_k, V3)                                                                            \
+    X(search_sorted, search_sorted, V3)                                                            \
+    X(compact, compact, V5)                                                                        \
     X(sgd, sgd, V4)                                                                                \
     X(adam, adam, V5)                                                                              \
     X(square_sum, square_sum, V2)                                                                  \
@@ -221,6 +226,11 @@ TEST(operands_are_handed_on_in_order)
     X(prelu_params, TENON_PRELU_PARAMS_INIT)                                                       \
     X(random_params, TENON_RANDOM_PARAMS_INIT)                                                     \
     X(reduce_params, TENON_REDUCE_PARAMS_INIT)                                                     \
+    X(scan_params, TENON_SCAN_PARAMS_INIT)                                                         \
+    X(sort_params, TENON_SORT_PARAMS_INIT)                                                         \
+    X(top_k_params, TENON_TOP_K_PARAMS_INIT)                                                       \
+    X(search_sorted_params, TENON_SEARCH_SORTED_PARAMS_INIT)                                       \
+    X(compact_params, TENON_COMPACT_PARAMS_INIT)                                                   \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
     X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)                                             \

@@ -1,0 +1,45 @@
+/* Arguments of the sort kernels. Offsets and strides are in elements, except for the workspace. */
+#ifndef TENON_SORT_ARGS_H
+#define TENON_SORT_ARGS_H
+
+#include "common/axis_args.h"
+
+/* The views of axis_args. */
+enum { SORT_X, SORT_Y, SORT_INDICES, SORT_PAYLOAD, SORT_MOVED, SORT_VIEWS };
+
+/* Flags: operands that are present; the first pass of a radix sort, which reads x, and the last
+ * one, which writes the results; a search that skips equal elements. */
+#define SORT_HAS_INDICES 1
+#define SORT_HAS_PAYLOAD 2
+#define SORT_FIRST       4
+#define SORT_LAST        8
+#define SORT_RIGHT       16
+/* Passes that read or write y, and the indices, instead of the workspace. */
+#define SORT_FROM_RESULTS 32
+#define SORT_TO_RESULTS   64
+
+/* Values of a digit of the radix sort. */
+#define SORT_DIGITS 256
+
+/* Rows of at most this many elements are kept in private memory on CPUs. */
+#define SORT_SHORT 256
+
+typedef struct sort_args {
+    axis_args axis;
+    tenon_i64 limit;  /* number of sorted elements of a row that are written */
+    tenon_i64 pieces; /* of a row */
+    tenon_i64 length; /* elements of a piece */
+    tenon_i64 each;   /* rows per work-item */
+    /* How bits are converted to keys whose unsigned order is that of the elements (keys.clh). */
+    tenon_i64 sign, negative_zero, flip, infinity, toggle;
+    tenon_i64 workspace; /* start of the workspace; like the following, in bytes */
+    tenon_i64 keys_from, keys_to;
+    tenon_i64 places_from, places_to;
+    tenon_i64 counts_at, totals_at;
+    tenon_i32 shift; /* of the digit */
+    tenon_i32 flags;
+    tenon_i32 payload_size; /* bytes of an element */
+    tenon_i32 reserved;
+} sort_args;
+
+#endif
