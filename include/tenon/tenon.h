@@ -33,6 +33,7 @@
 #include <tenon/pool.h>
 #include <tenon/prelu.h>
 #include <tenon/random.h>
+#include <tenon/rearrange.h>
 #include <tenon/reduce.h>
 #include <tenon/select.h>
 #include <tenon/sequence.h>

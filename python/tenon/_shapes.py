@@ -127,9 +127,13 @@ def _cross_entropy(o: Dict[str, Any], p: Any) -> Form:
 
 
 def _gather(o: Dict[str, Any], p: Any) -> Form:
-    x = o["x"]
+    x, indices = o["x"], o["indices"]
     axis = _axis(x, p.axis)
-    return x.dtype, x.shape[:axis] + o["indices"].shape + x.shape[axis + 1:]
+    if p.mode == constants.INDEX_ELEMENTS:
+        return x.dtype, indices.shape
+    if p.mode == constants.INDEX_TUPLES:
+        return x.dtype, indices.shape[:-1] + x.shape[axis + indices.shape[-1]:]
+    return x.dtype, x.shape[:axis] + indices.shape + x.shape[axis + 1:]
 
 
 def _padded(o: Dict[str, Any], p: Any) -> Form:
@@ -205,11 +209,14 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dslope": like("slope"),
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
+    "rearrange.y": like("x"),
     "reduce.y": _reduced,
+    "reverse_lengths.y": like("x"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
     "where.d": _where,
+    "triangle.y": like("x"),
 }
 
 

@@ -61,6 +61,11 @@
     X(clip, clip, V2)                                                                              \
     X(gather, gather_forward, V3)                                                                  \
     X(gather_backward, gather_backward, V3)                                                        \
+    X(rearrange, rearrange, V2)                                                                    \
+    X(triangle, triangle, V2)                                                                      \
+    X(reverse_lengths, reverse_lengths, V3)                                                        \
+    X(one_hot, one_hot, V2)                                                                        \
+    X(scatter, scatter, V3)                                                                        \
     X(pad, pad_forward, V2)
 
 #define DEFINE(operation, function, views)                                                         \
@@ -218,7 +223,12 @@ TEST(operands_are_handed_on_in_order)
     X(pool_params, TENON_POOL_PARAMS_INIT)                                                         \
     X(prelu_params, TENON_PRELU_PARAMS_INIT)                                                       \
     X(random_params, TENON_RANDOM_PARAMS_INIT)                                                     \
+    X(one_hot_params, TENON_ONE_HOT_PARAMS_INIT)                                                   \
+    X(rearrange_params, TENON_REARRANGE_PARAMS_INIT)                                               \
+    X(reverse_lengths_params, TENON_REVERSE_LENGTHS_PARAMS_INIT)                                   \
+    X(triangle_params, TENON_TRIANGLE_PARAMS_INIT)                                                 \
     X(reduce_params, TENON_REDUCE_PARAMS_INIT)                                                     \
+    X(scatter_params, TENON_SCATTER_PARAMS_INIT)                                                   \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
     X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)                                             \

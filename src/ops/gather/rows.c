@@ -8,11 +8,13 @@
 #include <string.h>
 
 /* Sets no time estimate, because there is no other solver. */
-static const char *gather_solvers_configure(tenon_context *context, const tn_problem *problem,
-                                            tn_choice *choice)
+static const char *gather_rows_configure(tenon_context *context, const tn_problem *problem,
+                                         tn_choice *choice)
 {
-    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL,
-                       choice->options);
+    const gather_problem *p = (const gather_problem *)problem;
+    tn_element_options(context, (tenon_dtype)p->dtype, NULL, choice->options);
+    if (p->tuple.count > 1)
+        strcat(choice->options, GATHER_TUPLE_OPTION);
     return NULL;
 }
 
@@ -30,8 +32,8 @@ static bool copies_lines(const gather_problem *p)
            p->stride[GATHER_TO][last] == 1;
 }
 
-static tenon_status gather_solvers_launch(const char *caller, tn_recording *recording,
-                                          const tn_problem *problem, const tn_choice *choice)
+static tenon_status gather_rows_launch(const char *caller, tn_recording *recording,
+                                       const tn_problem *problem, const tn_choice *choice)
 {
     const gather_problem *p = (const gather_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -41,8 +43,7 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
          sizeof(int32_t)},
         {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_args, walk.offset[GATHER_TO]), size}};
     gather_args args = {.walk.rank = (tenon_i32)p->rank,
-                        .size = p->size,
-                        .step = p->step,
+                        .tuple = p->tuple,
                         .missing = missing_bits((tenon_dtype)p->dtype)};
     tn_launch rows = {.source = "gather/forward",
                       .options = choice->options,
@@ -62,5 +63,5 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
 const tn_solver tn_gather_rows = {.name = "rows",
                                   .serves =
                                       "everything; copies lines of the table that share an index",
-                                  .configure = gather_solvers_configure,
-                                  .launch = gather_solvers_launch};
+                                  .configure = gather_rows_configure,
+                                  .launch = gather_rows_launch};
