@@ -232,6 +232,132 @@ TENON_CALL tenon_status tenon_one_hot_plan(tenon_context *context,
                                            const tenon_tensor *indices, const tenon_tensor *y,
                                            tenon_plan **plan);
 
+/** Order of the channels in tensors whose channels include blocks. */
+typedef enum tenon_blocks_mode {
+    TENON_BLOCKS_DCR = 0, /**< block rows, block columns, channels (ONNX: DCR, and SpaceToDepth) */
+    TENON_BLOCKS_CRD = 1  /**< channels, block rows, block columns (ONNX: CRD; PyTorch:
+                             pixel_shuffle) */
+} tenon_blocks_mode;
+
+/** Start from TENON_BLOCKS_PARAMS_INIT, and set the block. */
+typedef struct tenon_blocks_params {
+    uint32_t struct_size; /**< sizeof(tenon_blocks_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver of the copy, "copy/…"; NULL: automatic choice */
+    int64_t block;        /**< side of a block, at least 1 */
+    uint32_t mode;        /**< tenon_blocks_mode */
+    uint32_t reserved;    /**< 0 */
+} tenon_blocks_params;
+
+/** The defaults of tenon_blocks_params, without braces. */
+#define TENON_BLOCKS_PARAMS_DEFAULTS sizeof(tenon_blocks_params), 0, NULL, 1, TENON_BLOCKS_DCR, 0
+/** Initializes a tenon_blocks_params with the defaults. */
+#define TENON_BLOCKS_PARAMS_INIT                                                                   \
+    {                                                                                              \
+        TENON_BLOCKS_PARAMS_DEFAULTS                                                               \
+    }
+#ifndef __cplusplus
+/** A const tenon_blocks_params with the defaults, except for the members given as arguments. See
+ * TENON_LITERAL. */
+#define tenon_blocks_params(...)                                                                   \
+    TENON_LITERAL(tenon_blocks_params, TENON_BLOCKS_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
+
+/** Sets `params` to the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_blocks_params) */
+TENON_API void tenon_blocks_params_default(tenon_blocks_params *params, uint32_t size);
+
+/** Moves channels to blocks of block × block elements: y[n, c, h·block + i, w·block + j] =
+ * x[n, k, h, w] with k = (i·block + j)·C + c (DCR) or (c·block + i)·block + j (CRD), where C is the
+ * number of channels of y. A copy between two views (tenon_copy), which may also convert the type.
+ *
+ * The gradient is tenon_space_to_depth of dy with the same parameters.
+ *  @param params  NULL means the defaults: blocks of one element
+ *  @param x       N C H W, any type of tenon_copy, any strides; its channels are a multiple of the
+ *                 square of block
+ *  @param y       N C H W, any type of tenon_copy; x's shape with the channels divided by the
+ * square of block, and rows and columns multiplied by block. Must not overlap x, and its own
+ * elements must not overlap
+ *  @return as tenon_copy */
+TENON_CALL tenon_status tenon_depth_to_space(tenon_stream *stream,
+                                             const tenon_blocks_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *y,
+                                             const tenon_sync *sync);
+
+/** Makes a plan of tenon_depth_to_space with operands x, y.
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_depth_to_space_plan(tenon_context *context,
+                                                  const tenon_blocks_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *y,
+                                                  tenon_plan **plan);
+
+/** Moves blocks to channels, the inverse of tenon_depth_to_space with the same parameters: x and y
+ * exchange their shapes and elements.
+ *
+ * The gradient is tenon_depth_to_space of dy with the same parameters.
+ *  @return as tenon_copy */
+TENON_CALL tenon_status tenon_space_to_depth(tenon_stream *stream,
+                                             const tenon_blocks_params *params,
+                                             const tenon_tensor *x, const tenon_tensor *y,
+                                             const tenon_sync *sync);
+
+/** Makes a plan of tenon_space_to_depth with operands x, y.
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_space_to_depth_plan(tenon_context *context,
+                                                  const tenon_blocks_params *params,
+                                                  const tenon_tensor *x, const tenon_tensor *y,
+                                                  tenon_plan **plan);
+
+/** Start from TENON_CHANNEL_SHUFFLE_PARAMS_INIT, and set the groups. */
+typedef struct tenon_channel_shuffle_params {
+    uint32_t struct_size; /**< sizeof(tenon_channel_shuffle_params) */
+    uint32_t flags;       /**< 0 */
+    const char *solver;   /**< forces a solver of the copy, "copy/…"; NULL: automatic choice */
+    int64_t groups;       /**< at least 1, a divisor of the number of channels */
+} tenon_channel_shuffle_params;
+
+/** The defaults of tenon_channel_shuffle_params, without braces. */
+#define TENON_CHANNEL_SHUFFLE_PARAMS_DEFAULTS sizeof(tenon_channel_shuffle_params), 0, NULL, 1
+/** Initializes a tenon_channel_shuffle_params with the defaults. */
+#define TENON_CHANNEL_SHUFFLE_PARAMS_INIT                                                          \
+    {                                                                                              \
+        TENON_CHANNEL_SHUFFLE_PARAMS_DEFAULTS                                                      \
+    }
+#ifndef __cplusplus
+/** A const tenon_channel_shuffle_params with the defaults, except for the members given as
+ * arguments. See TENON_LITERAL. */
+#define tenon_channel_shuffle_params(...)                                                          \
+    TENON_LITERAL(tenon_channel_shuffle_params, TENON_CHANNEL_SHUFFLE_PARAMS_DEFAULTS, __VA_ARGS__)
+#endif
+
+/** Sets `params` to the defaults, for languages without macros.
+ *  @param size  sizeof(tenon_channel_shuffle_params) */
+TENON_API void tenon_channel_shuffle_params_default(tenon_channel_shuffle_params *params,
+                                                    uint32_t size);
+
+/** Transposes the channels, seen as a matrix of groups × channels per group (X. Zhang et al.,
+ * "ShuffleNet", CVPR 2018): channel k·groups + g of y is channel g·(C / groups) + k of x. A copy
+ * between two views (tenon_copy), which may also convert the type.
+ *
+ * The gradient is the shuffle of dy with C / groups groups.
+ *  @param params  NULL means the defaults: one group, a plain copy
+ *  @param x       N C followed by any dimensions, rank from 2 to TENON_MAX_RANK - 1, any type of
+ *                 tenon_copy, any strides
+ *  @param y       any type of tenon_copy, of x's shape. Must not overlap x, and its own elements
+ *                 must not overlap
+ *  @return as tenon_copy */
+TENON_CALL tenon_status tenon_channel_shuffle(tenon_stream *stream,
+                                              const tenon_channel_shuffle_params *params,
+                                              const tenon_tensor *x, const tenon_tensor *y,
+                                              const tenon_sync *sync);
+
+/** Makes a plan of tenon_channel_shuffle with operands x, y.
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_channel_shuffle_plan(tenon_context *context,
+                                                   const tenon_channel_shuffle_params *params,
+                                                   const tenon_tensor *x, const tenon_tensor *y,
+                                                   tenon_plan **plan);
+
 TENON_END_C
 
 #endif

@@ -141,6 +141,16 @@ def _padded(o: Dict[str, Any], p: Any) -> Form:
     return x.dtype, tuple(n + p.begin[d] + p.end[d] for d, n in enumerate(x.shape))
 
 
+def _depth_to_space(o: Dict[str, Any], p: Any) -> Form:
+    n, c, h, w = o["x"].shape
+    return o["x"].dtype, (n, c // max(p.block, 1) ** 2, h * p.block, w * p.block)
+
+
+def _space_to_depth(o: Dict[str, Any], p: Any) -> Form:
+    n, c, h, w = o["x"].shape
+    return o["x"].dtype, (n, c * p.block ** 2, h // max(p.block, 1), w // max(p.block, 1))
+
+
 def _is_by_row(p: Any) -> bool:
     return p.kind in (constants.NORM_LAYER, constants.NORM_RMS)
 
@@ -169,6 +179,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_forward.y": like("x"),
     "classify.y": _truth("x"),
     "compare.d": _truth("a", "b"),
+    "channel_shuffle.y": like("x"),
     "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
     "conv_forward.y": _conv,
     "conv_forward_packed.y": _conv,
@@ -176,6 +187,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "copy.y": like("x"),
     "cross_entropy_backward.dlogits": like("logits"),
     "cross_entropy_forward.loss": _cross_entropy,
+    "depth_to_space.y": _depth_to_space,
     "dropout.y": like("x"),
     "elementwise.d": _broadcast("a", "b"),
     "elementwise_chain.y": _broadcast("x0", "x1", "x2", "x3"),
@@ -214,6 +226,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "reverse_lengths.y": like("x"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
+    "space_to_depth.y": _space_to_depth,
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
     "where.d": _where,
     "triangle.y": like("x"),

@@ -65,6 +65,9 @@
     X(triangle, triangle, V2)                                                                      \
     X(reverse_lengths, reverse_lengths, V3)                                                        \
     X(one_hot, one_hot, V2)                                                                        \
+    X(depth_to_space, depth_to_space, V2)                                                          \
+    X(space_to_depth, space_to_depth, V2)                                                          \
+    X(channel_shuffle, channel_shuffle, V2)                                                        \
     X(scatter, scatter, V3)                                                                        \
     X(pad, pad_forward, V2)
 
@@ -198,6 +201,8 @@ TEST(operands_are_handed_on_in_order)
     X(activation_params, TENON_ACTIVATION_PARAMS_INIT)                                             \
     X(adam_params, TENON_ADAM_PARAMS_INIT)                                                         \
     X(classify_params, TENON_CLASSIFY_PARAMS_INIT)                                                 \
+    X(blocks_params, TENON_BLOCKS_PARAMS_INIT)                                                     \
+    X(channel_shuffle_params, TENON_CHANNEL_SHUFFLE_PARAMS_INIT)                                   \
     X(clip_params, TENON_CLIP_PARAMS_INIT)                                                         \
     X(compare_params, TENON_COMPARE_PARAMS_INIT)                                                   \
     X(concat_params, TENON_CONCAT_PARAMS_INIT)                                                     \

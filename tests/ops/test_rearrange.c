@@ -123,15 +123,57 @@ TEST(random_one_hots)
     }
 }
 
+TEST(random_blocks)
+{
+    test_random random = test_random_for(576);
+    for (int n = test_problems(30); n > 0; n--) {
+        const int64_t block = test_between(&random, 1, 4);
+        int64_t depth[4], space[4];
+        for (uint32_t d = 0; d < 4; d++)
+            depth[d] = test_between(&random, 1, 9);
+        for (uint32_t d = 0; d < 4; d++)
+            space[d] = d < 2 ? depth[d] : depth[d] * block;
+        depth[1] *= block * block;
+        const bool to_space = n % 2 == 0;
+        test_fixture f;
+        test_begin(&f, to_space ? &tn_operation_depth_to_space : &tn_operation_space_to_depth);
+        *test_params(&f, tenon_blocks_params) =
+            tenon_blocks_params(.block = block,
+                                .mode = (uint32_t)test_between(&random, 0, TENON_BLOCKS_CRD));
+        const tenon_dtype dtype = any_type(&random);
+        f.c.views[to_space ? 0 : 1] = draw_view(&random, dtype, 4, depth);
+        f.c.views[to_space ? 1 : 0] = draw_view(&random, dtype, 4, space);
+        run(&f, &random);
+    }
+}
+
+TEST(random_shuffles)
+{
+    test_random random = test_random_for(577);
+    for (int n = test_problems(20); n > 0; n--) {
+        int64_t shape[TENON_MAX_RANK];
+        const uint32_t rank = draw_shape(&random, 2, shape);
+        const int64_t groups = test_between(&random, 1, 5);
+        const tenon_dtype dtype = any_type(&random);
+        test_fixture f;
+        shape[1] *= groups;
+        test_begin(&f, &tn_operation_channel_shuffle);
+        test_params(&f, tenon_channel_shuffle_params)->groups = groups;
+        f.c.views[0] = draw_view(&random, dtype, rank, shape);
+        f.c.views[1] = draw_view(&random, dtype, rank, shape);
+        run(&f, &random);
+    }
+}
+
 TEST(large)
 {
     static const char *const lines[] = {
         "rearrange x=f32:300x1031 y=f32:300x1031 shift=17,500",
         "rearrange x=f32:300x1031 y=f32:300x1031 flip=3",
         "rearrange x=f16:7x1031 y=f16:70x4124",
-        "rearrange triangle x=f32:3x301x1031 y=f32:3x301x1031 diagonal=100",
-        "rearrange reverse_lengths x=f32:31x300x65 lengths=i32:300 y=f32:31x300x65",
-        "rearrange one_hot indices=i32:301 y=f32:301x1031"};
+        "rearrange tenon_triangle x=f32:3x301x1031 y=f32:3x301x1031 diagonal=100",
+        "rearrange tenon_reverse_lengths x=f32:31x300x65 lengths=i32:300 y=f32:31x300x65",
+        "rearrange tenon_one_hot indices=i32:301 y=f32:301x1031"};
     test_random random = test_random_for(575);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         test_fixture f;
@@ -147,10 +189,18 @@ TEST(known_values)
     TEST_KNOWN("rearrange x=f32:6 y=f32:6 shift=-1", x, ((const float[]){2, 3, 4, 5, 6, 1}));
     TEST_KNOWN("rearrange x=f32:2x3 y=f32:2x3 flip=2", x, ((const float[]){3, 2, 1, 6, 5, 4}));
     TEST_KNOWN("rearrange x=f32:2 y=f32:5", x, ((const float[]){1, 2, 1, 2, 1}));
-    TEST_KNOWN("rearrange triangle x=f32:2x3 y=f32:2x3 value=9", x,
+    TEST_KNOWN("rearrange tenon_triangle x=f32:2x3 y=f32:2x3 value=9", x,
                ((const float[]){1, 9, 9, 4, 5, 9}));
-    TEST_KNOWN("rearrange triangle x=f32:2x3 y=f32:2x3 flags=1 diagonal=1", x,
+    TEST_KNOWN("rearrange tenon_triangle x=f32:2x3 y=f32:2x3 flags=1 diagonal=1", x,
                ((const float[]){0, 2, 3, 0, 0, 6}));
+    TEST_KNOWN("copy tenon_channel_shuffle x=f32:1x6 y=f32:1x6 groups=2", x,
+               ((const float[]){1, 4, 2, 5, 3, 6}));
+    /* The example of ONNX's DepthToSpace: channels 0, 9, 18, … of one pixel. */
+    static const float pixel[] = {0, 9, 18, 27, 36, 45, 54, 63};
+    TEST_KNOWN("copy tenon_depth_to_space x=f32:1x8x1x1 y=f32:1x2x2x2 block=2", pixel,
+               ((const float[]){0, 18, 36, 54, 9, 27, 45, 63}));
+    TEST_KNOWN("copy tenon_depth_to_space x=f32:1x8x1x1 y=f32:1x2x2x2 block=2 mode=crd", pixel,
+               ((const float[]){0, 9, 18, 27, 36, 45, 54, 63}));
 }
 
 /* Negative lengths count as 0, and lengths beyond the axis as its size; classes out of range are
@@ -185,19 +235,30 @@ TEST(bad_input)
         {"rearrange x=f32:4x2 y=f32:4x2 flip=4", "flip is 0x4", TENON_OK},
         {"rearrange x=f32:4x2 y=f32:4x2 shift=0,0,3", "shift[2] is 3", TENON_OK},
         {"rearrange x=f32:0x2 y=f32:4x2", "x: dimension 0 has size 0", TENON_OK},
-        {"rearrange x=f32:4 y=f16:4", "y: type is f16", TENON_ERROR_UNSUPPORTED},
-        {"rearrange triangle x=f32:4 y=f32:4", "x: rank is 1, must be at least 2", TENON_OK},
-        {"rearrange triangle x=f32:4x2 y=f32:2x4", "y: shape is 2x4", TENON_OK},
-        {"rearrange triangle x=f32:4x2 y=f32:4x2 flags=2", "flags", TENON_OK},
-        {"rearrange reverse_lengths x=f32:4x2 lengths=i32:3 y=f32:4x2", "lengths: shape is 3",
+        {"rearrange x=f32:4 y=f16:4", "y is f16 and x is f32", TENON_ERROR_UNSUPPORTED},
+        {"rearrange tenon_triangle x=f32:4 y=f32:4", "x: rank is 1, must be at least 2", TENON_OK},
+        {"rearrange tenon_triangle x=f32:4x2 y=f32:2x4", "y: shape is 2x4", TENON_OK},
+        {"rearrange tenon_triangle x=f32:4x2 y=f32:4x2 flags=2", "flags", TENON_OK},
+        {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=i32:3 y=f32:4x2", "lengths: shape is 3",
          TENON_OK},
-        {"rearrange reverse_lengths x=f32:4x2 lengths=f32:2 y=f32:4x2",
+        {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=f32:2 y=f32:4x2",
          "lengths: type is f32, must be i32", TENON_ERROR_UNSUPPORTED},
-        {"rearrange reverse_lengths x=f32:4x2 lengths=i32:2 y=f32:4x2 batch_axis=0",
+        {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=i32:2 y=f32:4x2 batch_axis=0",
          "axis is 0, batch_axis is 0, must differ", TENON_OK},
-        {"rearrange one_hot indices=i32:4 y=f32:5x2", "y: shape is 5x2, must be 4x2", TENON_OK},
-        {"rearrange one_hot indices=i32:4 y=f32:4x2 axis=2", "axis is 2", TENON_OK},
-        {"rearrange one_hot indices=u8:4 y=f32:4x2", "indices: type is u8, must be i32",
+        {"rearrange tenon_one_hot indices=i32:4 y=f32:5x2", "y: shape is 5x2, must be 4x2",
+         TENON_OK},
+        {"rearrange tenon_one_hot indices=i32:4 y=f32:4x2 axis=2", "axis is 2", TENON_OK},
+        {"copy tenon_depth_to_space x=f32:1x8x1x1 y=f32:1x2x2x3 block=2",
+         "y: shape is 1x2x2x3, must be 1x2x2x2", TENON_OK},
+        {"copy tenon_depth_to_space x=f32:1x6x1x1 y=f32:1x2x2x2 block=2",
+         "x: number of channels is 6, must be a multiple of the square of block, 2", TENON_OK},
+        {"copy tenon_space_to_depth x=f32:2x2 y=f32:1x8x1x1 block=2", "x: shape is 2x2", TENON_OK},
+        {"copy tenon_space_to_depth x=f32:1x2x2x2 y=f32:8 block=2", "y: rank is 1, must be 4",
+         TENON_OK},
+        {"copy tenon_depth_to_space x=f32:1x8x1x1 y=f32:1x2x2x2 block=-2", "block is -2", TENON_OK},
+        {"copy tenon_channel_shuffle x=f32:1x8 y=f32:1x8 groups=3", "groups is 3", TENON_OK},
+        {"copy tenon_channel_shuffle x=f32:8 y=f32:8", "x: rank is 1", TENON_OK},
+        {"rearrange tenon_one_hot indices=u8:4 y=f32:4x2", "indices: type is u8, must be i32",
          TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);

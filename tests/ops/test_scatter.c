@@ -217,7 +217,7 @@ TEST(bad_input)
     static const test_refusal refusals[] = {
         {"scatter updates=f32:4x2 indices=f32:4 y=f32:3x2", "indices: type is f32, must be i32",
          TENON_ERROR_UNSUPPORTED},
-        {"scatter updates=f16:4x2 indices=i32:4 y=f32:3x2", "y: type is f32",
+        {"scatter updates=f16:4x2 indices=i32:4 y=f32:3x2", "y is f32 and updates is f16",
          TENON_ERROR_UNSUPPORTED},
         {"scatter updates=f32:4x2 indices=i32:4 y=f32:3x2 axis=2", "axis is 2", TENON_OK},
         {"scatter updates=f32:4x3 indices=i32:4 y=f32:3x2",

@@ -119,24 +119,24 @@ static const char *const rearrange_examples[] = {
 };
 
 static const char *const triangle_examples[] = {
-    "rearrange triangle x=T:4x5 y=T:4x5",
-    "rearrange triangle x=T:3x37x41+2 y=T:3x37x41 diagonal=-3 value=-1.5",
-    "rearrange triangle x=T:7x19/1,9 y=T:7x19/1,7 diagonal=2 flags=1",
-    "rearrange triangle x=u8:9x70 y=u8:9x70 flags=1",
+    "rearrange tenon_triangle x=T:4x5 y=T:4x5",
+    "rearrange tenon_triangle x=T:3x37x41+2 y=T:3x37x41 diagonal=-3 value=-1.5",
+    "rearrange tenon_triangle x=T:7x19/1,9 y=T:7x19/1,7 diagonal=2 flags=1",
+    "rearrange tenon_triangle x=u8:9x70 y=u8:9x70 flags=1",
     NULL,
 };
 
 static const char *const reverse_lengths_examples[] = {
-    "rearrange reverse_lengths x=T:7x3 lengths=i32:3 y=T:7x3",
-    "rearrange reverse_lengths x=T:3x37x41+2 lengths=i32:3 y=T:3x37x41 axis=1 batch_axis=0",
-    "rearrange reverse_lengths x=i32:3x37 lengths=i32:3 y=i32:3x37 axis=1 batch_axis=0",
+    "rearrange tenon_reverse_lengths x=T:7x3 lengths=i32:3 y=T:7x3",
+    "rearrange tenon_reverse_lengths x=T:3x37x41+2 lengths=i32:3 y=T:3x37x41 axis=1 batch_axis=0",
+    "rearrange tenon_reverse_lengths x=i32:3x37 lengths=i32:3 y=i32:3x37 axis=1 batch_axis=0",
     NULL,
 };
 
 static const char *const one_hot_examples[] = {
-    "rearrange one_hot indices=i32:5 y=T:5x7",
-    "rearrange one_hot indices=i32:3x41 y=T:3x37x41 axis=1 on=3 off=-1",
-    "rearrange one_hot indices=i32:9 y=u8:9x70 flags=1",
+    "rearrange tenon_one_hot indices=i32:5 y=T:5x7",
+    "rearrange tenon_one_hot indices=i32:3x41 y=T:3x37x41 axis=1 on=3 off=-1",
+    "rearrange tenon_one_hot indices=i32:9 y=u8:9x70 flags=1",
     NULL,
 };
 
