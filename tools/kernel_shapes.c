@@ -85,6 +85,7 @@ const char *const kernel_shapes[] = {
     "copy x=T:16777216 y=f32:16777216",
     "gather x=T:50257x768 indices=i32:8192 y=T:8192x768",
     "gather_backward dy=T:8192x768 indices=i32:8192 dx=T:50257x768",
+    "scatter updates=T:8192x768 indices=i32:8192 y=T:50257x768 op=add",
     "adam gradient=T:16777216 parameter=T:16777216 first=S:16777216 second=S:16777216",
     NULL,
 };
