@@ -4,14 +4,15 @@
  * index space (common/walk.clh, with its global size). If all elements of a line share an index, a
  * line of x is copied; otherwise single elements are.
  *
- * TENON_COPY_SIZE, TENON_VW: see common/element.clh. TENON_TUPLE: see gather/tuple.clh.
+ * TENON_COPY_SIZE, TENON_VW: see common/element.clh. TENON_INDEX, TENON_TUPLE: see
+ * gather/tuple.clh.
  */
 #include "common/element.clh"
 
 #include "common/walk.clh"
 #include "gather/tuple.clh"
 
-TENON_KERNEL void forward(__global const element_t *x, __global const int *indices,
+TENON_KERNEL void forward(__global const element_t *x, __global const index_t *indices,
                           __global element_t *y, const gather_args args)
 {
     const long xs = args.walk.step[0], is = args.walk.step[1], ys = args.walk.step[2];

@@ -5,7 +5,7 @@
  * and the number of ranges of offsets.
  *
  * TENON_BITS, TENON_DTYPE or TENON_COPY_SIZE, TENON_VW: see gather/value.clh.
- * TENON_TUPLE: see gather/tuple.clh.
+ * TENON_INDEX, TENON_TUPLE: see gather/tuple.clh.
  */
 #include "gather/value.clh"
 
@@ -41,7 +41,7 @@ TENON_INLINE void combine_line(__global stored_t *y, long ys, __global const sto
     }
 }
 
-TENON_KERNEL void ordered(__global const stored_t *updates, __global const int *indices,
+TENON_KERNEL void ordered(__global const stored_t *updates, __global const index_t *indices,
                           __global stored_t *y, const scatter_ordered_args args)
 {
     const long ys = args.walk.step[0], us = args.walk.step[1], is = args.walk.step[2];
@@ -52,7 +52,7 @@ TENON_KERNEL void ordered(__global const stored_t *updates, __global const int *
     EACH_ROW(&w, &args.walk, 3)
     {
         for (long i = 0; i < args.count; i++) {
-            __global const int *tuple = indices + w.at[2] + tuple_at(&args, 0, i);
+            __global const index_t *tuple = indices + w.at[2] + tuple_at(&args, 0, i);
             __global const stored_t *from = updates + w.at[1] + tuple_at(&args, 1, i);
             if (is == 0) {
                 const long to = selection(tuple, 0, &args.tuple);

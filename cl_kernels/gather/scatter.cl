@@ -8,7 +8,7 @@
  *   all its pairs.
  *
  * TENON_BITS, TENON_DTYPE or TENON_COPY_SIZE, TENON_VW: see gather/value.clh.
- * TENON_TUPLE: see gather/tuple.clh.
+ * TENON_INDEX, TENON_TUPLE: see gather/tuple.clh.
  */
 #include "gather/value.clh"
 
@@ -58,7 +58,8 @@ TENON_INLINE long key_at(const scatter_args *args, long key)
 /* The tuples of a key: [first, last) of a list of positions or, without a list, all tuples in this
  * range that have the key. */
 typedef struct members {
-    __global const int *numbers, *indices;
+    __global const int *numbers;
+    __global const index_t *indices;
     long first, last;
     long key;
 } members;
@@ -130,7 +131,7 @@ TENON_INLINE void find_members(members *m, const scatter_args *args)
     }
 }
 
-TENON_VECTOR_KERNEL void scan(__global const stored_t *updates, __global const int *indices,
+TENON_VECTOR_KERNEL void scan(__global const stored_t *updates, __global const index_t *indices,
                               __global stored_t *y, const scatter_args args)
 {
     const place at = place_of(&args, args.keys);

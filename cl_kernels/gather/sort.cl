@@ -9,14 +9,14 @@
  *   {GATHER_DIGITS}.
  * place_pairs: moves each pair to its position. Global size: {blocks}.
  *
- * TENON_TUPLE: see gather/tuple.clh.
+ * TENON_INDEX, TENON_TUPLE: see gather/tuple.clh.
  */
 #include "common/types.clh"
 
 #include "gather/list.clh"
 
 /* Returns the key of pair i. */
-TENON_INLINE int pair_key(__global const int *indices, __global const int *w,
+TENON_INLINE int pair_key(__global const index_t *indices, __global const int *w,
                           const gather_sort_args *args, long i)
 {
     if (args->shift > 0) {
@@ -31,7 +31,7 @@ TENON_INLINE int digit_of(int key, const gather_sort_args *args)
     return key >> args->shift & (GATHER_DIGITS - 1);
 }
 
-TENON_KERNEL void digit_counts(__global const int *indices, __global int *workspace,
+TENON_KERNEL void digit_counts(__global const index_t *indices, __global int *workspace,
                                const gather_sort_args args)
 {
     long block = (long)get_global_id(0);
@@ -63,7 +63,7 @@ TENON_KERNEL void digit_places(__global int *workspace, const gather_sort_args a
     w[args.totals_at + digit] = before;
 }
 
-TENON_KERNEL void place_pairs(__global const int *indices, __global int *workspace,
+TENON_KERNEL void place_pairs(__global const index_t *indices, __global int *workspace,
                               const gather_sort_args args)
 {
     long block = (long)get_global_id(0);

@@ -7,10 +7,11 @@
  * reversed: reverses the first elements along an axis.
  * one_hot: compares the number of each element with an index.
  *
- * TENON_COPY_SIZE, TENON_VW: see common/element.clh.
+ * TENON_COPY_SIZE, TENON_VW: see common/element.clh. TENON_INDEX: see common/index.clh.
  */
 #include "common/element.clh"
 
+#include "common/index.clh"
 #include "common/walk.clh"
 
 #include "rearrange/args.h"
@@ -100,13 +101,13 @@ TENON_KERNEL void triangle(__global const element_t *x, __global element_t *y,
 }
 
 /* Returns the position in x of position `at` along the axis. */
-TENON_INLINE long reversed_at(const reverse_args *args, int length, long at)
+TENON_INLINE long reversed_at(const reverse_args *args, index_t length, long at)
 {
     const long count = clamp((long)length, 0L, (long)args->size);
     return at < count ? count - 1 - at : at;
 }
 
-TENON_KERNEL void reversed(__global const element_t *x, __global const int *lengths,
+TENON_KERNEL void reversed(__global const element_t *x, __global const index_t *lengths,
                            __global element_t *y, const reverse_args args)
 {
     const long ys = args.walk.step[REARRANGE_Y], xs = args.walk.step[REARRANGE_X],
@@ -132,12 +133,13 @@ TENON_KERNEL void reversed(__global const element_t *x, __global const int *leng
 }
 
 /* Returns the class that an index selects; a number that is no class if it is out of range. */
-TENON_INLINE long class_of(const one_hot_args *args, int index)
+TENON_INLINE long class_of(const one_hot_args *args, index_t index)
 {
-    return args->from_end && index < 0 ? index + args->classes : index;
+    const long at = index;
+    return args->from_end && at < 0 ? at + args->classes : at;
 }
 
-TENON_KERNEL void one_hot(__global const int *indices, __global element_t *y,
+TENON_KERNEL void one_hot(__global const index_t *indices, __global element_t *y,
                           const one_hot_args args)
 {
     const long ys = args.walk.step[REARRANGE_Y], is = args.walk.step[REARRANGE_LIST],
@@ -148,7 +150,7 @@ TENON_KERNEL void one_hot(__global const int *indices, __global element_t *y,
     EACH_ROW(&w, &args.walk, REARRANGE_VIEWS)
     {
         __global element_t *line = y + w.at[REARRANGE_Y];
-        __global const int *list = indices + w.at[REARRANGE_LIST];
+        __global const index_t *list = indices + w.at[REARRANGE_LIST];
         const long number = w.at[REARRANGE_NUMBER];
         if (is == 0 && ns == 1) {
             const long at = class_of(&args, list[0]) - number;

@@ -70,10 +70,10 @@ TENON_API void tenon_gather_params_default(tenon_gather_params *params, uint32_t
  * bits are copied. If an index is out of range (negative, or not below the size of its dimension)
  * nothing is read: its elements of y become NaN, or 0 if y's type has no NaN.
  *  @param params   NULL means the defaults: slices along axis 0
- *  @param x        the table: f64, f32, f16, bf16, i8, u8 or i32, rank at least 1, any strides,
+ *  @param x        the table: any type but the f8 types, rank at least 1, any strides,
  *                  including 0; its indexed dimensions must not be empty, unless y is empty
- *  @param indices  i32, any strides; any rank (a scalar removes the axis), for elements x's rank,
- *                  for tuples at least axis + 1
+ *  @param indices  i32 or i64, any strides; any rank (a scalar removes the axis), for elements x's
+ * rank, for tuples at least axis + 1
  *  @param y        of x's type, shape as the mode requires, of rank TENON_MAX_RANK at most. Must
  * not overlap x or indices, and its own elements must not overlap
  *  @param sync     may be NULL
@@ -181,11 +181,11 @@ TENON_API void tenon_scatter_params_default(tenon_scatter_params *params, uint32
  * indices, and the time is proportional to the number of rows times the number of indices.
  *  @param params   NULL means the defaults: replaces slices along axis 0
  *  @param updates  of y's type, shape as the mode requires, any strides, including 0
- *  @param indices  i32, any strides, at most 2^31 - 1 elements; rank as for tenon_gather_forward
- *  @param y        the table, which is also read: f64, f32, f16, bf16, i8, u8 or i32, rank at least
- *                  1; its indexed dimensions (for elements, all; for tuples, also the batches) have
- *                  at most 2^31 - 1 entries. Must not overlap updates or indices, and its own
- *                  elements must not overlap
+ *  @param indices  i32 or i64, any strides, at most 2^31 - 1 elements; rank as for
+ * tenon_gather_forward
+ *  @param y        the table, which is also read: any type but the f8 types, bool only with SET,
+ * rank at least 1; its indexed dimensions (for elements, all; for tuples, also the batches) have at
+ * most 2^31 - 1 entries. Must not overlap updates or indices, and its own elements must not overlap
  *  @param sync     may be NULL
  *  @return as tenon_gather_backward */
 TENON_CALL tenon_status tenon_scatter(tenon_stream *stream, const tenon_scatter_params *params,

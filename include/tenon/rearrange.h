@@ -50,7 +50,7 @@ TENON_API void tenon_rearrange_params_default(tenon_rearrange_params *params, ui
  * The gradient of a roll is the roll by −shift, that of a flip the flip; that of tiling is the sum
  * of dy over the repetitions (tenon_reduce of dy with each dimension divided in two).
  *  @param params  NULL means the defaults: no shift, no flip
- *  @param x       f64, f32, f16, bf16, i8, u8 or i32, any rank and strides, including 0; its
+ *  @param x       any type but the f8 types, any rank and strides, including 0; its
  *                 dimensions must not be empty, unless y is empty
  *  @param y       of x's type and rank, any shape. Must not overlap x, and its own elements must
  * not overlap
@@ -110,7 +110,7 @@ TENON_API void tenon_triangle_params_default(tenon_triangle_params *params, uint
  *
  * The gradient is the same triangle of dy with the value 0.
  *  @param params  NULL means the defaults: the lower triangle with its diagonal, and zeros
- *  @param x       f64, f32, f16, bf16, i8, u8 or i32, rank at least 2, any strides, including 0
+ *  @param x       any type but the f8 types, rank at least 2, any strides, including 0
  *  @param y       of x's type and shape. May be x itself; otherwise it must not overlap x. Its own
  *                 elements must not overlap
  *  @return as tenon_rearrange */
@@ -160,8 +160,8 @@ TENON_API void tenon_reverse_lengths_params_default(tenon_reverse_lengths_params
  *
  * The gradient is the same call with dy.
  *  @param params   NULL means the defaults: axis 0, batches along axis 1
- *  @param x        f64, f32, f16, bf16, i8, u8 or i32, rank at least 2, any strides, including 0
- *  @param lengths  i32, of the shape [size of the batch axis], any stride
+ *  @param x        any type but the f8 types, rank at least 2, any strides, including 0
+ *  @param lengths  i32 or i64, of the shape [size of the batch axis], any stride
  *  @param y        of x's type and shape. Must not overlap x or lengths, and its own elements must
  *                  not overlap
  *  @return as tenon_rearrange */
@@ -217,8 +217,8 @@ TENON_API void tenon_one_hot_params_default(tenon_one_hot_params *params, uint32
 /** Computes y[a…, c, b…] = on if c = indices[a…, b…], otherwise off (ONNX: OneHot). An index out of
  * range gives only `off`.
  *  @param params   NULL means the defaults: classes along the last dimension, ones and zeros
- *  @param indices  i32, any strides, of rank TENON_MAX_RANK - 1 at most
- *  @param y        f64, f32, f16, bf16, i8, u8 or i32; its shape without the axis is that of
+ *  @param indices  i32 or i64, any strides, of rank TENON_MAX_RANK - 1 at most
+ *  @param y        any type but the f8 types; its shape without the axis is that of
  * indices. Must not overlap indices, and its own elements must not overlap
  *  @return as tenon_rearrange */
 TENON_CALL tenon_status tenon_one_hot(tenon_stream *stream, const tenon_one_hot_params *params,

@@ -75,7 +75,9 @@ void begin_index_case(test_fixture *f, const tn_operation *operation, const inde
     f->c.views[is_gather ? GATHER_FROM : GATHER_TO] = draw_view(random, dtype, p->rank, p->table);
     f->c.views[is_gather ? GATHER_TO : GATHER_FROM] =
         draw_view(random, dtype, p->picked_rank, p->picked);
-    f->c.views[GATHER_INDICES] = draw_view(random, TENON_DTYPE_I32, p->index_rank, p->indices);
+    f->c.views[GATHER_INDICES] =
+        draw_view(random, test_one_in(random, 3) ? TENON_DTYPE_I64 : TENON_DTYPE_I32, p->index_rank,
+                  p->indices);
     if (test_one_in(random, 5) && f->c.views[GATHER_FROM].rank > 0)
         f->c.views[GATHER_FROM].stride[0] = 0;
 }

@@ -9,7 +9,15 @@
 
 static tenon_dtype any_type(test_random *random)
 {
-    return (tenon_dtype)test_between(random, TENON_DTYPE_F64, TENON_DTYPE_I32);
+    tenon_dtype type = TENON_DTYPE_F64;
+    for (int64_t n = test_between(random, 0, 11); n > 0; n--)
+        type = test_next_moved_type(type);
+    return type != TENON_DTYPE_INVALID ? type : TENON_DTYPE_F32;
+}
+
+static tenon_dtype index_type(test_random *random)
+{
+    return test_one_in(random, 3) ? TENON_DTYPE_I64 : TENON_DTYPE_I32;
 }
 
 /* Draws a shape of at least `least` dimensions, some of them long. */
@@ -97,7 +105,7 @@ TEST(random_reversals)
         f.c.views[REVERSE_X] = draw_view(&random, dtype, rank, shape);
         f.c.views[REVERSE_Y] = draw_view(&random, dtype, rank, shape);
         f.c.views[REVERSE_LENGTHS] =
-            draw_view(&random, TENON_DTYPE_I32, 1, &shape[params->batch_axis]);
+            draw_view(&random, index_type(&random), 1, &shape[params->batch_axis]);
         run(&f, &random);
     }
 }
@@ -117,7 +125,7 @@ TEST(random_one_hots)
         params->off = (double)test_between(&random, 0, 1);
         for (uint32_t d = 0; d + 1 < rank; d++)
             indices[d] = shape[d < (uint32_t)params->axis ? d : d + 1];
-        f.c.views[ONE_HOT_INDICES] = draw_view(&random, TENON_DTYPE_I32, rank - 1, indices);
+        f.c.views[ONE_HOT_INDICES] = draw_view(&random, index_type(&random), rank - 1, indices);
         f.c.views[ONE_HOT_Y] = draw_view(&random, any_type(&random), rank, shape);
         run(&f, &random);
     }
@@ -242,7 +250,7 @@ TEST(bad_input)
         {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=i32:3 y=f32:4x2", "lengths: shape is 3",
          TENON_OK},
         {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=f32:2 y=f32:4x2",
-         "lengths: type is f32, must be i32", TENON_ERROR_UNSUPPORTED},
+         "lengths: type is f32, must be i32 or i64", TENON_ERROR_UNSUPPORTED},
         {"rearrange tenon_reverse_lengths x=f32:4x2 lengths=i32:2 y=f32:4x2 batch_axis=0",
          "axis is 0, batch_axis is 0, must differ", TENON_OK},
         {"rearrange tenon_one_hot indices=i32:4 y=f32:5x2", "y: shape is 5x2, must be 4x2",
@@ -258,8 +266,8 @@ TEST(bad_input)
         {"copy tenon_depth_to_space x=f32:1x8x1x1 y=f32:1x2x2x2 block=-2", "block is -2", TENON_OK},
         {"copy tenon_channel_shuffle x=f32:1x8 y=f32:1x8 groups=3", "groups is 3", TENON_OK},
         {"copy tenon_channel_shuffle x=f32:8 y=f32:8", "x: rank is 1", TENON_OK},
-        {"rearrange tenon_one_hot indices=u8:4 y=f32:4x2", "indices: type is u8, must be i32",
-         TENON_ERROR_UNSUPPORTED},
+        {"rearrange tenon_one_hot indices=u8:4 y=f32:4x2",
+         "indices: type is u8, must be i32 or i64", TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);
 }

@@ -3,6 +3,7 @@
  * tensors, gradients, invalid input. */
 #include "index_case.h"
 
+#include "base/dtype.h"
 #include "ops/gather/internal.h"
 #include "ops/registry.h"
 
@@ -10,16 +11,19 @@
 
 static tenon_dtype draw_type(test_random *random)
 {
+    static const tenon_dtype types[] = {TENON_DTYPE_I8,  TENON_DTYPE_U8,  TENON_DTYPE_I32,
+                                        TENON_DTYPE_I64, TENON_DTYPE_I16, TENON_DTYPE_U16,
+                                        TENON_DTYPE_U32};
     return test_one_in(random, 2)
                ? test_float_type((uint32_t)test_between(random, 0, 7))
-               : (tenon_dtype)test_between(random, TENON_DTYPE_I8, TENON_DTYPE_I32);
+               : types[test_between(random, 0, sizeof types / sizeof *types - 1)];
 }
 
 static void check(const tn_operation *operation, const index_case *p, uint32_t op,
                   tenon_dtype dtype, test_extent extent, test_random *random)
 {
     test_fixture f;
-    const bool is_exact = dtype >= TENON_DTYPE_I8 || op == TENON_SCATTER_SET ||
+    const bool is_exact = !tn_dtype_is_float(dtype) || op == TENON_SCATTER_SET ||
                           (op == TENON_SCATTER_ADD && test_one_in(random, 2));
     begin_index_case(&f, operation, p, op, dtype, random);
     test_run_fixture(&f, is_exact ? TEST_EXACT : TEST_BOUND, extent, random);
@@ -215,8 +219,8 @@ TEST(nothing_to_scatter)
 TEST(bad_input)
 {
     static const test_refusal refusals[] = {
-        {"scatter updates=f32:4x2 indices=f32:4 y=f32:3x2", "indices: type is f32, must be i32",
-         TENON_ERROR_UNSUPPORTED},
+        {"scatter updates=f32:4x2 indices=f32:4 y=f32:3x2",
+         "indices: type is f32, must be i32 or i64", TENON_ERROR_UNSUPPORTED},
         {"scatter updates=f16:4x2 indices=i32:4 y=f32:3x2", "y is f32 and updates is f16",
          TENON_ERROR_UNSUPPORTED},
         {"scatter updates=f32:4x2 indices=i32:4 y=f32:3x2 axis=2", "axis is 2", TENON_OK},
@@ -240,6 +244,8 @@ TEST(bad_input)
          "updates: shape is 4x2, must be those of the tuples in indices and of y after them, 4",
          TENON_OK},
         {"scatter updates=f32:4x2 indices=i32:4 y=f32:3x2 flags=2", "flags", TENON_OK},
+        {"scatter updates=bool:4x2 indices=i32:4 y=bool:3x2 op=add", "type is bool, op must be set",
+         TENON_ERROR_UNSUPPORTED},
     };
     TEST_REFUSE(refusals);
     const int64_t table[] = {3, 2}, list[] = {4}, picked[] = {4, 2};

@@ -48,8 +48,8 @@ static tenon_tensor view_of(tenon_dtype dtype, uint32_t rank, const int64_t *sha
 
 /* Begins case `number` of an operation for a table of a type. The indices include repetitions and
  * some out of range. Returns NULL past the last case. */
-static const shapes *begin(uint32_t type, const tn_operation *operation, uint32_t number,
-                           bool is_gather, tn_case *c)
+static const shapes *begin(uint32_t type, uint32_t index_type, const tn_operation *operation,
+                           uint32_t number, bool is_gather, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)type;
     if (number >= sizeof cases / sizeof *cases)
@@ -61,15 +61,16 @@ static const shapes *begin(uint32_t type, const tn_operation *operation, uint32_
     c->views[is_gather ? GATHER_FROM : GATHER_TO] = view_of(dtype, s->rank, s->table, along_axis);
     c->views[is_gather ? GATHER_TO : GATHER_FROM] =
         view_of(dtype, s->picked_rank, s->picked, along_axis);
-    c->views[GATHER_INDICES] = view_of(TENON_DTYPE_I32, s->index_rank, s->indices, false);
+    c->views[GATHER_INDICES] = view_of((tenon_dtype)index_type, s->index_rank, s->indices, false);
     return s;
 }
 
-static bool gather_case(uint32_t type, const tn_operation *operation, uint32_t number,
-                        const gather_tuple_args *tuple, tn_case *c)
+static bool gather_case(uint32_t type, uint32_t index_type, const tn_operation *operation,
+                        uint32_t number, const gather_tuple_args *tuple, tn_case *c)
 {
     tenon_gather_params *params = (tenon_gather_params *)c->params.bytes;
-    const shapes *s = begin(type, operation, number, operation == &tn_operation_gather, c);
+    const shapes *s =
+        begin(type, index_type, operation, number, operation == &tn_operation_gather, c);
     if (s == NULL)
         return false;
     params->axis = 1;
@@ -83,7 +84,7 @@ bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint3
 {
     const gather_problem *p = (const gather_problem *)problem;
     (void)choice;
-    return gather_case(p->dtype, &tn_operation_gather, number, &p->tuple, c);
+    return gather_case(p->dtype, p->index_type, &tn_operation_gather, number, &p->tuple, c);
 }
 
 bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
@@ -91,7 +92,8 @@ bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choi
 {
     const scatter_problem *p = (const scatter_problem *)problem;
     (void)choice;
-    return gather_case(p->dtype, &tn_operation_gather_backward, number, &p->tuple, c);
+    return gather_case(p->dtype, p->index_type, &tn_operation_gather_backward, number, &p->tuple,
+                       c);
 }
 
 bool tn_scatter_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
@@ -100,7 +102,7 @@ bool tn_scatter_awkward(const tn_problem *problem, const tn_choice *choice, uint
     const scatter_problem *p = (const scatter_problem *)problem;
     tenon_scatter_params *params = (tenon_scatter_params *)c->params.bytes;
     (void)choice;
-    const shapes *s = begin(p->dtype, &tn_operation_scatter, number, false, c);
+    const shapes *s = begin(p->dtype, p->index_type, &tn_operation_scatter, number, false, c);
     if (s == NULL)
         return false;
     params->axis = 1;

@@ -1,7 +1,9 @@
 /* The canonical problems of gather and scatter. */
+#include "ops/common/index.h"
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 int32_t tn_index_table_dimension(const tn_index *index, uint32_t d)
@@ -20,6 +22,14 @@ int32_t tn_index_own_dimension(const tn_index *index, uint32_t d)
 {
     const uint32_t begin = index->mode == TENON_INDEX_SLICES ? index->axis : 0;
     return d >= begin && d < begin + index->rank ? (int32_t)(d - begin) : -1;
+}
+
+char *tn_gather_tuple_options(uint32_t index_type, const gather_tuple_args *tuple,
+                              char text[GATHER_TUPLE_SIZE])
+{
+    snprintf(text, GATHER_TUPLE_SIZE, "%s%s", tn_index_option(index_type),
+             tuple->count > 1 ? " -DTENON_TUPLE=8" : "");
+    return text;
 }
 
 static void at_least_one(tn_space *space)
@@ -68,6 +78,7 @@ void tn_gather_canonicalize(const tenon_tensor *x, const tenon_tensor *indices,
     at_least_one(&space);
     tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = y->dtype;
+    problem->index_type = indices->dtype;
     problem->rank = space.rank;
     memcpy(problem->shape, space.shape, sizeof problem->shape);
     memcpy(problem->stride, space.stride, sizeof problem->stride);
@@ -133,6 +144,7 @@ void tn_scatter_canonicalize(const tenon_tensor *picked, const tenon_tensor *ind
     int64_t keys_each[TENON_MAX_RANK] = {0};
     tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = table->dtype;
+    problem->index_type = indices->dtype;
     put_keys(table, index, problem, keys_each);
     for (uint32_t d = 0; d < picked->rank; d++) {
         const int32_t whole = tn_index_table_dimension(index, d),

@@ -1,6 +1,7 @@
 /* Argument validation of tenon_gather_forward, tenon_gather_backward and tenon_scatter, and their
  * families. */
 #include "base/checked.h"
+#include "ops/common/index.h"
 #include "ops/common/rows.h"
 #include "ops/gather/internal.h"
 
@@ -42,9 +43,7 @@ static tenon_status check_types(const tn_call *call, bool is_float)
     const char *caller = call->caller;
     const tn_argument *from = &call->operands[GATHER_FROM], *to = &call->operands[GATHER_TO];
     const tenon_tensor *indices = call->operands[GATHER_INDICES].view;
-    if (indices->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: indices: type is %s, must be i32", caller,
-                       tenon_dtype_string(indices->dtype));
+    TN_TRY(tn_index_check(caller, "indices", indices));
     if (is_float)
         TN_TRY(tn_float_check(caller, from->name, call->context, from->view->dtype));
     else
@@ -216,6 +215,9 @@ tenon_status tn_scatter_prepare(const void *given, tn_call *call, tn_problem *pr
     TN_TRY(tn_reserved_check(call->caller, params->reserved));
     TN_TRY(tn_kind_check(call->caller, "op", params->op, TENON_SCATTER_MAX, "tenon_scatter_op"));
     TN_TRY(check_types(call, false));
+    if (params->op != TENON_SCATTER_SET && y->dtype == TENON_DTYPE_BOOL)
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: y: type is bool, op must be set",
+                       call->caller);
     if (params->op != TENON_SCATTER_SET && y->dtype == TENON_DTYPE_F64)
         TN_TRY(tn_float_check(call->caller, "y", call->context, y->dtype));
     TN_TRY(prepare_scatter(call, index, params->axis, (scatter_problem *)problem));

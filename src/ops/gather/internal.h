@@ -31,8 +31,8 @@ int32_t tn_index_own_dimension(const tn_index *index, uint32_t d);
  * they lack. */
 typedef struct gather_problem {
     tn_problem head;
-    uint32_t dtype;
-    uint32_t rank; /* at least 1 */
+    uint32_t dtype, index_type;
+    uint64_t rank; /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[GATHER_OPERANDS][TENON_MAX_RANK];
     gather_tuple_args tuple; /* weights are strides of x */
@@ -42,10 +42,10 @@ typedef struct gather_problem {
  * share a tuple. */
 typedef struct scatter_problem {
     tn_problem head;
-    uint32_t dtype;
+    uint32_t dtype, index_type;
     uint32_t op;        /* tenon_scatter_op */
     uint32_t from_zero; /* 1: the table is set to zeros first */
-    uint32_t rank;      /* of the columns, at least 1 */
+    uint64_t rank;      /* of the columns, at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[2][TENON_MAX_RANK]; /* of the picked tensor and the table */
     int64_t keys, key_rank;            /* at least 1 */
@@ -77,8 +77,11 @@ tenon_status tn_scatter_begin(const char *caller, tn_recording *recording,
                               const scatter_problem *problem);
 int64_t tn_scatter_sign(const scatter_problem *problem);
 
-/* The build option for tuples of several coordinates (cl_kernels/gather/tuple.clh). */
-#define GATHER_TUPLE_OPTION " -DTENON_TUPLE=8"
+/* Returns the build options for the type of the indices and for tuples of several coordinates
+ * (cl_kernels/gather/tuple.clh), with a leading space. */
+#define GATHER_TUPLE_SIZE 48
+char *tn_gather_tuple_options(uint32_t index_type, const gather_tuple_args *tuple,
+                              char text[GATHER_TUPLE_SIZE]);
 
 tn_prepare_function tn_gather_prepare, tn_gather_backward_prepare, tn_scatter_prepare;
 

@@ -39,7 +39,7 @@ static void divide(const scatter_problem *p, tn_space *parts, tn_space *others)
             to->stride[WALK_Y][at] = p->batch_stride[d];
         append(to, p->list.shape[d]);
     }
-    for (uint32_t d = 0; d < p->rank; d++)
+    for (uint64_t d = 0; d < p->rank; d++)
         if (p->shape[d] > 1) {
             parts->stride[WALK_Y][parts->rank] = p->stride[1][d];
             parts->stride[WALK_UPDATES][parts->rank] = p->stride[0][d];
@@ -149,7 +149,7 @@ static tenon_status ordered_launch(const char *caller, tn_recording *recording,
         {TN_PATCH_OFFSET, GATHER_FROM, offsetof(scatter_ordered_args, walk.offset[WALK_UPDATES]),
          size},
         {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(scatter_ordered_args, walk.offset[WALK_INDICES]),
-         sizeof(int32_t)}};
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)}};
     scatter_ordered_args args = l->args;
     const tn_launch launch = {.source = "gather/ordered",
                               .options = choice->options,

@@ -36,6 +36,8 @@ static int64_t number_of(const tenon_tensor *view, const int64_t *index)
 static bool take(const indexing *g, uint32_t dimension, double value, int64_t *at)
 {
     const int64_t size = g->table->shape[dimension];
+    if (fabs(value) > (double)(INT64_C(1) << 53))
+        return false;
     at[dimension] = (int64_t)value;
     if (g->from_end && at[dimension] < 0)
         at[dimension] += size;
@@ -86,11 +88,9 @@ bool tn_gather_reference(const void *given, const tenon_tensor *const *v, tn_bou
     const tenon_tensor *x = v[GATHER_FROM], *y = v[GATHER_TO];
     const indexing g = indexing_of(params->mode, params->flags, params->axis, x, v[GATHER_INDICES]);
     int64_t at[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(y);
-    unsigned char none[8];
     double *table = tn_host_read(x, x->rank, x->shape);
     const bool whole = table != NULL && g.values != NULL;
-    tn_dtype_store(y->dtype, none, (double)NAN);
-    const double missing = tn_dtype_load(y->dtype, none);
+    const double missing = tn_dtype_is_float(y->dtype) ? (double)NAN : 0;
     for (int64_t i = 0; whole && i < count; i++) {
         const int64_t from = element_of(&g, at);
         results[i] = (tn_bounded){from >= 0 ? table[from] : missing, 0};
@@ -104,20 +104,9 @@ bool tn_gather_reference(const void *given, const tenon_tensor *const *v, tn_bou
 /* Returns an integer that wraps around to the width of a type. */
 static double wrapped(tenon_dtype dtype, uint64_t value)
 {
-    switch (dtype) {
-    case TENON_DTYPE_I8:
-        return (double)(int8_t)(uint8_t)value;
-    case TENON_DTYPE_U8:
-        return (double)(uint8_t)value;
-    default:
-        return (double)(int32_t)(uint32_t)value;
-    }
-}
-
-static bool is_float(tenon_dtype dtype)
-{
-    return dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F16 ||
-           dtype == TENON_DTYPE_BF16;
+    unsigned char element[8];
+    tn_dtype_store_whole(dtype, element, (int64_t)value);
+    return tn_dtype_load(dtype, element);
 }
 
 /* Returns the sum or product of an element with an update, in the arithmetic of `dtype`, with the
@@ -125,7 +114,7 @@ static bool is_float(tenon_dtype dtype)
 static tn_bounded stepped(tenon_dtype dtype, uint32_t op, tn_bounded old, double update)
 {
     const bool is_sum = op == TENON_SCATTER_ADD;
-    if (!is_float(dtype)) {
+    if (!tn_dtype_is_float(dtype)) {
         const uint64_t a = (uint64_t)(int64_t)old.value, b = (uint64_t)(int64_t)update;
         return (tn_bounded){wrapped(dtype, is_sum ? a + b : a * b), 0};
     }
@@ -149,7 +138,7 @@ static tn_bounded updated(tenon_dtype dtype, uint32_t op, tn_bounded old, double
     const bool is_update =
         isnan(update) || (op == TENON_SCATTER_MIN ? update < old.value : update > old.value);
     const double value = is_update ? update : old.value;
-    const bool flushes = is_float(dtype) && fabs(value) < tn_least_normal(dtype);
+    const bool flushes = tn_dtype_is_float(dtype) && fabs(value) < tn_least_normal(dtype);
     return (tn_bounded){value, flushes ? fabs(value) : 0};
 }
 
@@ -162,8 +151,8 @@ static bool scatter(const indexing *g, uint32_t op, const tenon_tensor *updates,
                   elements = tenon_tensor_elements(g->table);
     double *terms = tn_host_read(updates, updates->rank, updates->shape);
     const bool whole = terms != NULL && g->values != NULL;
-    const bool is_rounded =
-        is_float(g->table->dtype) && (op == TENON_SCATTER_ADD || op == TENON_SCATTER_MULTIPLY);
+    const bool is_rounded = tn_dtype_is_float(g->table->dtype) &&
+                            (op == TENON_SCATTER_ADD || op == TENON_SCATTER_MULTIPLY);
     for (int64_t i = 0; whole && i < count; i++) {
         const int64_t to = element_of(g, at);
         if (to >= 0)

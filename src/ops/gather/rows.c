@@ -12,9 +12,9 @@ static const char *gather_rows_configure(tenon_context *context, const tn_proble
                                          tn_choice *choice)
 {
     const gather_problem *p = (const gather_problem *)problem;
+    char tuple[GATHER_TUPLE_SIZE];
     tn_element_options(context, (tenon_dtype)p->dtype, NULL, choice->options);
-    if (p->tuple.count > 1)
-        strcat(choice->options, GATHER_TUPLE_OPTION);
+    strcat(choice->options, tn_gather_tuple_options(p->index_type, &p->tuple, tuple));
     return NULL;
 }
 
@@ -27,7 +27,7 @@ static int64_t missing_bits(tenon_dtype dtype)
 
 static bool copies_lines(const gather_problem *p)
 {
-    uint32_t last = p->rank - 1;
+    const uint64_t last = p->rank - 1;
     return p->stride[GATHER_INDICES][last] == 0 && p->stride[GATHER_FROM][last] == 1 &&
            p->stride[GATHER_TO][last] == 1;
 }
@@ -40,7 +40,7 @@ static tenon_status gather_rows_launch(const char *caller, tn_recording *recordi
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_args, walk.offset[GATHER_FROM]), size},
         {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_args, walk.offset[GATHER_INDICES]),
-         sizeof(int32_t)},
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)},
         {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_args, walk.offset[GATHER_TO]), size}};
     gather_args args = {.walk.rank = (tenon_i32)p->rank,
                         .tuple = p->tuple,

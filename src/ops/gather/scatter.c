@@ -76,16 +76,17 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
 
 /* Records the three launches of a pass, which differ only in kernel and sizes. */
 static tenon_status record_pass(const char *caller, tn_recording *recording,
-                                const gather_sort_args *args)
+                                const scatter_problem *p, const gather_sort_args *args)
 {
     static const char *const kernels[] = {"digit_counts", "digit_places", "place_pairs"};
     const bool is_cpu = recording->context->device.is_cpu;
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(gather_sort_args, workspace), sizeof(int32_t)},
-        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset), sizeof(int32_t)}};
-    char text[TN_OPTIONS_SIZE];
+        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)}};
+    char text[TN_OPTIONS_SIZE], tuple[GATHER_TUPLE_SIZE];
     tn_build_options(recording->context, text, "%s%s", tn_gpu_option(recording->context),
-                     args->tuple.count > 1 ? GATHER_TUPLE_OPTION : "");
+                     tn_gather_tuple_options(p->index_type, &p->tuple, tuple));
     for (int k = 0; k < 3; k++) {
         bool has_indices = k != 1;
         int64_t items = has_indices ? args->blocks : GATHER_DIGITS;
@@ -124,7 +125,7 @@ static tenon_status record_sort(const char *caller, tn_recording *recording,
                                        .totals_at = l->totals,
                                        .shift = 8 * pass};
         if (l->blocks > 0)
-            TN_TRY(record_pass(caller, recording, &args));
+            TN_TRY(record_pass(caller, recording, p, &args));
         *sorted_at = args.to_at;
     }
     return TENON_OK;
@@ -153,7 +154,7 @@ static scatter_args args_of(const scatter_problem *p, int64_t sorted_at)
                          .sorted_at = sorted_at,
                          .keys = p->keys,
                          .key_rank = p->key_rank,
-                         .rank = p->rank,
+                         .rank = (int64_t)p->rank,
                          .sign = tn_scatter_sign(p),
                          .op = (tenon_i32)p->op};
     memcpy(args.key_shape, p->key_shape, sizeof p->key_shape);
@@ -175,7 +176,7 @@ static tenon_status record_updates(const char *caller, tn_recording *recording,
         sorted ? (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(scatter_args, workspace),
                             sizeof(int32_t)}
                : (tn_patch){TN_PATCH_OFFSET, GATHER_INDICES, offsetof(scatter_args, index_offset),
-                            sizeof(int32_t)}};
+                            (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)}};
     scatter_args args = args_of(p, sorted_at);
     tn_launch launch = {
         .source = "gather/scatter",

@@ -1,5 +1,5 @@
 /* Parts that the solvers of scatter and of gather's gradient have in common. */
-#include "base/checked.h"
+#include "base/dtype.h"
 #include "ops/common/gpu.h"
 #include "ops/common/rows.h"
 #include "ops/common/walk.h"
@@ -11,34 +11,25 @@
 int64_t tn_scatter_columns(const scatter_problem *p)
 {
     int64_t count = 1;
-    for (uint32_t d = 0; d < p->rank; d++)
+    for (uint64_t d = 0; d < p->rank; d++)
         count *= p->shape[d];
     return count;
 }
 
-static bool is_float(uint32_t dtype)
-{
-    return dtype == TENON_DTYPE_F64 || dtype == TENON_DTYPE_F32 || dtype == TENON_DTYPE_F16 ||
-           dtype == TENON_DTYPE_BF16;
-}
-
 int64_t tn_scatter_sign(const scatter_problem *p)
 {
-    switch (p->dtype) {
-    case TENON_DTYPE_I8:
-        return 0x80;
-    case TENON_DTYPE_I32:
-        return INT64_C(0x80000000);
-    default:
+    const tenon_dtype dtype = (tenon_dtype)p->dtype;
+    if (!tn_dtype_is_integer(dtype) || tn_dtype_is_unsigned(dtype))
         return 0;
-    }
+    return (int64_t)(UINT64_C(1) << (8 * tenon_dtype_size(dtype) - 1));
 }
 
 static void put_options(tenon_context *context, const scatter_problem *p, tn_choice *choice)
 {
-    const char *tuple = p->tuple.count > 1 ? GATHER_TUPLE_OPTION : "",
-               *registers = tn_gpu_registers_option(context);
-    if (is_float(p->dtype) && p->op != TENON_SCATTER_SET)
+    char tuple[GATHER_TUPLE_SIZE];
+    const char *registers = tn_gpu_registers_option(context);
+    tn_gather_tuple_options(p->index_type, &p->tuple, tuple);
+    if (tn_dtype_is_float((tenon_dtype)p->dtype) && p->op != TENON_SCATTER_SET)
         tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s%s", p->dtype,
                           tn_lanes(context, p->dtype), tn_gpu_option(context), registers, tuple);
     else
@@ -80,7 +71,7 @@ static void append(tn_space *space, int64_t size, int64_t stride)
 static tn_space table_of(const scatter_problem *p)
 {
     tn_space space = {.views = 1};
-    for (uint32_t d = 0; d < p->rank; d++)
+    for (uint64_t d = 0; d < p->rank; d++)
         append(&space, p->shape[d], p->stride[1][d]);
     for (int64_t d = 0; d < p->key_rank; d++)
         append(&space, p->key_shape[d], p->key_stride[d]);

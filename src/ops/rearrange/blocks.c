@@ -23,6 +23,7 @@ static const tn_field shuffle_fields[] = {
     TN_FIELD("groups", TN_FIELD_I64, tenon_channel_shuffle_params, groups)};
 
 static const tenon_blocks_params blocks_defaults = TENON_BLOCKS_PARAMS_INIT;
+static const tenon_copy_params copy_defaults = TENON_COPY_PARAMS_INIT;
 static const tenon_channel_shuffle_params shuffle_defaults = TENON_CHANNEL_SHUFFLE_PARAMS_INIT;
 
 TENON_API void tenon_blocks_params_default(tenon_blocks_params *params, uint32_t size)
@@ -103,7 +104,7 @@ static tenon_status prepare_copy(const tn_call *call, const tenon_tensor *x, con
     tn_call copy = *call;
     copy.operands[COPY_X].view = x;
     copy.operands[COPY_Y].view = y;
-    return tn_copy_prepare(NULL, &copy, problem, empty);
+    return tn_copy_prepare(&copy_defaults, &copy, problem, empty);
 }
 
 /* Returns the view N, block row, block column, channel, row, column of a tensor whose channels

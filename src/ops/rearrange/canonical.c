@@ -128,6 +128,7 @@ void tn_reverse_canonicalize(uint32_t axis, uint32_t batch, const tenon_tensor *
     space.stride[REARRANGE_X][axis] = 0;
     space.stride[REARRANGE_LIST][batch] = lengths->stride[0];
     space.stride[REARRANGE_NUMBER][axis] = 1;
+    problem->index_type = lengths->dtype;
     problem->axis_size = x->shape[axis];
     problem->axis_step = x->stride[axis];
     put_collapsed(&space, problem);
@@ -142,6 +143,7 @@ void tn_one_hot_canonicalize(uint32_t axis, uint32_t from_end, const tenon_tenso
         if (d != axis)
             space.stride[REARRANGE_LIST][d] = indices->stride[d < axis ? d : d - 1];
     space.stride[REARRANGE_NUMBER][axis] = 1;
+    problem->index_type = indices->dtype;
     problem->axis_size = y->shape[axis];
     problem->from_end = from_end;
     put_collapsed(&space, problem);

@@ -26,7 +26,8 @@ typedef struct rearrange_problem {
     tn_problem head;
     uint32_t dtype;
     uint32_t kind;
-    uint64_t rank; /* at least 1 */
+    uint32_t index_type; /* of lengths or indices; 0: there are none */
+    uint32_t rank;       /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[REARRANGE_VIEWS][TENON_MAX_RANK];
     /* The members of the kernels' arguments. */

@@ -1,5 +1,6 @@
 /* Argument validation of rearrangements, and their family. */
 #include "base/dtype.h"
+#include "ops/common/index.h"
 #include "ops/common/rows.h"
 #include "ops/rearrange/internal.h"
 
@@ -30,14 +31,6 @@ static tenon_status check_types(const tn_call *call, const tenon_tensor *x, cons
 {
     TN_TRY(tn_moved_check(call->caller, "x", x->dtype));
     return tn_same_dtype_check(call->caller, "y", y, "x", x->dtype);
-}
-
-static tenon_status check_list_type(const char *caller, const char *name, const tenon_tensor *list)
-{
-    if (list->dtype == TENON_DTYPE_I32)
-        return TENON_OK;
-    return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be i32", caller, name,
-                   tenon_dtype_string(list->dtype));
 }
 
 static tenon_status check_rearrange(const char *caller, const tenon_rearrange_params *params,
@@ -109,7 +102,7 @@ tenon_status tn_reverse_lengths_prepare(const void *given, tn_call *call, tn_pro
                        *y = call->operands[REVERSE_Y].view;
     uint32_t axis = 0, batch = 0;
     TN_TRY(check_types(call, x, y));
-    TN_TRY(check_list_type(caller, "lengths", lengths));
+    TN_TRY(tn_index_check(caller, "lengths", lengths));
     TN_TRY(check_rank(caller, x));
     TN_TRY(tn_axis_check(caller, params->axis, x->rank, "x", &axis));
     TN_TRY(tn_axis_check(caller, params->batch_axis, x->rank, "x", &batch));
@@ -133,7 +126,7 @@ tenon_status tn_one_hot_prepare(const void *given, tn_call *call, tn_problem *pr
     int64_t shape[TENON_MAX_RANK + 1];
     uint32_t axis = 0, rank = 0;
     TN_TRY(tn_reserved_check(caller, params->reserved));
-    TN_TRY(check_list_type(caller, "indices", indices));
+    TN_TRY(tn_index_check(caller, "indices", indices));
     TN_TRY(tn_moved_check(caller, "y", y->dtype));
     TN_TRY(tn_axis_check(caller, params->axis, y->rank, "y", &axis));
     for (uint32_t d = 0; d < indices->rank + 1; d++)

@@ -175,13 +175,13 @@ bool tn_rearrange_awkward(const tn_problem *problem, const tn_choice *choice, ui
         params->batch_axis = gaps ? 0 : 3 - params->axis;
         c->views[REVERSE_Y] = c->views[REVERSE_X];
         c->views[REVERSE_LENGTHS] =
-            tn_awkward_view(TENON_DTYPE_I32, 1, &shape[params->batch_axis], false);
+            tn_awkward_view((tenon_dtype)p->index_type, 1, &shape[params->batch_axis], false);
     } else {
         const int64_t indices[] = {5, across ? 35 : 61};
         tenon_one_hot_params *params = (tenon_one_hot_params *)c->params.bytes;
         params->axis = across ? 1 : 2;
         params->flags = p->from_end ? TENON_ONE_HOT_FROM_END : 0;
-        c->views[ONE_HOT_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 2, indices, gaps);
+        c->views[ONE_HOT_INDICES] = tn_awkward_view((tenon_dtype)p->index_type, 2, indices, gaps);
     }
     return true;
 }

@@ -1,4 +1,5 @@
 /* rearrange/rows, which copies or fills lines. */
+#include "ops/common/index.h"
 #include "ops/common/walk.h"
 #include "ops/rearrange/internal.h"
 
@@ -9,8 +10,9 @@
 static const char *rearrange_rows_configure(tenon_context *context, const tn_problem *problem,
                                             tn_choice *choice)
 {
-    tn_element_options(context, (tenon_dtype)((const rearrange_problem *)problem)->dtype, NULL,
-                       choice->options);
+    const rearrange_problem *p = (const rearrange_problem *)problem;
+    tn_element_options(context, (tenon_dtype)p->dtype, NULL, choice->options);
+    strcat(choice->options, tn_index_option(p->index_type));
     return NULL;
 }
 
@@ -77,16 +79,16 @@ static void put_args(const rearrange_problem *p, any_args *args)
 
 /* Sets the operands and the patches of their offsets and of scalars. Returns the number of patches.
  */
-static uint32_t put_operands(const kernel *k, uint32_t element_size, tn_launch *launch,
+static uint32_t put_operands(const kernel *k, const rearrange_problem *p, tn_launch *launch,
                              tn_patch *patches)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < k->operand_count; i++) {
         const size_t at = offsetof(walk_args, offset) + k->views[i] * sizeof(tenon_i64);
-        const bool is_list = k->views[i] == REARRANGE_LIST;
+        const uint32_t type = k->views[i] == REARRANGE_LIST ? p->index_type : p->dtype;
         launch->operands[i] = i;
         patches[count++] = (tn_patch){TN_PATCH_OFFSET, (uint16_t)i, (uint16_t)at,
-                                      is_list ? (uint32_t)sizeof(int32_t) : element_size};
+                                      (uint32_t)tenon_dtype_size((tenon_dtype)type)};
     }
     for (uint32_t i = 0; i < k->scalar_count; i++)
         patches[count++] = (tn_patch){TN_PATCH_SCALAR_F64, (uint16_t)i, (uint16_t)k->scalars[i], 1};
@@ -98,7 +100,7 @@ static tenon_status rearrange_rows_launch(const char *caller, tn_recording *reco
 {
     const rearrange_problem *p = (const rearrange_problem *)problem;
     const kernel *k = &kernels[p->kind];
-    const uint64_t last = p->rank - 1;
+    const uint32_t last = p->rank - 1;
     const bool is_dense = p->stride[REARRANGE_Y][last] == 1 && p->stride[REARRANGE_X][last] <= 1;
     const int64_t lanes = tn_element_lanes(recording->context, (tenon_dtype)p->dtype);
     tn_patch patches[REVERSE_OPERANDS + 2];
@@ -114,8 +116,7 @@ static tenon_status rearrange_rows_launch(const char *caller, tn_recording *reco
     memcpy(args.walk.shape, p->shape, sizeof p->shape);
     memcpy(args.walk.stride, p->stride, sizeof p->stride);
     put_args(p, &args);
-    launch.patch_count =
-        put_operands(k, (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype), &launch, patches);
+    launch.patch_count = put_operands(k, p, &launch, patches);
     tn_walk_cut(recording->context, (tn_stream_share){is_dense ? lanes : 1, 1}, &args.walk,
                 &launch);
     return tn_record(caller, recording, &launch);
