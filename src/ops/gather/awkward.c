@@ -48,8 +48,8 @@ static tenon_tensor view_of(tenon_dtype dtype, uint32_t rank, const int64_t *sha
 
 /* Begins case `number` of an operation for a table of a type. The indices include repetitions and
  * some out of range. Returns NULL past the last case. */
-static const shapes *begin(uint32_t type, uint32_t index_type, const tn_operation *operation,
-                           uint32_t number, bool is_gather, tn_case *c)
+static const shapes *begin_shapes(uint32_t type, uint32_t index_type, const tn_operation *operation,
+                                  uint32_t number, bool is_gather, tn_case *c)
 {
     const tenon_dtype dtype = (tenon_dtype)type;
     if (number >= sizeof cases / sizeof *cases)
@@ -70,7 +70,7 @@ static bool gather_case(uint32_t type, uint32_t index_type, const tn_operation *
 {
     tenon_gather_params *params = (tenon_gather_params *)c->params.bytes;
     const shapes *s =
-        begin(type, index_type, operation, number, operation == &tn_operation_gather, c);
+        begin_shapes(type, index_type, operation, number, operation == &tn_operation_gather, c);
     if (s == NULL)
         return false;
     params->axis = 1;
@@ -102,7 +102,8 @@ bool tn_scatter_awkward(const tn_problem *problem, const tn_choice *choice, uint
     const scatter_problem *p = (const scatter_problem *)problem;
     tenon_scatter_params *params = (tenon_scatter_params *)c->params.bytes;
     (void)choice;
-    const shapes *s = begin(p->dtype, p->index_type, &tn_operation_scatter, number, false, c);
+    const shapes *s =
+        begin_shapes(p->dtype, p->index_type, &tn_operation_scatter, number, false, c);
     if (s == NULL)
         return false;
     params->axis = 1;

@@ -39,7 +39,7 @@ static void at_least_one(tn_space *space)
 }
 
 /* Appends a dimension of the given size; returns its number. Strides are 0. */
-static uint32_t append(tn_space *space, int64_t size)
+static uint32_t space_append(tn_space *space, int64_t size)
 {
     space->shape[space->rank] = size;
     return space->rank++;
@@ -100,7 +100,7 @@ static void put_keys(const tenon_tensor *table, const tn_index *index, scatter_p
         problem->keys *= table->shape[d];
     }
     for (uint32_t d = first; d < end; d++)
-        space.stride[0][append(&space, table->shape[d])] = table->stride[d];
+        space.stride[0][space_append(&space, table->shape[d])] = table->stride[d];
     tn_space_collapse(&space);
     at_least_one(&space);
     problem->key_rank = space.rank;
@@ -150,12 +150,12 @@ void tn_scatter_canonicalize(const tenon_tensor *picked, const tenon_tensor *ind
         const int32_t whole = tn_index_table_dimension(index, d),
                       own = tn_index_own_dimension(index, d);
         if (own < 0) {
-            const uint32_t at = append(&columns, picked->shape[d]);
+            const uint32_t at = space_append(&columns, picked->shape[d]);
             columns.stride[0][at] = picked->stride[d];
             columns.stride[1][at] = table->stride[whole];
             continue;
         }
-        const uint32_t at = append(&list, picked->shape[d]);
+        const uint32_t at = space_append(&list, picked->shape[d]);
         list.stride[GATHER_LIST_INDICES][at] = indices->stride[own];
         list.stride[GATHER_LIST_UPDATES][at] = picked->stride[d];
         list.stride[GATHER_LIST_KEYS][at] = whole >= 0 ? keys_each[whole] : 0;

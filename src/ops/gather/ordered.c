@@ -20,7 +20,7 @@ typedef struct ordered_layout {
     size_t global[2];
 } ordered_layout;
 
-static void append(tn_space *space, int64_t size)
+static void ordered_append(tn_space *space, int64_t size)
 {
     space->shape[space->rank++] = size;
 }
@@ -37,13 +37,13 @@ static void divide(const scatter_problem *p, tn_space *parts, tn_space *others)
         to->stride[is_batch ? WALK_UPDATES : 1][at] = p->list.stride[GATHER_LIST_UPDATES][d];
         if (is_batch)
             to->stride[WALK_Y][at] = p->batch_stride[d];
-        append(to, p->list.shape[d]);
+        ordered_append(to, p->list.shape[d]);
     }
     for (uint64_t d = 0; d < p->rank; d++)
         if (p->shape[d] > 1) {
             parts->stride[WALK_Y][parts->rank] = p->stride[1][d];
             parts->stride[WALK_UPDATES][parts->rank] = p->stride[0][d];
-            append(parts, p->shape[d]);
+            ordered_append(parts, p->shape[d]);
         }
 }
 
@@ -55,13 +55,13 @@ static void prefer_tuples(tn_space *parts, const tn_space *others)
     if (parts->rank < TENON_MAX_RANK && others->shape[others->rank - 1] > 1 &&
         parts->shape[last] > 1 &&
         parts->stride[WALK_UPDATES][last] > others->stride[1][others->rank - 1])
-        append(parts, 1);
+        ordered_append(parts, 1);
 }
 
 static void at_least_one(tn_space *space)
 {
     if (space->rank == 0)
-        append(space, 1);
+        ordered_append(space, 1);
 }
 
 /* Divides the walk among work-items, by the number of elements that they combine. */

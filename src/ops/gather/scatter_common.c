@@ -59,7 +59,7 @@ void tn_scatter_configure(tenon_context *context, const scatter_problem *p, tn_c
     put_options(context, p, choice);
 }
 
-static void append(tn_space *space, int64_t size, int64_t stride)
+static void table_append(tn_space *space, int64_t size, int64_t stride)
 {
     if (size == 1)
         return;
@@ -72,9 +72,9 @@ static tn_space table_of(const scatter_problem *p)
 {
     tn_space space = {.views = 1};
     for (uint64_t d = 0; d < p->rank; d++)
-        append(&space, p->shape[d], p->stride[1][d]);
+        table_append(&space, p->shape[d], p->stride[1][d]);
     for (int64_t d = 0; d < p->key_rank; d++)
-        append(&space, p->key_shape[d], p->key_stride[d]);
+        table_append(&space, p->key_shape[d], p->key_stride[d]);
     tn_space_sort(&space, 0);
     tn_space_collapse(&space);
     return space;

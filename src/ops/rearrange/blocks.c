@@ -84,7 +84,7 @@ TENON_API tenon_status tenon_channel_shuffle_plan(tenon_context *context,
 }
 
 /* Appends a dimension to a view that is made from another one. */
-static void append(tenon_tensor *view, int64_t size, int64_t stride)
+static void append_size(tenon_tensor *view, int64_t size, int64_t stride)
 {
     view->shape[view->rank] = size;
     view->stride[view->rank++] = stride;
@@ -114,12 +114,12 @@ static tenon_tensor view_of_depth(const tenon_tensor *depth, int64_t block, uint
     tenon_tensor view = begin_view(depth);
     const int64_t channels = depth->shape[1] / (block * block), step = depth->stride[1];
     const int64_t each = mode == TENON_BLOCKS_DCR ? channels * step : step;
-    append(&view, depth->shape[0], depth->stride[0]);
-    append(&view, block, block * each);
-    append(&view, block, each);
-    append(&view, channels, mode == TENON_BLOCKS_DCR ? step : block * block * step);
-    append(&view, depth->shape[2], depth->stride[2]);
-    append(&view, depth->shape[3], depth->stride[3]);
+    append_size(&view, depth->shape[0], depth->stride[0]);
+    append_size(&view, block, block * each);
+    append_size(&view, block, each);
+    append_size(&view, channels, mode == TENON_BLOCKS_DCR ? step : block * block * step);
+    append_size(&view, depth->shape[2], depth->stride[2]);
+    append_size(&view, depth->shape[3], depth->stride[3]);
     return view;
 }
 
@@ -127,12 +127,12 @@ static tenon_tensor view_of_depth(const tenon_tensor *depth, int64_t block, uint
 static tenon_tensor view_of_space(const tenon_tensor *space, int64_t block)
 {
     tenon_tensor view = begin_view(space);
-    append(&view, space->shape[0], space->stride[0]);
-    append(&view, block, space->stride[2]);
-    append(&view, block, space->stride[3]);
-    append(&view, space->shape[1], space->stride[1]);
-    append(&view, space->shape[2] / block, block * space->stride[2]);
-    append(&view, space->shape[3] / block, block * space->stride[3]);
+    append_size(&view, space->shape[0], space->stride[0]);
+    append_size(&view, block, space->stride[2]);
+    append_size(&view, block, space->stride[3]);
+    append_size(&view, space->shape[1], space->stride[1]);
+    append_size(&view, space->shape[2] / block, block * space->stride[2]);
+    append_size(&view, space->shape[3] / block, block * space->stride[3]);
     return view;
 }
 
@@ -193,11 +193,11 @@ static tenon_tensor view_of_channels(const tenon_tensor *tensor, int64_t outer, 
 {
     tenon_tensor view = begin_view(tensor);
     const int64_t step = tensor->stride[1];
-    append(&view, tensor->shape[0], tensor->stride[0]);
-    append(&view, exchanged ? inner : outer, exchanged ? step : inner * step);
-    append(&view, exchanged ? outer : inner, exchanged ? inner * step : step);
+    append_size(&view, tensor->shape[0], tensor->stride[0]);
+    append_size(&view, exchanged ? inner : outer, exchanged ? step : inner * step);
+    append_size(&view, exchanged ? outer : inner, exchanged ? inner * step : step);
     for (uint32_t d = 2; d < tensor->rank; d++)
-        append(&view, tensor->shape[d], tensor->stride[d]);
+        append_size(&view, tensor->shape[d], tensor->stride[d]);
     return view;
 }
 

@@ -14,7 +14,8 @@ static tn_space space_of(const tenon_tensor *y)
     return space;
 }
 
-static void begin(rearrange_problem *problem, rearrange_kind kind, const tenon_tensor *y)
+static void begin_rearrangement(rearrange_problem *problem, rearrange_kind kind,
+                                const tenon_tensor *y)
 {
     tn_problem_begin(&problem->head, sizeof *problem);
     problem->dtype = y->dtype;
@@ -50,7 +51,7 @@ static bool is_plain(const dimension *d)
     return d->y_size == d->x_size && d->begin == 0 && !d->flip;
 }
 
-static void append(dimension *list, uint32_t *count, dimension d)
+static void append_or_merge(dimension *list, uint32_t *count, dimension d)
 {
     dimension *last = list + *count - 1;
     if (*count > 0 && is_plain(last) && is_plain(&d) && last->y_stride == d.y_stride * d.y_size &&
@@ -75,7 +76,7 @@ void tn_rearrange_canonicalize(const tenon_rearrange_params *params, const tenon
 {
     dimension sorted[TENON_MAX_RANK], merged[TENON_MAX_RANK];
     uint32_t count = 0, rank = 0;
-    begin(problem, REARRANGE_WRAPPED, y);
+    begin_rearrangement(problem, REARRANGE_WRAPPED, y);
     for (uint32_t d = 0; d < y->rank; d++) {
         const int64_t size = x->shape[d];
         if (y->shape[d] == 1 && size == 1)
@@ -87,9 +88,9 @@ void tn_rearrange_canonicalize(const tenon_rearrange_params *params, const tenon
                                  y->stride[d], x->stride[d], (params->flip >> d & 1) != 0};
     }
     for (uint32_t d = 0; d < count; d++)
-        append(merged, &rank, sorted[d]);
+        append_or_merge(merged, &rank, sorted[d]);
     if (rank == 0)
-        append(merged, &rank, (dimension){1, 1, 0, 0, 0, false});
+        append_or_merge(merged, &rank, (dimension){1, 1, 0, 0, 0, false});
     problem->rank = rank;
     for (uint32_t d = 0; d < rank; d++) {
         problem->shape[d] = merged[d].y_size;
@@ -110,7 +111,7 @@ void tn_triangle_canonicalize(const tenon_triangle_params *params, const tenon_t
     const bool upper = (params->flags & TENON_TRIANGLE_UPPER) != 0;
     const int64_t diagonal = tn_max_i64(tn_min_i64(params->diagonal, FAR_DIAGONAL), -FAR_DIAGONAL);
     tn_space space = space_of(y);
-    begin(problem, REARRANGE_TRIANGLE, y);
+    begin_rearrangement(problem, REARRANGE_TRIANGLE, y);
     memcpy(space.stride[REARRANGE_X], x->stride, sizeof x->stride);
     space.stride[REARRANGE_NUMBER][y->rank - 1] = upper ? -1 : 1;
     space.stride[REARRANGE_NUMBER][y->rank - 2] = upper ? 1 : -1;
@@ -123,7 +124,7 @@ void tn_reverse_canonicalize(uint32_t axis, uint32_t batch, const tenon_tensor *
                              rearrange_problem *problem)
 {
     tn_space space = space_of(y);
-    begin(problem, REARRANGE_REVERSED, y);
+    begin_rearrangement(problem, REARRANGE_REVERSED, y);
     memcpy(space.stride[REARRANGE_X], x->stride, sizeof x->stride);
     space.stride[REARRANGE_X][axis] = 0;
     space.stride[REARRANGE_LIST][batch] = lengths->stride[0];
@@ -138,7 +139,7 @@ void tn_one_hot_canonicalize(uint32_t axis, uint32_t from_end, const tenon_tenso
                              const tenon_tensor *y, rearrange_problem *problem)
 {
     tn_space space = space_of(y);
-    begin(problem, REARRANGE_ONE_HOT, y);
+    begin_rearrangement(problem, REARRANGE_ONE_HOT, y);
     for (uint32_t d = 0; d < y->rank; d++)
         if (d != axis)
             space.stride[REARRANGE_LIST][d] = indices->stride[d < axis ? d : d - 1];
