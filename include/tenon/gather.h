@@ -41,7 +41,7 @@ typedef enum tenon_index_flags {
 /** Start from TENON_GATHER_PARAMS_INIT: slices along the first dimension. */
 typedef struct tenon_gather_params {
     uint32_t struct_size; /**< sizeof(tenon_gather_params) */
-    uint32_t flags;       /**< tenon_index_flags */
+    uint32_t flags;       /**< 0 or TENON_INDEX_FROM_END */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int32_t axis;  /**< axis of the table, for tuples the first of their axes: counted from 0, or
                       negative: from the end, -1 being the last */
@@ -138,7 +138,7 @@ typedef enum tenon_scatter_op {
 /** Start from TENON_SCATTER_PARAMS_INIT: replaces slices along the first dimension. */
 typedef struct tenon_scatter_params {
     uint32_t struct_size; /**< sizeof(tenon_scatter_params) */
-    uint32_t flags;       /**< tenon_index_flags */
+    uint32_t flags;       /**< 0 or TENON_INDEX_FROM_END */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int32_t axis;         /**< axis of y, as in tenon_gather_params */
     uint32_t mode;        /**< tenon_index_mode */

@@ -79,7 +79,7 @@ typedef enum tenon_triangle_flags {
 /** Start from TENON_TRIANGLE_PARAMS_INIT: the lower triangle with its diagonal, and zeros. */
 typedef struct tenon_triangle_params {
     uint32_t struct_size; /**< sizeof(tenon_triangle_params) */
-    uint32_t flags;       /**< tenon_triangle_flags */
+    uint32_t flags;       /**< 0 or TENON_TRIANGLE_UPPER */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int64_t diagonal; /**< k: the diagonal of elements with column − row = k bounds the triangle,
                          and belongs to it */
@@ -187,7 +187,7 @@ typedef enum tenon_one_hot_flags {
 /** Start from TENON_ONE_HOT_PARAMS_INIT: classes along the last dimension, ones and zeros. */
 typedef struct tenon_one_hot_params {
     uint32_t struct_size; /**< sizeof(tenon_one_hot_params) */
-    uint32_t flags;       /**< tenon_one_hot_flags */
+    uint32_t flags;       /**< 0 or TENON_ONE_HOT_FROM_END */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
     int32_t axis; /**< dimension of y with the classes; negative: counted from the end, -1 being
                      the last */
