@@ -44,7 +44,7 @@ static void run(test_fixture *f, test_random *random)
 TEST(random_rearrangements)
 {
     test_random random = test_random_for(571);
-    for (int n = test_problems(60); n > 0; n--) {
+    for (int n = test_problems(30); n > 0; n--) {
         int64_t shape[TENON_MAX_RANK], to[TENON_MAX_RANK];
         const uint32_t rank = draw_shape(&random, 0, shape);
         const tenon_dtype dtype = any_type(&random);

@@ -32,7 +32,7 @@ static void check(const tn_operation *operation, const index_case *p, uint32_t o
 TEST(random_scatters)
 {
     test_random random = test_random_for(561);
-    for (int n = test_problems(60); n > 0; n--) {
+    for (int n = test_problems(30); n > 0; n--) {
         const index_case p = draw_index_case(&random);
         check(&tn_operation_scatter, &p, (uint32_t)test_between(&random, 0, TENON_SCATTER_MAX),
               draw_type(&random), n % 4 == 0 ? TEST_ALL : TEST_ONCE, &random);

@@ -47,28 +47,42 @@ static void divide(const scatter_problem *p, tn_space *parts, tn_space *others)
         }
 }
 
-/* Lines along a dimension in which neighbors are further apart than those of successive tuples are
- * cut into single elements. */
-static void prefer_tuples(tn_space *parts, const tn_space *others)
-{
-    const uint32_t last = parts->rank - 1;
-    if (parts->rank < TENON_MAX_RANK && others->shape[others->rank - 1] > 1 &&
-        parts->shape[last] > 1 &&
-        parts->stride[WALK_UPDATES][last] > others->stride[1][others->rank - 1])
-        ordered_append(parts, 1);
-}
-
 static void at_least_one(tn_space *space)
 {
     if (space->rank == 0)
         ordered_append(space, 1);
 }
 
+/* Returns true if a line of tuples is better than a line of the walk's last dimension: if that is a
+ * single element, or if its neighbors are further apart than those of successive tuples. */
+static bool prefers_tuples(const tn_space *parts, const tn_space *others)
+{
+    const uint32_t last = parts->rank - 1, tuples = others->rank - 1;
+    return others->shape[tuples] > 1 &&
+           (parts->shape[last] == 1 ||
+            parts->stride[WALK_UPDATES][last] > others->stride[1][tuples]);
+}
+
+/* Moves the last dimension of `others` to the walk, as a line that must not be divided. */
+static void move_tuples(tn_space *parts, tn_space *others)
+{
+    const uint32_t last = --others->rank;
+    if (parts->shape[parts->rank - 1] == 1)
+        parts->rank--;
+    parts->stride[WALK_Y][parts->rank] = 0;
+    parts->stride[WALK_UPDATES][parts->rank] = others->stride[1][last];
+    parts->stride[WALK_INDICES][parts->rank] = others->stride[0][last];
+    ordered_append(parts, others->shape[last]);
+    others->stride[0][last] = others->stride[1][last] = 0;
+    at_least_one(others);
+}
+
 /* Divides the walk among work-items, by the number of elements that they combine. */
-static void cut(tenon_context *context, const scatter_problem *p, ordered_layout *l)
+static void cut(tenon_context *context, const scatter_problem *p, bool is_divisible,
+                ordered_layout *l)
 {
     walk_args *walk = &l->args.walk;
-    const int64_t inner = walk->shape[walk->rank - 1], lanes = 16,
+    const int64_t tuples = (int64_t)p->list.count, inner = walk->shape[walk->rank - 1], lanes = 16,
                   least = tn_round_up(CPU_CHUNK / tn_max_i64(l->args.count, 1) + 1, 4 * lanes);
     int64_t offsets = 1;
     for (int v = 0; v < WALK_VIEWS; v++)
@@ -77,16 +91,15 @@ static void cut(tenon_context *context, const scatter_problem *p, ordered_layout
     walk->rows = walk->parts = 1;
     for (int32_t d = 0; d + 1 < walk->rank; d++)
         walk->rows *= walk->shape[d];
-    walk->chunk = least;
-    walk->pieces = tn_ceil_div(inner, least);
+    walk->chunk = is_divisible ? least : inner;
+    walk->pieces = tn_ceil_div(inner, walk->chunk);
     walk->unit = 1;
     walk->rows_each = tn_max_i64(least / inner, 1);
     walk->items = walk->pieces * tn_ceil_div(walk->rows, walk->rows_each);
     for (int32_t k = 0; k < p->tuple.count; k++)
         offsets += (p->tuple.size[k] - 1) * p->tuple_stride[k];
     const int64_t units = (int64_t)context->device.model.units,
-                  ranges =
-                      tn_max_i64(tn_min_i64(units / walk->items, l->args.count / CPU_TUPLES), 1);
+                  ranges = tn_max_i64(tn_min_i64(units / walk->items, tuples / CPU_TUPLES), 1);
     l->args.range = tn_ceil_div(offsets, ranges);
     l->global[0] = (size_t)walk->items;
     l->global[1] = (size_t)tn_ceil_div(offsets, l->args.range);
@@ -101,7 +114,9 @@ static void put_layout(tenon_context *context, const scatter_problem *p, ordered
     tn_space_collapse(&others);
     at_least_one(&parts);
     at_least_one(&others);
-    prefer_tuples(&parts, &others);
+    const bool is_divisible = !prefers_tuples(&parts, &others);
+    if (!is_divisible)
+        move_tuples(&parts, &others);
     l->args = (scatter_ordered_args){.walk.rank = (tenon_i32)parts.rank,
                                      .count = 1,
                                      .rank = (tenon_i32)others.rank,
@@ -115,7 +130,7 @@ static void put_layout(tenon_context *context, const scatter_problem *p, ordered
     memcpy(l->args.tuple.weight, p->tuple_stride, sizeof p->tuple_stride);
     for (uint32_t d = 0; d < others.rank; d++)
         l->args.count *= others.shape[d];
-    cut(context, p, l);
+    cut(context, p, is_divisible, l);
 }
 
 static const char *ordered_configure(tenon_context *context, const tn_problem *problem,
@@ -129,10 +144,12 @@ static const char *ordered_configure(tenon_context *context, const tn_problem *p
         (p->op == TENON_SCATTER_ADD || p->op == TENON_SCATTER_MULTIPLY))
         return "it would round f16 or bf16 after each update";
     put_layout(context, p, l);
-    /* Each work-item reads the tuples for each of its lines. */
-    const double lines = (double)l->global[0] * (double)l->args.walk.rows_each;
+    /* Each work-item reads the tuples of its lines. */
+    const walk_args *walk = &l->args.walk;
+    const double lines =
+        (double)walk->rows * (double)(walk->step[WALK_INDICES] == 0 ? walk->pieces : walk->length);
     const tn_work reads = {.groups = (double)l->global[0] * (double)l->global[1],
-                           .scalar = 4 * lines * (double)l->global[1] * (double)l->args.count};
+                           .scalar = 2 * lines * (double)l->global[1] * (double)l->args.count};
     tn_choice_add(context, choice, &reads);
     tn_scatter_configure(context, p, choice);
     return NULL;
