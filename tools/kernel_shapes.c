@@ -89,6 +89,7 @@ const char *const kernel_shapes[] = {
     "scan x=T:4096x4096 y=T:4096x4096 axis=0",
     "sort x=T:4096x4096 y=T:4096x4096 indices=i32:4096x4096",
     "sort tenon_top_k x=T:4096x50257 y=T:4096x50 indices=i32:4096x50",
+    "scatter updates=T:8192x768 indices=i32:8192 y=T:50257x768 op=add",
     "adam gradient=T:16777216 parameter=T:16777216 first=S:16777216 second=S:16777216",
     NULL,
 };

@@ -35,6 +35,7 @@
 #include <tenon/pool.h>
 #include <tenon/prelu.h>
 #include <tenon/random.h>
+#include <tenon/rearrange.h>
 #include <tenon/reduce.h>
 #include <tenon/scan.h>
 #include <tenon/select.h>

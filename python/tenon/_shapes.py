@@ -138,14 +138,28 @@ def _cross_entropy(o: Dict[str, Any], p: Any) -> Form:
 
 
 def _gather(o: Dict[str, Any], p: Any) -> Form:
-    x = o["x"]
+    x, indices = o["x"], o["indices"]
     axis = _axis(x, p.axis)
-    return x.dtype, x.shape[:axis] + o["indices"].shape + x.shape[axis + 1:]
+    if p.mode == constants.INDEX_ELEMENTS:
+        return x.dtype, indices.shape
+    if p.mode == constants.INDEX_TUPLES:
+        return x.dtype, indices.shape[:-1] + x.shape[axis + indices.shape[-1]:]
+    return x.dtype, x.shape[:axis] + indices.shape + x.shape[axis + 1:]
 
 
 def _padded(o: Dict[str, Any], p: Any) -> Form:
     x = o["x"]
     return x.dtype, tuple(n + p.begin[d] + p.end[d] for d, n in enumerate(x.shape))
+
+
+def _depth_to_space(o: Dict[str, Any], p: Any) -> Form:
+    n, c, h, w = o["x"].shape
+    return o["x"].dtype, (n, c // max(p.block, 1) ** 2, h * p.block, w * p.block)
+
+
+def _space_to_depth(o: Dict[str, Any], p: Any) -> Form:
+    n, c, h, w = o["x"].shape
+    return o["x"].dtype, (n, c * p.block ** 2, h // max(p.block, 1), w // max(p.block, 1))
 
 
 def _is_by_row(p: Any) -> bool:
@@ -181,6 +195,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "classify.y": _truth("x"),
     "compare.d": _truth("a", "b"),
     "compact.count": lambda o, p: ("i32", ()),
+    "channel_shuffle.y": like("x"),
     "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
     "conv_forward.y": _conv,
     "conv_forward_packed.y": _conv,
@@ -188,6 +203,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "copy.y": like("x"),
     "cross_entropy_backward.dlogits": like("logits"),
     "cross_entropy_forward.loss": _cross_entropy,
+    "depth_to_space.y": _depth_to_space,
     "dropout.y": like("x"),
     "elementwise.d": _broadcast("a", "b"),
     "elementwise_chain.y": _broadcast("x0", "x1", "x2", "x3"),
@@ -222,6 +238,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dslope": like("slope"),
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
+    "rearrange.y": like("x"),
     "reduce.y": _reduced,
     "scan.y": like("x"),
     "search_sorted.indices": _indices("values"),
@@ -230,8 +247,13 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "sort.indices": _indices("x"),
     "sort.moved": like("payload"),
     "sort.y": like("x"),
+    "reverse_lengths.y": like("x"),
+    "softmax_backward.dx": like("y"),
+    "softmax_forward.y": like("x"),
+    "space_to_depth.y": _space_to_depth,
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
     "where.d": _where,
+    "triangle.y": like("x"),
 }
 
 

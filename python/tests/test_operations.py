@@ -346,7 +346,41 @@ class Images(unittest.TestCase):
         np.testing.assert_array_equal(tenon.gather_forward(x, rows), x[rows])
         dx = tenon.gather_backward(np.ones((2, 2, 4), "f4"), rows, dx=x.shape)
         np.testing.assert_array_equal(dx[:, 0], [1, 2, 0, 0, 1])
+        elements = np.array([[4, 0, -1, 1]], "i4")
+        np.testing.assert_array_equal(
+            tenon.gather_forward(x, elements, mode="elements", flags=tenon.INDEX_FROM_END),
+            np.take_along_axis(x, elements, 0))
+        tuples = np.array([[4, 0], [1, 1], [2, 3]], "i4")
+        np.testing.assert_array_equal(tenon.gather_forward(x, tuples, mode="tuples"),
+                                      x[tuple(tuples.T)])
+        y = tenon.tensor(x)
+        tenon.scatter(x[:4].reshape(2, 2, 4), rows, y, op="add")
+        wanted = x.copy()
+        np.add.at(wanted, rows, x[:4].reshape(2, 2, 4))
+        np.testing.assert_array_equal(y.numpy(), wanted)
         np.testing.assert_array_equal(tenon.concat([x, x[:, :1]], axis=1), np.hstack([x, x[:, :1]]))
+
+    def test_rearrangements(self):
+        x = integers(62, 5, 4)
+        np.testing.assert_array_equal(tenon.rearrange(x, shift=(2, -1)), np.roll(x, (2, -1), (0, 1)))
+        np.testing.assert_array_equal(tenon.rearrange(x, flip=2), np.flip(x, 1))
+        np.testing.assert_array_equal(tenon.rearrange(x, y=(10, 12)), np.tile(x, (2, 3)))
+        np.testing.assert_array_equal(tenon.triangle(x, diagonal=-1), np.tril(x, -1))
+        np.testing.assert_array_equal(tenon.triangle(x, flags=tenon.TRIANGLE_UPPER), np.triu(x))
+        reverse = tenon.reverse_lengths(x, np.array([2, 0, 5, 1], "i4"))
+        np.testing.assert_array_equal(reverse[:2, 0], x[1::-1, 0])
+        np.testing.assert_array_equal(reverse[:, 2], x[::-1, 2])
+        hot = tenon.one_hot(np.array([1, 0, 2], "i4"), y=tenon.zeros((3, 4)))
+        np.testing.assert_array_equal(hot.numpy(), np.eye(4, dtype="f4")[[1, 0, 2]])
+        image = integers(63, 2, 8, 3, 5)
+        blocks = image.reshape(2, 2, 2, 2, 3, 5)
+        space = tenon.depth_to_space(image, block=2)
+        np.testing.assert_array_equal(
+            space, blocks.transpose(0, 3, 4, 1, 5, 2).reshape(2, 2, 6, 10))
+        np.testing.assert_array_equal(tenon.space_to_depth(space, block=2), image)
+        np.testing.assert_array_equal(
+            tenon.channel_shuffle(image, groups=2),
+            image.reshape(2, 2, 4, 3, 5).transpose(0, 2, 1, 3, 4).reshape(image.shape))
 
 
 class Optimizers(unittest.TestCase):

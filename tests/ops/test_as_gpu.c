@@ -100,6 +100,12 @@ TEST(edges)
         "logic a=i64:13x31 b=i64:31 d=@a kind=xor",
         "where condition=bool:61x67+1 a=f32:61x67 b=f32:61x1 d=f32:61x67",
         "elementwise a=i16:7x9/20,2 b=i16:7x9 d=i16:7x9 kind=multiply",
+        "gather x=u8:13x67 indices=i64:29 y=u8:29x67",
+        "gather x=f32:5x7x11x30 indices=i32:5x23x2 y=f32:5x23x30 axis=1 mode=tuples flags=1",
+        "scatter/sorted updates=f16:300x37 indices=i32:300 y=f16:11x37 op=add",
+        "scatter/scan updates=i16:40x9x4 indices=i64:40x9x4 y=i16:40x13x5 axis=1 mode=elements "
+        "op=max",
+        "rearrange x=f16:61x67+1 y=f16:130x67 shift=5,9 flip=2",
         "softmax/group x=f32:3x4200 y=@x flags=1",
         "softmax/group:tm2 x=f16:13x100+3 y=f16:13x100",
         "softmax/group:tm4 x=f32:3x37x19 y=@x axis=1",

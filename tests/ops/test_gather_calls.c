@@ -123,8 +123,8 @@ TEST(bad_input)
     params.axis = -3;
     assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "axis is -3");
     params.axis = 0;
-    params.reserved = 1;
-    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "reserved");
+    params.mode = 3;
+    assert_invalid(tenon_gather_forward(test_stream, &params, &x, &i, &y, NULL), "mode is 3");
     tenon_tensor many = x;
     many.shape[0] = INT64_C(1) << 31;
     assert_refused(tenon_gather_backward(test_stream, NULL, &y, &i, &many, NULL),

@@ -67,6 +67,14 @@
     X(clip, clip, V2)                                                                              \
     X(gather, gather_forward, V3)                                                                  \
     X(gather_backward, gather_backward, V3)                                                        \
+    X(rearrange, rearrange, V2)                                                                    \
+    X(triangle, triangle, V2)                                                                      \
+    X(reverse_lengths, reverse_lengths, V3)                                                        \
+    X(one_hot, one_hot, V2)                                                                        \
+    X(depth_to_space, depth_to_space, V2)                                                          \
+    X(space_to_depth, space_to_depth, V2)                                                          \
+    X(channel_shuffle, channel_shuffle, V2)                                                        \
+    X(scatter, scatter, V3)                                                                        \
     X(pad, pad_forward, V2)
 
 #define DEFINE(operation, function, views)                                                         \
@@ -199,6 +207,8 @@ TEST(operands_are_handed_on_in_order)
     X(activation_params, TENON_ACTIVATION_PARAMS_INIT)                                             \
     X(adam_params, TENON_ADAM_PARAMS_INIT)                                                         \
     X(classify_params, TENON_CLASSIFY_PARAMS_INIT)                                                 \
+    X(blocks_params, TENON_BLOCKS_PARAMS_INIT)                                                     \
+    X(channel_shuffle_params, TENON_CHANNEL_SHUFFLE_PARAMS_INIT)                                   \
     X(clip_params, TENON_CLIP_PARAMS_INIT)                                                         \
     X(compare_params, TENON_COMPARE_PARAMS_INIT)                                                   \
     X(concat_params, TENON_CONCAT_PARAMS_INIT)                                                     \
@@ -225,12 +235,17 @@ TEST(operands_are_handed_on_in_order)
     X(pool_params, TENON_POOL_PARAMS_INIT)                                                         \
     X(prelu_params, TENON_PRELU_PARAMS_INIT)                                                       \
     X(random_params, TENON_RANDOM_PARAMS_INIT)                                                     \
+    X(one_hot_params, TENON_ONE_HOT_PARAMS_INIT)                                                   \
+    X(rearrange_params, TENON_REARRANGE_PARAMS_INIT)                                               \
+    X(reverse_lengths_params, TENON_REVERSE_LENGTHS_PARAMS_INIT)                                   \
+    X(triangle_params, TENON_TRIANGLE_PARAMS_INIT)                                                 \
     X(reduce_params, TENON_REDUCE_PARAMS_INIT)                                                     \
     X(scan_params, TENON_SCAN_PARAMS_INIT)                                                         \
     X(sort_params, TENON_SORT_PARAMS_INIT)                                                         \
     X(top_k_params, TENON_TOP_K_PARAMS_INIT)                                                       \
     X(search_sorted_params, TENON_SEARCH_SORTED_PARAMS_INIT)                                       \
     X(compact_params, TENON_COMPACT_PARAMS_INIT)                                                   \
+    X(scatter_params, TENON_SCATTER_PARAMS_INIT)                                                   \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
     X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)                                             \

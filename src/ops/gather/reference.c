@@ -1,9 +1,8 @@
-/* References of gather and its gradient, and their awkward cases. docs/numerics.md derives the
- * bound. */
+/* References of gather, its gradient and scatter. docs/numerics.md derives the bound. */
 #include "base/checked.h"
-#include "check/awkward.h"
 #include "base/dtype.h"
 #include "base/shape.h"
+#include "check/case.h"
 #include "ops/common/exp_sum.h"
 #include "ops/gather/internal.h"
 #include "ops/registry.h"
@@ -11,182 +10,231 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Dense shapes: the table, outer × rows × inner; what is gathered, outer × count × inner. */
-typedef struct sizes {
-    int64_t outer, rows, count, inner;
-} sizes;
+/* A call's index mode, with the values of the indices in row-major order. */
+typedef struct indexing {
+    uint32_t mode, axis;
+    bool from_end;
+    const tenon_tensor *table, *indices;
+    double *values;
+} indexing;
 
-static uint32_t axis_of(const void *params, const tenon_tensor *table)
+static uint32_t counted_axis(int32_t axis, uint32_t rank)
 {
-    const int32_t axis = ((const tenon_gather_params *)params)->axis;
-    return (uint32_t)(axis < 0 ? axis + (int32_t)table->rank : axis);
+    return (uint32_t)(axis < 0 ? axis + (int32_t)rank : axis);
 }
 
-static sizes sizes_of(const void *params, const tenon_tensor *table, const tenon_tensor *indices)
+/* Returns the row-major number of an index in a shape. */
+static int64_t number_of(const tenon_tensor *view, const int64_t *index)
 {
-    const uint32_t axis = axis_of(params, table);
-    sizes s = {1, table->shape[axis], tenon_tensor_elements(indices), 1};
-    for (uint32_t d = 0; d < table->rank; d++)
-        if (d != axis)
-            *(d < axis ? &s.outer : &s.inner) *= table->shape[d];
-    return s;
+    int64_t number = 0;
+    for (uint32_t d = 0; d < view->rank; d++)
+        number = number * view->shape[d] + index[d];
+    return number;
 }
 
-bool tn_gather_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
+/* Stores a coordinate of the table. Returns false if it is out of range. */
+static bool take(const indexing *g, uint32_t dimension, double value, int64_t *at)
 {
-    const tenon_tensor *x = v[GATHER_FROM], *indices = v[GATHER_INDICES], *y = v[GATHER_TO];
-    const sizes s = sizes_of(params, x, indices);
-    double *table = tn_host_read(x, x->rank, x->shape);
-    double *index = tn_host_read(indices, indices->rank, indices->shape);
-    bool whole = table != NULL && index != NULL;
-    const double missing = tn_dtype_is_float(y->dtype) ? (double)NAN : 0;
-    for (int64_t o = 0; whole && o < s.outer; o++)
-        for (int64_t i = 0; i < s.count; i++) {
-            bool there = index[i] >= 0 && index[i] < (double)s.rows;
-            const double *row = there ? table + (o * s.rows + (int64_t)index[i]) * s.inner : NULL;
-            for (int64_t c = 0; c < s.inner; c++)
-                *results++ = (tn_bounded){there ? row[c] : missing, 0};
+    const int64_t size = g->table->shape[dimension];
+    if (fabs(value) > (double)(INT64_C(1) << 53))
+        return false;
+    at[dimension] = (int64_t)value;
+    if (g->from_end && at[dimension] < 0)
+        at[dimension] += size;
+    return at[dimension] >= 0 && at[dimension] < size;
+}
+
+/* Returns the row-major number of the element of the table that is paired with the element `at` of
+ * the picked tensor; -1 if an index is out of range. */
+static int64_t element_of(const indexing *g, const int64_t *at)
+{
+    int64_t index[TENON_MAX_RANK] = {0}, to[TENON_MAX_RANK] = {0};
+    const uint32_t rank = g->table->rank, own = g->indices->rank, axis = g->axis;
+    bool is_valid = true;
+    if (g->mode == TENON_INDEX_SLICES) {
+        memcpy(to, at, axis * sizeof *to);
+        memcpy(to + axis + 1, at + axis + own, (rank - axis - 1) * sizeof *to);
+        is_valid = take(g, axis, g->values[number_of(g->indices, at + axis)], to);
+    } else if (g->mode == TENON_INDEX_ELEMENTS) {
+        memcpy(to, at, rank * sizeof *to);
+        is_valid = take(g, axis, g->values[number_of(g->indices, at)], to);
+    } else {
+        const uint32_t count = (uint32_t)g->indices->shape[own - 1];
+        memcpy(index, at, (own - 1) * sizeof *index);
+        memcpy(to, at, axis * sizeof *to);
+        for (uint32_t k = 0; k < count; k++) {
+            index[own - 1] = k;
+            is_valid &= take(g, axis + k, g->values[number_of(g->indices, index)], to);
         }
+        memcpy(to + axis + count, at + own - 1, (rank - axis - count) * sizeof *to);
+    }
+    return is_valid ? number_of(g->table, to) : -1;
+}
+
+static indexing indexing_of(uint32_t mode, uint32_t flags, int32_t axis, const tenon_tensor *table,
+                            const tenon_tensor *indices)
+{
+    return (indexing){.mode = mode,
+                      .axis = counted_axis(axis, table->rank),
+                      .from_end = (flags & TENON_INDEX_FROM_END) != 0,
+                      .table = table,
+                      .indices = indices,
+                      .values = tn_host_read(indices, indices->rank, indices->shape)};
+}
+
+bool tn_gather_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
+{
+    const tenon_gather_params *params = given;
+    const tenon_tensor *x = v[GATHER_FROM], *y = v[GATHER_TO];
+    const indexing g = indexing_of(params->mode, params->flags, params->axis, x, v[GATHER_INDICES]);
+    int64_t at[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(y);
+    double *table = tn_host_read(x, x->rank, x->shape);
+    const bool whole = table != NULL && g.values != NULL;
+    const double missing = tn_dtype_is_float(y->dtype) ? (double)NAN : 0;
+    for (int64_t i = 0; whole && i < count; i++) {
+        const int64_t from = element_of(&g, at);
+        results[i] = (tn_bounded){from >= 0 ? table[from] : missing, 0};
+        tn_next_index(at, y->shape, y->rank);
+    }
     free(table);
-    free(index);
+    free(g.values);
     return whole;
 }
 
-/* Returns an element that is the sum of n terms, whose magnitudes add up to `size`. */
-static tn_bounded summed(tenon_dtype dtype, double sum, double size, double n)
+/* Returns an integer that wraps around to the width of a type. */
+static double wrapped(tenon_dtype dtype, uint64_t value)
 {
-    tn_bounded result = {sum, 0};
-    if (n > 1)
-        result.bound = tn_gamma(n - 1, tn_unit(dtype)) * size + n * tn_least_normal(dtype);
-    else if (fabs(sum) < tn_least_normal(dtype))
-        result.bound = fabs(sum);
-    return tn_stored(dtype, result);
+    unsigned char element[8];
+    tn_dtype_store_whole(dtype, element, (int64_t)value);
+    return tn_dtype_load(dtype, element);
 }
 
-/* Computes dx for one index of `outer`. Until the end, bounds hold sums of magnitudes, and `counts`
- * the number of terms of each row. */
-static void sum_line(const sizes *s, const double *index, const double *dy, double *counts,
-                     tenon_dtype dtype, tn_bounded *dx)
+/* Returns the sum or product of an element with an update, in the arithmetic of `dtype`, with the
+ * bound of a chain of such steps. */
+static tn_bounded stepped(tenon_dtype dtype, uint32_t op, tn_bounded old, double update)
 {
-    for (int64_t i = 0; i < s->rows * s->inner; i++)
-        dx[i] = (tn_bounded){0, 0};
-    for (int64_t i = 0; i < s->rows; i++)
-        counts[i] = 0;
-    for (int64_t i = 0; i < s->count; i++) {
-        if (!(index[i] >= 0 && index[i] < (double)s->rows))
-            continue;
-        int64_t row = (int64_t)index[i];
-        counts[row]++;
-        for (int64_t c = 0; c < s->inner; c++) {
-            dx[row * s->inner + c].value += dy[i * s->inner + c];
-            dx[row * s->inner + c].bound += fabs(dy[i * s->inner + c]);
-        }
+    const bool is_sum = op == TENON_SCATTER_ADD;
+    if (!tn_dtype_is_float(dtype)) {
+        const uint64_t a = (uint64_t)(int64_t)old.value, b = (uint64_t)(int64_t)update;
+        return (tn_bounded){wrapped(dtype, is_sum ? a + b : a * b), 0};
     }
-    for (int64_t row = 0; row < s->rows; row++)
-        for (int64_t i = row * s->inner; i < (row + 1) * s->inner; i++)
-            dx[i] = summed(dtype, dx[i].value, dx[i].bound, counts[row]);
+    const double unit = tn_unit(dtype), least = tn_least_normal(dtype);
+    const double value = is_sum ? old.value + update : old.value * update;
+    /* A sum that begins with zero is exact, except for flushing. */
+    if (is_sum && old.value == 0 && old.bound == 0)
+        return (tn_bounded){value, fabs(value) < least ? fabs(value) : 0};
+    const double before = is_sum ? old.bound : old.bound * fabs(update);
+    const double flushed = is_sum ? 3 * least : least * (1 + fabs(old.value) + fabs(update));
+    return (tn_bounded){value, before + unit * (fabs(value) + before) + flushed};
 }
 
-bool tn_gather_backward_reference(const void *params, const tenon_tensor *const *v,
+/* Returns the element after an update. */
+static tn_bounded updated(tenon_dtype dtype, uint32_t op, tn_bounded old, double update)
+{
+    if (op == TENON_SCATTER_SET)
+        return (tn_bounded){update, 0};
+    if (op == TENON_SCATTER_ADD || op == TENON_SCATTER_MULTIPLY)
+        return stepped(dtype, op, old, update);
+    const bool is_update =
+        isnan(update) || (op == TENON_SCATTER_MIN ? update < old.value : update > old.value);
+    const double value = is_update ? update : old.value;
+    const bool flushes = tn_dtype_is_float(dtype) && fabs(value) < tn_least_normal(dtype);
+    return (tn_bounded){value, flushes ? fabs(value) : 0};
+}
+
+/* Computes a table from its old values, in `results`. */
+static bool scatter(const indexing *g, uint32_t op, const tenon_tensor *updates,
+                    tn_bounded *results)
+{
+    int64_t at[TENON_MAX_RANK] = {0};
+    const int64_t count = tenon_tensor_elements(updates),
+                  elements = tenon_tensor_elements(g->table);
+    double *terms = tn_host_read(updates, updates->rank, updates->shape);
+    const bool whole = terms != NULL && g->values != NULL;
+    const bool is_rounded = tn_dtype_is_float(g->table->dtype) &&
+                            (op == TENON_SCATTER_ADD || op == TENON_SCATTER_MULTIPLY);
+    for (int64_t i = 0; whole && i < count; i++) {
+        const int64_t to = element_of(g, at);
+        if (to >= 0)
+            results[to] = updated(g->table->dtype, op, results[to], terms[i]);
+        tn_next_index(at, updates->shape, updates->rank);
+    }
+    for (int64_t i = 0; i < elements; i++)
+        if (is_rounded && results[i].bound > 0)
+            results[i] = tn_stored(g->table->dtype, results[i]);
+    free(terms);
+    return whole;
+}
+
+bool tn_gather_backward_reference(const void *given, const tenon_tensor *const *v,
                                   tn_bounded *results)
 {
-    const tenon_tensor *dy = v[GATHER_FROM], *indices = v[GATHER_INDICES], *dx = v[GATHER_TO];
-    const sizes s = sizes_of(params, dx, indices);
-    double *terms = tn_host_read(dy, dy->rank, dy->shape);
-    double *index = tn_host_read(indices, indices->rank, indices->shape);
-    double *counts = tn_array(s.rows, sizeof *counts);
-    bool whole = terms != NULL && index != NULL && counts != NULL;
-    for (int64_t o = 0; whole && o < s.outer; o++)
-        sum_line(&s, index, terms + o * s.count * s.inner, counts, dx->dtype,
-                 results + o * s.rows * s.inner);
-    free(terms);
-    free(index);
-    free(counts);
+    const tenon_gather_params *params = given;
+    const tenon_tensor *dx = v[GATHER_TO];
+    const indexing g =
+        indexing_of(params->mode, params->flags, params->axis, dx, v[GATHER_INDICES]);
+    for (int64_t i = 0; i < tenon_tensor_elements(dx); i++)
+        results[i] = (tn_bounded){0, 0};
+    const bool whole = scatter(&g, TENON_SCATTER_ADD, v[GATHER_FROM], results);
+    free(g.values);
     return whole;
 }
 
-/* Fills in indices, some of them out of range at either end. Every third is one of a few. */
-static void put_indices(const void *params, const tenon_tensor *table, const tenon_tensor *indices,
-                        uint64_t *seed)
+bool tn_scatter_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
 {
-    int64_t index[TENON_MAX_RANK] = {0}, count = tenon_tensor_elements(indices);
-    tn_case_integers(indices, -2, table->shape[axis_of(params, table)] + 1, seed);
-    for (int64_t i = 0; i < count; i++) {
-        if (i % 3 == 0)
-            tn_dtype_store(indices->dtype, tn_host_element(indices, index),
-                           trunc(3 * tn_random(seed)));
-        tn_next_index(index, indices->shape, indices->rank);
+    const tenon_scatter_params *params = given;
+    const tenon_tensor *y = v[GATHER_TO];
+    const indexing g = indexing_of(params->mode, params->flags, params->axis, y, v[GATHER_INDICES]);
+    double *old = tn_host_read(y, y->rank, y->shape);
+    for (int64_t i = 0; old != NULL && i < tenon_tensor_elements(y); i++)
+        results[i] = (tn_bounded){old[i], 0};
+    const bool whole = old != NULL && scatter(&g, params->op, v[GATHER_FROM], results);
+    free(old);
+    free(g.values);
+    return whole;
+}
+
+/* Fills in indices, some of them out of range at either end, and every third one of a few. */
+static void put_indices(const indexing *g, const tenon_tensor *indices, uint64_t *seed)
+{
+    int64_t at[TENON_MAX_RANK] = {0};
+    const bool is_tuple = g->mode == TENON_INDEX_TUPLES;
+    for (int64_t i = 0; i < tenon_tensor_elements(indices); i++) {
+        const int64_t k = is_tuple ? at[indices->rank - 1] : 0;
+        const double size = (double)g->table->shape[g->axis + k], u = tn_random(seed);
+        const double low = g->from_end ? -size - 1 : -2;
+        const double value =
+            i % 3 == 0 ? trunc(3 * u) : floor(low + (u + 1) / 2 * (size + 2 - low));
+        tn_dtype_store(indices->dtype, tn_host_element(indices, at), value);
+        tn_next_index(at, indices->shape, indices->rank);
     }
 }
 
-void tn_gather_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+static void fill_indices(uint32_t mode, uint32_t flags, int32_t axis, const tenon_tensor *table,
+                         const tenon_tensor *indices, uint64_t *seed)
 {
-    put_indices(params, v[GATHER_FROM], v[GATHER_INDICES], seed);
+    const indexing g = {.mode = mode,
+                        .axis = counted_axis(axis, table->rank),
+                        .from_end = (flags & TENON_INDEX_FROM_END) != 0,
+                        .table = table};
+    put_indices(&g, indices, seed);
 }
 
-void tn_gather_backward_fill_valid(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+void tn_gather_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
-    put_indices(params, v[GATHER_TO], v[GATHER_INDICES], seed);
+    const tenon_gather_params *params = given;
+    fill_indices(params->mode, params->flags, params->axis, v[GATHER_FROM], v[GATHER_INDICES],
+                 seed);
 }
 
-/* More rows than a digit of the sort has values, and more indices than a work-item sorts. */
-#define AWKWARD_ROWS    300
-#define AWKWARD_INDICES 59, 71
-
-/* Returns a view of the table, or of the gathered rows, contiguous along the last dimension or
- * along the axis, with a gap between lines. */
-static tenon_tensor gather_reference_make_view(tenon_dtype dtype, bool table, bool along_axis,
-                                               int64_t inner)
+void tn_gather_backward_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
-    const int64_t table_shape[] = {2, AWKWARD_ROWS, inner},
-                  picked_shape[] = {2, AWKWARD_INDICES, inner};
-    tenon_tensor view =
-        tn_awkward_view(dtype, table ? 3 : 4, table ? table_shape : picked_shape, false);
-    const uint32_t last = view.rank - 1;
-    int64_t step = along_axis ? 1 : inner + 1;
-    for (uint32_t d = last - 1; d > 0; d--) {
-        view.stride[d] = step;
-        step *= view.shape[d];
-    }
-    if (along_axis) {
-        view.stride[last] = step + 1;
-        step = view.stride[last] * inner;
-    }
-    view.stride[0] = step + 5;
-    return view;
+    const tenon_gather_params *params = given;
+    fill_indices(params->mode, params->flags, params->axis, v[GATHER_TO], v[GATHER_INDICES], seed);
 }
 
-/* The indices include repetitions and some out of range. */
-static bool make_awkward(uint32_t type, const tn_operation *operation, uint32_t number, tn_case *c)
+void tn_scatter_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
 {
-    const tenon_dtype dtype = (tenon_dtype)type;
-    const bool along_axis = number == 1, backward = operation == &tn_operation_gather_backward;
-    const int64_t inner = along_axis ? 5 : 83;
-    if (number == 2)
-        return false;
-    tn_awkward_begin(c, operation);
-    ((tenon_gather_params *)c->params.bytes)->axis = 1;
-    c->views[GATHER_FROM] = gather_reference_make_view(dtype, !backward, along_axis, inner);
-    c->views[GATHER_INDICES] = (tenon_tensor){.offset = 4,
-                                              .dtype = TENON_DTYPE_I32,
-                                              .rank = 2,
-                                              .shape = {AWKWARD_INDICES},
-                                              .stride = {81, 1}};
-    c->views[GATHER_TO] = gather_reference_make_view(dtype, backward, along_axis, inner);
-    return true;
-}
-
-bool tn_gather_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                       tn_case *c)
-{
-    (void)choice;
-    return make_awkward(((const gather_problem *)problem)->dtype, &tn_operation_gather, number, c);
-}
-
-bool tn_gather_backward_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
-                                tn_case *c)
-{
-    (void)choice;
-    return make_awkward(((const gather_backward_problem *)problem)->dtype,
-                        &tn_operation_gather_backward, number, c);
+    const tenon_scatter_params *params = given;
+    fill_indices(params->mode, params->flags, params->axis, v[GATHER_TO], v[GATHER_INDICES], seed);
 }

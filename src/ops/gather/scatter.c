@@ -1,5 +1,5 @@
-/* The solvers gather_backward/scan and gather_backward/sorted: each row of the gradient examines
- * all indices, or finds its own after they were sorted. */
+/* The solvers scan and sorted of scatter and gather_backward: each key examines all tuples, or the
+ * tuples are sorted by their keys. */
 #include "base/checked.h"
 #include "ops/common/gpu.h"
 #include "ops/common/rows.h"
@@ -21,12 +21,12 @@
 /* Offsets of the parts of the workspace, in 32-bit integers. */
 typedef struct sort_layout {
     int64_t block, blocks;
-    int64_t pairs[2]; /* rows, then positions; passes alternate between the two */
+    int64_t pairs[2]; /* keys, then positions; passes alternate between the two */
     int64_t counts, totals, end;
     int32_t passes;
 } sort_layout;
 
-static sort_layout layout_of(tenon_context *context, const gather_backward_problem *p)
+static sort_layout layout_of(tenon_context *context, const scatter_problem *p)
 {
     bool is_cpu = context->device.is_cpu;
     int64_t count = p->list.count, even = tn_round_up(count, 32);
@@ -37,52 +37,29 @@ static sort_layout layout_of(tenon_context *context, const gather_backward_probl
     l.counts = 4 * even;
     l.totals = l.counts + l.blocks * GATHER_DIGITS;
     l.end = l.totals + GATHER_DIGITS;
-    /* The row number `size` represents indices out of range. */
-    for (int64_t most = p->size; most > 0; most /= GATHER_DIGITS)
+    /* The key `keys` represents tuples out of range. */
+    for (int64_t most = p->keys; most > 0; most /= GATHER_DIGITS)
         l.passes++;
     return l;
-}
-
-static int64_t elements_of(const gather_backward_problem *p)
-{
-    int64_t count = 1;
-    for (uint32_t d = 0; d < p->rank; d++)
-        count *= p->shape[d];
-    return count;
-}
-
-/* Configures either solver; `more` is the additional work of one. */
-static const char *gather_backward_configure(tenon_context *context,
-                                             const gather_backward_problem *p, tn_work more,
-                                             tn_choice *choice)
-{
-    const double elements = (double)elements_of(p) * (double)(p->size + p->list.count);
-    const tn_work both = {.launches = 1,
-                          .rate = tn_sum_rate(p->dtype),
-                          .vector_elements = elements,
-                          .bytes = elements * (double)tenon_dtype_size((tenon_dtype)p->dtype)};
-    tn_choice_add(context, choice, &both);
-    tn_choice_add(context, choice, &more);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s%s", p->dtype,
-                      tn_lanes(context, p->dtype), tn_gpu_option(context),
-                      tn_gpu_registers_option(context));
-    return NULL;
 }
 
 static const char *configure_scan(tenon_context *context, const tn_problem *problem,
                                   tn_choice *choice)
 {
-    const gather_backward_problem *p = (const gather_backward_problem *)problem;
-    const int64_t vectors = tn_ceil_div(elements_of(p), (context->device.is_cpu ? 4 : 1) *
-                                                            (int64_t)tn_lanes(context, p->dtype));
-    const double looks = (double)p->size * (double)p->list.count * (double)vectors;
-    return gather_backward_configure(context, p, (tn_work){.scalar = looks}, choice);
+    const scatter_problem *p = (const scatter_problem *)problem;
+    const int64_t vectors =
+        tn_ceil_div(tn_scatter_columns(p),
+                    (context->device.is_cpu ? 4 : 1) * (int64_t)tn_lanes(context, p->dtype));
+    const tn_work looks = {.scalar = (double)p->keys * (double)p->list.count * (double)vectors};
+    tn_choice_add(context, choice, &looks);
+    tn_scatter_configure(context, p, choice);
+    return NULL;
 }
 
 static const char *configure_sorted(tenon_context *context, const tn_problem *problem,
                                     tn_choice *choice)
 {
-    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    const scatter_problem *p = (const scatter_problem *)problem;
     const sort_layout l = layout_of(context, p);
     /* A pass counts digits per block, computes prefix sums of the counts, and moves the pairs. */
     const tn_work passes = {.launches = 3.0 * l.passes,
@@ -92,20 +69,24 @@ static const char *configure_sorted(tenon_context *context, const tn_problem *pr
                                       ((double)l.block + 0.4 * GATHER_DIGITS)};
     *TN_LAYOUT(sort_layout, choice) = l;
     choice->workspace = (uint64_t)l.end * sizeof(int32_t);
-    return gather_backward_configure(context, p, passes, choice);
+    tn_choice_add(context, choice, &passes);
+    tn_scatter_configure(context, p, choice);
+    return NULL;
 }
 
 /* Records the three launches of a pass, which differ only in kernel and sizes. */
 static tenon_status record_pass(const char *caller, tn_recording *recording,
-                                const gather_sort_args *args)
+                                const scatter_problem *p, const gather_sort_args *args)
 {
     static const char *const kernels[] = {"digit_counts", "digit_places", "place_pairs"};
     const bool is_cpu = recording->context->device.is_cpu;
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(gather_sort_args, workspace), sizeof(int32_t)},
-        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset), sizeof(int32_t)}};
-    char text[TN_OPTIONS_SIZE];
-    tn_build_options(recording->context, text, "%s", tn_gpu_option(recording->context));
+        {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_sort_args, offset),
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)}};
+    char text[TN_OPTIONS_SIZE], tuple[GATHER_TUPLE_SIZE];
+    tn_build_options(recording->context, text, "%s%s", tn_gpu_option(recording->context),
+                     tn_gather_tuple_options(p->index_type, &p->tuple, tuple));
     for (int k = 0; k < 3; k++) {
         bool has_indices = k != 1;
         int64_t items = has_indices ? args->blocks : GATHER_DIGITS;
@@ -130,12 +111,12 @@ static tenon_status record_pass(const char *caller, tn_recording *recording,
 
 /* Records the sort. Sets *sorted_at to the offset of the sorted pairs. */
 static tenon_status record_sort(const char *caller, tn_recording *recording,
-                                const gather_backward_problem *p, const sort_layout *l,
-                                int64_t *sorted_at)
+                                const scatter_problem *p, const sort_layout *l, int64_t *sorted_at)
 {
     for (int32_t pass = 0; pass < l->passes; pass++) {
         const gather_sort_args args = {.list = p->list,
-                                       .rows = p->size,
+                                       .tuple = p->tuple,
+                                       .keys = p->keys,
                                        .block = l->block,
                                        .blocks = l->blocks,
                                        .from_at = l->pairs[(pass + 1) % 2],
@@ -144,80 +125,100 @@ static tenon_status record_sort(const char *caller, tn_recording *recording,
                                        .totals_at = l->totals,
                                        .shift = 8 * pass};
         if (l->blocks > 0)
-            TN_TRY(record_pass(caller, recording, &args));
+            TN_TRY(record_pass(caller, recording, p, &args));
         *sorted_at = args.to_at;
     }
     return TENON_OK;
 }
 
-static void cut(tenon_context *context, const gather_backward_problem *p,
-                gather_backward_args *args, tn_launch *launch)
+/* Divides the columns into pieces, and `count` keys or pairs, among work-items. */
+static void cut(tenon_context *context, const scatter_problem *p, int64_t count, scatter_args *args,
+                tn_launch *launch)
 {
     bool is_cpu = context->device.is_cpu;
     int64_t inner = p->shape[p->rank - 1];
-    args->lines = elements_of(p) / inner;
+    args->lines = tn_scatter_columns(p) / inner;
     args->chunk = is_cpu ? CPU_CHUNK : (int64_t)tn_lanes(context, p->dtype);
     args->pieces = tn_ceil_div(inner, args->chunk);
-    args->rows_each = is_cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
-    args->items = args->pieces * args->lines * tn_ceil_div(p->size, args->rows_each);
+    args->each = is_cpu ? tn_max_i64(CPU_CHUNK / inner, 1) : 1;
+    args->items = args->pieces * args->lines * tn_ceil_div(count, args->each);
     launch->dimensions = 1;
     launch->local[0] = is_cpu ? 1 : GPU_GROUP;
     launch->global[0] = (size_t)tn_round_up(args->items, (int64_t)launch->local[0]);
 }
 
-static tenon_status record_sums(const char *caller, tn_recording *recording,
-                                const gather_backward_problem *p, const tn_choice *choice,
-                                int64_t sorted_at)
+static scatter_args args_of(const scatter_problem *p, int64_t sorted_at)
 {
-    const bool sorted = tn_is_solver(choice->solver, &tn_gather_backward_sorted);
+    scatter_args args = {.list = p->list,
+                         .tuple = p->tuple,
+                         .sorted_at = sorted_at,
+                         .keys = p->keys,
+                         .key_rank = p->key_rank,
+                         .rank = (int64_t)p->rank,
+                         .sign = tn_scatter_sign(p),
+                         .op = (tenon_i32)p->op};
+    memcpy(args.key_shape, p->key_shape, sizeof p->key_shape);
+    memcpy(args.key_stride, p->key_stride, sizeof p->key_stride);
+    memcpy(args.shape, p->shape, sizeof p->shape);
+    memcpy(args.stride, p->stride, sizeof p->stride);
+    return args;
+}
+
+static tenon_status record_updates(const char *caller, tn_recording *recording,
+                                   const scatter_problem *p, const tn_choice *choice,
+                                   int64_t sorted_at)
+{
+    const bool sorted = tn_is_solver(choice->solver, &tn_scatter_sorted);
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_backward_args, dy_offset), size},
-        {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_backward_args, dx_offset), size},
-        sorted ? (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE,
-                            offsetof(gather_backward_args, workspace), sizeof(int32_t)}
-               : (tn_patch){TN_PATCH_OFFSET, GATHER_INDICES,
-                            offsetof(gather_backward_args, index_offset), sizeof(int32_t)}};
-    gather_backward_args args = {
-        .list = p->list, .sorted_at = sorted_at, .rows = p->size, .step = p->step, .rank = p->rank};
+        {TN_PATCH_OFFSET, GATHER_FROM, offsetof(scatter_args, update_offset), size},
+        {TN_PATCH_OFFSET, GATHER_TO, offsetof(scatter_args, y_offset), size},
+        sorted ? (tn_patch){TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(scatter_args, workspace),
+                            sizeof(int32_t)}
+               : (tn_patch){TN_PATCH_OFFSET, GATHER_INDICES, offsetof(scatter_args, index_offset),
+                            (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)}};
+    scatter_args args = args_of(p, sorted_at);
     tn_launch launch = {
-        .source = "gather/backward",
+        .source = "gather/scatter",
         .options = choice->options,
-        .kernel = sorted ? "backward_sorted" : "backward_scan",
+        .kernel = sorted ? "sorted" : "scan",
         .operands = {GATHER_FROM, sorted ? TN_WORKSPACE : GATHER_INDICES, GATHER_TO},
         .operand_count = GATHER_OPERANDS,
         TN_ARGS(args),
         TN_PATCHES(patches)};
-    memcpy(args.shape, p->shape, sizeof p->shape);
-    memcpy(args.stride, p->stride, sizeof p->stride);
-    cut(recording->context, p, &args, &launch);
+    if (p->list.count == 0)
+        return TENON_OK;
+    cut(recording->context, p, sorted ? p->list.count : p->keys, &args, &launch);
     return tn_record(caller, recording, &launch);
 }
 
 static tenon_status launch_scan(const char *caller, tn_recording *recording,
                                 const tn_problem *problem, const tn_choice *choice)
 {
-    return record_sums(caller, recording, (const gather_backward_problem *)problem, choice, 0);
+    const scatter_problem *p = (const scatter_problem *)problem;
+    TN_TRY(tn_scatter_begin(caller, recording, p));
+    return record_updates(caller, recording, p, choice, 0);
 }
 
 static tenon_status launch_sorted(const char *caller, tn_recording *recording,
                                   const tn_problem *problem, const tn_choice *choice)
 {
-    const gather_backward_problem *p = (const gather_backward_problem *)problem;
+    const scatter_problem *p = (const scatter_problem *)problem;
     int64_t sorted_at = 0;
+    TN_TRY(tn_scatter_begin(caller, recording, p));
     TN_TRY(record_sort(caller, recording, p, TN_LAYOUT(const sort_layout, choice), &sorted_at));
-    return record_sums(caller, recording, p, choice, sorted_at);
+    return record_updates(caller, recording, p, choice, sorted_at);
 }
 
-const tn_solver tn_gather_backward_scan = {
+const tn_solver tn_scatter_scan = {
     .name = "scan",
     .serves = "everything; each row examines all indices; best for few rows or few indices",
     .configure = configure_scan,
     .launch = launch_scan};
 
-const tn_solver tn_gather_backward_sorted = {
+const tn_solver tn_scatter_sorted = {
     .name = "sorted",
-    .serves = "everything; sorts the indices, then each row finds its own",
+    .serves = "everything; sorts the indices by the rows that they select",
     .needs = "workspace of about 20 bytes per index",
     .configure = configure_sorted,
     .launch = launch_sorted};

@@ -8,11 +8,13 @@
 #include <string.h>
 
 /* Sets no time estimate, because there is no other solver. */
-static const char *gather_solvers_configure(tenon_context *context, const tn_problem *problem,
-                                            tn_choice *choice)
+static const char *gather_rows_configure(tenon_context *context, const tn_problem *problem,
+                                         tn_choice *choice)
 {
-    tn_element_options(context, (tenon_dtype)((const gather_problem *)problem)->dtype, NULL,
-                       choice->options);
+    const gather_problem *p = (const gather_problem *)problem;
+    char tuple[GATHER_TUPLE_SIZE];
+    tn_element_options(context, (tenon_dtype)p->dtype, NULL, choice->options);
+    strcat(choice->options, tn_gather_tuple_options(p->index_type, &p->tuple, tuple));
     return NULL;
 }
 
@@ -25,24 +27,23 @@ static int64_t missing_bits(tenon_dtype dtype)
 
 static bool copies_lines(const gather_problem *p)
 {
-    uint32_t last = p->rank - 1;
+    const uint64_t last = p->rank - 1;
     return p->stride[GATHER_INDICES][last] == 0 && p->stride[GATHER_FROM][last] == 1 &&
            p->stride[GATHER_TO][last] == 1;
 }
 
-static tenon_status gather_solvers_launch(const char *caller, tn_recording *recording,
-                                          const tn_problem *problem, const tn_choice *choice)
+static tenon_status gather_rows_launch(const char *caller, tn_recording *recording,
+                                       const tn_problem *problem, const tn_choice *choice)
 {
     const gather_problem *p = (const gather_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     const tn_patch patches[] = {
         {TN_PATCH_OFFSET, GATHER_FROM, offsetof(gather_args, walk.offset[GATHER_FROM]), size},
         {TN_PATCH_OFFSET, GATHER_INDICES, offsetof(gather_args, walk.offset[GATHER_INDICES]),
-         sizeof(int32_t)},
+         (uint32_t)tenon_dtype_size((tenon_dtype)p->index_type)},
         {TN_PATCH_OFFSET, GATHER_TO, offsetof(gather_args, walk.offset[GATHER_TO]), size}};
     gather_args args = {.walk.rank = (tenon_i32)p->rank,
-                        .size = p->size,
-                        .step = p->step,
+                        .tuple = p->tuple,
                         .missing = missing_bits((tenon_dtype)p->dtype)};
     tn_launch rows = {.source = "gather/forward",
                       .options = choice->options,
@@ -62,5 +63,5 @@ static tenon_status gather_solvers_launch(const char *caller, tn_recording *reco
 const tn_solver tn_gather_rows = {.name = "rows",
                                   .serves =
                                       "everything; copies lines of the table that share an index",
-                                  .configure = gather_solvers_configure,
-                                  .launch = gather_solvers_launch};
+                                  .configure = gather_rows_configure,
+                                  .launch = gather_rows_launch};
