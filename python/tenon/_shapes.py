@@ -102,6 +102,14 @@ def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
     return rule
 
 
+def _resized(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    scales = [p.scale[d] for d in range(x.ndim - 2)]
+    if not scales or min(scales) <= 0:
+        raise ValueError
+    return x.dtype, (*x.shape[:2], *(math.floor(n * s) for n, s in zip(x.shape[2:], scales)))
+
+
 def _reduced(o: Dict[str, Any], p: Any) -> Form:
     x = o["x"]
     axes = [_axis(x, a) for a in p.axes[0:p.axis_count]] if p.axis_count else range(x.ndim)
@@ -206,6 +214,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
     "reduce.y": _reduced,
+    "resize_forward.y": _resized,
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),
