@@ -94,10 +94,10 @@ def _columns(o: Dict[str, Any], p: Any) -> Form:
 def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
     def rule(o: Dict[str, Any], p: Any) -> Form:
         x = o["x"]
-        if p.flags & constants.POOL_GLOBAL:
-            sizes: Tuple[int, ...] = (1,) * (x.ndim - 2)
-        else:
-            sizes = _windows(x.shape[2:], tuple(p.window), p.geometry)
+        sizes = tuple(lib.tenon_pool_output_size(ffi.addressof(p), d, size)
+                      for d, size in enumerate(x.shape[2:]))
+        if min(sizes) < 0:
+            raise ValueError
         return dtype or x.dtype, (*x.shape[:2], *sizes)
     return rule
 
