@@ -25,6 +25,7 @@
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
+#include <tenon/lrn.h>
 #include <tenon/norm.h>
 #include <tenon/optimizer.h>
 #include <tenon/packed.h>

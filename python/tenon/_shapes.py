@@ -191,6 +191,8 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "gemm_packed.d": _product,
     "gemm_ragged.d": _ragged,
     "im2col.col": _columns,
+    "lrn_backward.dx": like("x"),
+    "lrn_forward.y": like("x"),
     "moments.mean": _moments,
     "moments.variance": _moments,
     "logic.d": _broadcast("a", "b"),
