@@ -14,10 +14,11 @@ TENON_KERNEL void pool_windows(__global const data_t *x, __global data_t *y, __g
     long number = (long)get_global_id(0) * args.each;
     const long end = min(number + args.each, (long)args.count);
     for (; number < end; number++) {
-        pool_position p;
+        image_place p;
         pool_range r[3];
         long where;
-        find_position(&p, &args, number, args.out);
+        find_image_place(&p, number, args.channels, args.side_by_side, args.out[0], args.out[1],
+                         args.out[2]);
         long to = args.y_offset + p.n * args.y_stride[0] + p.c * args.y_stride[1],
              index = args.index_offset + p.n * args.index_stride[0] + p.c * args.index_stride[1];
 #pragma unroll

@@ -62,7 +62,7 @@ TENON_INLINE acc_t share_of(const pool_channel *from, const pool_windows_args *a
 }
 
 TENON_INLINE acc_t sum_of_shares(const pool_channel *from, const pool_windows_args *args,
-                                 const pool_position *p)
+                                 const image_place *p)
 {
     long first[3], last[3], o[3];
     pool_range r[3];
@@ -96,8 +96,9 @@ TENON_KERNEL void pool_windows_backward(__global const data_t *image, __global c
     long number = (long)get_global_id(0) * args.each;
     const long end = min(number + args.each, (long)args.count);
     for (; number < end; number++) {
-        pool_position p;
-        find_position(&p, &args, number, args.size);
+        image_place p;
+        find_image_place(&p, number, args.channels, args.side_by_side, args.size[0], args.size[1],
+                         args.size[2]);
         const pool_channel from = {
             image + args.image_offset + p.n * args.image_stride[0] + p.c * args.image_stride[1],
             dy + args.y_offset + p.n * args.y_stride[0] + p.c * args.y_stride[1],

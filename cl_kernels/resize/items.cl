@@ -7,7 +7,8 @@
  *
  * TENON_DTYPE: see common/types.clh.
  */
-#include "resize/items.clh"
+#include "common/images.clh"
+#include "resize/filter.clh"
 
 /* Returns the weighted sum of one row. A sum begins with -0, which keeps the sign of a zero. */
 TENON_INLINE acc_t sum_of_row(__global const data_t *x, const resize_items_args *args,
@@ -54,16 +55,17 @@ TENON_KERNEL void resize_items(__global const data_t *x, __global data_t *y,
 {
     long number = (long)get_global_id(0) * args.each;
     const long end = min(number + args.each, (long)args.count);
-    const int size[3] = {args.filter.axis[0].out, args.filter.axis[1].out, args.filter.axis[2].out};
     for (; number < end; number++) {
-        const resize_element e = find_element(&args, number, size);
+        image_place e;
+        find_image_place(&e, number, args.channels, args.side_by_side, args.filter.axis[0].out,
+                         args.filter.axis[1].out, args.filter.axis[2].out);
         long from = args.x_offset + e.n * args.x_stride[0] + e.c * args.x_stride[1],
              to = args.y_offset + e.n * args.y_stride[0] + e.c * args.y_stride[1];
         resize_window w[3];
         int outside = 0;
 #pragma unroll
         for (int d = 0; d < 3; d++) {
-            find_window(w + d, &args.filter, args.filter.axis + d, e.at[d]);
+            find_window(w + d, &args.filter, args.filter.axis + d, (int)e.at[d]);
             to += e.at[d] * args.y_stride[2 + d];
             outside |= is_extrapolated(w + d);
         }

@@ -9,7 +9,8 @@
  *
  * TENON_DTYPE: see common/types.clh.
  */
-#include "resize/items.clh"
+#include "common/images.clh"
+#include "resize/filter.clh"
 
 /* The outputs [first, end) whose windows contain an element, along one dimension. */
 typedef struct resize_outputs {
@@ -46,11 +47,11 @@ TENON_INLINE acc_t weight_in(const resize_filter *filter, const resize_axis *axi
 }
 
 TENON_INLINE acc_t sum_of_row(__global const data_t *dy, const resize_items_args *args,
-                              const resize_outputs *o, const int *at)
+                              const resize_outputs *o, const long *at)
 {
     acc_t sum = 0;
     for (int i = o[2].first; i < o[2].end; i++) {
-        const acc_t weight = weight_in(&args->filter, args->filter.axis + 2, i, at[2]);
+        const acc_t weight = weight_in(&args->filter, args->filter.axis + 2, i, (int)at[2]);
         if (weight != 0) {
             sum = TENON_FMA(weight, load_data(dy, i * args->y_stride[4]), sum);
         }
@@ -59,11 +60,11 @@ TENON_INLINE acc_t sum_of_row(__global const data_t *dy, const resize_items_args
 }
 
 TENON_INLINE acc_t sum_of_plane(__global const data_t *dy, const resize_items_args *args,
-                                const resize_outputs *o, const int *at)
+                                const resize_outputs *o, const long *at)
 {
     acc_t sum = 0;
     for (int i = o[1].first; i < o[1].end; i++) {
-        const acc_t weight = weight_in(&args->filter, args->filter.axis + 1, i, at[1]);
+        const acc_t weight = weight_in(&args->filter, args->filter.axis + 1, i, (int)at[1]);
         if (weight != 0) {
             sum = TENON_FMA(weight, sum_of_row(dy + i * args->y_stride[3], args, o, at), sum);
         }
@@ -72,11 +73,11 @@ TENON_INLINE acc_t sum_of_plane(__global const data_t *dy, const resize_items_ar
 }
 
 TENON_INLINE acc_t sum_of_image(__global const data_t *dy, const resize_items_args *args,
-                                const resize_outputs *o, const int *at)
+                                const resize_outputs *o, const long *at)
 {
     acc_t sum = 0;
     for (int i = o[0].first; i < o[0].end; i++) {
-        const acc_t weight = weight_in(&args->filter, args->filter.axis, i, at[0]);
+        const acc_t weight = weight_in(&args->filter, args->filter.axis, i, (int)at[0]);
         if (weight != 0) {
             sum = TENON_FMA(weight, sum_of_plane(dy + i * args->y_stride[2], args, o, at), sum);
         }
@@ -89,16 +90,17 @@ TENON_KERNEL void resize_items_backward(__global const data_t *dy, __global data
 {
     long number = (long)get_global_id(0) * args.each;
     const long end = min(number + args.each, (long)args.count);
-    const int size[3] = {args.filter.axis[0].in, args.filter.axis[1].in, args.filter.axis[2].in};
     for (; number < end; number++) {
-        const resize_element e = find_element(&args, number, size);
+        image_place e;
+        find_image_place(&e, number, args.channels, args.side_by_side, args.filter.axis[0].in,
+                         args.filter.axis[1].in, args.filter.axis[2].in);
         const long from = args.y_offset + e.n * args.y_stride[0] + e.c * args.y_stride[1];
         long to = args.x_offset + e.n * args.x_stride[0] + e.c * args.x_stride[1];
         resize_outputs o[3];
 #pragma unroll
         for (int d = 0; d < 3; d++) {
-            o[d].first = first_output(&args.filter, args.filter.axis + d, e.at[d], 0);
-            o[d].end = first_output(&args.filter, args.filter.axis + d, e.at[d], 1);
+            o[d].first = first_output(&args.filter, args.filter.axis + d, (int)e.at[d], 0);
+            o[d].end = first_output(&args.filter, args.filter.axis + d, (int)e.at[d], 1);
             to += e.at[d] * args.x_stride[2 + d];
         }
         store_data(dx, to, sum_of_image(dy + from, &args, o, e.at));

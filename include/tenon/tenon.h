@@ -35,8 +35,9 @@
 #include <tenon/prelu.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
-#include <tenon/select.h>
 #include <tenon/resize.h>
+#include <tenon/roi_align.h>
+#include <tenon/select.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
 #include <tenon/statistics.h>

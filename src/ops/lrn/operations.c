@@ -3,19 +3,10 @@
 #include "ops/lrn/internal.h"
 #include "ops/registry.h"
 
-/* The exponent belongs to the problem, so a run cannot set it. */
-static bool is_settable(const void *params, const void *value)
-{
-    (void)params;
-    (void)value;
-    return false;
-}
-
-static const tn_field fields[] = {
-    TN_FIELD("size", TN_FIELD_I64, tenon_lrn_params, size),
-    TN_FIELD("alpha", TN_FIELD_F64, tenon_lrn_params, alpha),
-    TN_FIELD_IF("beta", TN_FIELD_F64, tenon_lrn_params, beta, is_settable),
-    TN_FIELD("k", TN_FIELD_F64, tenon_lrn_params, k)};
+static const tn_field fields[] = {TN_FIELD("size", TN_FIELD_I64, tenon_lrn_params, size),
+                                  TN_FIELD("alpha", TN_FIELD_F64, tenon_lrn_params, alpha),
+                                  TN_FIELD_FIXED("beta", TN_FIELD_F64, tenon_lrn_params, beta),
+                                  TN_FIELD("k", TN_FIELD_F64, tenon_lrn_params, k)};
 
 static const tenon_lrn_params lrn_defaults = TENON_LRN_PARAMS_INIT;
 

@@ -216,13 +216,6 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
     return tn_shape_check(caller, "indices", indices, views->y->rank, views->y->shape);
 }
 
-/* Zeroes strides of dimensions of size 1, since they must not distinguish problems. */
-static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
-{
-    for (uint32_t d = 0; view != NULL && d < view->rank; d++)
-        to[d < 2 ? d : d + POOL_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
-}
-
 tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *p)
 {
@@ -249,10 +242,10 @@ tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *p
     p->flags |= (views->indices != NULL ? POOL_HAS_INDICES : 0) |
                 (params->kind == TENON_POOL_AVERAGE_INSIDE ? POOL_COUNT_INSIDE : 0);
     p->p = params->kind == TENON_POOL_LP ? params->p : 0;
-    copy_strides(p->x, x);
-    copy_strides(p->y, views->y);
-    copy_strides(p->indices, views->indices);
+    tn_image_strides(p->x, x);
+    tn_image_strides(p->y, views->y);
+    tn_image_strides(p->indices, views->indices);
     if (p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && views->indices == NULL))
-        copy_strides(p->image, views->image);
+        tn_image_strides(p->image, views->image);
     return TENON_OK;
 }

@@ -3,6 +3,7 @@
 #define TN_OPS_POOL_INTERNAL_H
 
 #include "ops/common/epilogue.h"
+#include "ops/common/images.h"
 #include "pool/args.h"
 
 #include <tenon/pool.h>
@@ -17,7 +18,7 @@ enum {
 };
 
 /* N, C and three spatial dimensions. */
-#define POOL_RANK 5
+#define POOL_RANK TN_IMAGE_RANK
 
 /* The canonical problem, in either direction, with three spatial dimensions. Those that the
  * caller's images lack come first and have one element. */

@@ -5,20 +5,12 @@
 
 static const char *const kinds[] = {"max", "average", "average_inside", "lp", NULL};
 
-/* The exponent belongs to the problem, so a run cannot set it. */
-static bool is_settable(const void *params, const void *value)
-{
-    (void)params;
-    (void)value;
-    return false;
-}
-
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_pool_params),
     TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_pool_params, kind, kinds),
     TN_FIELD_ARRAY("window", TN_FIELD_I64, tenon_pool_params, window),
     TN_GEOMETRY_FIELDS(tenon_pool_params, geometry),
-    TN_FIELD_IF("p", TN_FIELD_F64, tenon_pool_params, p, is_settable)};
+    TN_FIELD_FIXED("p", TN_FIELD_F64, tenon_pool_params, p)};
 
 static const tenon_pool_params pool_defaults = TENON_POOL_PARAMS_INIT;
 

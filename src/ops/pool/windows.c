@@ -1,15 +1,10 @@
 /* The solvers `windows` of pool and pool_backward: norms, adaptive windows, and averages of windows
  * that end beyond the padding, for any strides on any device. */
-#include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/pool/internal.h"
 #include "pool/windows_args.h"
 
 #include <stddef.h>
 #include <string.h>
-
-/* Taps that are worth a work-item of a CPU. A GPU's work-item computes one result. */
-#define CPU_WORK 8192
 
 const char *tn_pool_is_special(const pool_problem *p)
 {
@@ -69,18 +64,13 @@ static tenon_status record(const char *caller, tn_recording *recording, const po
     static const uint16_t offset_at[] = {
         offsetof(pool_windows_args, image_offset), offsetof(pool_windows_args, y_offset),
         offsetof(pool_windows_args, index_offset), offsetof(pool_windows_args, x_offset)};
-    const tenon_context *context = recording->context;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
     tn_patch patches[4];
     for (int i = 0; i < 4; i++)
         if (operands[i] != TN_WORKSPACE)
             patches[launch->patch_count++] = (tn_patch){TN_PATCH_OFFSET, operands[i], offset_at[i],
                                                         i == 2 ? (uint32_t)sizeof(int32_t) : size};
-    args->each = context->device.is_cpu ? tn_max_i64((int64_t)(CPU_WORK / (taps + 8)), 1) : 1;
-    const int64_t items = tn_ceil_div(args->count, args->each);
-    launch->dimensions = 1;
-    launch->local[0] = context->device.is_cpu ? 1 : tn_gpu_group(context, items);
-    launch->global[0] = (size_t)tn_round_up(items, (int64_t)launch->local[0]);
+    args->each = tn_image_share(recording->context, args->count, taps + 8, launch);
     launch->args = args;
     launch->args_size = sizeof *args;
     launch->patches = patches;
@@ -97,7 +87,7 @@ static tenon_status launch_forward(const char *caller, tn_recording *recording,
                                 empty ? TN_WORKSPACE : POOL_X};
     pool_windows_args args = arguments_of(p);
     args.count = (int64_t)tn_pool_elements(p, p->out);
-    args.side_by_side = p->y[1] == 1 && p->y[4] != 1;
+    args.side_by_side = tn_image_by_channels(p->y);
     /* Absent operands are neither read nor written, so y's pointer is passed for them. */
     tn_launch launch = {
         .source = "pool/windows",
@@ -118,7 +108,7 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
                                 indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
     pool_windows_args args = arguments_of(p);
     args.count = (int64_t)tn_pool_elements(p, p->size);
-    args.side_by_side = p->x[1] == 1 && p->x[4] != 1;
+    args.side_by_side = tn_image_by_channels(p->x);
     tn_launch launch = {.source = "pool/windows_backward",
                         .kernel = "pool_windows_backward",
                         .options = choice->options,

@@ -73,13 +73,6 @@ static tenon_status resize_check_shapes(const char *caller, const tenon_resize_p
     return TENON_OK;
 }
 
-/* Zeroes strides of dimensions of size 1, since they must not distinguish problems. */
-static void resize_copy_strides(int64_t to[RESIZE_RANK], const tenon_tensor *view)
-{
-    for (uint32_t d = 0; d < view->rank; d++)
-        to[d < 2 ? d : d + RESIZE_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
-}
-
 tenon_status tn_resize_canonicalize(const char *caller, const tenon_resize_params *params,
                                     const resize_views *views, resize_problem *p)
 {
@@ -102,8 +95,8 @@ tenon_status tn_resize_canonicalize(const char *caller, const tenon_resize_param
         p->in[i] = d < 2 ? 1 : x->shape[d];
         p->out[i] = d < 2 ? 1 : views->y->shape[d];
     }
-    resize_copy_strides(p->x, x);
-    resize_copy_strides(p->y, views->y);
+    tn_image_strides(p->x, x);
+    tn_image_strides(p->y, views->y);
     tn_resize_map(params, tn_tensor_empty(x) || tn_tensor_empty(views->y) ? 0 : x->rank - 2, p);
     return TENON_OK;
 }

@@ -3,6 +3,7 @@
 #define TN_OPS_RESIZE_INTERNAL_H
 
 #include "ops/common/epilogue.h"
+#include "ops/common/images.h"
 #include "resize/args.h"
 
 #include <tenon/resize.h>
@@ -14,7 +15,7 @@ enum { RESIZE_BACKWARD_DY, RESIZE_BACKWARD_DX, RESIZE_BACKWARD_OPERANDS };
 enum { RESIZE_SCALAR_CUBIC, RESIZE_SCALAR_EXTRAPOLATION };
 
 /* N, C and three spatial dimensions. */
-#define RESIZE_RANK 5
+#define RESIZE_RANK TN_IMAGE_RANK
 
 /* The largest size along a spatial dimension. */
 #define RESIZE_MOST (INT64_C(1) << 28)

@@ -1,14 +1,9 @@
 /* The solver resize/items: any strides on any device, without workspace. The weights are computed
  * again for each result. */
-#include "base/checked.h"
-#include "ops/common/gpu.h"
 #include "ops/resize/internal.h"
 
 #include <stddef.h>
 #include <string.h>
-
-/* Multiply-adds that are worth a work-item of a CPU. A GPU's work-item computes one result. */
-#define CPU_WORK 4096
 
 /* Multiply-adds that take as long as computing a weight, and a window (measured on x86-64). */
 #define WEIGHT 8.0
@@ -81,16 +76,6 @@ static const char *resize_items_configure(tenon_context *context, const tn_probl
     return NULL;
 }
 
-static void share_out(const tenon_context *context, double taps, resize_items_args *args,
-                      tn_launch *launch)
-{
-    args->each = context->device.is_cpu ? tn_max_i64((int64_t)(CPU_WORK / (taps + 16)), 1) : 1;
-    const int64_t items = tn_ceil_div(args->count, args->each);
-    launch->dimensions = 1;
-    launch->local[0] = context->device.is_cpu ? 1 : tn_gpu_group(context, items);
-    launch->global[0] = (size_t)tn_round_up(items, (int64_t)launch->local[0]);
-}
-
 /* Records a launch of either direction, whose operands are the source and the target. */
 static tenon_status record(const char *caller, tn_recording *recording, const resize_problem *p,
                            tn_launch *launch)
@@ -104,7 +89,7 @@ static tenon_status record(const char *caller, tn_recording *recording, const re
                             offsetof(resize_items_args, y_offset), size}};
     resize_items_args args = {.channels = p->c,
                               .count = (int64_t)tn_resize_elements(p, is_backward ? p->in : p->out),
-                              .side_by_side = target[1] == 1 && target[4] != 1,
+                              .side_by_side = tn_image_by_channels(target),
                               .filter = tn_resize_filter(p)};
     launch->operand_count = RESIZE_OPERANDS;
     launch->operands[0] = 0;
@@ -116,7 +101,7 @@ static tenon_status record(const char *caller, tn_recording *recording, const re
     memcpy(args.x_stride, p->x, sizeof args.x_stride);
     memcpy(args.y_stride, p->y, sizeof args.y_stride);
     tn_resize_patch_filter(p, launch, patches, offsetof(resize_items_args, filter));
-    share_out(recording->context, tn_resize_taps(p), &args, launch);
+    args.each = tn_image_share(recording->context, args.count, 2 * tn_resize_taps(p) + 32, launch);
     return tn_record(caller, recording, launch);
 }
 

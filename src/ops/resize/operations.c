@@ -21,18 +21,10 @@ static bool is_cropped(const void *params, const void *value)
     return ((const tenon_resize_params *)params)->coordinates == TENON_RESIZE_TF_CROP_AND_RESIZE;
 }
 
-/* Coordinates belong to the problem, so a run cannot set them. */
-static bool is_settable(const void *params, const void *value)
-{
-    (void)params;
-    (void)value;
-    return false;
-}
-
 #define COORDINATE_FIELD(member)                                                                   \
     {                                                                                              \
 #member, TN_FIELD_F64, TENON_MAX_SPATIAL, offsetof(tenon_resize_params, member),           \
-            sizeof(double), NULL, NULL, is_settable                                                \
+            sizeof(double), NULL, NULL, tn_field_is_fixed                                          \
     }
 
 static const tn_field fields[] = {
