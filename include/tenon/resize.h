@@ -63,8 +63,8 @@ typedef struct tenon_resize_params {
     double cubic_a; /**< coefficient of TENON_RESIZE_CUBIC; finite; -0.75 in the initializer */
     double
         extrapolation; /**< for TENON_RESIZE_TF_CROP_AND_RESIZE, rounded to y's type; any value */
-    double scale[TENON_MAX_SPATIAL]; /**< s, if it is not Y / X: positive, and s·X differs from Y by
-                                        less than 1. 0 (the initializer): Y / X */
+    double scales[TENON_MAX_SPATIAL]; /**< s, if it is not Y / X: positive, and s·X differs from Y
+                                        by less than 1. 0 (the initializer): Y / X */
     double
         region_begin[TENON_MAX_SPATIAL];  /**< the region of x for
                                              TENON_RESIZE_TF_CROP_AND_RESIZE, where 0 is the first

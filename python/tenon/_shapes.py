@@ -104,7 +104,7 @@ def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
 
 def _resized(o: Dict[str, Any], p: Any) -> Form:
     x = o["x"]
-    scales = [p.scale[d] for d in range(x.ndim - 2)]
+    scales = [p.scales[d] for d in range(x.ndim - 2)]
     if not scales or min(scales) <= 0:
         raise ValueError
     return x.dtype, (*x.shape[:2], *(math.floor(n * s) for n, s in zip(x.shape[2:], scales)))

@@ -64,8 +64,8 @@ static void draw_dimension(resize_case *p, uint32_t d, int64_t most, test_random
     p->x[2 + d] = test_between(random, 1, most);
     p->y[2 + d] = test_one_in(random, 5) ? p->x[2 + d] : test_between(random, 1, most);
     if (test_one_in(random, 3)) {
-        p->params.scale[d] = test_real(random, 0.05, 3);
-        p->y[2 + d] = (int64_t)(p->params.scale[d] * (double)p->x[2 + d]);
+        p->params.scales[d] = test_real(random, 0.05, 3);
+        p->y[2 + d] = (int64_t)(p->params.scales[d] * (double)p->x[2 + d]);
         if (p->y[2 + d] == 0)
             p->y[2 + d] = 1;
     }
@@ -116,9 +116,9 @@ TEST(known_values)
                                     3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4};
     static const float reduced[] = {1, 3};
     static const float asymmetric[] = {1, 1.5F, 2, 2, 2, 2.5F, 3, 3, 3, 3.5F, 4, 4, 3, 3.5F, 4, 4};
-    TEST_KNOWN("resize x=f32:1x1x2x2 y=f32:1x1x4x4 mode=linear scale=2,2", four, linear);
-    TEST_KNOWN("resize x=f32:1x1x2x2 y=f32:1x1x4x6 scale=2,3", four, nearest);
-    TEST_KNOWN("resize x=f32:1x1x2x4 y=f32:1x1x1x2 scale=0.6,0.6", eight, reduced);
+    TEST_KNOWN("resize x=f32:1x1x2x2 y=f32:1x1x4x4 mode=linear scales=2,2", four, linear);
+    TEST_KNOWN("resize x=f32:1x1x2x2 y=f32:1x1x4x6 scales=2,3", four, nearest);
+    TEST_KNOWN("resize x=f32:1x1x2x4 y=f32:1x1x1x2 scales=0.6,0.6", eight, reduced);
     TEST_KNOWN("resize x=f32:1x1x2x2 y=f32:1x1x4x4 mode=linear coordinates=asymmetric", four,
                asymmetric);
 }
@@ -148,9 +148,9 @@ TEST(thirds)
     static const float y[] = {0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3};
     static const float tenths[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     TEST_KNOWN("resize x=f32:1x1x4 y=f32:1x1x12 coordinates=asymmetric rounding=floor", x, y);
-    TEST_KNOWN("resize x=f32:1x1x4 y=f32:1x1x12 coordinates=asymmetric rounding=floor scale=3", x,
+    TEST_KNOWN("resize x=f32:1x1x4 y=f32:1x1x12 coordinates=asymmetric rounding=floor scales=3", x,
                y);
-    TEST_KNOWN("resize x=f32:1x1x2 y=f32:1x1x20 coordinates=asymmetric rounding=floor scale=10", x,
+    TEST_KNOWN("resize x=f32:1x1x2 y=f32:1x1x20 coordinates=asymmetric rounding=floor scales=10", x,
                tenths);
 }
 
@@ -263,10 +263,10 @@ TEST(bad_input)
         {"resize x=f32:1x1x4 y=f32:1x1x8 rounding=4", "rounding is 4", TENON_OK},
         {"resize x=f32:1x1x4 y=f32:1x1x8 flags=1", "TENON_RESIZE_ANTIALIAS", TENON_OK},
         {"resize x=f32:1x1x4 y=f32:1x1x8 cubic_a=inf", "cubic_a", TENON_OK},
-        {"resize x=f32:1x1x4 y=f32:1x1x8 scale=-2", "scale[0] is -2", TENON_OK},
-        {"resize x=f32:1x1x4 y=f32:1x1x8 scale=nan", "scale[0] is nan", TENON_OK},
-        {"resize x=f32:1x1x4x4 y=f32:1x1x8x8 scale=2,2.5",
-         "scale[1] is 2.5: times size 4 of x it is 10, which differs by 1 or more from size 8 of y",
+        {"resize x=f32:1x1x4 y=f32:1x1x8 scales=-2", "scales[0] is -2", TENON_OK},
+        {"resize x=f32:1x1x4 y=f32:1x1x8 scales=nan", "scales[0] is nan", TENON_OK},
+        {"resize x=f32:1x1x4x4 y=f32:1x1x8x8 scales=2,2.5",
+         "scales[1] is 2.5: times size 4 of x it is 10, which differs by 1 or more from size 8 of y",
          TENON_OK},
         {"resize x=f32:1x1x4 y=f32:1x1x8 region_begin=inf", "region_begin[0] is inf", TENON_OK},
         {"resize x=f32:1x1x0 y=f32:1x1x8", "x: size of dimension 2 is 0", TENON_OK},

@@ -231,7 +231,7 @@ static void scatter_window(const pool_problem *p, const gradient *g, int64_t ima
     double chosen = g->indices != NULL ? g->indices[number]
                     : g->x != NULL     ? (double)maximum_of(p, g->x + first, output)
                                        : 0;
-    const bool is_norm = p->kind == TENON_POOL_LP;
+    const bool is_norm = p->kind == TENON_POOL_LP && g->x != NULL;
     const tn_bounded norm = is_norm ? norm_of(p, g->x + first, output) : (tn_bounded){1, 0};
     double divisor = p->kind == TENON_POOL_MAX || is_norm ? 1 : divisor_of(p, output);
     taps t = taps_of(p, output);

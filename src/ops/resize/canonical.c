@@ -28,7 +28,7 @@ static tenon_status resize_check_dimension(const char *caller, const tenon_resiz
                                            const resize_views *views, uint32_t d)
 {
     const int64_t in = views->x->shape[2 + d], out = views->y->shape[2 + d];
-    const double scale = params->scale[d];
+    const double scale = params->scales[d];
     if (in > RESIZE_MOST || out > RESIZE_MOST)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
                        "%s: %s: size of dimension %u is %" PRId64 ", must be at most %" PRId64,
@@ -44,12 +44,12 @@ static tenon_status resize_check_dimension(const char *caller, const tenon_resiz
                        caller, d, params->region_begin[d], d, params->region_end[d]);
     if (!(scale >= 0) || !isfinite(scale))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: scale[%u] is %g, must be positive, or 0 for the ratio of the "
+                       "%s: params: scales[%u] is %g, must be positive, or 0 for the ratio of the "
                        "sizes",
                        caller, d, scale);
     if (scale > 0 && fabs(scale * (double)in - (double)out) >= 1)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: params: scale[%u] is %g: times size %" PRId64
+                       "%s: params: scales[%u] is %g: times size %" PRId64
                        " of %s it is %g, which differs by 1 or more from size %" PRId64 " of %s",
                        caller, d, scale, in, views->x_name, scale * (double)in, out, views->y_name);
     return TENON_OK;

@@ -142,12 +142,12 @@ void tn_resize_map(const tenon_resize_params *params, uint32_t spatial, resize_p
             *map = (resize_map){.step = {1, 0}, .scale = 1, .taps = 1};
             continue;
         }
-        const bool given = params->scale[d] > 0;
+        const bool given = params->scales[d] > 0;
         axis a = {.in = (double)p->in[i],
                   .out = (double)p->out[i],
                   .begin = params->region_begin[d],
                   .end = params->region_end[d]};
-        a.scale = given ? params->scale[d] : a.out;
+        a.scale = given ? params->scales[d] : a.out;
         a.divisor = given ? 1 : a.in;
         a.length = given ? a.scale * a.in : a.out;
         *map = (resize_map){.scale = 1};

@@ -34,7 +34,7 @@ static const tn_field fields[] = {
     TN_FIELD_WORDS("rounding", TN_FIELD_U32, tenon_resize_params, rounding, roundings),
     TN_FIELD_IF("cubic_a", TN_FIELD_F64, tenon_resize_params, cubic_a, is_cubic),
     TN_FIELD_IF("extrapolation", TN_FIELD_F64, tenon_resize_params, extrapolation, is_cropped),
-    COORDINATE_FIELD(scale),
+    COORDINATE_FIELD(scales),
     COORDINATE_FIELD(region_begin),
     COORDINATE_FIELD(region_end)};
 
@@ -80,9 +80,9 @@ static const char *const examples[] = {
     "resize x=T:2x3x4x5 y=T:2x3x7x8",
     "resize x=T:2x3x19x21+3 y=T:2x3x40x33 mode=linear coordinates=align_corners",
     "resize x=T:2x19x17x19/6137,1,361,19 y=T:2x19x9x8/1368,1,152,19 mode=cubic flags=3",
-    "resize x=T:2x3x70 y=T:2x3x31 mode=linear scale=0.45 coordinates=half_pixel_symmetric",
-    "resize x=T:2x2x5x6x7 y=T:2x2x3x9x11 mode=linear coordinates=tf_crop_and_resize "
-    "region_begin=-0.1,0.2,0.3 region_end=0.9,1.1,0.6 extrapolation=7",
+    "resize x=T:2x3x70 y=T:2x3x31 mode=linear scales=0.45 coordinates=half_pixel_symmetric",
+    "resize x=T:2x2x5x6x7 y=T:2x2x3x9x11 mode=linear flags=1",
+    "resize x=T:1x2x5x6 y=T:1x2x9x11 coordinates=tf_crop_and_resize region_end=0.9,1.1",
     NULL,
 };
 

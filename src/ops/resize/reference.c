@@ -63,8 +63,8 @@ static point point_of_sizes(uint32_t coordinates, int64_t in, int64_t out, int64
 static double coordinate(const tenon_resize_params *params, uint32_t d, double in, double out,
                          double o)
 {
-    const double s = params->scale[d] > 0 ? params->scale[d] : out / in,
-                 length = params->scale[d] > 0 ? s * in : out, begin = params->region_begin[d],
+    const double s = params->scales[d] > 0 ? params->scales[d] : out / in,
+                 length = params->scales[d] > 0 ? s * in : out, begin = params->region_begin[d],
                  end = params->region_end[d];
     switch (params->coordinates) {
     case TENON_RESIZE_HALF_PIXEL_SYMMETRIC:
@@ -88,7 +88,7 @@ static double coordinate(const tenon_resize_params *params, uint32_t d, double i
 static point point_of(const tenon_resize_params *params, uint32_t d, int64_t in, int64_t out,
                       int64_t o)
 {
-    if (params->scale[d] == 0 && params->coordinates != TENON_RESIZE_TF_CROP_AND_RESIZE)
+    if (params->scales[d] == 0 && params->coordinates != TENON_RESIZE_TF_CROP_AND_RESIZE)
         return point_of_sizes(params->coordinates, in, out, o);
     double x = coordinate(params, d, (double)in, (double)out, (double)o);
     /* Beyond this the coordinate is outside, wherever it is. */
@@ -187,7 +187,7 @@ static void find_weights(const tenon_resize_params *params, uint32_t d, int64_t 
         add_tap(w, false, in, nearest(params->rounding, p), 1, 0, 0);
         return;
     }
-    const double given = params->scale[d] > 0 ? params->scale[d] : (double)out / (double)in;
+    const double given = params->scales[d] > 0 ? params->scales[d] : (double)out / (double)in;
     const bool widens = (params->flags & TENON_RESIZE_ANTIALIAS) != 0 && given < 1,
                excludes = (params->flags & TENON_RESIZE_EXCLUDE_OUTSIDE) != 0;
     const double scale = widens ? given : 1;
@@ -210,7 +210,7 @@ bool tn_resize_weights_find(const tenon_resize_params *params, uint32_t d, tenon
                             int64_t in, int64_t out, resize_weights **weights)
 {
     const double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
-    const double given = params->scale[d] > 0 ? params->scale[d] : (double)out / (double)in;
+    const double given = params->scales[d] > 0 ? params->scales[d] : (double)out / (double)in;
     const double taps = given < 1 && (params->flags & TENON_RESIZE_ANTIALIAS) != 0 ? 4 / given : 4;
     const int64_t most = tn_min_i64(in, (int64_t)taps + 6);
     resize_weights *all = tn_array(out, sizeof *all);
