@@ -44,7 +44,7 @@ typedef struct dimension {
     bool is_channel;
 } dimension;
 
-static bool mergeable(const dimension *outer, const dimension *inner)
+static bool lrn_mergeable(const dimension *outer, const dimension *inner)
 {
     bool uniform = !outer->is_channel && !inner->is_channel;
     for (int v = 0; v < LRN_WALKS; v++)
@@ -79,7 +79,7 @@ static void lrn_canonicalize(const tenon_lrn_params *params,
     }
     for (uint32_t i = 0; i < count; i++) {
         dimension *now = &sorted[i];
-        if (i > 0 && mergeable(now - 1, now)) {
+        if (i > 0 && lrn_mergeable(now - 1, now)) {
             now->size *= now[-1].size;
             p->rank--;
         }
@@ -110,7 +110,7 @@ static tenon_status lrn_check_call(const tn_call *call, const tenon_lrn_params *
     return TENON_OK;
 }
 
-static void set_scalars(const tenon_lrn_params *params, tn_call *call)
+static void lrn_set_scalars(const tenon_lrn_params *params, tn_call *call)
 {
     call->scalars[LRN_SCALAR_ALPHA] = params->alpha / (double)params->size;
     call->scalars[LRN_SCALAR_K] = params->k;
@@ -122,7 +122,7 @@ tenon_status tn_lrn_prepare(const void *given, tn_call *call, tn_problem *proble
                                          NULL};
     TN_TRY(lrn_check_call(call, given));
     lrn_canonicalize(given, views, (lrn_problem *)problem);
-    set_scalars(given, call);
+    lrn_set_scalars(given, call);
     *empty = tn_tensor_empty(views[LRN_WALK_X]);
     return TENON_OK;
 }
@@ -135,7 +135,7 @@ tenon_status tn_lrn_backward_prepare(const void *given, tn_call *call, tn_proble
                                          call->operands[LRN_BACKWARD_DY].view};
     TN_TRY(lrn_check_call(call, given));
     lrn_canonicalize(given, views, (lrn_problem *)problem);
-    set_scalars(given, call);
+    lrn_set_scalars(given, call);
     *empty = tn_tensor_empty(views[LRN_WALK_X]);
     return TENON_OK;
 }

@@ -22,20 +22,20 @@ typedef struct column {
     int64_t channels, step;
 } column;
 
-static double at(const column *c, int64_t channel)
+static double lrn_at(const column *c, int64_t channel)
 {
     return c->x[channel * c->step];
 }
 
 /* Returns the base of the power for a channel. All terms are positive. */
-static tn_bounded base_of(const column *c, int64_t channel)
+static tn_bounded lrn_base_of(const column *c, int64_t channel)
 {
     const int64_t size = c->params->size;
     const int64_t first = tn_max_i64(channel - (size - 1) / 2, 0),
                   last = tn_min_i64(channel + size / 2, c->channels - 1);
     double sum = 0;
     for (int64_t i = first; i <= last; i++)
-        sum += at(c, i) * at(c, i);
+        sum += lrn_at(c, i) * lrn_at(c, i);
     const double value = c->params->k + c->params->alpha / (double)size * sum;
     return (tn_bounded){value, isfinite(value) ? tn_gamma((double)size + 5, c->u) * value +
                                                      ((double)size + 3) * tn_least_normal(c->dtype)
@@ -43,7 +43,7 @@ static tn_bounded base_of(const column *c, int64_t channel)
 }
 
 /* Returns base^-beta. */
-static tn_bounded power_of(const column *c, tn_bounded base)
+static tn_bounded lrn_power_of(const column *c, tn_bounded base)
 {
     const double beta = c->params->beta, value = pow(base.value, -beta);
     if (!isfinite(base.value))
@@ -100,8 +100,8 @@ bool tn_lrn_reference(const void *params, const tenon_tensor *const *v, tn_bound
     const int64_t count = tenon_tensor_elements(x);
     for (int64_t i = 0; i < count && values != NULL; i++) {
         const int64_t channel = find_column(&c, x, values, i);
-        const tn_bounded power = power_of(&c, base_of(&c, channel));
-        results[i] = tn_stored(x->dtype, scaled(&c, at(&c, channel), power));
+        const tn_bounded power = lrn_power_of(&c, lrn_base_of(&c, channel));
+        results[i] = tn_stored(x->dtype, scaled(&c, lrn_at(&c, channel), power));
     }
     const bool whole = values != NULL;
     free(values);
@@ -111,8 +111,8 @@ bool tn_lrn_reference(const void *params, const tenon_tensor *const *v, tn_bound
 /* Returns dy·x·base^(-beta - 1) of a channel. */
 static tn_bounded term_of(const column *c, const double *dy, int64_t channel)
 {
-    const tn_bounded base = base_of(c, channel), power = power_of(c, base);
-    const double product = dy[channel * c->step] * at(c, channel);
+    const tn_bounded base = lrn_base_of(c, channel), power = lrn_power_of(c, base);
+    const double product = dy[channel * c->step] * lrn_at(c, channel);
     if (product == 0 && power.bound != TN_ANYTHING)
         return (tn_bounded){0, 0};
     if (power.bound == TN_ANYTHING)
@@ -134,7 +134,8 @@ static tn_bounded gradient_of(const column *c, const double *dy, int64_t channel
     const tenon_lrn_params *params = c->params;
     const int64_t size = params->size, first = tn_max_i64(channel - size / 2, 0),
                   last = tn_min_i64(channel + (size - 1) / 2, c->channels - 1);
-    const tn_bounded own = scaled(c, dy[channel * c->step], power_of(c, base_of(c, channel)));
+    const tn_bounded own =
+        scaled(c, dy[channel * c->step], lrn_power_of(c, lrn_base_of(c, channel)));
     tn_bounded sum = {0, 0};
     double magnitude = 0;
     bool anything = own.bound == TN_ANYTHING;
@@ -145,7 +146,7 @@ static tn_bounded gradient_of(const column *c, const double *dy, int64_t channel
         sum.bound += term.bound;
         magnitude += fabs(term.value) + term.bound;
     }
-    const double factor = -2 * params->alpha / (double)size * params->beta * at(c, channel),
+    const double factor = -2 * params->alpha / (double)size * params->beta * lrn_at(c, channel),
                  value = own.value + factor * sum.value;
     if (anything)
         return (tn_bounded){0, TN_ANYTHING};

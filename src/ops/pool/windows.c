@@ -14,7 +14,8 @@ const char *tn_pool_is_special(const pool_problem *p)
                                                  : NULL;
 }
 
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *windows_configure(tenon_context *context, const tn_problem *problem,
+                                     tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
     if (tn_pool_is_special(p) == NULL)
@@ -33,7 +34,7 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     return NULL;
 }
 
-static pool_windows_args arguments_of(const pool_problem *p)
+static pool_windows_args windows_arguments_of(const pool_problem *p)
 {
     const uint8_t kind = tn_scalar_patch((tenon_dtype)p->dtype);
     const double inverse = p->p > 0 ? 1 / p->p : 0;
@@ -57,9 +58,9 @@ static pool_windows_args arguments_of(const pool_problem *p)
 
 /* Completes and records a launch for `count` results, each of `taps` taps. `operands` are those of
  * the members of `offset_at`; TN_WORKSPACE if absent. */
-static tenon_status record(const char *caller, tn_recording *recording, const pool_problem *p,
-                           double taps, pool_windows_args *args, tn_launch *launch,
-                           const uint8_t *operands)
+static tenon_status windows_record(const char *caller, tn_recording *recording,
+                                   const pool_problem *p, double taps, pool_windows_args *args,
+                                   tn_launch *launch, const uint8_t *operands)
 {
     static const uint16_t offset_at[] = {
         offsetof(pool_windows_args, image_offset), offsetof(pool_windows_args, y_offset),
@@ -77,15 +78,15 @@ static tenon_status record(const char *caller, tn_recording *recording, const po
     return tn_record(caller, recording, launch);
 }
 
-static tenon_status launch_forward(const char *caller, tn_recording *recording,
-                                   const tn_problem *problem, const tn_choice *choice)
+static tenon_status windows_launch_forward(const char *caller, tn_recording *recording,
+                                           const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
     const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
                empty = p->size[0] == 0 || p->size[1] == 0 || p->size[2] == 0;
     const uint8_t operands[] = {TN_WORKSPACE, POOL_Y, indices ? POOL_INDICES : TN_WORKSPACE,
                                 empty ? TN_WORKSPACE : POOL_X};
-    pool_windows_args args = arguments_of(p);
+    pool_windows_args args = windows_arguments_of(p);
     args.count = (int64_t)tn_pool_elements(p, p->out);
     args.side_by_side = tn_image_by_channels(p->y);
     /* Absent operands are neither read nor written, so y's pointer is passed for them. */
@@ -95,18 +96,18 @@ static tenon_status launch_forward(const char *caller, tn_recording *recording,
         .options = choice->options,
         .operands = {empty ? POOL_Y : POOL_X, POOL_Y, indices ? POOL_INDICES : POOL_Y},
         .operand_count = 3};
-    return record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
+    return windows_record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
 }
 
-static tenon_status launch_backward(const char *caller, tn_recording *recording,
-                                    const tn_problem *problem, const tn_choice *choice)
+static tenon_status windows_launch_backward(const char *caller, tn_recording *recording,
+                                            const tn_problem *problem, const tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
     const bool indices = (p->flags & POOL_HAS_INDICES) != 0,
                image = p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && !indices);
     const uint8_t operands[] = {image ? POOL_BACKWARD_X : TN_WORKSPACE, POOL_BACKWARD_DY,
                                 indices ? POOL_BACKWARD_INDICES : TN_WORKSPACE, POOL_BACKWARD_DX};
-    pool_windows_args args = arguments_of(p);
+    pool_windows_args args = windows_arguments_of(p);
     args.count = (int64_t)tn_pool_elements(p, p->size);
     args.side_by_side = tn_image_by_channels(p->x);
     tn_launch launch = {.source = "pool/windows_backward",
@@ -115,13 +116,17 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
                         .operand_count = 4};
     for (int i = 0; i < 4; i++) /* dx replaces operands that are not read */
         launch.operands[i] = operands[i] != TN_WORKSPACE ? operands[i] : POOL_BACKWARD_DX;
-    return record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
+    return windows_record(caller, recording, p, tn_pool_taps(p), &args, &launch, operands);
 }
 
 #define SERVES "norms, adaptive windows, and averages of windows that end beyond the padding"
 
-const tn_solver tn_pool_windows = {
-    .name = "windows", .serves = SERVES, .configure = configure, .launch = launch_forward};
+const tn_solver tn_pool_windows = {.name = "windows",
+                                   .serves = SERVES,
+                                   .configure = windows_configure,
+                                   .launch = windows_launch_forward};
 
-const tn_solver tn_pool_backward_windows = {
-    .name = "windows", .serves = SERVES, .configure = configure, .launch = launch_backward};
+const tn_solver tn_pool_backward_windows = {.name = "windows",
+                                            .serves = SERVES,
+                                            .configure = windows_configure,
+                                            .launch = windows_launch_backward};

@@ -77,8 +77,8 @@ static const char *resize_items_configure(tenon_context *context, const tn_probl
 }
 
 /* Records a launch of either direction, whose operands are the source and the target. */
-static tenon_status record(const char *caller, tn_recording *recording, const resize_problem *p,
-                           tn_launch *launch)
+static tenon_status resize_items_record(const char *caller, tn_recording *recording,
+                                        const resize_problem *p, tn_launch *launch)
 {
     const bool is_backward = p->is_backward != 0;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -105,21 +105,21 @@ static tenon_status record(const char *caller, tn_recording *recording, const re
     return tn_record(caller, recording, launch);
 }
 
-static tenon_status launch_forward(const char *caller, tn_recording *recording,
-                                   const tn_problem *problem, const tn_choice *choice)
+static tenon_status resize_items_launch_forward(const char *caller, tn_recording *recording,
+                                                const tn_problem *problem, const tn_choice *choice)
 {
     tn_launch launch = {
         .source = "resize/items", .kernel = "resize_items", .options = choice->options};
-    return record(caller, recording, (const resize_problem *)problem, &launch);
+    return resize_items_record(caller, recording, (const resize_problem *)problem, &launch);
 }
 
-static tenon_status launch_backward(const char *caller, tn_recording *recording,
-                                    const tn_problem *problem, const tn_choice *choice)
+static tenon_status resize_items_launch_backward(const char *caller, tn_recording *recording,
+                                                 const tn_problem *problem, const tn_choice *choice)
 {
     tn_launch launch = {.source = "resize/items_backward",
                         .kernel = "resize_items_backward",
                         .options = choice->options};
-    return record(caller, recording, (const resize_problem *)problem, &launch);
+    return resize_items_record(caller, recording, (const resize_problem *)problem, &launch);
 }
 
 #define SERVES "everything; computes the weights of each result again"
@@ -127,9 +127,9 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
 const tn_solver tn_resize_items = {.name = "items",
                                    .serves = SERVES,
                                    .configure = resize_items_configure,
-                                   .launch = launch_forward};
+                                   .launch = resize_items_launch_forward};
 
 const tn_solver tn_resize_backward_items = {.name = "items",
                                             .serves = SERVES,
                                             .configure = resize_items_configure,
-                                            .launch = launch_backward};
+                                            .launch = resize_items_launch_backward};

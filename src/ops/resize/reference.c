@@ -157,7 +157,7 @@ static void add_tap(resize_weights *w, bool excludes, int64_t in, int64_t i, dou
 }
 
 /* Divides weights by their sum. `u` is the roundoff, twice that for f64. */
-static void normalize(resize_weights *w, double u)
+static void resize_normalize(resize_weights *w, double u)
 {
     const double error = w->sum_error + tn_gamma((double)w->taps, u) * w->magnitude,
                  least = fabs(w->sum) - error;
@@ -203,7 +203,7 @@ static void find_weights(const tenon_resize_params *params, uint32_t d, int64_t 
             add_tap(w, excludes, in, i, exact ? 1 : weight, exact ? 0 : error, u);
     }
     if (widens || excludes)
-        normalize(w, u);
+        resize_normalize(w, u);
 }
 
 bool tn_resize_weights_find(const tenon_resize_params *params, uint32_t d, tenon_dtype dtype,
@@ -313,8 +313,8 @@ tn_bounded tn_resize_result(const resize_sum *sum, tenon_dtype dtype)
                                 (sum->terms + 4) * tn_least_normal(dtype)});
 }
 
-static tn_bounded element_of(const resize_weights *const w[3], const double *plane,
-                             const int64_t in[3], tenon_dtype dtype)
+static tn_bounded resize_element_of(const resize_weights *const w[3], const double *plane,
+                                    const int64_t in[3], tenon_dtype dtype)
 {
     resize_sum sum = {0};
     for (int64_t i = 0; i < w[0]->count; i++)
@@ -330,7 +330,7 @@ static tn_bounded element_of(const resize_weights *const w[3], const double *pla
 }
 
 /* Returns the constant as it is stored: rounded to the accumulator's type, then to y's. */
-static tn_bounded constant_of(double value, tenon_dtype dtype)
+static tn_bounded resize_constant_of(double value, tenon_dtype dtype)
 {
     unsigned char element[8];
     tn_dtype_store(dtype, element, dtype == TENON_DTYPE_F64 ? value : (double)(float)value);
@@ -348,7 +348,7 @@ bool tn_resize_reference(const void *given, const tenon_tensor *const *v, tn_bou
         return false;
     double *values = tn_host_read(x, x->rank, x->shape);
     const bool whole = tn_resize_weights_of_image(params, x, y, weights) && values != NULL;
-    const tn_bounded constant = constant_of(params->extrapolation, x->dtype);
+    const tn_bounded constant = resize_constant_of(params->extrapolation, x->dtype);
     for (int64_t image = 0; whole && !tn_tensor_empty(y) && image < p.n * p.c; image++) {
         const double *plane = values + image * p.in[0] * p.in[1] * p.in[2];
         int64_t o[3] = {0};
@@ -357,7 +357,7 @@ bool tn_resize_reference(const void *given, const tenon_tensor *const *v, tn_bou
                                                &weights[2][o[2]]};
             *results++ = w[0]->outside || w[1]->outside || w[2]->outside
                              ? constant
-                             : element_of(w, plane, p.in, x->dtype);
+                             : resize_element_of(w, plane, p.in, x->dtype);
         } while (tn_next_index(o, p.out, 3));
     }
     for (int d = 0; d < 3; d++)
@@ -367,8 +367,8 @@ bool tn_resize_reference(const void *given, const tenon_tensor *const *v, tn_bou
 }
 
 /* Adds the gradient of an output to the elements of its window. */
-static void scatter(const resize_weights *const w[3], double dy, const int64_t in[3],
-                    resize_sum *plane)
+static void resize_scatter(const resize_weights *const w[3], double dy, const int64_t in[3],
+                           resize_sum *plane)
 {
     for (int64_t i = 0; i < w[0]->count; i++)
         for (int64_t j = 0; j < w[1]->count; j++)
@@ -403,7 +403,7 @@ bool tn_resize_backward_reference(const void *given, const tenon_tensor *const *
             const resize_weights *const w[] = {&weights[0][o[0]], &weights[1][o[1]],
                                                &weights[2][o[2]]};
             if (!w[0]->outside && !w[1]->outside && !w[2]->outside)
-                scatter(w, *value, p.in, sums + image * plane);
+                resize_scatter(w, *value, p.in, sums + image * plane);
             value++;
         } while (tn_next_index(o, p.out, 3));
     }

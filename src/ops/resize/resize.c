@@ -27,7 +27,7 @@ const tn_family tn_resize_backward_family = {.name = "resize_backward",
                                              .awkward = tn_resize_backward_awkward,
                                              .paths = resize_paths};
 
-static void set_scalars(const tenon_resize_params *params, tn_call *call)
+static void resize_set_scalars(const tenon_resize_params *params, tn_call *call)
 {
     call->scalars[RESIZE_SCALAR_CUBIC] = params->cubic_a;
     call->scalars[RESIZE_SCALAR_EXTRAPOLATION] = params->extrapolation;
@@ -41,7 +41,7 @@ tenon_status tn_resize_prepare(const void *given, tn_call *call, tn_problem *pro
     TN_TRY(tn_float_check(caller, "x", call->context, x->dtype));
     TN_TRY(tn_same_dtype_check(caller, "y", y, "x", x->dtype));
     TN_TRY(tn_resize_canonicalize(caller, given, &views, (resize_problem *)problem));
-    set_scalars(given, call);
+    resize_set_scalars(given, call);
     *empty = tn_tensor_empty(y);
     return TENON_OK;
 }
@@ -58,7 +58,7 @@ tenon_status tn_resize_backward_prepare(const void *given, tn_call *call, tn_pro
     TN_TRY(tn_same_dtype_check(caller, "dx", dx, "dy", dy->dtype));
     TN_TRY(tn_resize_canonicalize(caller, given, &views, p));
     p->is_backward = true;
-    set_scalars(given, call);
+    resize_set_scalars(given, call);
     *empty = tn_tensor_empty(dx);
     return TENON_OK;
 }

@@ -37,13 +37,13 @@ typedef struct rows_layout {
     int64_t chunk, block, bytes;
 } rows_layout;
 
-static bool by_channels(const resize_problem *p)
+static bool resize_by_channels(const resize_problem *p)
 {
     return p->x[1] == 1 && p->y[1] == 1;
 }
 
 /* Strides of dimensions of one element are 0. */
-static bool by_rows(const resize_problem *p)
+static bool resize_by_rows(const resize_problem *p)
 {
     return (p->x[4] == 1 || p->in[2] == 1) && (p->y[4] == 1 || p->out[2] == 1);
 }
@@ -91,7 +91,7 @@ static int64_t most_outputs(const resize_problem *p, int d)
 static const char *set_chunk(const direction *to, rows_layout *l)
 {
     const int64_t most = (to->is_backward ? l->flipped : l->table)[2].most;
-    l->block = by_channels(to->p) ? tn_min_i64(to->p->c, CHANNELS) : 1;
+    l->block = resize_by_channels(to->p) ? tn_min_i64(to->p->c, CHANNELS) : 1;
     const int64_t room = LINE / l->block - 3 * most - 4;
     if (room < 0)
         return "a result has too many weights along w";
@@ -101,7 +101,7 @@ static const char *set_chunk(const direction *to, rows_layout *l)
     return NULL;
 }
 
-static tn_work work_of(const tenon_context *context, const direction *to)
+static tn_work resize_work_of(const tenon_context *context, const direction *to)
 {
     const resize_problem *p = to->p;
     const double lines =
@@ -114,13 +114,13 @@ static tn_work work_of(const tenon_context *context, const direction *to)
         entries += (double)(p->out[d] + (to->is_backward ? p->in[d] : 0));
         *(d < 2 ? &rows : &along) *= fmax(taps, 1);
     }
-    const bool is_narrow = by_channels(p) && p->c < (int64_t)tn_lanes(context, p->dtype);
+    const bool is_narrow = resize_by_channels(p) && p->c < (int64_t)tn_lanes(context, p->dtype);
     return (tn_work){.launches = to->is_backward ? 3 : 2,
                      .items = results / tn_lanes(context, p->dtype),
                      .rate = tn_sum_rate(p->dtype),
                      .scalar = 100 * entries,
                      .vector_elements = lines * (double)to->sources[2] * rows +
-                                        (by_channels(p) ? 2 : 4) * results * along,
+                                        (resize_by_channels(p) ? 2 : 4) * results * along,
                      .single_elements = is_narrow ? results * along : 0};
 }
 
@@ -133,7 +133,7 @@ static const char *resize_rows_configure(tenon_context *context, const tn_proble
     rows_layout *l = TN_LAYOUT(rows_layout, choice);
     if (!context->device.is_cpu)
         return "the device is not a CPU";
-    if (!by_channels(p) && !by_rows(p))
+    if (!resize_by_channels(p) && !resize_by_rows(p))
         return "neither the rows nor the channels of both images are contiguous";
     for (int d = 0; d < 3; d++) {
         l->table[d] =
@@ -145,7 +145,7 @@ static const char *resize_rows_configure(tenon_context *context, const tn_proble
     if (reason != NULL)
         return reason;
     choice->workspace = (uint64_t)l->bytes;
-    const tn_work work = work_of(context, &to);
+    const tn_work work = resize_work_of(context, &to);
     tn_choice_add(context, choice, &work);
     tn_choice_options(context, choice,
                       "-DTENON_DTYPE=%u -DTENON_VW=%u -DTENON_RESIZE_LINE=%d "
@@ -191,13 +191,13 @@ static tenon_status record_tables(const char *caller, tn_recording *recording,
     return tn_record(caller, recording, &launch);
 }
 
-static resize_rows_args arguments_of(const direction *to, const rows_layout *l)
+static resize_rows_args resize_arguments_of(const direction *to, const rows_layout *l)
 {
     resize_rows_args args = {.channels = to->p->c,
                              .chunk = l->chunk,
                              .block = l->block,
                              .line_count = to->p->n * to->targets[0] * to->targets[1] *
-                                           (by_channels(to->p) ? 1 : to->p->c)};
+                                           (resize_by_channels(to->p) ? 1 : to->p->c)};
     memcpy(args.x_stride, to->source_stride, sizeof args.x_stride);
     memcpy(args.y_stride, to->target_stride, sizeof args.y_stride);
     memcpy(args.table, to->is_backward ? l->flipped : l->table, sizeof args.table);
@@ -205,14 +205,14 @@ static resize_rows_args arguments_of(const direction *to, const rows_layout *l)
 }
 
 /* Divides the lines among work-items. */
-static void divide(const tenon_context *context, const direction *to, resize_rows_args *args,
-                   tn_launch *launch)
+static void resize_divide(const tenon_context *context, const direction *to, resize_rows_args *args,
+                          tn_launch *launch)
 {
     const double work =
         4 * (double)(args->chunk * args->block) * (double)tn_max_i64(args->table[2].most, 1);
     const int64_t fair = tn_ceil_div(args->line_count,
                                      4 * (int64_t)context->device.info.compute_units),
-                  blocks = by_channels(to->p) ? tn_ceil_div(to->p->c, args->block) : 1;
+                  blocks = resize_by_channels(to->p) ? tn_ceil_div(to->p->c, args->block) : 1;
     args->lines = tn_max_i64(tn_min_i64((int64_t)(WORTH / work), fair), 1);
     launch->global[0] = (size_t)(tn_ceil_div(to->targets[2], args->chunk) * blocks);
     launch->global[1] = (size_t)tn_ceil_div(args->line_count, args->lines);
@@ -234,9 +234,9 @@ static tenon_status resize_rows_launch(const char *caller, tn_recording *recordi
          (uint32_t)tn_acc_size(p->dtype)},
         {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), RESIZE_SCALAR_EXTRAPOLATION,
          offsetof(resize_rows_args, extrapolation), 1}};
-    resize_rows_args args = arguments_of(&to, l);
+    resize_rows_args args = resize_arguments_of(&to, l);
     tn_launch launch = {.source = "resize/rows",
-                        .kernel = by_channels(p) ? "resize_channels" : "resize_rows",
+                        .kernel = resize_by_channels(p) ? "resize_channels" : "resize_rows",
                         .options = choice->options,
                         .operands = {RESIZE_X, RESIZE_Y, TN_WORKSPACE, TN_WORKSPACE},
                         .operand_count = 4,
@@ -244,7 +244,7 @@ static tenon_status resize_rows_launch(const char *caller, tn_recording *recordi
                         .local = {1, 1}, /* PoCL compiles a kernel for each size */
                         TN_ARGS(args),
                         TN_PATCHES(patches)};
-    divide(recording->context, &to, &args, &launch);
+    resize_divide(recording->context, &to, &args, &launch);
     TN_TRY(record_tables(caller, recording, p, l, false));
     if (to.is_backward)
         TN_TRY(record_tables(caller, recording, p, l, true));

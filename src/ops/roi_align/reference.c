@@ -18,7 +18,7 @@ typedef struct extent {
 } extent;
 
 /* Rounds to the type of coordinates. */
-static double rounded(tenon_dtype dtype, double x)
+static double roi_rounded(tenon_dtype dtype, double x)
 {
     return dtype == TENON_DTYPE_F64 ? x : (double)(float)x;
 }
@@ -29,19 +29,20 @@ static double rounded(tenon_dtype dtype, double x)
 static extent find_extent(const tenon_roi_align_params *params, tenon_dtype dtype, double first,
                           double last, int64_t bins)
 {
-    const double scale = rounded(dtype, params->spatial_scale),
+    const double scale = roi_rounded(dtype, params->spatial_scale),
                  shift = (params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 ? 0 : 0.5,
                  u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
     /* Products and sums of two floats are exact in double, or rounded twice to the same number. */
     extent e = {.bins = bins,
-                .start = rounded(dtype, rounded(dtype, first * scale) - shift),
+                .start = roi_rounded(dtype, roi_rounded(dtype, first * scale) - shift),
                 .samples = params->sampling_ratio};
-    e.length = rounded(dtype, rounded(dtype, rounded(dtype, last * scale) - shift) - e.start);
+    e.length =
+        roi_rounded(dtype, roi_rounded(dtype, roi_rounded(dtype, last * scale) - shift) - e.start);
     if ((params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 && e.length < 1)
         e.length = 1;
     e.error = COORDINATE_ROUNDINGS * u * (fabs(e.start) + fabs(e.length)) + tn_least_normal(dtype);
     while (params->sampling_ratio == 0 && e.samples < ROI_MOST_SAMPLES &&
-           rounded(dtype, (double)e.samples * rounded(dtype, (double)bins)) < e.length)
+           roi_rounded(dtype, (double)e.samples * roi_rounded(dtype, (double)bins)) < e.length)
         e.samples++;
     return e;
 }
@@ -122,9 +123,9 @@ static void add_sample(bin *b, const double *plane, const sample *v, const sampl
     b->has_best = true;
 }
 
-static tn_bounded result_of(const tenon_roi_align_params *params, tenon_dtype dtype,
-                            const double *plane, const extent e[2], const int64_t at[2],
-                            const int64_t *size)
+static tn_bounded roi_result_of(const tenon_roi_align_params *params, tenon_dtype dtype,
+                                const double *plane, const extent e[2], const int64_t at[2],
+                                const int64_t *size)
 {
     const double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1),
                  count = (double)tn_max_i64(e[0].samples * e[1].samples, 1);
@@ -166,7 +167,7 @@ bool tn_roi_align_reference(const void *given, const tenon_tensor *const *v, tn_
                 values +
                 (exists ? ((int64_t)images[r] * x->shape[1] + channel) * size[0] * size[1] : 0);
             do
-                *results++ = exists ? result_of(params, x->dtype, plane, e, at, size)
+                *results++ = exists ? roi_result_of(params, x->dtype, plane, e, at, size)
                                     : (tn_bounded){(double)NAN, 0};
             while (tn_next_index(at, bins, 2));
         }

@@ -108,14 +108,15 @@ tenon_status tn_roi_align_prepare(const void *given, tn_call *call, tn_problem *
 }
 
 /* Sets no time estimate, because there is no other solver. */
-static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
+static const char *roi_configure(tenon_context *context, const tn_problem *problem,
+                                 tn_choice *choice)
 {
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s", ((const roi_problem *)problem)->dtype,
                       tn_gpu_option(context));
     return NULL;
 }
 
-static roi_args arguments_of(const roi_problem *p)
+static roi_args roi_arguments_of(const roi_problem *p)
 {
     const uint8_t kind = (uint8_t)tn_scalar_patch((tenon_dtype)p->dtype);
     roi_args args = {.index_stride = p->indices,
@@ -140,8 +141,8 @@ static roi_args arguments_of(const roi_problem *p)
 #define RESULT 64.0
 #define SAMPLE 32.0
 
-static tenon_status launch(const char *caller, tn_recording *recording, const tn_problem *problem,
-                           const tn_choice *choice)
+static tenon_status roi_launch(const char *caller, tn_recording *recording,
+                               const tn_problem *problem, const tn_choice *choice)
 {
     const roi_problem *p = (const roi_problem *)problem;
     const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype);
@@ -151,7 +152,7 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
         {TN_PATCH_OFFSET, ROI_ROIS, offsetof(roi_args, roi_offset), size},
         {TN_PATCH_OFFSET, ROI_INDICES, offsetof(roi_args, index_offset), sizeof(int32_t)},
         {TN_PATCH_OFFSET, ROI_Y, offsetof(roi_args, y_offset), size}};
-    roi_args args = arguments_of(p);
+    roi_args args = roi_arguments_of(p);
     tn_launch launch = {.source = "roi_align/items",
                         .kernel = "roi_align",
                         .options = choice->options,
@@ -165,5 +166,5 @@ static tenon_status launch(const char *caller, tn_recording *recording, const tn
 
 const tn_solver tn_roi_align_items = {.name = "items",
                                       .serves = "everything; a work-item computes some results",
-                                      .configure = configure,
-                                      .launch = launch};
+                                      .configure = roi_configure,
+                                      .launch = roi_launch};
