@@ -20,8 +20,10 @@ typedef struct pool_windows_args {
     tenon_i64 start[3], limit[3];
     tenon_i64 count, each;  /* results: all, and per work-item */
     tenon_i64 p, inverse_p; /* bits of an acc_t: the exponent of a norm, and its reciprocal */
+    tenon_i32 kind;         /* tenon_pool_kind */
     tenon_i32 flags;        /* POOL_* */
     tenon_i32 side_by_side; /* neighboring results have neighboring channels */
+    tenon_i32 reserved;
 } pool_windows_args;
 
 #endif

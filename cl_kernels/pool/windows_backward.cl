@@ -38,17 +38,19 @@ TENON_INLINE acc_t share_of(const pool_channel *from, const pool_windows_args *a
 {
     const acc_t dy = load_data(from->dy, o[0] * args->y_stride[2] + o[1] * args->y_stride[3] +
                                              o[2] * args->y_stride[4]);
-#if TENON_POOL_KIND == POOL_KIND_MAX
     long where;
-    if (args->flags & POOL_HAS_INDICES) {
-        where = from->indices[o[0] * args->index_stride[2] + o[1] * args->index_stride[3] +
-                              o[2] * args->index_stride[4]];
-    } else {
-        result_of(from->image, args, args->image_stride, r, &where);
+    if (args->kind == POOL_KIND_MAX) {
+        if (args->flags & POOL_HAS_INDICES) {
+            where = from->indices[o[0] * args->index_stride[2] + o[1] * args->index_stride[3] +
+                                  o[2] * args->index_stride[4]];
+        } else {
+            maximum_of(from->image, args, args->image_stride, r, &where);
+        }
+        return where == place ? dy : 0;
     }
-    return where == place ? dy : 0;
-#elif TENON_POOL_KIND == POOL_KIND_LP
-    long where;
+    if (args->kind != POOL_KIND_LP) {
+        return dy / divisor_of(r);
+    }
     const acc_t p = TENON_FROM_BITS(args->p), x = load_data(from->image, at);
     const acc_t norm = result_of(from->image, args, args->image_stride, r, &where);
     if (norm == 0 || x == 0) {
@@ -56,9 +58,6 @@ TENON_INLINE acc_t share_of(const pool_channel *from, const pool_windows_args *a
     }
     const acc_t ratio = fabs(x) / norm;
     return copysign(p == 1 ? (acc_t)1 : p == 2 ? ratio : pow(ratio, p - 1), x) * dy;
-#else
-    return dy / divisor_of(r);
-#endif
 }
 
 TENON_INLINE acc_t sum_of_shares(const pool_channel *from, const pool_windows_args *args,

@@ -28,9 +28,7 @@ static const char *windows_configure(tenon_context *context, const tn_problem *p
                           .bytes = context->device.is_cpu ? 0 : 4 * taps,
                           .reads = TN_SHORT_ROWS};
     tn_choice_add(context, choice, &work);
-    tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_POOL_KIND=%u%s", p->dtype,
-                      p->kind == TENON_POOL_AVERAGE_INSIDE ? TENON_POOL_AVERAGE : p->kind,
-                      tn_gpu_option(context));
+    tn_choice_options(context, choice, "-DTENON_DTYPE=%u%s", p->dtype, tn_gpu_option(context));
     return NULL;
 }
 
@@ -39,6 +37,7 @@ static pool_windows_args windows_arguments_of(const pool_problem *p)
     const uint8_t kind = tn_scalar_patch((tenon_dtype)p->dtype);
     const double inverse = p->p > 0 ? 1 / p->p : 0;
     pool_windows_args args = {.channels = p->c,
+                              .kind = (tenon_i32)p->kind,
                               .flags = (tenon_i32)p->flags,
                               .p = tn_patch_scalar(kind, &p->p),
                               .inverse_p = tn_patch_scalar(kind, &inverse)};
