@@ -192,7 +192,7 @@ class Parameters:
             count = said.get(f"{name[:-2]}is_count" if name == "axes" else "", "")
             members = list(self.of(kind.item, [0] * len(kind.item.fields))) if name == "steps" else []
             yield Parameter(name, shown, hint, default, enumeration, said[name], count,
-                            shown == "int or sequence of int" and name != "axes",
+                            " or sequence of " in shown and name != "axes",
                             struct_enumeration, members)
 
     def _type(self, name, kind, value, enumeration):
@@ -214,7 +214,8 @@ class Parameters:
             default = tuple((value + [0] * kind.length)[:kind.length])
             if name == "axes":
                 return "int or sequence of int", "Union[int, Sequence[int], None]", None
-            return ("int or sequence of int", "Union[int, Sequence[int]]",
+            item = "float" if kind.item.cname == "double" else "int"
+            return (f"{item} or sequence of {item}", f"Union[{item}, Sequence[{item}]]",
                     default[0] if len(set(default)) == 1 else default)
         return ("float", "float", float(value)) if kind.cname == "double" else ("int", "int", int(value))
 

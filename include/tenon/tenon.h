@@ -27,6 +27,7 @@
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
 #include <tenon/loss.h>
+#include <tenon/lrn.h>
 #include <tenon/norm.h>
 #include <tenon/optimizer.h>
 #include <tenon/packed.h>
@@ -38,6 +39,8 @@
 #include <tenon/rearrange.h>
 #include <tenon/reduce.h>
 #include <tenon/scan.h>
+#include <tenon/resize.h>
+#include <tenon/roi_align.h>
 #include <tenon/select.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>

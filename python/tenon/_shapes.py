@@ -94,10 +94,10 @@ def _columns(o: Dict[str, Any], p: Any) -> Form:
 def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
     def rule(o: Dict[str, Any], p: Any) -> Form:
         x = o["x"]
-        if p.flags & constants.POOL_GLOBAL:
-            sizes: Tuple[int, ...] = (1,) * (x.ndim - 2)
-        else:
-            sizes = _windows(x.shape[2:], tuple(p.window), p.geometry)
+        sizes = tuple(lib.tenon_pool_output_size(ffi.addressof(p), d, size)
+                      for d, size in enumerate(x.shape[2:]))
+        if min(sizes) < 0:
+            raise ValueError
         return dtype or x.dtype, (*x.shape[:2], *sizes)
     return rule
 
@@ -112,6 +112,12 @@ _REDUCED_TYPES = {
     constants.REDUCE_ANY: "bool",
     constants.REDUCE_ALL: "bool",
 }
+def _resized(o: Dict[str, Any], p: Any) -> Form:
+    x = o["x"]
+    scales = [p.scales[d] for d in range(x.ndim - 2)]
+    if not scales or min(scales) <= 0:
+        raise ValueError
+    return x.dtype, (*x.shape[:2], *(math.floor(n * s) for n, s in zip(x.shape[2:], scales)))
 
 
 def _reduced(o: Dict[str, Any], p: Any) -> Form:
@@ -216,6 +222,8 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "gemm_packed.d": _product,
     "gemm_ragged.d": _ragged,
     "im2col.col": _columns,
+    "lrn_backward.dx": like("x"),
+    "lrn_forward.y": like("x"),
     "moments.mean": _moments,
     "moments.variance": _moments,
     "logic.d": _broadcast("a", "b"),
@@ -242,6 +250,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "reduce.y": _reduced,
     "scan.y": like("x"),
     "search_sorted.indices": _indices("values"),
+    "resize_forward.y": _resized,
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "sort.indices": _indices("x"),

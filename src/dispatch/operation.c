@@ -153,3 +153,10 @@ void tn_call_text(const tn_call *call, char text[TN_REPEAT_SIZE])
 {
     call->operation->family->registry->call_text(call, text);
 }
+
+bool tn_field_is_fixed(const void *params, const void *value)
+{
+    (void)params;
+    (void)value;
+    return false;
+}

@@ -41,6 +41,8 @@ typedef struct tn_field {
     {                                                                                              \
         name, type, 1, offsetof(params, member), 0, NULL, NULL, is_used                            \
     }
+#define TN_FIELD_FIXED(name, type, params, member)                                                 \
+    TN_FIELD_IF(name, type, params, member, tn_field_is_fixed)
 #define TN_FIELD_WORDS(name, type, params, member, words)                                          \
     {                                                                                              \
         name, type, 1, offsetof(params, member), 0, words, NULL, NULL                              \
@@ -162,6 +164,10 @@ struct tn_operation {
      * by one without a condition; or NULL. */
     const tn_alternative *alternatives;
 };
+
+/* For TN_FIELD_FIXED: returns false, because a run cannot set a number that belongs to the problem.
+ */
+bool tn_field_is_fixed(const void *params, const void *value);
 
 /* Returns whether an operand is an output, from its role. */
 bool tn_operation_writes(const tn_operation *operation, uint32_t operand);

@@ -24,9 +24,9 @@ void pool_begin(pool_pair *pair, const pool_case *p, tenon_dtype dtype)
     int64_t y[POOL_RANK] = {p->x[0], p->x[1]};
     tenon_tensor *forward = pair->forward.c.views, *backward = pair->backward.c.views;
     for (uint32_t d = 2; d < p->rank; d++)
-        y[d] = p->params.flags != 0 ? 1
-                                    : tenon_conv_output_size(&p->params.geometry, d - 2, p->x[d],
-                                                             p->params.window[d - 2]);
+        y[d] = (p->params.flags & TENON_POOL_ADAPTIVE) != 0
+                   ? p->y[d]
+                   : tenon_pool_output_size(&p->params, d - 2, p->x[d]);
     test_begin(&pair->forward, &tn_operation_pool);
     test_begin(&pair->backward, &tn_operation_pool_backward);
     *test_params(&pair->forward, tenon_pool_params) = p->params;

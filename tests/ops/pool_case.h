@@ -12,6 +12,7 @@ typedef enum pool_layout { NCHW, NHWC, GAPS, LAYOUTS } pool_layout;
 typedef struct pool_case {
     uint32_t rank;
     int64_t x[POOL_RANK]; /* shape of x */
+    int64_t y[POOL_RANK]; /* spatial sizes of y, from entry 2 on, for TENON_POOL_ADAPTIVE */
     tenon_pool_params params;
     pool_layout x_layout, y_layout;
     bool no_indices; /* the forward call does not store indices, and the gradient finds the maxima

@@ -106,6 +106,9 @@ TEST(edges)
         "scatter/scan updates=i16:40x9x4 indices=i64:40x9x4 y=i16:40x13x5 axis=1 mode=elements "
         "op=max",
         "rearrange x=f16:61x67+1 y=f16:130x67 shift=5,9 flip=2",
+        "pool/windows x=f32:2x5x17x19 y=f32:2x5x6x7 kind=average flags=4",
+        "pool/windows x=f16:2x5x17x19 y=f16:2x5x5x6 kind=lp window=3,3 stride=3,3 p=3",
+        "pool_backward/windows dy=f32:2x5x6x7 dx=f32:2x5x17x19 kind=average flags=4",
         "softmax/group x=f32:3x4200 y=@x flags=1",
         "softmax/group:tm2 x=f16:13x100+3 y=f16:13x100",
         "softmax/group:tm4 x=f32:3x37x19 y=@x axis=1",

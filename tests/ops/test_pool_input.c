@@ -63,8 +63,20 @@ TEST(bad_geometries)
         refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, cases[i].argument);
     }
     tenon_pool_params params = sound;
-    params.kind = 3;
-    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "kind is 3");
+    params.kind = 4;
+    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "kind is 4");
+    params = sound;
+    params.flags = TENON_POOL_CEIL | TENON_POOL_ADAPTIVE;
+    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "flags is 6");
+    params = sound;
+    params.kind = TENON_POOL_LP;
+    params.p = 0.5;
+    refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "p is 0.5");
+    params.p = 2;
+    refuse(o, &params, &o[POOL_INDICES].view, TENON_ERROR_INVALID_ARGUMENT, "indices");
+    assert_invalid(
+        tenon_pool_backward(test_stream, &params, NULL, &o[POOL_Y].view, NULL, &o[DX].view, NULL),
+        "x is NULL");
     params = sound;
     params.reserved = 1;
     refuse(o, &params, NULL, TENON_ERROR_INVALID_ARGUMENT, "reserved");

@@ -3,15 +3,51 @@
 #include "base/shape.h"
 #include "ops/pool/internal.h"
 #include "pool/args.h"
+#include "pool/windows_args.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 static tenon_status pool_canonical_check_params(const char *caller, const tenon_pool_params *params)
 {
-    TN_TRY(
-        tn_kind_check(caller, "kind", params->kind, TENON_POOL_AVERAGE_INSIDE, "tenon_pool_kind"));
+    const uint32_t shapes =
+        params->flags & (TENON_POOL_GLOBAL | TENON_POOL_CEIL | TENON_POOL_ADAPTIVE);
+    TN_TRY(tn_kind_check(caller, "kind", params->kind, TENON_POOL_LP, "tenon_pool_kind"));
+    if ((shapes & (shapes - 1)) != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: flags is %u, must contain at most one of TENON_POOL_GLOBAL, "
+                       "TENON_POOL_CEIL and TENON_POOL_ADAPTIVE",
+                       caller, params->flags);
+    if (params->kind == TENON_POOL_LP)
+        TN_TRY(tn_number_check(caller, "p", params->p, 1, 100));
     return tn_reserved_check(caller, params->reserved);
+}
+
+/* Returns the number of windows along a dimension with valid geometry, as
+ * tenon_pool_output_size. */
+static int64_t windows_of(const tenon_pool_params *params, uint32_t d, int64_t size)
+{
+    const tenon_conv_geometry *g = &params->geometry;
+    const int64_t out = tenon_conv_output_size(g, d, size, params->window[d]);
+    if (out <= 0 || (params->flags & TENON_POOL_CEIL) == 0)
+        return out;
+    const int64_t reach = (params->window[d] - 1) * g->dilation[d] + 1,
+                  rest = size + g->pad_begin[d] + g->pad_end[d] - reach - (out - 1) * g->stride[d];
+    int64_t next;
+    return rest > 0 && tn_mul_i64(out, g->stride[d], &next) && next < size + g->pad_begin[d]
+               ? out + 1
+               : out;
+}
+
+TENON_API int64_t tenon_pool_output_size(const tenon_pool_params *params, uint32_t dimension,
+                                         int64_t size)
+{
+    if (params == NULL || dimension >= TENON_MAX_SPATIAL || size < 0 ||
+        (params->flags & TENON_POOL_ADAPTIVE) != 0)
+        return -1;
+    if ((params->flags & TENON_POOL_GLOBAL) != 0)
+        return 1;
+    return windows_of(params, dimension, size);
 }
 
 /* Checks the parameters of spatial dimension `d`, as the caller counts them. */
@@ -58,7 +94,7 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     const tenon_conv_geometry *g = &params->geometry;
     int64_t size = views->x->shape[2 + d], window = params->window[d];
     TN_TRY(check_geometry(caller, params, d));
-    int64_t out = tenon_conv_output_size(g, d, size, window);
+    int64_t out = windows_of(params, d, size);
     if (out < 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: window[%u] is %" PRId64
@@ -78,12 +114,42 @@ static tenon_status take_dimension(const char *caller, const tenon_pool_params *
     p->step[at] = g->stride[d];
     p->dilation[at] = window > 1 ? g->dilation[d] : 1;
     p->start[at] = -g->pad_begin[d];
+    p->limit[at] = size + g->pad_end[d];
+    if (params->kind == TENON_POOL_AVERAGE &&
+        (out - 1) * p->step[at] + p->start[at] + reach > p->limit[at])
+        p->flags |= POOL_COUNT_PADDED;
     if (params->kind != TENON_POOL_AVERAGE && !windows_hold(p, at, g->pad_end[d]))
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: params: geometry: with padding %" PRId64 " + %" PRId64
                        " along dimension %u a window (%" PRId64
                        " dilated) contains only padding and no element of %s (size %" PRId64 ")",
                        caller, g->pad_begin[d], g->pad_end[d], d, reach, views->x_name, size);
+    return TENON_OK;
+}
+
+/* Sets a dimension of y's windows that divide the image. The window is the largest one. */
+static tenon_status take_adaptive(const char *caller, const pool_views *views, uint32_t d, int at,
+                                  pool_problem *p)
+{
+    const int64_t size = views->x->shape[2 + d],
+                  out = views->y->rank == views->x->rank ? views->y->shape[2 + d] : 1;
+    int64_t product;
+    if (size == 0 || out == 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: size of dimension %u is 0, must be at least 1", caller,
+                       size == 0 ? views->x_name : views->y_name, 2 + d);
+    if (!tn_mul_i64(size + 1, out + 1, &product))
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: %s: the product of the sizes of dimension %u overflows", caller,
+                       views->x_name, 2 + d);
+    p->size[at] = size;
+    p->out[at] = out;
+    p->window[at] = p->step[at] = size / out;
+    if (size % out != 0) {
+        p->flags |= POOL_ADAPTIVE;
+        p->window[at] = tn_min_i64(size / out + 2, size);
+        p->step[at] = 1;
+    }
     return TENON_OK;
 }
 
@@ -108,8 +174,10 @@ static tenon_status take_window(const char *caller, const tenon_pool_params *par
     int64_t taps = 1;
     for (int i = 0; i < 3; i++) {
         int d = i - (3 - (int)spatial);
-        p->size[i] = p->out[i] = p->window[i] = p->step[i] = p->dilation[i] = 1;
-        if (d >= 0 && global)
+        p->size[i] = p->out[i] = p->window[i] = p->step[i] = p->dilation[i] = p->limit[i] = 1;
+        if (d >= 0 && (params->flags & TENON_POOL_ADAPTIVE) != 0)
+            TN_TRY(take_adaptive(caller, views, (uint32_t)d, i, p));
+        else if (d >= 0 && global)
             TN_TRY(take_global(caller, views, (uint32_t)d, i, p));
         else if (d >= 0)
             TN_TRY(take_dimension(caller, params, views, (uint32_t)d, i, p));
@@ -128,7 +196,8 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
         return indices == NULL
                    ? TENON_OK
                    : tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                             "%s: indices is given, but average pooling has none; it must be NULL",
+                             "%s: indices is given, but only maximum pooling has them; it must be "
+                             "NULL",
                              caller);
     if (indices == NULL && views->image == NULL)
         return TENON_OK;
@@ -147,13 +216,6 @@ static tenon_status check_indices(const char *caller, const pool_views *views,
     return tn_shape_check(caller, "indices", indices, views->y->rank, views->y->shape);
 }
 
-/* Zeroes strides of dimensions of size 1, since they must not distinguish problems. */
-static void copy_strides(int64_t to[POOL_RANK], const tenon_tensor *view)
-{
-    for (uint32_t d = 0; view != NULL && d < view->rank; d++)
-        to[d < 2 ? d : d + POOL_RANK - view->rank] = view->shape[d] == 1 ? 0 : view->stride[d];
-}
-
 tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *params,
                                   const pool_views *views, pool_problem *p)
 {
@@ -165,6 +227,8 @@ tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *p
                        "%s: %s: rank is %u, must be 3, 4 or 5: N, C and the spatial dimensions",
                        caller, views->x_name, x->rank);
     TN_TRY(take_window(caller, params, views, p));
+    if ((p->flags & POOL_COUNT_PADDED) == 0)
+        memset(p->limit, 0, sizeof p->limit);
     int64_t shape[POOL_RANK] = {x->shape[0], x->shape[1]};
     memcpy(shape + 2, p->out + POOL_RANK - x->rank, (x->rank - 2) * sizeof *shape);
     TN_TRY(tn_shape_check(caller, views->y_name, views->y, x->rank, shape));
@@ -175,12 +239,13 @@ tenon_status tn_pool_canonicalize(const char *caller, const tenon_pool_params *p
     p->n = x->shape[0];
     p->c = x->shape[1];
     TN_TRY(check_indices(caller, views, p));
-    p->flags = (views->indices != NULL ? POOL_HAS_INDICES : 0) |
-               (params->kind == TENON_POOL_AVERAGE_INSIDE ? POOL_COUNT_INSIDE : 0);
-    copy_strides(p->x, x);
-    copy_strides(p->y, views->y);
-    copy_strides(p->indices, views->indices);
-    if (p->kind == TENON_POOL_MAX && views->indices == NULL)
-        copy_strides(p->image, views->image);
+    p->flags |= (views->indices != NULL ? POOL_HAS_INDICES : 0) |
+                (params->kind == TENON_POOL_AVERAGE_INSIDE ? POOL_COUNT_INSIDE : 0);
+    p->p = params->kind == TENON_POOL_LP ? params->p : 0;
+    tn_image_strides(p->x, x);
+    tn_image_strides(p->y, views->y);
+    tn_image_strides(p->indices, views->indices);
+    if (p->kind == TENON_POOL_LP || (p->kind == TENON_POOL_MAX && views->indices == NULL))
+        tn_image_strides(p->image, views->image);
     return TENON_OK;
 }

@@ -3,6 +3,7 @@
 #define TN_OPS_POOL_INTERNAL_H
 
 #include "ops/common/epilogue.h"
+#include "ops/common/images.h"
 #include "pool/args.h"
 
 #include <tenon/pool.h>
@@ -17,7 +18,7 @@ enum {
 };
 
 /* N, C and three spatial dimensions. */
-#define POOL_RANK 5
+#define POOL_RANK TN_IMAGE_RANK
 
 /* The canonical problem, in either direction, with three spatial dimensions. Those that the
  * caller's images lack come first and have one element. */
@@ -29,6 +30,8 @@ typedef struct pool_problem {
     int64_t n, c;
     int64_t size[3], out[3], window[3], step[3], dilation[3];
     int64_t start[3];           /* minus the padding */
+    int64_t limit[3];           /* with POOL_COUNT_PADDED: taps before it count in an average */
+    double p;                   /* of TENON_POOL_LP, otherwise 0 */
     int64_t x[POOL_RANK];       /* strides of x or dx */
     int64_t y[POOL_RANK];       /* of y or dy */
     int64_t indices[POOL_RANK]; /* 0 if absent */
@@ -36,10 +39,14 @@ typedef struct pool_problem {
 } pool_problem;
 
 extern const tn_family tn_pool_family, tn_pool_backward_family;
+extern const tn_solver tn_pool_windows, tn_pool_backward_windows;
 extern const tn_solver tn_pool_rows, tn_pool_channels, tn_pool_items, tn_pool_groups,
     tn_pool_values;
 extern const tn_solver tn_pool_backward_scatter, tn_pool_backward_rows, tn_pool_backward_channels,
     tn_pool_backward_items;
+
+/* Returns why only the solvers `windows` support a problem, or NULL. */
+const char *tn_pool_is_special(const pool_problem *problem);
 
 /* For solvers: the elements of all images of a size; the taps of a window; the arguments that
  * depend only on the problem; and functions that complete a launch and record it. */

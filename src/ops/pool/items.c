@@ -92,6 +92,9 @@ static const char *pool_items_configure(tenon_context *context, const tn_problem
                                         tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
+    const char *special = tn_pool_is_special(p);
+    if (special != NULL)
+        return special;
     if (!is_narrow(p) || tn_pool_elements(p, p->size) > INT32_MAX - ITEMS ||
         tn_pool_elements(p, p->out) > INT32_MAX - ITEMS)
         return "the images are too large";

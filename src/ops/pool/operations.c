@@ -3,13 +3,14 @@
 #include "ops/pool/internal.h"
 #include "ops/registry.h"
 
-static const char *const kinds[] = {"max", "average", "average_inside", NULL};
+static const char *const kinds[] = {"max", "average", "average_inside", "lp", NULL};
 
 static const tn_field fields[] = {
     TN_FLAGS_FIELD(tenon_pool_params),
     TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_pool_params, kind, kinds),
     TN_FIELD_ARRAY("window", TN_FIELD_I64, tenon_pool_params, window),
-    TN_GEOMETRY_FIELDS(tenon_pool_params, geometry)};
+    TN_GEOMETRY_FIELDS(tenon_pool_params, geometry),
+    TN_FIELD_FIXED("p", TN_FIELD_F64, tenon_pool_params, p)};
 
 static const tenon_pool_params pool_defaults = TENON_POOL_PARAMS_INIT;
 
@@ -59,6 +60,8 @@ static const char *const forward_examples[] = {
     "pool x=T:3x7x100 y=T:3x7x33 kind=average_inside window=5 stride=3 pad_begin=1 pad_end=1",
     "pool x=T:2x5x6x7x8 y=T:2x5x3x3x4 window=2,3,2 stride=2,2,2",
     "pool x=T:2x70x9x9 y=T:2x70x1x1 kind=average flags=1",
+    "pool x=T:2x5x17x19 y=T:2x5x6x7 kind=lp window=3,3 stride=3,3 pad_begin=1,1 p=3 flags=2",
+    "pool x=T:2x5x17x19 y=T:2x5x6x7 kind=average flags=4",
     NULL,
 };
 
@@ -71,7 +74,7 @@ const tn_operation tn_operation_pool = {
     .operand_count = POOL_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
-    .flags = TENON_POOL_GLOBAL,
+    .flags = TENON_POOL_GLOBAL | TENON_POOL_CEIL | TENON_POOL_ADAPTIVE,
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_prepare,
     .reference = tn_pool_reference,
@@ -87,6 +90,9 @@ static const char *const backward_examples[] = {
     "pool_backward dy=T:3x7x33 indices=i32:3x7x33 dx=T:3x7x100 window=5 stride=3 pad_begin=1 "
     "pad_end=1",
     "pool_backward dy=T:2x70x1x1 dx=T:2x70x9x9 kind=average_inside flags=1",
+    "pool_backward x=T:2x5x17x19 dy=T:2x5x6x7 dx=T:2x5x17x19 kind=lp window=3,3 stride=3,3 "
+    "pad_begin=1,1 flags=2",
+    "pool_backward x=T:2x5x17x19 dy=T:2x5x6x7 dx=T:2x5x17x19 flags=4",
     NULL,
 };
 
@@ -100,7 +106,7 @@ const tn_operation tn_operation_pool_backward = {
     .operand_count = POOL_BACKWARD_OPERANDS,
     TN_FIELDS(fields),
     TN_PARAMS(pool_defaults, TENON_POOL_PARAMS_INIT),
-    .flags = TENON_POOL_GLOBAL,
+    .flags = TENON_POOL_GLOBAL | TENON_POOL_CEIL | TENON_POOL_ADAPTIVE,
     TN_PROBLEM(pool_problem),
     .prepare = tn_pool_backward_prepare,
     .reference = tn_pool_backward_reference,

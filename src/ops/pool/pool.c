@@ -1,20 +1,30 @@
 /* Argument validation of tenon_pool_forward and tenon_pool_backward, and their families. */
 #include "base/shape.h"
 #include "ops/pool/internal.h"
+#include "pool/windows_args.h"
 
-static const tn_solver *const solvers[] = {&tn_pool_values, &tn_pool_rows, &tn_pool_channels,
-                                           &tn_pool_items, &tn_pool_groups};
+static const tn_solver *const solvers[] = {&tn_pool_values, &tn_pool_rows,   &tn_pool_channels,
+                                           &tn_pool_items,  &tn_pool_groups, &tn_pool_windows};
 static const tn_solver *const backward_solvers[] = {
     &tn_pool_backward_scatter, &tn_pool_backward_rows, &tn_pool_backward_channels,
-    &tn_pool_backward_items};
+    &tn_pool_backward_items, &tn_pool_backward_windows};
 
-/* Bits for the kind, the presence of indices, and images with contiguous channels. */
+/* Bits for the kind, with the exponents that need no powers, the flags, and images with contiguous
+ * channels. */
 static uint64_t pool_paths(const tn_problem *problem)
 {
     const pool_problem *p = (const pool_problem *)problem;
     const uint32_t by_channels = p->x[1] == 1 && p->x[4] != 1;
     return tn_paths_of_flags(1U << p->kind, 1U << p->kind) |
-           tn_paths_of_flags(p->flags << 8, (uint64_t)POOL_HAS_INDICES << 8) |
+           tn_paths_of_flags((p->p == 1   ? 1U
+                              : p->p == 2 ? 2U
+                              : p->p > 0  ? 4U
+                                          : 0U)
+                                 << 4,
+                             7U << 4) |
+           tn_paths_of_flags(p->flags << 8,
+                             (uint64_t)(POOL_HAS_INDICES | POOL_COUNT_PADDED | POOL_ADAPTIVE)
+                                 << 8) |
            tn_paths_of_flags((uint64_t)by_channels << 16, 1U << 16);
 }
 
@@ -42,6 +52,8 @@ tenon_status tn_pool_prepare(const void *given, tn_call *call, tn_problem *probl
 static tenon_status check_sources(const char *caller, const tenon_pool_params *params,
                                   const tenon_tensor *x, const tenon_tensor *indices)
 {
+    if (params->kind == TENON_POOL_LP && x == NULL)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: x is NULL, the norm needs it", caller);
     if (params->kind == TENON_POOL_MAX && x == NULL && indices == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: x and indices are both NULL, max pooling needs one of them", caller);

@@ -7,6 +7,7 @@
 #include "ops/pool/internal.h"
 #include "ops/registry.h"
 #include "pool/args.h"
+#include "pool/windows_args.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +15,20 @@
 /* Roundings other than those of the sum: 5 of the division (2.5 ulp, an ulp being at most two
  * roundoffs), and one for the products of errors. */
 #define DIVISION_ROUNDINGS 6
+
+/* Returns the first tap of an output along a dimension, which may be in the padding, and the number
+ * of taps. */
+static int64_t first_tap(const pool_problem *p, int d, int64_t output, int64_t *count)
+{
+    if ((p->flags & POOL_ADAPTIVE) != 0) {
+        const int64_t first = output * p->size[d] / p->out[d],
+                      last = tn_ceil_div((output + 1) * p->size[d], p->out[d]);
+        *count = last - first;
+        return first;
+    }
+    *count = p->window[d];
+    return output * p->step[d] + p->start[d];
+}
 
 /* An iterator over the taps of one window that are within the plane. */
 typedef struct taps {
@@ -29,15 +44,17 @@ static int64_t next_tap(taps *t)
     const pool_problem *p = t->p;
     for (;;) {
         int d = 2;
-        while (d >= 0 && ++t->window_index[d] >= p->window[d])
+        int64_t first[3], count[3];
+        for (int i = 0; i < 3; i++)
+            first[i] = first_tap(p, i, t->output[i], &count[i]);
+        while (d >= 0 && ++t->window_index[d] >= count[d])
             t->window_index[d--] = 0;
         if (d < 0)
             return -1;
         int64_t position = 0;
         bool within = true;
         for (int i = 0; i < 3; i++) {
-            int64_t at =
-                t->output[i] * p->step[i] + p->start[i] + t->window_index[i] * p->dilation[i];
+            int64_t at = first[i] + t->window_index[i] * p->dilation[i];
             within = within && at >= 0 && at < p->size[i];
             position = position * p->size[i] + at;
         }
@@ -64,8 +81,17 @@ static int64_t maximum_of(const pool_problem *p, const double *plane, const int6
 
 static double divisor_of(const pool_problem *p, const int64_t *output)
 {
+    double product = 1;
+    for (int d = 0; d < 3 && p->kind == TENON_POOL_AVERAGE; d++) {
+        int64_t all, counted = 0;
+        const int64_t first = first_tap(p, d, output[d], &all);
+        for (int64_t i = 0; i < all; i++)
+            counted +=
+                (p->flags & POOL_COUNT_PADDED) == 0 || first + i * p->dilation[d] < p->limit[d];
+        product *= (double)counted;
+    }
     if (p->kind == TENON_POOL_AVERAGE)
-        return (double)p->window[0] * (double)p->window[1] * (double)p->window[2];
+        return product;
     int64_t count = 0;
     for (taps t = taps_of(p, output); next_tap(&t) >= 0;)
         count++;
@@ -96,6 +122,62 @@ static tn_bounded average_of(const pool_problem *p, const double *plane, const i
     return rounded(p, value / divisor, magnitude / divisor, count);
 }
 
+/* Relative error of a power in OpenCL, 16 ulp, in roundoffs; and of a square root, 3 ulp. */
+#define POWER_ROUNDINGS 32
+#define ROOT_ROUNDINGS  6
+
+/* Returns the relative error of |x|^p for a base with the relative error `base`: its own, that of
+ * the rounded exponent, and that of the power. */
+static double power_error(double x, double p, double base, double u)
+{
+    const double exponent = p * (base + u * fabs(log(fabs(x))));
+    return expm1(exponent) + POWER_ROUNDINGS * u * exp(exponent);
+}
+
+/* Returns the norm of a window. */
+static tn_bounded norm_of(const pool_problem *p, const double *plane, const int64_t *output)
+{
+    const double u = tn_roundoff((tenon_dtype)p->dtype) * (p->dtype == TENON_DTYPE_F64 ? 2 : 1);
+    double sum = 0, error = 0, count = 0;
+    taps t = taps_of(p, output);
+    for (int64_t at = next_tap(&t); at >= 0; at = next_tap(&t)) {
+        const double term = pow(fabs(plane[at]), p->p);
+        sum += term;
+        if (term > 0 && isfinite(term))
+            error += term * (p->p == 1 ? 0 : p->p == 2 ? u : power_error(plane[at], p->p, 0, u));
+        count++;
+    }
+    if (!isfinite(sum))
+        return (tn_bounded){sum, 0};
+    error += tn_gamma(count, u) * (sum + error) +
+             (2 * count + 1) * tn_least_normal((tenon_dtype)p->dtype);
+    const double value = pow(sum, 1 / p->p), above = pow(sum + error, 1 / p->p),
+                 below = pow(sum > error ? sum - error : 0, 1 / p->p),
+                 last = p->p == 1   ? 0
+                        : p->p == 2 ? ROOT_ROUNDINGS * u * above
+                                    : power_error(sum + error, 1 / p->p, 0, u) * above;
+    return (tn_bounded){value, fmax(above - value, value - below) + last +
+                                   tn_least_normal((tenon_dtype)p->dtype)};
+}
+
+/* Returns the share of a norm's gradient for an element x. */
+static tn_bounded norm_share(const pool_problem *p, tn_bounded norm, double x, double dy)
+{
+    const double u = tn_roundoff((tenon_dtype)p->dtype) * (p->dtype == TENON_DTYPE_F64 ? 2 : 1);
+    if (x == 0)
+        return (tn_bounded){0, 0};
+    const double least = norm.value - norm.bound, ratio = fabs(x) / norm.value,
+                 value = copysign(pow(ratio, p->p - 1), x) * dy;
+    if (least <= 0) /* it may be 0, or less than the element */
+        return (tn_bounded){value, 4 * fabs(dy) + fabs(value)};
+    if (p->p == 1)
+        return (tn_bounded){value, u * fabs(value)};
+    const double base = norm.bound / least + 6 * u,
+                 error = p->p == 2 ? base : power_error(ratio, p->p - 1, base, 2 * u);
+    return (tn_bounded){value, fabs(value) * (error + 2 * u * (1 + error)) +
+                                   (1 + fabs(dy)) * tn_least_normal((tenon_dtype)p->dtype)};
+}
+
 /* Indices are exact. */
 bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_bounded *results)
 {
@@ -115,6 +197,8 @@ bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_boun
                 *results++ = (tn_bounded){at[best], tn_least_normal((tenon_dtype)p.dtype)};
                 if (places != NULL)
                     *places++ = (tn_bounded){(double)best, 0};
+            } else if (p.kind == TENON_POOL_LP) {
+                *results++ = tn_stored((tenon_dtype)p.dtype, norm_of(&p, at, output));
             } else {
                 *results++ = average_of(&p, at, output);
             }
@@ -126,14 +210,15 @@ bool tn_pool_reference(const void *params, const tenon_tensor *const *v, tn_boun
 
 /* The gradient of all planes: dense operands, and the terms that each element has received. */
 typedef struct gradient {
-    double *dy, *x, *indices, *terms;
+    double *dy, *x, *indices, *terms, *errors;
     tn_bounded *results; /* the bound is the sum of magnitudes until the end */
 } gradient;
 
-static void give(const gradient *g, int64_t at, double value)
+static void give(const gradient *g, int64_t at, tn_bounded share)
 {
-    g->results[at].value += value;
-    g->results[at].bound += fabs(value);
+    g->results[at].value += share.value;
+    g->results[at].bound += fabs(share.value) + share.bound;
+    g->errors[at] += share.bound;
     g->terms[at]++;
 }
 
@@ -146,11 +231,15 @@ static void scatter_window(const pool_problem *p, const gradient *g, int64_t ima
     double chosen = g->indices != NULL ? g->indices[number]
                     : g->x != NULL     ? (double)maximum_of(p, g->x + first, output)
                                        : 0;
-    double divisor = p->kind == TENON_POOL_MAX ? 1 : divisor_of(p, output);
+    const bool is_norm = p->kind == TENON_POOL_LP && g->x != NULL;
+    const tn_bounded norm = is_norm ? norm_of(p, g->x + first, output) : (tn_bounded){1, 0};
+    double divisor = p->kind == TENON_POOL_MAX || is_norm ? 1 : divisor_of(p, output);
     taps t = taps_of(p, output);
     for (int64_t at = next_tap(&t); at >= 0; at = next_tap(&t))
-        if (p->kind != TENON_POOL_MAX || (double)at == chosen)
-            give(g, first + at, dy / divisor);
+        if (is_norm)
+            give(g, first + at, norm_share(p, norm, g->x[first + at], dy));
+        else if (p->kind != TENON_POOL_MAX || (double)at == chosen)
+            give(g, first + at, (tn_bounded){dy / divisor, 0});
 }
 
 static void scatter(const pool_problem *p, const gradient *g)
@@ -165,6 +254,8 @@ static void scatter(const pool_problem *p, const gradient *g)
         while (tn_next_index(output, p->out, 3));
     for (int64_t i = 0; i < elements; i++)
         g->results[i] = rounded(p, g->results[i].value, g->results[i].bound, g->terms[i]);
+    for (int64_t i = 0; i < elements && p->kind == TENON_POOL_LP; i++)
+        g->results[i].bound += g->errors[i];
 }
 
 bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v,
@@ -176,14 +267,15 @@ bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v
     pool_problem p;
     if (tn_pool_canonicalize("reference", params, &views, &p) != TENON_OK)
         return false;
-    bool reads_x = p.kind == TENON_POOL_MAX && indices == NULL;
+    bool reads_x = p.kind == TENON_POOL_LP || (p.kind == TENON_POOL_MAX && indices == NULL);
     const gradient g = {.dy = tn_host_read(dy, dy->rank, dy->shape),
                         .x = reads_x ? tn_host_read(x, x->rank, x->shape) : NULL,
                         .indices =
                             indices != NULL ? tn_host_read(indices, dy->rank, dy->shape) : NULL,
                         .terms = tn_array(tenon_tensor_elements(dx), sizeof(double)),
+                        .errors = tn_array(tenon_tensor_elements(dx), sizeof(double)),
                         .results = results};
-    bool whole = g.dy != NULL && g.terms != NULL && (!reads_x || g.x != NULL) &&
+    bool whole = g.dy != NULL && g.terms != NULL && g.errors != NULL && (!reads_x || g.x != NULL) &&
                  (indices == NULL || g.indices != NULL);
     if (whole)
         scatter(&p, &g);
@@ -191,6 +283,7 @@ bool tn_pool_backward_reference(const void *params, const tenon_tensor *const *v
     free(g.x);
     free(g.indices);
     free(g.terms);
+    free(g.errors);
     return whole;
 }
 
@@ -256,6 +349,26 @@ static void make_awkward(const pool_problem *like, const tn_operation *operation
     *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
 }
 
+/* Makes a case of pool/windows take the paths of the problem at hand. */
+static void make_special(const pool_problem *like, tn_case *c, tenon_tensor *y,
+                         tenon_tensor *indices)
+{
+    tenon_pool_params *params = (tenon_pool_params *)c->params.bytes;
+    const bool channels_last = y->stride[1] == 1;
+    int64_t shape[] = {y->shape[0], y->shape[1], 3, 16};
+    params->p = like->p > 0 ? like->p : 2;
+    if ((like->flags & POOL_ADAPTIVE) != 0) {
+        params->flags = TENON_POOL_ADAPTIVE;
+    } else {
+        params->flags = TENON_POOL_CEIL;
+        params->geometry.stride[1] = 4;
+        shape[2] = tenon_pool_output_size(params, 0, 7);
+        shape[3] = tenon_pool_output_size(params, 1, 37);
+    }
+    *y = tn_image_view(y->dtype, channels_last, shape[0], shape[1], &shape[2]);
+    *indices = tenon_tensor_view(TENON_DTYPE_I32, 4, shape);
+}
+
 /* Makes the window of a case cover the whole image. */
 static void make_global(tn_case *c)
 {
@@ -278,6 +391,8 @@ bool tn_pool_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
         return false;
     make_awkward(like, &tn_operation_pool, 1 + (int64_t)number % 3, c, &c->views[POOL_X],
                  &c->views[POOL_Y], &indices);
+    if (tn_pool_is_special(like) != NULL)
+        make_special(like, c, &c->views[POOL_Y], &indices);
     if ((like->flags & POOL_HAS_INDICES) != 0)
         c->views[POOL_INDICES] = indices;
     if (number == 3)
@@ -297,6 +412,8 @@ bool tn_pool_backward_awkward(const tn_problem *problem, const tn_choice *choice
         return false;
     make_awkward(like, &tn_operation_pool_backward, number == 2 ? 2 : 1, c,
                  &c->views[POOL_BACKWARD_DX], &c->views[POOL_BACKWARD_DY], &indices);
+    if (tn_pool_is_special(like) != NULL)
+        make_special(like, c, &c->views[POOL_BACKWARD_DY], &indices);
     c->views[POOL_BACKWARD_X] = c->views[POOL_BACKWARD_DX];
     if (like->kind == TENON_POOL_MAX && number == 0)
         c->views[POOL_BACKWARD_INDICES] = indices;

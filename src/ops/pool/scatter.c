@@ -43,6 +43,9 @@ static tn_work work_of(const tenon_context *context, const pool_problem *p)
 static const char *configure(tenon_context *context, const tn_problem *problem, tn_choice *choice)
 {
     const pool_problem *p = (const pool_problem *)problem;
+    const char *special = tn_pool_is_special(p);
+    if (special != NULL)
+        return special;
     if (!context->device.is_cpu)
         return "the device is not a CPU";
     if (p->dtype != TENON_DTYPE_F32 && p->dtype != TENON_DTYPE_F64)

@@ -73,6 +73,9 @@ static taps taps_of_gradient(const tenon_context *context, const pool_problem *p
 static const char *configure_for(tenon_context *context, const pool_problem *p, taps each,
                                  tn_choice *choice)
 {
+    const char *special = tn_pool_is_special(p);
+    if (special != NULL)
+        return special;
     const double all = tn_pool_elements(p, p->out) * tn_pool_taps(p);
     const tn_work work = {.launches = 1,
                           .items = tn_pool_elements(p, p->out) / tn_lanes(context, p->dtype),
@@ -236,23 +239,24 @@ static tenon_status launch_backward(const char *caller, tn_recording *recording,
 
 const tn_solver tn_pool_rows = {
     .name = "rows",
-    .serves = "everything; a work-item handles lines along the last dimension",
+    .serves = "ordinary windows; a work-item handles lines along the last dimension",
     .configure = pool_solvers_configure,
     .launch = launch_forward};
 
 const tn_solver tn_pool_channels = {.name = "channels",
-                                    .serves = "everything; best if the channels are contiguous",
+                                    .serves =
+                                        "ordinary windows; best if the channels are contiguous",
                                     .configure = pool_solvers_configure,
                                     .launch = launch_forward};
 
 const tn_solver tn_pool_backward_rows = {
     .name = "rows",
-    .serves = "everything; a work-item handles lines along the last dimension",
+    .serves = "ordinary windows; a work-item handles lines along the last dimension",
     .configure = configure_backward,
     .launch = launch_backward};
 
-const tn_solver tn_pool_backward_channels = {.name = "channels",
-                                             .serves =
-                                                 "everything; best if the channels are contiguous",
-                                             .configure = configure_backward,
-                                             .launch = launch_backward};
+const tn_solver tn_pool_backward_channels = {
+    .name = "channels",
+    .serves = "ordinary windows; best if the channels are contiguous",
+    .configure = configure_backward,
+    .launch = launch_backward};

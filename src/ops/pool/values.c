@@ -99,6 +99,9 @@ static const char *configure(tenon_context *context, const tn_problem *problem, 
     const int64_t lanes = tn_lanes(context, p->dtype);
     if (!context->device.is_cpu)
         return "the device is not a CPU";
+    const char *special = tn_pool_is_special(p);
+    if (special != NULL)
+        return special;
     if ((p->flags & POOL_HAS_INDICES) != 0)
         return "indices are requested";
     const char *reason = why_not(p, lanes);

@@ -1,0 +1,225 @@
+/* The reference of RoI align, and its awkward cases. The corners of a region and the number of
+ * samples are computed in the type in which the header defines them, everything else in double. */
+#include "base/checked.h"
+#include "base/dtype.h"
+#include "base/shape.h"
+#include "check/awkward.h"
+#include "check/host.h"
+#include "ops/registry.h"
+#include "ops/roi_align/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A region along one dimension, and the error of the coordinates of its samples. */
+typedef struct extent {
+    double start, length, error;
+    int64_t bins, samples;
+} extent;
+
+/* Rounds to the type of coordinates. */
+static double roi_rounded(tenon_dtype dtype, double x)
+{
+    return dtype == TENON_DTYPE_F64 ? x : (double)(float)x;
+}
+
+/* Roundings of a coordinate: three quotients and products of at most 5 roundoffs, and the sums. */
+#define COORDINATE_ROUNDINGS 20
+
+static extent find_extent(const tenon_roi_align_params *params, tenon_dtype dtype, double first,
+                          double last, int64_t bins)
+{
+    const double scale = roi_rounded(dtype, params->spatial_scale),
+                 shift = (params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 ? 0 : 0.5,
+                 u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1);
+    /* Products and sums of two floats are exact in double, or rounded twice to the same number. */
+    extent e = {.bins = bins,
+                .start = roi_rounded(dtype, roi_rounded(dtype, first * scale) - shift),
+                .samples = params->sampling_ratio};
+    e.length =
+        roi_rounded(dtype, roi_rounded(dtype, roi_rounded(dtype, last * scale) - shift) - e.start);
+    if ((params->flags & TENON_ROI_ALIGN_UNSHIFTED) != 0 && e.length < 1)
+        e.length = 1;
+    e.error = COORDINATE_ROUNDINGS * u * (fabs(e.start) + fabs(e.length)) + tn_least_normal(dtype);
+    while (params->sampling_ratio == 0 && e.samples < ROI_MOST_SAMPLES &&
+           roi_rounded(dtype, (double)e.samples * roi_rounded(dtype, (double)bins)) < e.length)
+        e.samples++;
+    return e;
+}
+
+/* The place of a sample along one dimension: the first of two elements, and the weight of the
+ * second one. */
+typedef struct sample {
+    bool inside, uncertain;
+    int64_t low, high;
+    double weight;
+} sample;
+
+static sample find_sample(const extent *e, int64_t bin, int64_t number, int64_t size)
+{
+    const double width = e->length / (double)e->bins,
+                 at = e->start + (double)bin * width +
+                      ((double)number + 0.5) * width / (double)e->samples,
+                 limit = (double)size;
+    sample s = {.inside = at >= -1 && at <= limit,
+                .uncertain = fabs(at + 1) <= e->error || fabs(at - limit) <= e->error};
+    if (!s.inside)
+        return s;
+    const double inside = at > 0 ? at : 0;
+    s.low = tn_min_i64((int64_t)inside, size - 1);
+    s.high = tn_min_i64(s.low + 1, size - 1);
+    s.weight = s.high == s.low ? 0 : inside - (double)s.low;
+    return s;
+}
+
+/* The samples of a bin. */
+typedef struct bin {
+    double sum, best, error, magnitude;
+    bool anything, has_best;
+} bin;
+
+static double greatest_around(const double *plane, const sample *v, const sample *u,
+                              const int64_t *size)
+{
+    double greatest = 0;
+    for (int64_t i = tn_max_i64(v->low - 1, 0); i <= tn_min_i64(v->high + 1, size[0] - 1); i++)
+        for (int64_t j = tn_max_i64(u->low - 1, 0); j <= tn_min_i64(u->high + 1, size[1] - 1);
+             j++) {
+            const double x = fabs(plane[i * size[1] + j]);
+            greatest = x > greatest || isnan(x) ? x : greatest;
+        }
+    return greatest;
+}
+
+/* Adds a sample. The interpolation is continuous, so an uncertain element matters little. */
+static void add_sample(bin *b, const double *plane, const sample *v, const sample *u,
+                       const int64_t *size, double error, double roundoff)
+{
+    double best = 0;
+    if (v->inside && u->inside) {
+        const double greatest = greatest_around(plane, v, u, size), row = v->weight,
+                     column = u->weight;
+        const double *low = plane + v->low * size[1], *high = plane + v->high * size[1];
+        const double terms[] = {(1 - row) * (1 - column) * low[u->low],
+                                (1 - row) * column * low[u->high],
+                                row * (1 - column) * high[u->low], row * column * high[u->high]};
+        if (!isfinite(greatest)) {
+            b->anything = true;
+            return;
+        }
+        best = terms[0];
+        for (int i = 0; i < 4; i++) {
+            b->sum += terms[i];
+            best = fmax(best, terms[i]);
+        }
+        b->magnitude += greatest;
+        b->error += (2 * error + 12 * roundoff) * greatest;
+        if (v->uncertain || u->uncertain)
+            b->error += 4 * greatest;
+    } else if ((v->uncertain && (u->inside || u->uncertain)) || (u->uncertain && v->inside)) {
+        b->anything = true;
+    }
+    b->best = b->has_best ? fmax(b->best, best) : best;
+    b->has_best = true;
+}
+
+static tn_bounded roi_result_of(const tenon_roi_align_params *params, tenon_dtype dtype,
+                                const double *plane, const extent e[2], const int64_t at[2],
+                                const int64_t *size)
+{
+    const double u = tn_roundoff(dtype) * (dtype == TENON_DTYPE_F64 ? 2 : 1),
+                 count = (double)tn_max_i64(e[0].samples * e[1].samples, 1);
+    bin b = {0};
+    for (int64_t i = 0; i < e[0].samples; i++)
+        for (int64_t j = 0; j < e[1].samples; j++) {
+            const sample v = find_sample(&e[0], at[0], i, size[0]),
+                         w = find_sample(&e[1], at[1], j, size[1]);
+            add_sample(&b, plane, &v, &w, size, e[0].error + e[1].error, u);
+        }
+    if (b.anything)
+        return (tn_bounded){0, TN_ANYTHING};
+    /* The maximum has at most the error of one sample, which is less than that of all. */
+    if (params->mode == TENON_ROI_ALIGN_MAX)
+        return tn_stored(dtype, (tn_bounded){b.best, b.error + 4 * tn_least_normal(dtype)});
+    const double magnitude = b.magnitude + b.error;
+    return tn_stored(
+        dtype, (tn_bounded){b.sum / count, (b.error + tn_gamma(count + 8, u) * magnitude) / count +
+                                               (4 * count + 2) * tn_least_normal(dtype)});
+}
+
+bool tn_roi_align_reference(const void *given, const tenon_tensor *const *v, tn_bounded *results)
+{
+    const tenon_roi_align_params *params = given;
+    const tenon_tensor *x = v[ROI_X], *y = v[ROI_Y];
+    const int64_t *size = x->shape + 2, *bins = y->shape + 2, regions = y->shape[0];
+    double *values = tn_host_read(x, 4, x->shape),
+           *corners = tn_host_read(v[ROI_ROIS], 2, v[ROI_ROIS]->shape),
+           *images = tn_host_read(v[ROI_INDICES], 1, v[ROI_INDICES]->shape);
+    const bool whole = values != NULL && corners != NULL && images != NULL;
+    for (int64_t r = 0; whole && !tn_tensor_empty(y) && r < regions; r++) {
+        const double *c = corners + 4 * r;
+        const extent e[] = {find_extent(params, x->dtype, c[1], c[3], bins[0]),
+                            find_extent(params, x->dtype, c[0], c[2], bins[1])};
+        const bool exists = images[r] >= 0 && images[r] < (double)x->shape[0];
+        for (int64_t channel = 0; channel < x->shape[1]; channel++) {
+            int64_t at[2] = {0};
+            const double *plane =
+                values +
+                (exists ? ((int64_t)images[r] * x->shape[1] + channel) * size[0] * size[1] : 0);
+            do
+                *results++ = exists ? roi_result_of(params, x->dtype, plane, e, at, size)
+                                    : (tn_bounded){(double)NAN, 0};
+            while (tn_next_index(at, bins, 2));
+        }
+    }
+    free(values);
+    free(corners);
+    free(images);
+    return whole;
+}
+
+/* Regions around the image, some of them partly or entirely outside, and images of which one in ten
+ * does not exist. */
+void tn_roi_align_fill_valid(const void *given, const tenon_tensor *const *v, uint64_t *seed)
+{
+    const tenon_roi_align_params *params = given;
+    const tenon_tensor *x = v[ROI_X], *rois = v[ROI_ROIS];
+    const double scale = fabs(params->spatial_scale) > 1e-3 ? params->spatial_scale : 1;
+    int64_t index[2] = {0};
+    if (tn_tensor_empty(rois) || x->rank != 4)
+        return;
+    tn_case_integers(v[ROI_INDICES], 0, tn_max_i64(x->shape[0] - 1, 0), seed);
+    do {
+        const double size = (double)x->shape[index[1] % 2 == 0 ? 3 : 2],
+                     middle = index[1] < 2 ? 0.2 : 0.7;
+        tn_dtype_store(rois->dtype, tn_host_element(rois, index),
+                       size * (middle + 0.5 * tn_random(seed)) / scale);
+    } while (tn_next_index(index, rois->shape, 2));
+    for (index[0] = 0; index[0] < v[ROI_INDICES]->shape[0]; index[0]++)
+        if (tn_random(seed) > 0.8)
+            tn_dtype_store(TENON_DTYPE_I32, tn_host_element(v[ROI_INDICES], index),
+                           tn_random(seed) > 0 ? -1 : (double)x->shape[0]);
+}
+
+/* In the layout of the problem at hand. */
+bool tn_roi_align_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                          tn_case *c)
+{
+    const roi_problem *like = (const roi_problem *)problem;
+    const bool channels_last = like->x[1] == 1 && like->x[3] != 1;
+    const int64_t size[] = {9, 13}, bins[] = {3, 2}, regions[] = {7, 4};
+    (void)choice;
+    if (number > 0)
+        return false;
+    tn_awkward_begin(c, &tn_operation_roi_align);
+    tenon_roi_align_params *params = (tenon_roi_align_params *)c->params.bytes;
+    params->mode = (like->flags & ROI_MAX) != 0 ? TENON_ROI_ALIGN_MAX : TENON_ROI_ALIGN_AVERAGE;
+    params->flags = (like->flags & ROI_UNSHIFTED) != 0 ? TENON_ROI_ALIGN_UNSHIFTED : 0;
+    params->sampling_ratio = like->samples != 0 ? 3 : 0;
+    params->spatial_scale = 0.5;
+    c->views[ROI_X] = tn_image_view((tenon_dtype)like->dtype, channels_last, 2, 5, size);
+    c->views[ROI_Y] = tn_image_view((tenon_dtype)like->dtype, channels_last, 7, 5, bins);
+    c->views[ROI_ROIS] = tn_awkward_view((tenon_dtype)like->dtype, 2, regions, true);
+    c->views[ROI_INDICES] = tn_awkward_view(TENON_DTYPE_I32, 1, regions, true);
+    return true;
+}

@@ -1,0 +1,109 @@
+/* Tests tenon_roi_align: both modes, given and computed numbers of samples, any strides, regions
+ * outside the image, indices out of range, known values, invalid input. */
+#include "fixture.h"
+
+#include "ops/registry.h"
+#include "ops/roi_align/internal.h"
+
+#include <math.h>
+
+TEST(random_problems)
+{
+    test_random random = test_random_for(3201);
+    for (uint32_t n = 0; n < 2 * (uint32_t)test_problems(40); n++) {
+        const int64_t images = test_between(&random, 1, 3), channels = test_between(&random, 1, 9),
+                      regions = test_between(&random, 0, 6);
+        const int64_t x[] = {images, channels, test_between(&random, 1, 20),
+                             test_between(&random, 1, 20)};
+        const int64_t y[] = {regions, channels, test_between(&random, 1, 5),
+                             test_between(&random, 1, 5)};
+        const int64_t rois[] = {regions, 4};
+        const tenon_dtype dtype = test_float_type(n / 2);
+        test_fixture f;
+        test_begin(&f, &tn_operation_roi_align);
+        tenon_roi_align_params *params = test_params(&f, tenon_roi_align_params);
+        params->mode = n % 2;
+        params->flags = test_one_in(&random, 2) ? TENON_ROI_ALIGN_UNSHIFTED : 0;
+        params->sampling_ratio = (uint32_t)test_between(&random, 0, 3);
+        params->spatial_scale = test_one_in(&random, 2) ? 1 : test_real(&random, 0.05, 2);
+        f.c.views[ROI_X] = test_random_view(&random, dtype, 4, x);
+        f.c.views[ROI_Y] = test_random_view(&random, dtype, 4, y);
+        f.c.views[ROI_ROIS] = test_random_view(&random, dtype, 2, rois);
+        f.c.views[ROI_INDICES] = test_random_view(&random, TENON_DTYPE_I32, 1, rois);
+        test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+    }
+}
+
+/* By hand: four pixels, averaged over the whole image and by bins; without the shift a region of
+ * one pixel whose samples are a quarter and three quarters from its corner; an image that does not
+ * exist.
+ */
+TEST(known_values)
+{
+    static const float x[] = {0, 1, 2, 3}, all[] = {0, 0, 2, 2}, average[] = {1.5F};
+    static const float bins[] = {0, 1, 2, 3}, pixel[] = {0, 0, 1, 1}, middle[] = {1.5F};
+    static const float greatest[] = {1.6875F};
+    static const int32_t zero[] = {0};
+    const float *index = (const float *)(const void *)zero;
+    TEST_KNOWN("roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1 sampling_ratio=2",
+               x, all, index, average);
+    TEST_KNOWN("roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x2x2", x, all, index,
+               bins);
+    TEST_KNOWN(
+        "roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1 flags=1 sampling_ratio=2",
+        x, pixel, index, middle);
+    TEST_KNOWN("roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1 flags=1 "
+               "sampling_ratio=2 mode=max",
+               x, pixel, index, greatest);
+}
+
+/* Regions that are huge, not finite, or empty, and elements that are not finite. */
+TEST(special_values)
+{
+    static const double corners[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, -5, 3e4};
+    test_random random = test_random_for(3202);
+    for (uint32_t n = 0; n < 24; n++) {
+        test_fixture f;
+        test_begin_line(&f,
+                        n % 2 == 0
+                            ? "roi_align x=T:2x2x5x7 rois=T:6x4 indices=i32:6 y=T:6x2x2x3"
+                            : "roi_align x=T:2x2x5x7 rois=T:6x4 indices=i32:6 y=T:6x2x2x3 mode=max "
+                              "flags=1 sampling_ratio=2",
+                        test_float_type(n / 2));
+        test_make(&f);
+        test_fill_inputs(&f, TEST_BOUND, &random);
+        for (int64_t i = 0; i < 24; i++)
+            if (test_one_in(&random, 3))
+                test_set(test_operand(&f, ROI_ROIS), i, corners[test_between(&random, 0, 5)]);
+        if (n % 3 == 0)
+            test_set(test_operand(&f, ROI_X), test_between(&random, 0, 139), (double)NAN);
+        test_finish(&f, TEST_ALL);
+    }
+}
+
+TEST(bad_input)
+{
+#define CALL "roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1"
+    static const test_refusal refusals[] = {
+        {CALL " mode=2", "mode is 2", TENON_OK},
+        {CALL " sampling_ratio=1025", "sampling_ratio is 1025", TENON_OK},
+        {CALL " spatial_scale=nan", "spatial_scale is nan", TENON_OK},
+        {"roi_align x=f32:1x1x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1", "x: rank is 3",
+         TENON_OK},
+        {"roi_align x=f32:1x1x2x2 rois=f32:1x5 indices=i32:1 y=f32:1x1x1x1", "rois: shape is 1x5",
+         TENON_OK},
+        {"roi_align x=f32:1x1x2x2 rois=f32:2x4 indices=i32:1 y=f32:1x1x1x1", "rois: shape is 2x4",
+         TENON_OK},
+        {"roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1x1 y=f32:1x1x1x1", "indices: rank is 2",
+         TENON_OK},
+        {"roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i32:1 y=f32:1x2x1x1", "y: shape is 1x2x1x1",
+         TENON_OK},
+        {"roi_align x=f32:1x1x0x2 rois=f32:1x4 indices=i32:1 y=f32:1x1x1x1",
+         "x: size of dimension 2 is 0", TENON_OK},
+        {"roi_align x=f32:1x1x2x2 rois=f16:1x4 indices=i32:1 y=f32:1x1x1x1", "rois",
+         TENON_ERROR_UNSUPPORTED},
+        {"roi_align x=f32:1x1x2x2 rois=f32:1x4 indices=i8:1 y=f32:1x1x1x1", "indices: type is i8",
+         TENON_ERROR_UNSUPPORTED}};
+#undef CALL
+    TEST_REFUSE(refusals);
+}
