@@ -35,6 +35,7 @@
 #include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/select.h>
+#include <tenon/rnn.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
 #include <tenon/statistics.h>

@@ -160,6 +160,21 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
     return x.dtype, shape
 
 
+def _rnn(output: str) -> Callable[[Dict[str, Any], Any], Form]:
+    """Returns the rule for an output of a recurrent layer."""
+    def rule(o: Dict[str, Any], p: Any) -> Form:
+        x, (directions, rows, size) = o["x"], o["r"].shape
+        steps, batch, _ = x.shape
+        is_gru, after = p.kind == constants.RNN_GRU, p.flags & constants.RNN_RESET_AFTER
+        gates = {constants.RNN_LSTM: 4, constants.RNN_GRU: 3}.get(p.kind, 1)
+        hidden, kept = rows // gates, gates + bool(p.kind == constants.RNN_LSTM or (is_gru and after))
+        return {"y": (x.dtype, (steps, directions, batch, size)),
+                "hn": (x.dtype, (directions, batch, size)),
+                "cn": (x.dtype, (directions, batch, hidden)),
+                "reserve": (_sums(x.dtype), (directions, steps, batch, kept * hidden))}[output]
+    return rule
+
+
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_backward.dx": like("x"),
     "activation_forward.y": like("x"),
@@ -206,6 +221,10 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
     "reduce.y": _reduced,
+    "rnn_forward.cn": _rnn("cn"),
+    "rnn_forward.hn": _rnn("hn"),
+    "rnn_forward.reserve": _rnn("reserve"),
+    "rnn_forward.y": _rnn("y"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "square_sum.sum": lambda o, p: (_sums(o["x"].dtype), ()),

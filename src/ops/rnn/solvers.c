@@ -1,0 +1,274 @@
+/* The solvers rnn/step, with a launch for each product of each step, and rnn/sequence, with a
+ * single launch for all steps. */
+#include "base/checked.h"
+#include "ops/common/gpu.h"
+#include "ops/rnn/internal.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Work-items of a group of rnn/sequence on a GPU. */
+#define GROUP 256
+/* Sequences that a work-item multiplies at once (a multiple of RNN_ROWS for every cell). */
+#define ROWS 8
+/* Work-groups per core that rnn/step should have on a CPU. */
+#define GROUPS_PER_CORE 2
+/* Fraction of the multiply-add rate that the loop over K reaches, for one sequence, whose panels
+ * are loaded for a single use, and for several. */
+#define ONE_ROW      0.25
+#define SEVERAL_ROWS 0.6
+
+static double multiply_adds(const rnn_problem *p, double batch)
+{
+    const rnn_sizes *s = &p->size;
+    const double second = p->cell == RNN_CELL_GRU ? (double)s->hidden : (double)s->output;
+    const double units =
+        (double)RNN_FIRST_OF(p->cell) * (double)s->output + (tn_rnn_has_second(p) ? second : 0);
+    return (double)s->directions * (double)s->steps * batch * (double)s->hidden * units;
+}
+
+/* Returns the bytes of the panels, which each work-group reads at each step. */
+static double panel_bytes(const rnn_problem *p)
+{
+    return p->size.steps == 0
+               ? 0
+               : multiply_adds(p, 1) / (double)p->size.steps * (double)tn_acc_size(p->dtype);
+}
+
+/* Adds the time of the launches before the first step. Returns false if the workspace is too large
+ * to be counted. */
+static bool add_begin(tenon_context *context, const rnn_problem *p, const rnn_layout *l,
+                      tn_choice *choice)
+{
+    const rnn_sizes *s = &p->size;
+    const double rows = (double)RNN_GATES_OF(p->cell) * (double)s->hidden;
+    const double elements =
+        (double)s->directions * ((double)s->steps * (double)s->batch + 1) * rows;
+    gemm_problem product;
+    tn_frame frame;
+    const tn_work pack = {.launches = 2 + (tn_rnn_has_second(p) ? 1 : 0) + (l->widens ? 2 : 0),
+                          .single_elements = panel_bytes(p) / (double)tn_acc_size(p->dtype),
+                          .bytes = 2 * panel_bytes(p)};
+    if (elements > 1e17 || l->end < 0 || l->end > INT64_MAX / 16)
+        return false;
+    choice->workspace = (uint64_t)l->end * tn_acc_size(p->dtype);
+    tn_choice_add(context, choice, &pack);
+    if (s->steps > 0 && tn_rnn_input_product("configure", p, l, &product, &frame) == TENON_OK)
+        choice->time += tn_gemm_estimate(context, &product);
+    return true;
+}
+
+static void rnn_options(tenon_context *context, const rnn_problem *p, int32_t group,
+                        tn_choice *choice)
+{
+    if (context->device.is_cpu)
+        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u -DTENON_VW=%u", p->dtype,
+                          p->cell, tn_lanes(context, p->dtype));
+    else
+        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u%s -DRNN_GROUP=%d",
+                          p->dtype, p->cell, tn_gpu_option(context), (int)group);
+}
+
+static void rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *args)
+{
+    const rnn_sizes *s = &p->size;
+    *args = (rnn_args){.gates = l->gates,
+                       .panels = l->panels,
+                       .second = l->second,
+                       .bias = l->bias,
+                       .peephole = l->peephole,
+                       .state = l->state,
+                       .cell = l->cell,
+                       .product = l->product,
+                       .update = l->update,
+                       .steps = s->steps,
+                       .batch = s->batch,
+                       .hidden = s->hidden,
+                       .output = s->output,
+                       .padded = l->padded,
+                       .padded_output = l->padded_output,
+                       .lengths_stride = p->stride[RNN_LENGTHS][0],
+                       .rows_each = l->rows_each,
+                       .flags = (tenon_i32)p->flags};
+    for (int g = 0; g < RNN_GATES_OF(p->cell); g++)
+        args->gate[g] = tn_rnn_gate(p->cell, p->order, g) * s->hidden;
+    memcpy(args->gate_stride, l->gate_stride, sizeof args->gate_stride);
+    memcpy(args->y_stride, p->stride[RNN_Y], sizeof args->y_stride);
+    memcpy(args->hn_stride, p->stride[RNN_HN], sizeof args->hn_stride);
+    memcpy(args->cn_stride, p->stride[RNN_CN], sizeof args->cn_stride);
+}
+
+/* Records a launch of steps. `launch` has the source, the kernel and the sizes. */
+static tenon_status record_steps(const char *caller, tn_recording *recording, const rnn_problem *p,
+                                 const tn_choice *choice, const rnn_args *args, tn_launch launch)
+{
+    static const uint16_t operands[] = {TN_WORKSPACE, RNN_LENGTHS, RNN_Y,
+                                        RNN_HN,       RNN_CN,      RNN_RESERVE};
+    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype),
+                   sums = (uint32_t)tn_acc_size(p->dtype);
+    const tn_patch patches[] = {
+        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(rnn_args, work_offset), sums},
+        {TN_PATCH_OFFSET, RNN_LENGTHS, offsetof(rnn_args, lengths_offset), sizeof(int32_t)},
+        {TN_PATCH_OFFSET, RNN_Y, offsetof(rnn_args, y_offset), size},
+        {TN_PATCH_OFFSET, RNN_HN, offsetof(rnn_args, hn_offset), size},
+        {TN_PATCH_OFFSET, RNN_CN, offsetof(rnn_args, cn_offset), size},
+        {TN_PATCH_OFFSET, RNN_RESERVE, offsetof(rnn_args, reserve_offset), sums},
+        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), RNN_SCALAR_CLIP, offsetof(rnn_args, clip),
+         1}};
+    launch.options = choice->options;
+    memcpy(launch.operands, operands, sizeof operands);
+    launch.operand_count = sizeof operands / sizeof *operands;
+    launch.args = args;
+    launch.args_size = sizeof *args;
+    launch.patches = patches;
+    launch.patch_count = sizeof patches / sizeof *patches;
+    return tn_record(caller, recording, &launch);
+}
+
+static const char too_large[] = "the workspace is too large";
+
+/* rnn/step */
+
+static int64_t panel_count(const rnn_problem *p, const rnn_layout *l)
+{
+    return p->size.directions * (l->padded / l->panel);
+}
+
+/* Selects the sequences per work-item: all of them on a CPU, unless there would be too few
+ * work-groups. */
+static int64_t rows_of_step(const tenon_context *context, const rnn_problem *p, const rnn_layout *l)
+{
+    const double cores = tn_model_cores(&context->device.model);
+    const double groups = (double)panel_count(p, l);
+    const double shares =
+        context->device.is_cpu ? ceil(GROUPS_PER_CORE * cores / groups) : (double)p->size.batch;
+    return tn_round_up(tn_ceil_div(p->size.batch, (int64_t)fmax(shares, 1)), ROWS);
+}
+
+static const char *rnn_step_configure(tenon_context *context, const tn_problem *problem,
+                                      tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
+    const double steps = (double)p->size.steps * (tn_rnn_has_second(p) ? 2 : 1);
+    tn_rnn_lay_out(context, p, l);
+    l->rows_each = rows_of_step(context, p, l);
+    const double groups =
+        (double)panel_count(p, l) * (double)tn_ceil_div(p->size.batch, l->rows_each);
+    const tn_work work = {.launches = steps,
+                          .follows = true,
+                          .groups = context->device.is_cpu ? groups * fmax(steps, 1) : 0,
+                          .rate = tn_sum_rate(p->dtype),
+                          .multiply_adds = multiply_adds(p, (double)p->size.batch),
+                          .efficiency = p->size.batch > 1 ? SEVERAL_ROWS : ONE_ROW,
+                          .bytes = panel_bytes(p) * (double)p->size.steps};
+    if (!add_begin(context, p, l, choice))
+        return too_large;
+    tn_choice_add(context, choice, &work);
+    rnn_options(context, p, 1, choice);
+    return NULL;
+}
+
+static tenon_status record_step(const char *caller, tn_recording *recording, const rnn_problem *p,
+                                const tn_choice *choice, const rnn_args *args, bool second)
+{
+    const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
+    const int64_t units = second ? l->padded_output : l->padded;
+    const bool is_cpu = recording->context->device.is_cpu;
+    const tn_launch launch = {.source = "rnn/step",
+                              .kernel = second ? "second" : "first",
+                              .dimensions = 3,
+                              .global = {(size_t)(is_cpu ? units / l->panel : units),
+                                         (size_t)tn_ceil_div(p->size.batch, l->rows_each),
+                                         (size_t)p->size.directions},
+                              .local = {is_cpu ? 1 : (size_t)l->panel, 1, 1}};
+    return record_steps(caller, recording, p, choice, args, launch);
+}
+
+static tenon_status rnn_step_launch(const char *caller, tn_recording *recording,
+                                    const tn_problem *problem, const tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
+    rnn_args args;
+    TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
+    rnn_arguments(p, l, &args);
+    for (int64_t step = 0; step < p->size.steps; step++) {
+        args.step = (tenon_i32)step;
+        TN_TRY(record_step(caller, recording, p, choice, &args, false));
+        if (tn_rnn_has_second(p))
+            TN_TRY(record_step(caller, recording, p, choice, &args, true));
+    }
+    return TENON_OK;
+}
+
+const tn_solver tn_rnn_step = {
+    .name = "step",
+    .serves = "everything; one launch per step, two for a GRU that resets before the product and "
+              "for a projection",
+    .needs = "workspace for the products of the input, and a copy of the recurrent weights",
+    .configure = rnn_step_configure,
+    .launch = rnn_step_launch};
+
+/* rnn/sequence */
+
+/* Divides the sequences among the cores. */
+static int64_t rows_of_sequence(const tenon_context *context, const rnn_problem *p)
+{
+    const double cores = tn_model_cores(&context->device.model);
+    const double rows = ceil((double)(p->size.batch * p->size.directions) / cores);
+    const int64_t each = (int64_t)fmax(1, fmin(rows, (double)p->size.batch));
+    return each > ROWS ? tn_round_up(each, ROWS) : each;
+}
+
+static const char *rnn_sequence_configure(tenon_context *context, const tn_problem *problem,
+                                          tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    rnn_layout *l = TN_LAYOUT(rnn_layout, choice);
+    tn_rnn_lay_out(context, p, l);
+    l->rows_each = rows_of_sequence(context, p);
+    const double shares = (double)tn_ceil_div(p->size.batch, l->rows_each),
+                 groups = shares * (double)p->size.directions;
+    const tn_work work = {.launches = 1,
+                          .follows = true,
+                          .groups = groups,
+                          .items = groups * GROUP,
+                          .rate = tn_sum_rate(p->dtype),
+                          .multiply_adds = multiply_adds(p, (double)p->size.batch),
+                          .efficiency = l->rows_each > 1 ? SEVERAL_ROWS : ONE_ROW,
+                          .bytes = panel_bytes(p) * (double)p->size.steps * shares};
+    if (!add_begin(context, p, l, choice))
+        return too_large;
+    tn_choice_add(context, choice, &work);
+    rnn_options(context, p, GROUP, choice);
+    return NULL;
+}
+
+static tenon_status rnn_sequence_launch(const char *caller, tn_recording *recording,
+                                        const tn_problem *problem, const tn_choice *choice)
+{
+    const rnn_problem *p = (const rnn_problem *)problem;
+    const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
+    const size_t group = recording->context->device.is_cpu ? 1 : GROUP;
+    rnn_args args;
+    TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
+    if (p->size.steps == 0)
+        return TENON_OK;
+    rnn_arguments(p, l, &args);
+    const tn_launch launch = {.source = "rnn/sequence",
+                              .kernel = "sequence",
+                              .dimensions = 2,
+                              .global = {(size_t)tn_ceil_div(p->size.batch, l->rows_each) * group,
+                                         (size_t)p->size.directions},
+                              .local = {group, 1}};
+    return record_steps(caller, recording, p, choice, &args, launch);
+}
+
+const tn_solver tn_rnn_sequence = {
+    .name = "sequence",
+    .serves = "everything; one launch for all steps, in which a work-group computes some sequences",
+    .needs = "workspace for the products of the input, and a copy of the recurrent weights",
+    .configure = rnn_sequence_configure,
+    .launch = rnn_sequence_launch};
