@@ -32,6 +32,10 @@
 #define RNN_IS_RELU            1024
 #define RNN_REVERSE_0          2048 /* direction 0 is reverse */
 #define RNN_BOTH               4096 /* there is a direction 1, in reverse */
+#define RNN_HAS_DY             8192
+#define RNN_HAS_DX             16384
+#define RNN_HAS_DHN            32768
+#define RNN_HAS_DCN            65536
 
 /* Cells, each a build of its own: a simple RNN, an LSTM, and GRUs with the reset before and after
  * the product. */
@@ -48,6 +52,11 @@
 #define RNN_BIASES_OF(cell) ((cell) == RNN_CELL_GRU_AFTER ? 4 : RNN_GATES_OF(cell))
 #define RNN_RESERVED_OF(cell)                                                                      \
     ((cell) == RNN_CELL_LSTM ? 5 : (cell) == RNN_CELL_GRU_AFTER ? 4 : RNN_GATES_OF(cell))
+
+/* Columns of dgates, in units of the hidden size: the gradients of the gates' arguments in the
+ * caller's order. Before them, a GRU that resets after the product has that of Rn h; after them, a
+ * layer with a projection has the gradient of h. */
+#define RNN_COLUMNS_OF(cell) ((cell) == RNN_CELL_GRU_AFTER ? 4 : RNN_GATES_OF(cell))
 
 /* Steps of K that a work-item copies to a panel. */
 #define RNN_PACKED_STEPS 16
@@ -66,7 +75,13 @@ typedef struct rnn_args {
     tenon_i64 hn_stride[3], cn_stride[3]; /* direction, sequence, unit */
     tenon_i64 lengths_stride;
     tenon_i64 rows_each; /* sequences per work-item */
-    tenon_i32 step;      /* of a launch for one step */
+    /* Of the gradient only, in which y is an input, and hn and cn are dh0 and dc0. */
+    tenon_i64 h0_offset, c0_offset, dy_offset, dgates_offset; /* per call */
+    tenon_i64 h0_stride[3], c0_stride[3], dy_stride[4];
+    tenon_i64 columns;                   /* of a row of dgates */
+    tenon_i64 first_depth, second_depth; /* columns that a product reads: the first ones, and */
+    tenon_i64 second_column;             /* those from here on */
+    tenon_i32 step;                      /* of a launch for one step */
     tenon_i32 flags;
 } rnn_args;
 
@@ -76,7 +91,9 @@ typedef struct rnn_pack_args {
     tenon_i64 to;                       /* place of the panels */
     tenon_i64 units, depth;             /* rows of a gate; K */
     tenon_i64 gates, panel;
-    tenon_i64 gate[4];   /* first rows of the gates */
+    tenon_i64 gate[4]; /* first rows of the gates */
+    tenon_i64 block;   /* k is block k_gate[k / block], entry k % block */
+    tenon_i64 k_gate[4];
     tenon_i64 stride[3]; /* direction, row, k */
 } rnn_pack_args;
 
@@ -89,7 +106,7 @@ typedef struct rnn_begin_args {
     tenon_i64 bias_stride[2], recurrent_bias_stride[2], peephole_stride[2]; /* direction, row */
     tenon_i64 h0_stride[3], c0_stride[3], hn_stride[3], cn_stride[3];
     tenon_i32 flags;
-    tenon_i32 reserved;
+    tenon_i32 skip; /* rows of the first global id that are left out */
 } rnn_begin_args;
 
 /* Copies a tensor of rank 3 to the workspace, dense, in the accumulator's type. */

@@ -31,8 +31,14 @@ TENON_KERNEL void pack(__global const data_t *from, __global acc_t *work, const 
         if (g < args.gates) {
             const long row = (args.gate[g] + unit) * args.stride[1];
             for (long k = first; k < last; k++) {
+                const long block = k / args.block;
+                const long at = (block == 0   ? args.k_gate[0]
+                                 : block == 1 ? args.k_gate[1]
+                                 : block == 2 ? args.k_gate[2]
+                                              : args.k_gate[3]) +
+                                k % args.block;
                 to[(k * args.gates + g) * args.panel] =
-                    unit < args.units ? load_data(in, row + k * args.stride[2]) : (acc_t)(0);
+                    unit < args.units ? load_data(in, row + at * args.stride[2]) : (acc_t)(0);
             }
         }
     }
@@ -110,13 +116,13 @@ TENON_INLINE void begin_sequence(const rnn_begin_args *args, const begin_tensors
 }
 
 /* Copies biases, peepholes and initial states. Global size: {padded, at least hidden and output;
- * biases + 3 + batch; directions}. */
+ * biases + 3 + batch - skip; directions}. */
 TENON_KERNEL void begin(__global const data_t *bias, __global const data_t *recurrent_bias,
                         __global const data_t *peephole, __global const data_t *h0,
                         __global const data_t *c0, __global data_t *hn, __global data_t *cn,
                         __global acc_t *work, const rnn_begin_args args)
 {
-    const long unit = get_global_id(0), row = get_global_id(1), d = get_global_id(2);
+    const long unit = get_global_id(0), row = get_global_id(1) + args.skip, d = get_global_id(2);
     const int biases = RNN_BIASES_OF(RNN_CELL), number = (int)row - biases;
     const begin_tensors t = {bias + args.bias_offset,
                              recurrent_bias + args.recurrent_bias_offset,
@@ -150,5 +156,16 @@ TENON_KERNEL void widen(__global const data_t *from, __global acc_t *work,
     if (k < args.shape[2]) {
         work[args.work_offset + args.to + (i * args.shape[1] + j) * args.shape[2] + k] = load_data(
             from + args.from_offset, i * args.stride[0] + j * args.stride[1] + k * args.stride[2]);
+    }
+}
+
+/* Copies a tensor from the workspace, where it is dense. */
+TENON_KERNEL void narrow(__global data_t *to, __global const acc_t *work, const rnn_widen_args args)
+{
+    const long i = get_global_id(2), j = get_global_id(1), k = get_global_id(0);
+    if (k < args.shape[2]) {
+        store_data(to + args.from_offset,
+                   i * args.stride[0] + j * args.stride[1] + k * args.stride[2],
+                   work[args.work_offset + args.to + (i * args.shape[1] + j) * args.shape[2] + k]);
     }
 }

@@ -146,6 +146,53 @@ TENON_CALL tenon_status tenon_rnn_forward_plan(
     const tenon_tensor *c0, const tenon_tensor *y, const tenon_tensor *hn, const tenon_tensor *cn,
     const tenon_tensor *reserve, tenon_plan **plan);
 
+/** Computes the gradients of a layer with respect to its input and initial states, and those of the
+ * arguments of its gates. The sizes are those of tenon_rnn_forward, which must have stored
+ * `reserve`.
+ *
+ * The gradients of the weights of a direction are products of `dgates` over all steps and
+ * sequences, which tenon_gemm computes: that of w is the product of the transposed dgates with x;
+ * that of r is the same with h before each step (y of the step before, or h0); those of the biases
+ * are the sums of the columns (tenon_reduce).
+ *
+ * The gradient of a step beyond a sequence's length is 0, and passes to the step before it.
+ *  @param params     as for the forward call, with a clip of 0; NULL means the defaults
+ *  @param w, r, peephole, projection, lengths, h0, c0, y, reserve
+ *                    as for the forward call; y and reserve are its results
+ *  @param dy         the gradient of y, or NULL: zeros
+ *  @param dhn, dcn   the gradients of hn and cn, or NULL: zeros
+ *  @param dx         T x N x I, the gradient of x; or NULL
+ *  @param dh0, dc0   of the shapes of h0 and c0, their gradients; or NULL
+ *  @param dgates     D x T x N x C, dense, of the type of the sums: the gradients of the arguments
+ * of the gates, each of size H, in the order of w. C is G H. A GRU that resets after the product
+ * has H more columns before these, the gradient of Rn h; a layer with a projection has P more after
+ * these, the gradient of its output.
+ *  @param sync       may be NULL
+ *  No output may overlap another operand.
+ *  @return as tenon_rnn_forward */
+TENON_CALL tenon_status tenon_rnn_backward_data(
+    tenon_stream *stream, const tenon_rnn_params *params, const tenon_tensor *w,
+    const tenon_tensor *r, const tenon_tensor *peephole, const tenon_tensor *projection,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dy,
+    const tenon_tensor *dhn, const tenon_tensor *dcn, const tenon_tensor *dx,
+    const tenon_tensor *dh0, const tenon_tensor *dc0, const tenon_tensor *dgates,
+    const tenon_sync *sync);
+
+/** Makes a plan of tenon_rnn_backward_data with operands w, r, peephole, projection, lengths, h0,
+ * c0, y, reserve, dy, dhn, dcn, dx, dh0, dc0, dgates. The tensors need no memory; memory that they
+ * have is checked.
+ *  @param plan  receives the plan, with one reference owned by the caller; NULL on failure
+ *  @return as the immediate call, except for TENON_ERROR_INCOMPLETE */
+TENON_CALL tenon_status tenon_rnn_backward_data_plan(
+    tenon_context *context, const tenon_rnn_params *params, const tenon_tensor *w,
+    const tenon_tensor *r, const tenon_tensor *peephole, const tenon_tensor *projection,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dy,
+    const tenon_tensor *dhn, const tenon_tensor *dcn, const tenon_tensor *dx,
+    const tenon_tensor *dh0, const tenon_tensor *dc0, const tenon_tensor *dgates,
+    tenon_plan **plan);
+
 TENON_END_C
 
 #endif

@@ -175,6 +175,13 @@ def _rnn(output: str) -> Callable[[Dict[str, Any], Any], Form]:
     return rule
 
 
+def _rnn_gates(o: Dict[str, Any], p: Any) -> Form:
+    (directions, rows, size), y = o["r"].shape, o["y"]
+    after = p.kind == constants.RNN_GRU and p.flags & constants.RNN_RESET_AFTER
+    columns = rows + (rows // 3 if after else 0) + (size if o["projection"] is not None else 0)
+    return _sums(y.dtype), (directions, y.shape[0], y.shape[2], columns)
+
+
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_backward.dx": like("x"),
     "activation_forward.y": like("x"),
@@ -221,6 +228,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "prelu_backward.dx": like("x"),
     "prelu_forward.y": like("x"),
     "reduce.y": _reduced,
+    "rnn_backward_data.dgates": _rnn_gates,
     "rnn_forward.cn": _rnn("cn"),
     "rnn_forward.hn": _rnn("hn"),
     "rnn_forward.reserve": _rnn("reserve"),

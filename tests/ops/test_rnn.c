@@ -1,5 +1,6 @@
-/* Tests tenon_rnn_forward against its reference: every cell, option and direction, lengths, no
- * step, one step, one sequence, strides; known values; long recordings; refusals. */
+/* Tests tenon_rnn_forward and tenon_rnn_backward_data against their references: every cell, option
+ * and direction, lengths, no step, one step, one sequence, strides; known values; long recordings;
+ * refusals. */
 #include "fixture.h"
 
 #include "ops/registry.h"
@@ -258,7 +259,8 @@ TEST(known_values)
 /* The bounds must not be so large that a wrong step passes. */
 TEST(bounds_are_small)
 {
-    static const rnn_case r = {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 20, 2, 8, 16, 0, RNN_HAS_BIAS, 0};
+    static const rnn_case r = {
+        PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 20, 2, 8, 16, 0, RNN_HAS_BIAS, 0};
     test_random random = test_random_for(4005);
     test_fixture f;
     begin(&f, &r, TENON_DTYPE_F32);
@@ -280,6 +282,139 @@ TEST(many_steps)
     test_make(&f);
     test_fill_inputs(&f, TEST_BOUND, &random);
     test_finish(&f, TEST_ALL);
+}
+
+/* Begins the gradient of a call; `has` also has RNN_HAS_DY and the other flags of its operands. */
+static void begin_backward(test_fixture *f, const rnn_case *r, tenon_dtype dtype)
+{
+    const uint32_t cell = tn_rnn_cell(&r->params);
+    const rnn_sizes s = {.directions = r->params.direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
+                         .steps = r->steps,
+                         .batch = r->batch,
+                         .inputs = r->inputs,
+                         .hidden = r->hidden,
+                         .output = r->output > 0 ? r->output : r->hidden};
+    const bool is_lstm = cell == RNN_CELL_LSTM;
+    test_begin(f, &tn_operation_rnn_backward_data);
+    *test_params(f, tenon_rnn_params) = r->params;
+    for (int i = 0; i < RNN_DATA_OPERANDS; i++) {
+        const rnn_shape which = tn_rnn_data_operands[i].shape;
+        const uint32_t flag = tn_rnn_data_operands[i].flag;
+        const bool is_own = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
+        int64_t shape[RNN_RANK];
+        const uint32_t rank = tn_rnn_shape(which, cell, &s, r->output > 0, shape);
+        if (flag == RNN_HAS_PROJECTION ? r->output == 0 : (flag & ~r->has) != 0)
+            continue;
+        if (is_lstm || (which != RNN_SHAPE_C0 && which != RNN_SHAPE_PEEPHOLE))
+            f->c.views[i] = test_view(tn_rnn_dtype(which, dtype),
+                                      r->layout == 0 || is_own || rank < 2
+                                          ? TEST_ROW
+                                          : (test_layout)((r->layout + (uint32_t)i) % TEST_LAYOUTS),
+                                      r->layout % 2 != 0 && !is_own, rank, shape, i + 1);
+    }
+}
+
+static void check_backward(const rnn_case *r, test_extent extent, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+        test_fixture f;
+        begin_backward(&f, r, *type);
+        test_run_fixture(&f, TEST_BOUND, extent, random);
+    }
+}
+
+#define EVERY_GRADIENT                                                                             \
+    (RNN_HAS_PEEPHOLE | RNN_HAS_LENGTHS | RNN_HAS_H0 | RNN_HAS_C0 | RNN_HAS_DY | RNN_HAS_DHN |     \
+     RNN_HAS_DCN | RNN_HAS_DX | RNN_HAS_HN | RNN_HAS_CN)
+
+TEST(every_gradient)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 5, 3, 7, 11, 0, RNN_HAS_DY | RNN_HAS_DX, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_LSTM, 1, 1, 0, 0), 4, 17, 3, 16, 5, EVERY_GRADIENT, 1},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 3, 2, 4, 5, 19, EVERY_GRADIENT, 2},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 0, 2, 4, 5, 3, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_GRU, 0, 0, 0, 0), 5, 3, 7, 11, 0, RNN_HAS_DY | RNN_HAS_DX, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 3},
+        {PARAMS(TENON_RNN_GRU, 2, 0, RESET_AFTER, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 1, RESET_AFTER, 0), 1, 1, 3, 16, 0, EVERY_GRADIENT, 4},
+        {PARAMS(TENON_RNN_TANH, 2, 0, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_RELU, 1, 0, 0, 0), 6, 5, 3, 9, 0, RNN_HAS_DHN | RNN_HAS_HN, 5},
+    };
+    test_random random = test_random_for(4007);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_backward(&cases[i], TEST_ALL, &random);
+}
+
+TEST(random_gradients)
+{
+    test_random random = test_random_for(4008);
+    for (int n = 0; n < test_problems(40); n++) {
+        rnn_case r = random_case(&random);
+        r.params.clip = 0;
+        r.has = (uint32_t)test_between(&random, 0, EVERY_GRADIENT) & EVERY_GRADIENT;
+        check_backward(&r, TEST_ONCE, &random);
+    }
+}
+
+/* Copies the expected values of an output to an input of another call, by name. */
+static void pass(const test_fixture *from, test_fixture *to)
+{
+    const tn_bounded *e = from->expected;
+    for (uint32_t i = 0; i < from->c.operation->operand_count; i++) {
+        if (from->operands[i].image == NULL || !tn_operation_writes(from->c.operation, i))
+            continue;
+        const int64_t count = tenon_tensor_elements(&from->operands[i].view);
+        for (uint32_t k = 0; k < to->c.operation->operand_count; k++)
+            for (int64_t j = 0; j < count && to->operands[k].image != NULL &&
+                                strcmp(from->c.operation->operands[i].name,
+                                       to->c.operation->operands[k].name) == 0;
+                 j++)
+                test_set(&to->operands[k], j, e[j].value);
+        e += count;
+    }
+}
+
+/* The gradient of the sum of y·dy with respect to x, h0 and c0, by finite differences of the
+ * layer's reference, for every cell, with lengths and in both directions. */
+TEST(gradients)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 2, 1, 0, 0), 4, 3, 2, 3, 2, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 1, RESET_AFTER, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_TANH, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0}};
+    test_random random = test_random_for(4009);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_fixture y, dx;
+        rnn_case back = cases[i];
+        back.has = EVERY_GRADIENT & ~(uint32_t)(RNN_HAS_DHN | RNN_HAS_DCN);
+        begin(&y, &cases[i], TENON_DTYPE_F64);
+        begin_backward(&dx, &back, TENON_DTYPE_F64);
+        test_make(&y);
+        test_make(&dx);
+        test_fill_inputs(&y, TEST_BOUND, &random);
+        test_fill_inputs(&dx, TEST_BOUND, &random);
+        for (uint32_t k = 0; k < RNN_Y; k++) /* the same inputs */
+            for (uint32_t b = 0; b < RNN_DATA_DY && y.operands[k].image != NULL; b++)
+                if (strcmp(y.c.operation->operands[k].name, dx.c.operation->operands[b].name) == 0)
+                    for (int64_t j = 0; j < tenon_tensor_elements(&y.operands[k].view); j++)
+                        test_set(&dx.operands[b], j, test_get(&y.operands[k], j));
+        test_expect(&y);
+        pass(&y, &dx);
+        test_expect(&dx);
+        const tn_bounded *e = dx.expected;
+        test_slopes(&y, RNN_X, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        e += tenon_tensor_elements(&dx.operands[RNN_DATA_DX].view);
+        test_slopes(&y, RNN_H0, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        e += tenon_tensor_elements(&dx.operands[RNN_DATA_DH0].view);
+        if (cases[i].params.kind == TENON_RNN_LSTM)
+            test_slopes(&y, RNN_C0, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        test_release(&y);
+        test_release(&dx);
+    }
 }
 
 TEST(refusals)

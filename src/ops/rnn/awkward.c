@@ -20,37 +20,34 @@ void tn_rnn_fill_valid(const void *params, const tenon_tensor *const *v, uint64_
         tn_case_integers(v[RNN_LENGTHS], -1, v[RNN_X]->shape[0] + 1, seed);
 }
 
+/* Fills the lengths and weights of the gradient in the same way. */
+void tn_rnn_backward_data_fill_valid(const void *params, const tenon_tensor *const *v,
+                                     uint64_t *seed)
+{
+    const double rows = (double)v[RNN_DATA_R]->shape[1];
+    const double output = (double)v[RNN_DATA_R]->shape[2];
+    (void)params;
+    tn_case_reals(v[RNN_DATA_R], -1 / rows, 1 / rows, seed);
+    if (v[RNN_DATA_PROJECTION] != NULL)
+        tn_case_reals(v[RNN_DATA_PROJECTION], -1 / output, 1 / output, seed);
+    if (v[RNN_DATA_LENGTHS] != NULL)
+        tn_case_integers(v[RNN_DATA_LENGTHS], -1, v[RNN_DATA_Y]->shape[0] + 1, seed);
+}
+
 /* Makes the operands of a call with these sizes that the problem has. */
 static void make_views(const rnn_problem *like, const rnn_sizes *s, bool gaps, tn_case *c)
 {
-    const int64_t rows = s->hidden * RNN_GATES_OF(like->cell), d = s->directions;
-    const tenon_dtype dtype = (tenon_dtype)like->dtype;
-    const tenon_dtype sums = dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
-    const struct {
-        uint32_t flag, rank;
+    const rnn_operand *operands = like->backward ? tn_rnn_data_operands : tn_rnn_operands;
+    const bool projects = (like->flags & RNN_HAS_PROJECTION) != 0;
+    for (uint32_t i = 0; i < c->operation->operand_count; i++) {
+        const rnn_shape which = operands[i].shape;
         int64_t shape[RNN_RANK];
-    } views[RNN_OPERANDS] = {
-        [RNN_X] = {0, 3, {s->steps, s->batch, s->inputs}},
-        [RNN_W] = {0, 3, {d, rows, s->inputs}},
-        [RNN_R] = {0, 3, {d, rows, s->output}},
-        [RNN_BIAS] = {RNN_HAS_BIAS, 2, {d, rows}},
-        [RNN_RECURRENT_BIAS] = {RNN_HAS_RECURRENT_BIAS, 2, {d, rows}},
-        [RNN_PEEPHOLE] = {RNN_HAS_PEEPHOLE, 2, {d, 3 * s->hidden}},
-        [RNN_PROJECTION] = {RNN_HAS_PROJECTION, 3, {d, s->output, s->hidden}},
-        [RNN_LENGTHS] = {RNN_HAS_LENGTHS, 1, {s->batch}},
-        [RNN_H0] = {RNN_HAS_H0, 3, {d, s->batch, s->output}},
-        [RNN_C0] = {RNN_HAS_C0, 3, {d, s->batch, s->hidden}},
-        [RNN_Y] = {0, 4, {s->steps, d, s->batch, s->output}},
-        [RNN_HN] = {RNN_HAS_HN, 3, {d, s->batch, s->output}},
-        [RNN_CN] = {RNN_HAS_CN, 3, {d, s->batch, s->hidden}},
-        [RNN_RESERVE] = {
-            RNN_HAS_RESERVE, 4, {d, s->steps, s->batch, s->hidden * RNN_RESERVED_OF(like->cell)}}};
-    for (int i = 0; i < RNN_OPERANDS; i++)
-        if ((views[i].flag & ~like->flags) == 0)
-            c->views[i] = tn_awkward_view(i == RNN_LENGTHS   ? TENON_DTYPE_I32
-                                          : i == RNN_RESERVE ? sums
-                                                             : dtype,
-                                          views[i].rank, views[i].shape, gaps && i != RNN_RESERVE);
+        const uint32_t rank = tn_rnn_shape(which, like->cell, s, projects, shape);
+        const bool is_dense = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
+        if ((operands[i].flag & ~like->flags) == 0)
+            c->views[i] = tn_awkward_view(tn_rnn_dtype(which, (tenon_dtype)like->dtype), rank,
+                                          shape, gaps && !is_dense);
+    }
 }
 
 /* Three calls with the options of the problem: several blocks of sequences and panels, with a rest
@@ -68,7 +65,7 @@ bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
         return false;
     rnn_sizes s = sizes[number];
     s.directions = (like->flags & RNN_BOTH) != 0 ? 2 : 1;
-    tn_awkward_begin(c, &tn_operation_rnn);
+    tn_awkward_begin(c, like->backward ? &tn_operation_rnn_backward_data : &tn_operation_rnn);
     tenon_rnn_params *params = (tenon_rnn_params *)c->params.bytes;
     params->kind = like->cell == RNN_CELL_LSTM        ? TENON_RNN_LSTM
                    : like->cell != RNN_CELL_SIMPLE    ? TENON_RNN_GRU
@@ -79,7 +76,7 @@ bool tn_rnn_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
                         : (like->flags & RNN_REVERSE_0) != 0 ? TENON_RNN_REVERSE
                                                              : TENON_RNN_FORWARD;
     params->order = like->order;
-    params->clip = number == 1 ? 0.5 : 0;
+    params->clip = number == 1 && !like->backward ? 0.5 : 0;
     make_views(like, &s, number == 1, c);
     return true;
 }

@@ -2,13 +2,11 @@
  * of its error on a device, which passes from step to step. docs/numerics.md derives the bounds. */
 #include "base/checked.h"
 #include "check/host.h"
+#include "ops/rnn/bounded.h"
 #include "ops/rnn/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-/* Roundings of a sum besides those of its products: biases, blocks of K, and spares. */
-#define OTHER_ROUNDINGS 16
 
 /* Operands in double precision, dense; NULL if absent. */
 typedef struct values {
@@ -29,30 +27,6 @@ typedef struct layer {
     tn_bounded *next;     /* output */
 } layer;
 
-static double unit_of(const layer *l)
-{
-    /* For f64 the reference, also in double, rounds as much again. */
-    return tn_roundoff(l->dtype) * (l->dtype == TENON_DTYPE_F64 ? 2 : 1);
-}
-
-/* Returns a rounded result whose value has an error of `bound` before the rounding. */
-static tn_bounded rounded(const layer *l, double value, double bound)
-{
-    return (tn_bounded){value,
-                        bound + unit_of(l) * (fabs(value) + bound) + tn_least_normal(l->dtype)};
-}
-
-static tn_bounded add(const layer *l, tn_bounded a, tn_bounded b)
-{
-    return rounded(l, a.value + b.value, a.bound + b.bound);
-}
-
-static tn_bounded multiply(const layer *l, tn_bounded a, tn_bounded b)
-{
-    return rounded(l, a.value * b.value,
-                   fabs(a.value) * b.bound + fabs(b.value) * a.bound + a.bound * b.bound);
-}
-
 static tn_bounded limited(const layer *l, tn_bounded x)
 {
     const double clip =
@@ -68,37 +42,17 @@ static tn_bounded activate(const layer *l, tenon_activation_kind kind, tn_bounde
     return tn_activation_reference(&activation, l->dtype, limited(l, x));
 }
 
-/* A sum of products with its magnitude. Factors may have errors. */
-typedef struct sum {
-    double value, magnitude, error, terms;
-} sum;
-
-static void add_product(sum *s, double weight, tn_bounded x)
-{
-    s->value += weight * x.value;
-    s->magnitude += fabs(weight) * (fabs(x.value) + x.bound);
-    s->error += fabs(weight) * x.bound;
-    s->terms++;
-}
-
-static void add_term(sum *s, const double *bias, int64_t at)
+static void add_term(rnn_sum *s, const double *bias, int64_t at)
 {
     if (bias != NULL)
-        add_product(s, bias[at], (tn_bounded){1, 0});
-}
-
-static tn_bounded total(const layer *l, const sum *s)
-{
-    const double roundings = s->terms + s->terms / 32 + OTHER_ROUNDINGS;
-    return (tn_bounded){s->value, s->error + tn_gamma(roundings, unit_of(l)) * s->magnitude +
-                                      roundings * tn_least_normal(l->dtype)};
+        tn_rnn_add_product(s, bias[at], (tn_bounded){1, 0});
 }
 
 /* Adds the products of a row of the recurrent weights. */
-static void add_recurrent(const layer *l, int64_t row, const tn_bounded *h, sum *s)
+static void add_recurrent(const layer *l, int64_t row, const tn_bounded *h, rnn_sum *s)
 {
     for (int64_t k = 0; k < l->s.output; k++)
-        add_product(s, l->v.of[RNN_R][row * l->s.output + k], h[k]);
+        tn_rnn_add_product(s, l->v.of[RNN_R][row * l->s.output + k], h[k]);
 }
 
 /* Returns the row of w, r and the biases of a gate's unit. */
@@ -109,11 +63,11 @@ static int64_t row_of(const layer *l, int64_t direction, int gate, int64_t unit)
 }
 
 /* Adds W x and the bias of a gate's unit. */
-static void add_input(const layer *l, int64_t t, int64_t n, int64_t row, sum *s)
+static void add_input(const layer *l, int64_t t, int64_t n, int64_t row, rnn_sum *s)
 {
     const double *x = l->v.of[RNN_X] + (t * l->s.batch + n) * l->s.inputs;
     for (int64_t k = 0; k < l->s.inputs; k++)
-        add_product(s, l->v.of[RNN_W][row * l->s.inputs + k], (tn_bounded){x[k], 0});
+        tn_rnn_add_product(s, l->v.of[RNN_W][row * l->s.inputs + k], (tn_bounded){x[k], 0});
     add_term(s, l->v.of[RNN_BIAS], row);
 }
 
@@ -122,11 +76,11 @@ static tn_bounded argument(const layer *l, int64_t direction, int64_t t, int64_t
                            int64_t unit, const tn_bounded *h)
 {
     const int64_t row = row_of(l, direction, gate, unit);
-    sum s = {0};
+    rnn_sum s = {0};
     add_input(l, t, n, row, &s);
     add_recurrent(l, row, h, &s);
     add_term(&s, l->v.of[RNN_RECURRENT_BIAS], row);
-    return total(l, &s);
+    return tn_rnn_total(l->dtype, &s);
 }
 
 static tn_bounded with_peephole(const layer *l, int64_t direction, int gate, int64_t unit,
@@ -136,7 +90,9 @@ static tn_bounded with_peephole(const layer *l, int64_t direction, int gate, int
     if (weights == NULL)
         return a;
     const int64_t row = direction * 3 + tn_rnn_peephole(l->params->order, gate);
-    return add(l, a, multiply(l, (tn_bounded){weights[row * l->s.hidden + unit], 0}, c));
+    return tn_rnn_add(
+        l->dtype, a,
+        tn_rnn_multiply(l->dtype, (tn_bounded){weights[row * l->s.hidden + unit], 0}, c));
 }
 
 static void step_lstm(layer *l, int64_t direction, int64_t t, int64_t n)
@@ -152,20 +108,22 @@ static void step_lstm(layer *l, int64_t direction, int64_t t, int64_t n)
         const tn_bounded f =
             activate(l, TENON_ACTIVATION_SIGMOID, with_peephole(l, direction, 1, j, a[1], *c));
         const tn_bounded g = activate(l, TENON_ACTIVATION_TANH, a[2]);
-        *c = add(l, multiply(l, f, *c), multiply(l, i, g));
+        *c =
+            tn_rnn_add(l->dtype, tn_rnn_multiply(l->dtype, f, *c), tn_rnn_multiply(l->dtype, i, g));
         const tn_bounded o =
             activate(l, TENON_ACTIVATION_SIGMOID, with_peephole(l, direction, 2, j, a[3], *c));
-        l->product[j] = multiply(l, o, activate(l, TENON_ACTIVATION_TANH, *c));
+        l->product[j] = tn_rnn_multiply(l->dtype, o, activate(l, TENON_ACTIVATION_TANH, *c));
         const tn_bounded kept[] = {i, f, g, o, *c};
         for (int k = 0; k < 5; k++)
             l->reserved[k * hidden + j] = kept[k];
     }
     for (int64_t p = 0; p < l->s.output; p++) {
-        sum s = {0};
+        rnn_sum s = {0};
         for (int64_t j = 0; j < hidden && l->v.of[RNN_PROJECTION] != NULL; j++)
-            add_product(&s, l->v.of[RNN_PROJECTION][(direction * l->s.output + p) * hidden + j],
-                        l->product[j]);
-        l->next[p] = l->v.of[RNN_PROJECTION] != NULL ? total(l, &s) : l->product[p];
+            tn_rnn_add_product(&s,
+                               l->v.of[RNN_PROJECTION][(direction * l->s.output + p) * hidden + j],
+                               l->product[j]);
+        l->next[p] = l->v.of[RNN_PROJECTION] != NULL ? tn_rnn_total(l->dtype, &s) : l->product[p];
     }
 }
 
@@ -182,10 +140,10 @@ static void step_simple(layer *l, int64_t direction, int64_t t, int64_t n)
  * bias. */
 static tn_bounded recurrent_part(const layer *l, int64_t row, const tn_bounded *h)
 {
-    sum s = {0};
+    rnn_sum s = {0};
     add_recurrent(l, row, h, &s);
     add_term(&s, l->v.of[RNN_RECURRENT_BIAS], row);
-    return total(l, &s);
+    return tn_rnn_total(l->dtype, &s);
 }
 
 static void step_gru(layer *l, int64_t direction, int64_t t, int64_t n)
@@ -196,22 +154,24 @@ static void step_gru(layer *l, int64_t direction, int64_t t, int64_t n)
     for (int64_t j = 0; j < hidden; j++) {
         z[j] = activate(l, TENON_ACTIVATION_SIGMOID, argument(l, direction, t, n, 0, j, h));
         r[j] = activate(l, TENON_ACTIVATION_SIGMOID, argument(l, direction, t, n, 1, j, h));
-        l->product[j] = multiply(l, r[j], h[j]);
+        l->product[j] = tn_rnn_multiply(l->dtype, r[j], h[j]);
     }
     for (int64_t j = 0; j < hidden; j++) {
         const int64_t row = row_of(l, direction, 2, j);
         tn_bounded x;
         if (l->cell == RNN_CELL_GRU_AFTER) {
-            sum s = {0};
+            rnn_sum s = {0};
             add_input(l, t, n, row, &s);
             q[j] = recurrent_part(l, row, h);
-            x = add(l, total(l, &s), multiply(l, r[j], q[j]));
+            x = tn_rnn_add(l->dtype, tn_rnn_total(l->dtype, &s),
+                           tn_rnn_multiply(l->dtype, r[j], q[j]));
         } else {
             x = argument(l, direction, t, n, 2, j, l->product);
         }
         a[j] = activate(l, TENON_ACTIVATION_TANH, x);
-        const tn_bounded rest = add(l, one, (tn_bounded){-z[j].value, z[j].bound});
-        l->next[j] = add(l, multiply(l, rest, a[j]), multiply(l, z[j], h[j]));
+        const tn_bounded rest = tn_rnn_add(l->dtype, one, (tn_bounded){-z[j].value, z[j].bound});
+        l->next[j] = tn_rnn_add(l->dtype, tn_rnn_multiply(l->dtype, rest, a[j]),
+                                tn_rnn_multiply(l->dtype, z[j], h[j]));
     }
 }
 

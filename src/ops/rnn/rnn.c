@@ -1,4 +1,5 @@
-/* Argument validation of tenon_rnn_forward, its canonical problem, and its family. */
+/* Argument validation of recurrent layers and their gradient, the canonical problem, and the
+ * families. */
 #include "base/shape.h"
 #include "ops/rnn/internal.h"
 
@@ -15,42 +16,10 @@ static uint64_t rnn_paths(const tn_problem *problem)
 const tn_family tn_rnn_family = {
     .name = "rnn", TN_SOLVERS(solvers), .awkward = tn_rnn_awkward, .paths = rnn_paths};
 
-uint32_t tn_rnn_cell(const tenon_rnn_params *params)
-{
-    if (params->kind == TENON_RNN_LSTM)
-        return RNN_CELL_LSTM;
-    if (params->kind != TENON_RNN_GRU)
-        return RNN_CELL_SIMPLE;
-    return (params->flags & TENON_RNN_RESET_AFTER) != 0 ? RNN_CELL_GRU_AFTER : RNN_CELL_GRU;
-}
-
-int tn_rnn_gate(uint32_t cell, uint32_t order, int gate)
-{
-    static const int lstm[] = {0, 2, 3, 1}, gru[] = {1, 0, 2};
-    if (cell == RNN_CELL_LSTM)
-        return order == TENON_RNN_ORDER_IOFC ? lstm[gate] : gate;
-    return cell != RNN_CELL_SIMPLE && order == TENON_RNN_ORDER_IFGO ? gru[gate] : gate;
-}
-
-int tn_rnn_peephole(uint32_t order, int gate)
-{
-    return order == TENON_RNN_ORDER_IOFC && gate > 0 ? 3 - gate : gate;
-}
-
-bool tn_rnn_has_second(const rnn_problem *p)
-{
-    return p->cell == RNN_CELL_GRU || (p->flags & RNN_HAS_PROJECTION) != 0;
-}
-
-rnn_sizes tn_rnn_sizes(const tenon_rnn_params *params, const tenon_tensor *const *views)
-{
-    return (rnn_sizes){.directions = params->direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
-                       .steps = views[RNN_X]->shape[0],
-                       .batch = views[RNN_X]->shape[1],
-                       .inputs = views[RNN_X]->shape[2],
-                       .hidden = views[RNN_W]->shape[1] / RNN_GATES_OF(tn_rnn_cell(params)),
-                       .output = views[RNN_R]->shape[2]};
-}
+const tn_family tn_rnn_backward_data_family = {.name = "rnn_backward_data",
+                                               TN_SOLVERS(solvers),
+                                               .awkward = tn_rnn_awkward,
+                                               .paths = rnn_paths};
 
 static tenon_status rnn_check_params(const char *caller, const tenon_rnn_params *params)
 {
@@ -68,128 +37,95 @@ static tenon_status rnn_check_params(const char *caller, const tenon_rnn_params 
     return TENON_OK;
 }
 
-static tenon_status check_types(const tn_call *call, const tenon_tensor *const *v)
+/* Checks the ranks, and that w has whole gates, before the sizes are derived. */
+static tenon_status check_ranks(const tn_call *call, const tenon_rnn_params *params,
+                                const rnn_operand *operands, const tenon_tensor *w,
+                                const tenon_tensor *r)
 {
-    const char *caller = call->caller;
-    const tenon_dtype dtype = (tenon_dtype)v[RNN_X]->dtype;
-    const tenon_dtype sums = dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
-    TN_TRY(tn_float_check(caller, "x", call->context, dtype));
-    for (uint32_t i = 1; i < RNN_OPERANDS; i++)
-        if (i != RNN_LENGTHS && i != RNN_RESERVE)
-            TN_TRY(tn_same_dtype_check(caller, call->operands[i].name, v[i], "x", dtype));
-    if (v[RNN_LENGTHS] != NULL && v[RNN_LENGTHS]->dtype != TENON_DTYPE_I32)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: lengths: type is %s, must be i32", caller,
-                       tenon_dtype_string(v[RNN_LENGTHS]->dtype));
-    if (v[RNN_RESERVE] != NULL && v[RNN_RESERVE]->dtype != sums)
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: reserve: type is %s, must be %s", caller,
-                       tenon_dtype_string(v[RNN_RESERVE]->dtype), tenon_dtype_string(sums));
-    return TENON_OK;
-}
-
-/* Checks the ranks of x, w and r, from which all sizes follow, and that w has whole gates. */
-static tenon_status check_ranks(const char *caller, const tenon_rnn_params *params,
-                                const tenon_tensor *const *v)
-{
-    static const char *const names[] = {"x", "w", "r"};
-    const int64_t gates = RNN_GATES_OF(tn_rnn_cell(params));
-    for (int i = RNN_X; i <= RNN_R; i++)
-        if (v[i]->rank != 3)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be 3", caller,
-                           names[i], v[i]->rank);
-    if (v[RNN_W]->shape[1] % gates != 0)
+    const uint32_t cell = tn_rnn_cell(params);
+    const int64_t gates = RNN_GATES_OF(cell);
+    const rnn_sizes none = {0};
+    int64_t shape[RNN_RANK];
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tenon_tensor *view = call->operands[i].view;
+        const uint32_t rank = tn_rnn_shape(operands[i].shape, cell, &none, false, shape);
+        if (view != NULL && view->rank != rank)
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: rank is %u, must be %u",
+                           call->caller, call->operands[i].name, view->rank, rank);
+    }
+    if (w->shape[1] % gates != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
                        "%s: w: dimension 1 has size %" PRId64 ", must be a multiple of %" PRId64
                        ", the number of gates",
-                       caller, v[RNN_W]->shape[1], gates);
-    if (v[RNN_W]->shape[1] == 0 || v[RNN_R]->shape[2] == 0)
+                       call->caller, w->shape[1], gates);
+    if (w->shape[1] == 0 || r->shape[2] == 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: r: the hidden size and the size of the output must not be 0", caller);
-    return TENON_OK;
-}
-
-static tenon_status check_shapes(const tn_call *call, const tenon_rnn_params *params,
-                                 const tenon_tensor *const *v)
-{
-    const uint32_t cell = tn_rnn_cell(params);
-    const rnn_sizes s = tn_rnn_sizes(params, v);
-    const int64_t d = s.directions, rows = v[RNN_W]->shape[1], h = s.hidden,
-                  p = v[RNN_PROJECTION] != NULL ? s.output : h;
-    const struct {
-        uint32_t rank;
-        int64_t shape[RNN_RANK];
-    } wanted[RNN_OPERANDS] = {
-        [RNN_X] = {3, {s.steps, s.batch, s.inputs}},
-        [RNN_W] = {3, {d, rows, s.inputs}},
-        [RNN_R] = {3, {d, rows, p}},
-        [RNN_BIAS] = {2, {d, rows}},
-        [RNN_RECURRENT_BIAS] = {2, {d, rows}},
-        [RNN_PEEPHOLE] = {2, {d, 3 * h}},
-        [RNN_PROJECTION] = {3, {d, p, h}},
-        [RNN_LENGTHS] = {1, {s.batch}},
-        [RNN_H0] = {3, {d, s.batch, p}},
-        [RNN_C0] = {3, {d, s.batch, h}},
-        [RNN_Y] = {4, {s.steps, d, s.batch, p}},
-        [RNN_HN] = {3, {d, s.batch, p}},
-        [RNN_CN] = {3, {d, s.batch, h}},
-        [RNN_RESERVE] = {4, {d, s.steps, s.batch, h * RNN_RESERVED_OF(cell)}}};
-    for (uint32_t i = 0; i < RNN_OPERANDS; i++)
-        if (v[i] != NULL)
-            TN_TRY(tn_shape_check(call->caller, call->operands[i].name, v[i], wanted[i].rank,
-                                  wanted[i].shape));
-    return TENON_OK;
-}
-
-/* Checks that operands of an LSTM are given only for an LSTM, and that the reserve is dense. */
-static tenon_status check_given(const tn_call *call, const tenon_rnn_params *params,
-                                const tenon_tensor *const *v)
-{
-    static const int own[] = {RNN_PEEPHOLE, RNN_PROJECTION, RNN_C0, RNN_CN};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (v[own[i]] != NULL && params->kind != TENON_RNN_LSTM)
-            return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                           "%s: %s: must be NULL unless kind is TENON_RNN_LSTM", call->caller,
-                           call->operands[own[i]].name);
-    if (v[RNN_RESERVE] != NULL && !tn_tensor_empty(v[RNN_RESERVE]) &&
-        !tn_tensor_dense(v[RNN_RESERVE]))
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: reserve: must be dense in row-major order",
+                       "%s: r: the hidden size and the size of the output must not be 0",
                        call->caller);
     return TENON_OK;
 }
 
-static uint32_t flags_of(const tenon_rnn_params *params, const tenon_tensor *const *v)
+/* Checks the type and the shape of an operand, that it exists for the cell, and that values which
+ * only Tenon reads are dense. */
+static tenon_status check_operand(const char *caller, const tn_argument *operand, rnn_shape which,
+                                  const rnn_problem *p)
 {
-    static const struct {
-        int operand;
-        uint32_t flag;
-    } flags[] = {{RNN_BIAS, RNN_HAS_BIAS},
-                 {RNN_RECURRENT_BIAS, RNN_HAS_RECURRENT_BIAS},
-                 {RNN_PEEPHOLE, RNN_HAS_PEEPHOLE},
-                 {RNN_PROJECTION, RNN_HAS_PROJECTION},
-                 {RNN_LENGTHS, RNN_HAS_LENGTHS},
-                 {RNN_H0, RNN_HAS_H0},
-                 {RNN_C0, RNN_HAS_C0},
-                 {RNN_HN, RNN_HAS_HN},
-                 {RNN_CN, RNN_HAS_CN},
-                 {RNN_RESERVE, RNN_HAS_RESERVE}};
-    uint32_t result = params->kind == TENON_RNN_RELU ? RNN_IS_RELU : 0;
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        result |= v[flags[i].operand] != NULL ? flags[i].flag : 0;
-    return result | (params->direction == TENON_RNN_REVERSE ? RNN_REVERSE_0 : 0) |
+    const tenon_tensor *view = operand->view;
+    const tenon_dtype wanted = tn_rnn_dtype(which, (tenon_dtype)p->dtype);
+    const bool is_own = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
+    int64_t shape[RNN_RANK];
+    if (p->cell != RNN_CELL_LSTM &&
+        (which == RNN_SHAPE_PEEPHOLE || which == RNN_SHAPE_PROJECTION || which == RNN_SHAPE_C0))
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: %s: must be NULL unless kind is TENON_RNN_LSTM", caller, operand->name);
+    if (which == RNN_SHAPE_LENGTHS || is_own) {
+        if (view->dtype != wanted)
+            return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: type is %s, must be %s", caller,
+                           operand->name, tenon_dtype_string(view->dtype),
+                           tenon_dtype_string(wanted));
+    } else {
+        TN_TRY(tn_same_dtype_check(caller, operand->name, view, "w", wanted));
+    }
+    const uint32_t rank =
+        tn_rnn_shape(which, p->cell, &p->size, (p->flags & RNN_HAS_PROJECTION) != 0, shape);
+    TN_TRY(tn_shape_check(caller, operand->name, view, rank, shape));
+    if (is_own && !tn_tensor_empty(view) && !tn_tensor_dense(view))
+        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: must be dense in row-major order", caller,
+                       operand->name);
+    return TENON_OK;
+}
+
+static uint32_t flags_of(const tenon_rnn_params *params, const tn_call *call,
+                         const rnn_operand *operands)
+{
+    uint32_t flags = params->kind == TENON_RNN_RELU ? RNN_IS_RELU : 0;
+    for (uint32_t i = 0; i < call->operand_count; i++)
+        flags |= call->operands[i].view != NULL ? operands[i].flag : 0;
+    return flags | (params->direction == TENON_RNN_REVERSE ? RNN_REVERSE_0 : 0) |
            (params->direction == TENON_RNN_BIDIRECTIONAL ? RNN_BOTH : 0);
 }
 
-static void rnn_canonicalize(const tenon_rnn_params *params, const tenon_tensor *const *v,
+/* Fills in the problem of a call whose sizes have been derived, and checks all operands. */
+static tenon_status complete(const tenon_rnn_params *params, const tn_call *call,
+                             const rnn_operand *operands, rnn_sizes sizes, tenon_dtype dtype,
                              rnn_problem *p)
 {
     tn_problem_begin(&p->head, sizeof *p);
-    p->dtype = v[RNN_X]->dtype;
+    p->dtype = dtype;
     p->cell = tn_rnn_cell(params);
-    p->flags = flags_of(params, v);
+    p->flags = flags_of(params, call, operands);
     p->order = p->cell == RNN_CELL_SIMPLE ? 0 : params->order;
-    p->size = tn_rnn_sizes(params, v);
-    for (uint32_t i = 0; i < RNN_OPERANDS; i++)
-        for (uint32_t d = 0; v[i] != NULL && d < v[i]->rank; d++)
-            p->stride[i][d] = v[i]->shape[d] > 1 ? v[i]->stride[d] : 0;
+    p->size = sizes;
+    TN_TRY(tn_float_check(call->caller, "w", call->context, dtype));
+    for (uint32_t i = 0; i < call->operand_count; i++) {
+        const tenon_tensor *view = call->operands[i].view;
+        if (view == NULL)
+            continue;
+        TN_TRY(check_operand(call->caller, &call->operands[i], operands[i].shape, p));
+        for (uint32_t d = 0; d < view->rank; d++)
+            p->stride[i][d] = view->shape[d] > 1 ? view->stride[d] : 0;
+    }
+    return TENON_OK;
 }
 
 tenon_status tn_rnn_prepare(const void *given, tn_call *call, tn_problem *problem, bool *empty)
@@ -200,12 +136,35 @@ tenon_status tn_rnn_prepare(const void *given, tn_call *call, tn_problem *proble
     for (uint32_t i = 0; i < RNN_OPERANDS; i++)
         v[i] = call->operands[i].view;
     TN_TRY(rnn_check_params(call->caller, params));
-    TN_TRY(check_ranks(call->caller, params, v));
-    TN_TRY(check_given(call, params, v));
-    TN_TRY(check_types(call, v));
-    TN_TRY(check_shapes(call, params, v));
-    rnn_canonicalize(params, v, p);
-    *empty = p->size.batch == 0 || (p->size.steps == 0 && v[RNN_HN] == NULL && v[RNN_CN] == NULL);
+    TN_TRY(check_ranks(call, params, tn_rnn_operands, v[RNN_W], v[RNN_R]));
+    TN_TRY(complete(params, call, tn_rnn_operands, tn_rnn_sizes(params, v),
+                    (tenon_dtype)v[RNN_W]->dtype, p));
+    *empty =
+        p->size.batch == 0 || (p->size.steps == 0 && (p->flags & (RNN_HAS_HN | RNN_HAS_CN)) == 0);
     call->scalars[RNN_SCALAR_CLIP] = params->clip;
+    return TENON_OK;
+}
+
+tenon_status tn_rnn_backward_data_prepare(const void *given, tn_call *call, tn_problem *problem,
+                                          bool *empty)
+{
+    const tenon_rnn_params *params = given;
+    const tenon_tensor *v[RNN_DATA_OPERANDS];
+    rnn_problem *p = (rnn_problem *)problem;
+    for (uint32_t i = 0; i < RNN_DATA_OPERANDS; i++)
+        v[i] = call->operands[i].view;
+    TN_TRY(rnn_check_params(call->caller, params));
+    if (params->clip > 0)
+        return tn_fail(TENON_ERROR_UNSUPPORTED,
+                       "%s: params: clip is %g, must be 0: there is no gradient with limited "
+                       "arguments",
+                       call->caller, params->clip);
+    TN_TRY(check_ranks(call, params, tn_rnn_data_operands, v[RNN_DATA_W], v[RNN_DATA_R]));
+    TN_TRY(complete(params, call, tn_rnn_data_operands, tn_rnn_data_sizes(params, v),
+                    (tenon_dtype)v[RNN_DATA_W]->dtype, p));
+    p->backward = 1;
+    *empty =
+        p->size.batch == 0 || (p->size.steps == 0 && (p->flags & (RNN_HAS_HN | RNN_HAS_CN)) == 0);
+    call->scalars[RNN_SCALAR_CLIP] = 0;
     return TENON_OK;
 }

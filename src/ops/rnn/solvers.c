@@ -36,7 +36,22 @@ static double panel_bytes(const rnn_problem *p)
                : multiply_adds(p, 1) / (double)p->size.steps * (double)tn_acc_size(p->dtype);
 }
 
-/* Adds the time of the launches before the first step. Returns false if the workspace is too large
+/* Returns the time of the products over all steps. */
+static double product_time(tenon_context *context, const rnn_problem *p, const rnn_layout *l)
+{
+    gemm_problem product;
+    tn_frame frame;
+    if (p->size.steps == 0 || (p->backward && (p->flags & RNN_HAS_DX) == 0))
+        return 0;
+    const tenon_status status = p->backward
+                                    ? tn_rnn_dx_product("configure", p, l, 0, &product, &frame)
+                                    : tn_rnn_input_product("configure", p, l, &product, &frame);
+    if (status != TENON_OK)
+        return 0;
+    return (p->backward ? (double)p->size.directions : 1) * tn_gemm_estimate(context, &product);
+}
+
+/* Adds the time of the launches besides the steps. Returns false if the workspace is too large
  * to be counted. */
 static bool add_begin(tenon_context *context, const rnn_problem *p, const rnn_layout *l,
                       tn_choice *choice)
@@ -45,8 +60,6 @@ static bool add_begin(tenon_context *context, const rnn_problem *p, const rnn_la
     const double rows = (double)RNN_GATES_OF(p->cell) * (double)s->hidden;
     const double elements =
         (double)s->directions * ((double)s->steps * (double)s->batch + 1) * rows;
-    gemm_problem product;
-    tn_frame frame;
     const tn_work pack = {.launches = 2 + (tn_rnn_has_second(p) ? 1 : 0) + (l->widens ? 2 : 0),
                           .single_elements = panel_bytes(p) / (double)tn_acc_size(p->dtype),
                           .bytes = 2 * panel_bytes(p)};
@@ -54,20 +67,34 @@ static bool add_begin(tenon_context *context, const rnn_problem *p, const rnn_la
         return false;
     choice->workspace = (uint64_t)l->end * tn_acc_size(p->dtype);
     tn_choice_add(context, choice, &pack);
-    if (s->steps > 0 && tn_rnn_input_product("configure", p, l, &product, &frame) == TENON_OK)
-        choice->time += tn_gemm_estimate(context, &product);
+    choice->time += product_time(context, p, l);
     return true;
 }
 
 static void rnn_options(tenon_context *context, const rnn_problem *p, int32_t group,
                         tn_choice *choice)
 {
+    const char *backward = p->backward ? " -DRNN_BACKWARD=1" : "";
     if (context->device.is_cpu)
-        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u -DTENON_VW=%u", p->dtype,
-                          p->cell, tn_lanes(context, p->dtype));
+        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u -DTENON_VW=%u%s",
+                          p->dtype, p->cell, tn_lanes(context, p->dtype), backward);
     else
-        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u%s -DRNN_GROUP=%d",
-                          p->dtype, p->cell, tn_gpu_option(context), (int)group);
+        tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DRNN_CELL=%u%s -DRNN_GROUP=%d%s",
+                          p->dtype, p->cell, tn_gpu_option(context), (int)group, backward);
+}
+
+static void stride_arguments(const rnn_problem *p, rnn_args *args)
+{
+    const bool back = p->backward;
+    args->lengths_stride = p->stride[back ? RNN_DATA_LENGTHS : RNN_LENGTHS][0];
+    memcpy(args->y_stride, p->stride[back ? RNN_DATA_Y : RNN_Y], sizeof args->y_stride);
+    memcpy(args->hn_stride, p->stride[back ? RNN_DATA_DH0 : RNN_HN], sizeof args->hn_stride);
+    memcpy(args->cn_stride, p->stride[back ? RNN_DATA_DC0 : RNN_CN], sizeof args->cn_stride);
+    if (!back)
+        return;
+    memcpy(args->h0_stride, p->stride[RNN_DATA_H0], sizeof args->h0_stride);
+    memcpy(args->c0_stride, p->stride[RNN_DATA_C0], sizeof args->c0_stride);
+    memcpy(args->dy_stride, p->stride[RNN_DATA_DY], sizeof args->dy_stride);
 }
 
 static void rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *args)
@@ -88,41 +115,71 @@ static void rnn_arguments(const rnn_problem *p, const rnn_layout *l, rnn_args *a
                        .output = s->output,
                        .padded = l->padded,
                        .padded_output = l->padded_output,
-                       .lengths_stride = p->stride[RNN_LENGTHS][0],
                        .rows_each = l->rows_each,
+                       .columns = l->columns,
+                       .first_depth = l->first_depth,
+                       .second_depth = l->second_depth,
+                       .second_column = l->second_column,
                        .flags = (tenon_i32)p->flags};
+    /* After the recurrent part of n, with which a row of dgates begins. */
+    const int64_t first = p->backward && p->cell == RNN_CELL_GRU_AFTER ? s->hidden : 0;
     for (int g = 0; g < RNN_GATES_OF(p->cell); g++)
-        args->gate[g] = tn_rnn_gate(p->cell, p->order, g) * s->hidden;
+        args->gate[g] = first + tn_rnn_gate(p->cell, p->order, g) * s->hidden;
     memcpy(args->gate_stride, l->gate_stride, sizeof args->gate_stride);
-    memcpy(args->y_stride, p->stride[RNN_Y], sizeof args->y_stride);
-    memcpy(args->hn_stride, p->stride[RNN_HN], sizeof args->hn_stride);
-    memcpy(args->cn_stride, p->stride[RNN_CN], sizeof args->cn_stride);
+    stride_arguments(p, args);
+}
+
+/* An operand of the kernels of a step, and the member of its offset. */
+typedef struct step_operand {
+    uint16_t operand, offset;
+} step_operand;
+
+#define OFFSET(name)  offsetof(rnn_args, name##_offset)
+#define MOST_OPERANDS 10
+static const step_operand forward_operands[] = {
+    {TN_WORKSPACE, OFFSET(work)}, {RNN_LENGTHS, OFFSET(lengths)}, {RNN_Y, OFFSET(y)},
+    {RNN_HN, OFFSET(hn)},         {RNN_CN, OFFSET(cn)},           {RNN_RESERVE, OFFSET(reserve)}};
+static const step_operand backward_operands[MOST_OPERANDS] = {{TN_WORKSPACE, OFFSET(work)},
+                                                              {RNN_DATA_LENGTHS, OFFSET(lengths)},
+                                                              {RNN_DATA_Y, OFFSET(y)},
+                                                              {RNN_DATA_H0, OFFSET(h0)},
+                                                              {RNN_DATA_C0, OFFSET(c0)},
+                                                              {RNN_DATA_DY, OFFSET(dy)},
+                                                              {RNN_DATA_RESERVE, OFFSET(reserve)},
+                                                              {RNN_DATA_DGATES, OFFSET(dgates)},
+                                                              {RNN_DATA_DH0, OFFSET(hn)},
+                                                              {RNN_DATA_DC0, OFFSET(cn)}};
+
+/* Returns the size of an operand's elements. */
+static uint32_t element_size(const rnn_problem *p, uint16_t operand)
+{
+    if (operand == TN_WORKSPACE)
+        return (uint32_t)tn_acc_size(p->dtype);
+    const rnn_operand *operands = p->backward ? tn_rnn_data_operands : tn_rnn_operands;
+    return (uint32_t)tenon_dtype_size(tn_rnn_dtype(operands[operand].shape, (tenon_dtype)p->dtype));
 }
 
 /* Records a launch of steps. `launch` has the source, the kernel and the sizes. */
 static tenon_status record_steps(const char *caller, tn_recording *recording, const rnn_problem *p,
                                  const tn_choice *choice, const rnn_args *args, tn_launch launch)
 {
-    static const uint16_t operands[] = {TN_WORKSPACE, RNN_LENGTHS, RNN_Y,
-                                        RNN_HN,       RNN_CN,      RNN_RESERVE};
-    const uint32_t size = (uint32_t)tenon_dtype_size((tenon_dtype)p->dtype),
-                   sums = (uint32_t)tn_acc_size(p->dtype);
-    const tn_patch patches[] = {
-        {TN_PATCH_OFFSET, TN_WORKSPACE, offsetof(rnn_args, work_offset), sums},
-        {TN_PATCH_OFFSET, RNN_LENGTHS, offsetof(rnn_args, lengths_offset), sizeof(int32_t)},
-        {TN_PATCH_OFFSET, RNN_Y, offsetof(rnn_args, y_offset), size},
-        {TN_PATCH_OFFSET, RNN_HN, offsetof(rnn_args, hn_offset), size},
-        {TN_PATCH_OFFSET, RNN_CN, offsetof(rnn_args, cn_offset), size},
-        {TN_PATCH_OFFSET, RNN_RESERVE, offsetof(rnn_args, reserve_offset), sums},
-        {(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), RNN_SCALAR_CLIP, offsetof(rnn_args, clip),
-         1}};
+    const step_operand *operands = p->backward ? backward_operands : forward_operands;
+    const uint32_t count =
+        p->backward ? MOST_OPERANDS : sizeof forward_operands / sizeof *forward_operands;
+    tn_patch patches[MOST_OPERANDS + 1];
+    for (uint32_t i = 0; i < count; i++) {
+        launch.operands[i] = operands[i].operand;
+        patches[i] = (tn_patch){TN_PATCH_OFFSET, operands[i].operand, operands[i].offset,
+                                element_size(p, operands[i].operand)};
+    }
+    patches[count] = (tn_patch){(uint8_t)tn_scalar_patch((tenon_dtype)p->dtype), RNN_SCALAR_CLIP,
+                                offsetof(rnn_args, clip), 1};
     launch.options = choice->options;
-    memcpy(launch.operands, operands, sizeof operands);
-    launch.operand_count = sizeof operands / sizeof *operands;
+    launch.operand_count = count;
     launch.args = args;
     launch.args_size = sizeof *args;
     launch.patches = patches;
-    launch.patch_count = sizeof patches / sizeof *patches;
+    launch.patch_count = count + 1;
     return tn_record(caller, recording, &launch);
 }
 
@@ -174,7 +231,8 @@ static tenon_status record_step(const char *caller, tn_recording *recording, con
                                 const tn_choice *choice, const rnn_args *args, bool second)
 {
     const rnn_layout *l = TN_LAYOUT(const rnn_layout, choice);
-    const int64_t units = second ? l->padded_output : l->padded;
+    /* The gradient multiplies by the transposed matrices. */
+    const int64_t units = second != (p->backward != 0) ? l->padded_output : l->padded;
     const bool is_cpu = recording->context->device.is_cpu;
     const tn_launch launch = {.source = "rnn/step",
                               .kernel = second ? "second" : "first",
@@ -194,13 +252,16 @@ static tenon_status rnn_step_launch(const char *caller, tn_recording *recording,
     rnn_args args;
     TN_TRY(tn_rnn_record_begin(caller, recording, p, l));
     rnn_arguments(p, l, &args);
-    for (int64_t step = 0; step < p->size.steps; step++) {
+    if (p->size.steps == 0)
+        return TENON_OK;
+    /* The gradient has a further step, for dh0. */
+    for (int64_t step = 0; step < p->size.steps + (p->backward ? 1 : 0); step++) {
         args.step = (tenon_i32)step;
         TN_TRY(record_step(caller, recording, p, choice, &args, false));
-        if (tn_rnn_has_second(p))
+        if (tn_rnn_has_second(p) && step < p->size.steps)
             TN_TRY(record_step(caller, recording, p, choice, &args, true));
     }
-    return TENON_OK;
+    return tn_rnn_record_end(caller, recording, p, l);
 }
 
 const tn_solver tn_rnn_step = {
@@ -263,7 +324,8 @@ static tenon_status rnn_sequence_launch(const char *caller, tn_recording *record
                               .global = {(size_t)tn_ceil_div(p->size.batch, l->rows_each) * group,
                                          (size_t)p->size.directions},
                               .local = {group, 1}};
-    return record_steps(caller, recording, p, choice, &args, launch);
+    TN_TRY(record_steps(caller, recording, p, choice, &args, launch));
+    return tn_rnn_record_end(caller, recording, p, l);
 }
 
 const tn_solver tn_rnn_sequence = {
