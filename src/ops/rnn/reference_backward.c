@@ -26,7 +26,7 @@ static tn_bounded exact(double value)
     return (tn_bounded){value, 0};
 }
 
-static tn_bounded product(const gradient *g, tn_bounded a, tn_bounded b)
+static tn_bounded times(const gradient *g, tn_bounded a, tn_bounded b)
 {
     return tn_rnn_multiply(g->dtype, a, b);
 }
@@ -34,13 +34,13 @@ static tn_bounded product(const gradient *g, tn_bounded a, tn_bounded b)
 /* Returns a · (1 - a), as the device computes it. */
 static tn_bounded slope_of_sigmoid(const gradient *g, double a)
 {
-    return product(g, exact(a), tn_rnn_add(g->dtype, exact(1), exact(-a)));
+    return times(g, exact(a), tn_rnn_add(g->dtype, exact(1), exact(-a)));
 }
 
 /* Returns 1 - a · a. */
 static tn_bounded slope_of_tanh(const gradient *g, tn_bounded a)
 {
-    tn_bounded square = product(g, a, a);
+    tn_bounded square = times(g, a, a);
     square.value = -square.value;
     return tn_rnn_add(g->dtype, exact(1), square);
 }
@@ -137,19 +137,19 @@ static void differentiate_lstm(gradient *g, int64_t t, int64_t n)
                      o = kept(g, t, n, 3, j);
         const tn_bounded s = tn_activation_reference(&tanh, type, exact(kept(g, t, n, 4, j)));
         const tn_bounded dh = g->inner[j];
-        const tn_bounded da_o = product(g, product(g, dh, s), slope_of_sigmoid(g, o));
+        const tn_bounded da_o = times(g, times(g, dh, s), slope_of_sigmoid(g, o));
         tn_bounded dc =
-            tn_rnn_add(type, g->dc[j], product(g, product(g, dh, exact(o)), slope_of_tanh(g, s)));
-        dc = tn_rnn_add(type, dc, product(g, exact(peephole(g, 2, j)), da_o));
-        const tn_bounded da_i = product(g, product(g, dc, exact(a)), slope_of_sigmoid(g, i));
+            tn_rnn_add(type, g->dc[j], times(g, times(g, dh, exact(o)), slope_of_tanh(g, s)));
+        dc = tn_rnn_add(type, dc, times(g, exact(peephole(g, 2, j)), da_o));
+        const tn_bounded da_i = times(g, times(g, dc, exact(a)), slope_of_sigmoid(g, i));
         const tn_bounded da_f =
-            product(g, product(g, dc, exact(cell_before(g, t, n, j))), slope_of_sigmoid(g, f));
+            times(g, times(g, dc, exact(cell_before(g, t, n, j))), slope_of_sigmoid(g, f));
         gate_of(g, 0)[j] = da_i;
         gate_of(g, 1)[j] = da_f;
-        gate_of(g, 2)[j] = product(g, product(g, dc, exact(i)), slope_of_tanh(g, exact(a)));
+        gate_of(g, 2)[j] = times(g, times(g, dc, exact(i)), slope_of_tanh(g, exact(a)));
         gate_of(g, 3)[j] = da_o;
-        dc = tn_rnn_add(type, product(g, dc, exact(f)), product(g, exact(peephole(g, 0, j)), da_i));
-        g->dc[j] = tn_rnn_add(type, dc, product(g, exact(peephole(g, 1, j)), da_f));
+        dc = tn_rnn_add(type, times(g, dc, exact(f)), times(g, exact(peephole(g, 0, j)), da_i));
+        g->dc[j] = tn_rnn_add(type, dc, times(g, exact(peephole(g, 1, j)), da_f));
     }
 }
 
@@ -161,14 +161,14 @@ static void differentiate_gru(gradient *g, int64_t t, int64_t n)
         const double z = kept(g, t, n, 0, j), r = kept(g, t, n, 1, j), a = kept(g, t, n, 2, j);
         const tn_bounded dh = g->dh[j], rest = tn_rnn_add(type, exact(1), exact(-z));
         const tn_bounded change = tn_rnn_add(type, exact(hidden_before(g, t, n, j)), exact(-a));
-        const tn_bounded da = product(g, product(g, dh, rest), slope_of_tanh(g, exact(a)));
-        gate_of(g, 0)[j] = product(g, product(g, dh, change), slope_of_sigmoid(g, z));
+        const tn_bounded da = times(g, times(g, dh, rest), slope_of_tanh(g, exact(a)));
+        gate_of(g, 0)[j] = times(g, times(g, dh, change), slope_of_sigmoid(g, z));
         gate_of(g, 2)[j] = da;
-        g->passed[j] = product(g, dh, exact(z));
+        g->passed[j] = times(g, dh, exact(z));
         if (after) {
-            g->gates[j] = product(g, da, exact(r));
+            g->gates[j] = times(g, da, exact(r));
             gate_of(g, 1)[j] =
-                product(g, product(g, da, exact(kept(g, t, n, 3, j))), slope_of_sigmoid(g, r));
+                times(g, times(g, da, exact(kept(g, t, n, 3, j))), slope_of_sigmoid(g, r));
         }
     }
     for (int64_t j = 0; j < g->s.hidden && !after; j++) {
@@ -177,8 +177,8 @@ static void differentiate_gru(gradient *g, int64_t t, int64_t n)
         add_gates(g, 2, 3, j, gate_of(g, 2), &sum);
         const tn_bounded du = tn_rnn_total(type, &sum);
         gate_of(g, 1)[j] =
-            product(g, product(g, du, exact(hidden_before(g, t, n, j))), slope_of_sigmoid(g, r));
-        g->passed[j] = tn_rnn_add(type, g->passed[j], product(g, du, exact(r)));
+            times(g, times(g, du, exact(hidden_before(g, t, n, j))), slope_of_sigmoid(g, r));
+        g->passed[j] = tn_rnn_add(type, g->passed[j], times(g, du, exact(r)));
     }
 }
 
@@ -187,7 +187,7 @@ static void differentiate_simple(gradient *g, int64_t t, int64_t n)
     for (int64_t j = 0; j < g->s.hidden; j++) {
         const double h = kept(g, t, n, 0, j);
         g->gates[j] = g->params->kind == TENON_RNN_TANH
-                          ? product(g, g->dh[j], slope_of_tanh(g, exact(h)))
+                          ? times(g, g->dh[j], slope_of_tanh(g, exact(h)))
                       : h > 0 ? g->dh[j]
                               : exact(0);
     }
