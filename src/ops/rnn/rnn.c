@@ -90,8 +90,8 @@ static tenon_status check_operand(const char *caller, const tn_argument *operand
         tn_rnn_shape(which, p->cell, &p->size, (p->flags & RNN_HAS_PROJECTION) != 0, shape);
     TN_TRY(tn_shape_check(caller, operand->name, view, rank, shape));
     if (is_own && !tn_tensor_empty(view) && !tn_tensor_dense(view))
-        return tn_fail(TENON_ERROR_UNSUPPORTED, "%s: %s: must be dense in row-major order", caller,
-                       operand->name);
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s: must be dense in row-major order",
+                       caller, operand->name);
     return TENON_OK;
 }
 
