@@ -96,6 +96,10 @@ TEST(edges)
         "logic a=i64:13x31 b=i64:31 d=@a kind=xor",
         "where condition=bool:61x67+1 a=f32:61x67 b=f32:61x1 d=f32:61x67",
         "elementwise a=i16:7x9/20,2 b=i16:7x9 d=i16:7x9 kind=multiply",
+        "rnn/step x=f32:4x9x6 w=f32:1x132x6 r=f32:1x132x33 y=f32:4x1x9x33 c0=f32:1x9x33",
+        "rnn/sequence x=f16:4x9x6 w=f16:2x51x6 r=f16:2x51x17 y=f16:4x2x9x17 kind=gru direction=2",
+        "rnn_backward_data/sequence w=f32:1x20x4 r=f32:1x20x3 projection=f32:1x3x5 y=f32:3x1x6x3 "
+        "reserve=f32:1x3x6x25 dy=f32:3x1x6x3 dx=f32:3x6x4 dgates=f32:1x3x6x23",
         "softmax/group x=f32:3x4200 y=@x flags=1",
         "softmax/group:tm2 x=f16:13x100+3 y=f16:13x100",
         "softmax/group:tm4 x=f32:3x37x19 y=@x axis=1",
