@@ -42,6 +42,7 @@
 #include <tenon/resize.h>
 #include <tenon/roi_align.h>
 #include <tenon/select.h>
+#include <tenon/rnn.h>
 #include <tenon/sequence.h>
 #include <tenon/softmax.h>
 #include <tenon/sort.h>

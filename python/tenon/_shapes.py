@@ -193,6 +193,26 @@ def _gamma(o: Dict[str, Any], p: Any) -> Form:
 
 def _indices(name: str) -> Callable[[Dict[str, Any], Any], Form]:
     return lambda o, p: ("i32", o[name].shape)
+def _rnn(output: str) -> Callable[[Dict[str, Any], Any], Form]:
+    """Returns the rule for an output of a recurrent layer."""
+    def rule(o: Dict[str, Any], p: Any) -> Form:
+        x, (directions, rows, size) = o["x"], o["r"].shape
+        steps, batch, _ = x.shape
+        is_gru, after = p.kind == constants.RNN_GRU, p.flags & constants.RNN_RESET_AFTER
+        gates = {constants.RNN_LSTM: 4, constants.RNN_GRU: 3}.get(p.kind, 1)
+        hidden, kept = rows // gates, gates + bool(p.kind == constants.RNN_LSTM or (is_gru and after))
+        return {"y": (x.dtype, (steps, directions, batch, size)),
+                "hn": (x.dtype, (directions, batch, size)),
+                "cn": (x.dtype, (directions, batch, hidden)),
+                "reserve": (_sums(x.dtype), (directions, steps, batch, kept * hidden))}[output]
+    return rule
+
+
+def _rnn_gates(o: Dict[str, Any], p: Any) -> Form:
+    (directions, rows, size), y = o["r"].shape, o["y"]
+    after = p.kind == constants.RNN_GRU and p.flags & constants.RNN_RESET_AFTER
+    columns = rows + (rows // 3 if after else 0) + (size if o["projection"] is not None else 0)
+    return _sums(y.dtype), (directions, y.shape[0], y.shape[2], columns)
 
 
 RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
@@ -251,6 +271,11 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "scan.y": like("x"),
     "search_sorted.indices": _indices("values"),
     "resize_forward.y": _resized,
+    "rnn_backward_data.dgates": _rnn_gates,
+    "rnn_forward.cn": _rnn("cn"),
+    "rnn_forward.hn": _rnn("hn"),
+    "rnn_forward.reserve": _rnn("reserve"),
+    "rnn_forward.y": _rnn("y"),
     "softmax_backward.dx": like("y"),
     "softmax_forward.y": like("x"),
     "sort.indices": _indices("x"),

@@ -5,13 +5,15 @@
 #include "dispatch/plan.h"
 #include "ops/registry.h"
 
-#define V1 v[0]
-#define V2 V1, v[1]
-#define V3 V2, v[2]
-#define V4 V3, v[3]
-#define V5 V4, v[4]
-#define V6 V5, v[5]
-#define V8 V6, v[6], v[7]
+#define V1  v[0]
+#define V2  V1, v[1]
+#define V3  V2, v[2]
+#define V4  V3, v[3]
+#define V5  V4, v[4]
+#define V6  V5, v[5]
+#define V8  V6, v[6], v[7]
+#define V14 V8, v[8], v[9], v[10], v[11], v[12], v[13]
+#define V16 V14, v[14], v[15]
 
 /* The operation, its function without "tenon_", and its operands. */
 #define ENTRIES(X)                                                                                 \
@@ -61,6 +63,8 @@
     X(top_k, top_k, V3)                                                                            \
     X(search_sorted, search_sorted, V3)                                                            \
     X(compact, compact, V5)                                                                        \
+    X(rnn, rnn_forward, V14)                                                                       \
+    X(rnn_backward_data, rnn_backward_data, V16)                                                   \
     X(sgd, sgd, V4)                                                                                \
     X(adam, adam, V5)                                                                              \
     X(square_sum, square_sum, V2)                                                                  \
@@ -246,6 +250,7 @@ TEST(operands_are_handed_on_in_order)
     X(search_sorted_params, TENON_SEARCH_SORTED_PARAMS_INIT)                                       \
     X(compact_params, TENON_COMPACT_PARAMS_INIT)                                                   \
     X(scatter_params, TENON_SCATTER_PARAMS_INIT)                                                   \
+    X(rnn_params, TENON_RNN_PARAMS_INIT)                                                           \
     X(sgd_params, TENON_SGD_PARAMS_INIT)                                                           \
     X(softmax_params, TENON_SOFTMAX_PARAMS_INIT)                                                   \
     X(square_sum_params, TENON_SQUARE_SUM_PARAMS_INIT)                                             \

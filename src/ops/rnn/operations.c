@@ -1,0 +1,173 @@
+/* Descriptions (dispatch/operation.h) of recurrent layers and their gradient. */
+#include "ops/registry.h"
+#include "ops/rnn/internal.h"
+
+static const char *const kinds[] = {"tanh", "relu", "lstm", "gru", NULL};
+static const char *const directions[] = {"forward", "reverse", "bidirectional", NULL};
+static const char *const orders[] = {"ifgo", "iofc", NULL};
+
+static const tn_field fields[] = {
+    TN_FLAGS_FIELD(tenon_rnn_params),
+    TN_FIELD_WORDS("kind", TN_FIELD_U32, tenon_rnn_params, kind, kinds),
+    TN_FIELD_WORDS("direction", TN_FIELD_U32, tenon_rnn_params, direction, directions),
+    TN_FIELD_WORDS("order", TN_FIELD_U32, tenon_rnn_params, order, orders),
+    TN_FIELD("clip", TN_FIELD_F64, tenon_rnn_params, clip)};
+
+static const tenon_rnn_params rnn_defaults = TENON_RNN_PARAMS_INIT;
+
+TENON_API void tenon_rnn_params_default(tenon_rnn_params *params, uint32_t size)
+{
+    tn_params_give(params, size, &rnn_defaults, sizeof rnn_defaults);
+}
+
+TENON_API tenon_status tenon_rnn_forward(
+    tenon_stream *stream, const tenon_rnn_params *params, const tenon_tensor *x,
+    const tenon_tensor *w, const tenon_tensor *r, const tenon_tensor *bias,
+    const tenon_tensor *recurrent_bias, const tenon_tensor *peephole,
+    const tenon_tensor *projection, const tenon_tensor *lengths, const tenon_tensor *h0,
+    const tenon_tensor *c0, const tenon_tensor *y, const tenon_tensor *hn, const tenon_tensor *cn,
+    const tenon_tensor *reserve, const tenon_sync *sync)
+{
+    return TN_RUN(tn_operation_rnn, x, w, r, bias, recurrent_bias, peephole, projection, lengths,
+                  h0, c0, y, hn, cn, reserve);
+}
+
+TENON_API tenon_status tenon_rnn_forward_plan(
+    tenon_context *context, const tenon_rnn_params *params, const tenon_tensor *x,
+    const tenon_tensor *w, const tenon_tensor *r, const tenon_tensor *bias,
+    const tenon_tensor *recurrent_bias, const tenon_tensor *peephole,
+    const tenon_tensor *projection, const tenon_tensor *lengths, const tenon_tensor *h0,
+    const tenon_tensor *c0, const tenon_tensor *y, const tenon_tensor *hn, const tenon_tensor *cn,
+    const tenon_tensor *reserve, tenon_plan **plan)
+{
+    return TN_PLAN(tn_operation_rnn, x, w, r, bias, recurrent_bias, peephole, projection, lengths,
+                   h0, c0, y, hn, cn, reserve);
+}
+
+TENON_API tenon_status tenon_rnn_backward_data(
+    tenon_stream *stream, const tenon_rnn_params *params, const tenon_tensor *w,
+    const tenon_tensor *r, const tenon_tensor *peephole, const tenon_tensor *projection,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dy,
+    const tenon_tensor *dhn, const tenon_tensor *dcn, const tenon_tensor *dx,
+    const tenon_tensor *dh0, const tenon_tensor *dc0, const tenon_tensor *dgates,
+    const tenon_sync *sync)
+{
+    return TN_RUN(tn_operation_rnn_backward_data, w, r, peephole, projection, lengths, h0, c0, y,
+                  reserve, dy, dhn, dcn, dx, dh0, dc0, dgates);
+}
+
+TENON_API tenon_status tenon_rnn_backward_data_plan(
+    tenon_context *context, const tenon_rnn_params *params, const tenon_tensor *w,
+    const tenon_tensor *r, const tenon_tensor *peephole, const tenon_tensor *projection,
+    const tenon_tensor *lengths, const tenon_tensor *h0, const tenon_tensor *c0,
+    const tenon_tensor *y, const tenon_tensor *reserve, const tenon_tensor *dy,
+    const tenon_tensor *dhn, const tenon_tensor *dcn, const tenon_tensor *dx,
+    const tenon_tensor *dh0, const tenon_tensor *dc0, const tenon_tensor *dgates, tenon_plan **plan)
+{
+    return TN_PLAN(tn_operation_rnn_backward_data, w, r, peephole, projection, lengths, h0, c0, y,
+                   reserve, dy, dhn, dcn, dx, dh0, dc0, dgates);
+}
+
+static const char *const backward_data_examples[] = {
+    "rnn_backward_data w=T:2x20x4 r=T:2x20x3 peephole=T:2x15 projection=T:2x3x5 lengths=i32:2 "
+    "h0=T:2x2x3 c0=T:2x2x5 y=T:3x2x2x3 reserve=S:2x3x2x25 dy=T:3x2x2x3 dhn=T:2x2x3 dcn=T:2x2x5 "
+    "dx=T:3x2x4 dh0=T:2x2x3 dc0=T:2x2x5 dgates=S:2x3x2x23 direction=bidirectional order=iofc",
+    "rnn_backward_data w=T:1x132x9 r=T:1x132x33 y=T:7x1x5x33/33,1155,231,1 reserve=S:1x7x5x165 "
+    "dy=T:7x1x5x33/33,1155,231,1 dx=T:7x5x9/9,63,1 dgates=S:1x7x5x132",
+    "rnn_backward_data w=T:1x51x6 r=T:1x51x17 h0=T:1x5x17 y=T:4x1x5x17 reserve=S:1x4x5x51 "
+    "dy=T:4x1x5x17 dx=T:4x5x6 dgates=S:1x4x5x51 kind=gru direction=reverse",
+    "rnn_backward_data w=T:2x51x6 r=T:2x51x17 lengths=i32:1 y=T:4x2x1x17 reserve=S:2x4x1x68 "
+    "dhn=T:2x1x17 dx=T:4x1x6 dh0=T:2x1x17 dgates=S:2x4x1x68 kind=gru direction=bidirectional "
+    "flags=1 order=iofc",
+    "rnn_backward_data w=T:1x40x6 r=T:1x40x40 y=T:4x1x9x40 reserve=S:1x4x9x40 dy=T:4x1x9x40 "
+    "dx=T:4x9x6 dgates=S:1x4x9x40 kind=tanh",
+    "rnn_backward_data w=T:1x5x4 r=T:1x5x5 y=T:2x1x3x5 reserve=S:1x2x3x5 dy=T:2x1x3x5 "
+    "dgates=S:1x2x3x5 kind=relu",
+    NULL,
+};
+
+static const char *const examples[] = {
+    "rnn x=T:3x2x4 w=T:2x20x4 r=T:2x20x3 bias=T:2x20 recurrent_bias=T:2x20 peephole=T:2x15 "
+    "projection=T:2x3x5 lengths=i32:2 h0=T:2x2x3 c0=T:2x2x5 y=T:3x2x2x3 hn=T:2x2x3 cn=T:2x2x5 "
+    "reserve=S:2x3x2x25 direction=bidirectional order=iofc clip=2",
+    "rnn x=T:7x5x9/9,63,1 w=T:1x132x9 r=T:1x132x33 bias=T:1x132 y=T:7x1x5x33/33,1155,231,1 "
+    "cn=T:1x5x33",
+    "rnn x=T:4x5x6 w=T:1x51x6 r=T:1x51x17 recurrent_bias=T:1x51 h0=T:1x5x17 y=T:4x1x5x17 kind=gru "
+    "direction=reverse",
+    "rnn x=T:4x1x6 w=T:2x51x6 r=T:2x51x17 bias=T:2x51 recurrent_bias=T:2x51 y=T:4x2x1x17 "
+    "hn=T:2x1x17 kind=gru direction=bidirectional flags=1 lengths=i32:1 order=iofc",
+    "rnn x=T:4x9x6 w=T:1x40x6 r=T:1x40x40 bias=T:1x40 h0=T:1x9x40 y=T:4x1x9x40 kind=tanh",
+    "rnn x=T:2x3x4 w=T:1x5x4 r=T:1x5x5 y=T:2x1x3x5 kind=relu",
+    NULL,
+};
+
+#define OPTIONAL(name)                                                                             \
+    {                                                                                              \
+        name, .optional = true                                                                     \
+    }
+
+#define OPTIONAL_OUTPUT(name)                                                                      \
+    {                                                                                              \
+        name, .optional = true, .role = TN_OPTIONAL_OUTPUT                                         \
+    }
+
+const tn_operation tn_operation_rnn = {
+    TN_NAMES("tenon_rnn_forward"),
+    .family = &tn_rnn_family,
+    .operands = {{.name = "x"},
+                 {.name = "w"},
+                 {.name = "r"},
+                 OPTIONAL("bias"),
+                 OPTIONAL("recurrent_bias"),
+                 OPTIONAL("peephole"),
+                 OPTIONAL("projection"),
+                 OPTIONAL("lengths"),
+                 OPTIONAL("h0"),
+                 OPTIONAL("c0"),
+                 {.name = "y", .role = TN_OUTPUT},
+                 OPTIONAL_OUTPUT("hn"),
+                 OPTIONAL_OUTPUT("cn"),
+                 OPTIONAL_OUTPUT("reserve")},
+    .operand_count = RNN_OPERANDS,
+    TN_FIELDS(fields),
+    TN_PARAMS(rnn_defaults, TENON_RNN_PARAMS_INIT),
+    .flags = TENON_RNN_RESET_AFTER,
+    TN_PROBLEM(rnn_problem),
+    .prepare = tn_rnn_prepare,
+    .reference = tn_rnn_reference,
+    .fill_valid = tn_rnn_fill_valid,
+    .is_measurable = true,
+    .examples = examples,
+};
+
+const tn_operation tn_operation_rnn_backward_data = {
+    TN_NAMES("tenon_rnn_backward_data"),
+    .family = &tn_rnn_backward_data_family,
+    .operands = {{.name = "w"},
+                 {.name = "r"},
+                 OPTIONAL("peephole"),
+                 OPTIONAL("projection"),
+                 OPTIONAL("lengths"),
+                 OPTIONAL("h0"),
+                 OPTIONAL("c0"),
+                 {.name = "y"},
+                 {.name = "reserve"},
+                 OPTIONAL("dy"),
+                 OPTIONAL("dhn"),
+                 OPTIONAL("dcn"),
+                 OPTIONAL_OUTPUT("dx"),
+                 OPTIONAL_OUTPUT("dh0"),
+                 OPTIONAL_OUTPUT("dc0"),
+                 {.name = "dgates", .role = TN_OUTPUT}},
+    .operand_count = RNN_DATA_OPERANDS,
+    TN_FIELDS(fields),
+    TN_PARAMS(rnn_defaults, TENON_RNN_PARAMS_INIT),
+    .flags = TENON_RNN_RESET_AFTER,
+    TN_PROBLEM(rnn_problem),
+    .prepare = tn_rnn_backward_data_prepare,
+    .reference = tn_rnn_backward_data_reference,
+    .fill_valid = tn_rnn_backward_data_fill_valid,
+    .is_measurable = true,
+    .examples = backward_data_examples,
+};

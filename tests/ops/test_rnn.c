@@ -1,0 +1,443 @@
+/* Tests tenon_rnn_forward and tenon_rnn_backward_data against their references: every cell, option
+ * and direction, lengths, no step, one step, one sequence, strides; known values; long recordings;
+ * refusals. */
+#include "fixture.h"
+
+#include "ops/registry.h"
+#include "ops/rnn/internal.h"
+
+#include <math.h>
+
+/* A call: sizes, the optional operands as RNN_HAS_* flags, and layouts chosen by `layout` (0: all
+ * row-major). */
+typedef struct rnn_case {
+    tenon_rnn_params params;
+    int64_t steps, batch, inputs, hidden, output; /* output: 0 without a projection */
+    uint32_t has;
+    uint32_t layout;
+} rnn_case;
+
+static void give(test_fixture *f, const rnn_case *r, int operand, tenon_dtype dtype, uint32_t rank,
+                 const int64_t *shape)
+{
+    const test_layout layout = r->layout == 0 || operand == RNN_RESERVE
+                                   ? TEST_ROW
+                                   : (test_layout)((r->layout + (uint32_t)operand) % TEST_LAYOUTS);
+    const bool vector = rank < 2 && layout != TEST_ROW;
+    f->c.views[operand] =
+        test_view(dtype, vector ? TEST_ROW : layout, r->layout % 2 != 0 && operand != RNN_RESERVE,
+                  rank, shape, operand + 1);
+}
+
+static void begin(test_fixture *f, const rnn_case *r, tenon_dtype dtype)
+{
+    const int64_t d = r->params.direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
+                  rows = r->hidden * RNN_GATES_OF(tn_rnn_cell(&r->params)), t = r->steps,
+                  n = r->batch, h = r->hidden, p = r->output > 0 ? r->output : h;
+    const tenon_dtype sums = dtype == TENON_DTYPE_F64 ? TENON_DTYPE_F64 : TENON_DTYPE_F32;
+    const struct {
+        uint32_t flag;
+        int operand;
+        uint32_t rank;
+        int64_t shape[4];
+    } all[] = {
+        {0, RNN_X, 3, {t, n, r->inputs}},
+        {0, RNN_W, 3, {d, rows, r->inputs}},
+        {0, RNN_R, 3, {d, rows, p}},
+        {RNN_HAS_BIAS, RNN_BIAS, 2, {d, rows}},
+        {RNN_HAS_RECURRENT_BIAS, RNN_RECURRENT_BIAS, 2, {d, rows}},
+        {RNN_HAS_PEEPHOLE, RNN_PEEPHOLE, 2, {d, 3 * h}},
+        {RNN_HAS_LENGTHS, RNN_LENGTHS, 1, {n}},
+        {RNN_HAS_H0, RNN_H0, 3, {d, n, p}},
+        {RNN_HAS_C0, RNN_C0, 3, {d, n, h}},
+        {0, RNN_Y, 4, {t, d, n, p}},
+        {RNN_HAS_HN, RNN_HN, 3, {d, n, p}},
+        {RNN_HAS_CN, RNN_CN, 3, {d, n, h}},
+        {RNN_HAS_RESERVE, RNN_RESERVE, 4, {d, t, n, h * RNN_RESERVED_OF(tn_rnn_cell(&r->params))}}};
+    const int64_t projection[] = {d, p, h};
+    const uint32_t has = r->params.kind == TENON_RNN_LSTM
+                             ? r->has
+                             : r->has & ~(uint32_t)(RNN_HAS_PEEPHOLE | RNN_HAS_C0 | RNN_HAS_CN);
+    test_begin(f, &tn_operation_rnn);
+    *test_params(f, tenon_rnn_params) = r->params;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if ((all[i].flag & ~has) == 0)
+            give(f, r, all[i].operand,
+                 all[i].operand == RNN_LENGTHS   ? TENON_DTYPE_I32
+                 : all[i].operand == RNN_RESERVE ? sums
+                                                 : dtype,
+                 all[i].rank, all[i].shape);
+    if (r->output > 0)
+        give(f, r, RNN_PROJECTION, dtype, 3, projection);
+}
+
+static void check(const rnn_case *r, test_extent extent, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+        test_fixture f;
+        begin(&f, r, *type);
+        test_run_fixture(&f, TEST_BOUND, extent, random);
+    }
+}
+
+#define EVERYTHING                                                                                 \
+    (RNN_HAS_BIAS | RNN_HAS_RECURRENT_BIAS | RNN_HAS_PEEPHOLE | RNN_HAS_LENGTHS | RNN_HAS_H0 |     \
+     RNN_HAS_C0 | RNN_HAS_HN | RNN_HAS_CN | RNN_HAS_RESERVE)
+#define PARAMS(kind, direction, order, flags, clip)                                                \
+    {                                                                                              \
+        sizeof(tenon_rnn_params), flags, NULL, kind, direction, order, 0, clip                     \
+    }
+#define RESET_AFTER TENON_RNN_RESET_AFTER
+
+/* Each cell in each direction, gate order and set of options; sizes around vectors and blocks of
+ * sequences. */
+TEST(every_cell)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 5, 3, 7, 11, 0, 0, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 1, 1, 0, 0.4), 4, 17, 3, 16, 5, EVERYTHING, 1},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 3, 2, 4, 5, 19, EVERYTHING, 2},
+        {PARAMS(TENON_RNN_GRU, 0, 0, 0, 0), 5, 3, 7, 11, 0, 0, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERYTHING, 3},
+        {PARAMS(TENON_RNN_GRU, 1, 0, 0, 0.4), 4, 17, 3, 16, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 0, RESET_AFTER, 0), 4, 9, 5, 33, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 1, RESET_AFTER, 0.4), 4, 17, 3, 16, 0, EVERYTHING, 4},
+        {PARAMS(TENON_RNN_GRU, 0, 0, RESET_AFTER, 0), 4, 2, 3, 5, 0, RNN_HAS_RECURRENT_BIAS, 0},
+        {PARAMS(TENON_RNN_TANH, 2, 0, 0, 0), 4, 9, 5, 33, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_TANH, 0, 1, 0, 0.4), 4, 17, 3, 16, 0, RNN_HAS_HN, 5},
+        {PARAMS(TENON_RNN_RELU, 1, 0, 0, 0), 6, 5, 3, 9, 0, EVERYTHING, 0},
+    };
+    test_random random = test_random_for(4001);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i], TEST_ALL, &random);
+}
+
+/* No step, one step, no sequence, one sequence, one unit, no input. */
+TEST(edges)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 0, 3, 4, 5, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 1, 1, 4, 5, 3, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 1, 1, 40, 64, 0, RNN_HAS_H0 | RNN_HAS_C0, 0},
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 3, 0, 4, 5, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 9, 1, 1, 1, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 0, 0, 0), 0, 2, 4, 5, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 0, 0, 0), 3, 2, 0, 5, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 0, RESET_AFTER, 0), 1, 1, 3, 1, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_TANH, 1, 0, 0, 0), 0, 2, 4, 5, 0, 0, 0},
+    };
+    test_random random = test_random_for(4002);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check(&cases[i], TEST_ONCE, &random);
+}
+
+static rnn_case random_case(test_random *random)
+{
+    rnn_case r = {.params = TENON_RNN_PARAMS_INIT};
+    r.params.kind = (uint32_t)test_between(random, TENON_RNN_TANH, TENON_RNN_GRU);
+    r.params.direction = (uint32_t)test_between(random, 0, 2);
+    r.params.order = (uint32_t)test_between(random, 0, 1);
+    if (r.params.kind == TENON_RNN_GRU && test_one_in(random, 2))
+        r.params.flags = TENON_RNN_RESET_AFTER;
+    if (test_one_in(random, 4))
+        r.params.clip = test_real(random, 0.1, 2);
+    r.steps = test_between(random, 0, 12);
+    r.batch = test_one_in(random, 3) ? 1 : test_between(random, 1, 20);
+    r.inputs = test_between(random, 1, 40);
+    r.hidden = test_between(random, 1, test_one_in(random, 4) ? 130 : 40);
+    if (r.params.kind == TENON_RNN_LSTM && test_one_in(random, 3))
+        r.output = test_between(random, 1, 40);
+    r.has = (uint32_t)test_between(random, 0, EVERYTHING) & EVERYTHING;
+    r.layout = test_one_in(random, 2) ? 0 : (uint32_t)test_between(random, 1, 9);
+    return r;
+}
+
+TEST(random_problems)
+{
+    test_random random = test_random_for(4003);
+    for (int n = 0; n < test_problems(20); n++) {
+        const rnn_case r = random_case(&random);
+        check(&r, TEST_ONCE, &random);
+    }
+}
+
+/* Batch-first tensors are views with exchanged dimensions; the products of a sequence are then
+ * contiguous. */
+TEST(batch_first)
+{
+    test_random random = test_random_for(4004);
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+        test_fixture f;
+        test_begin_line(&f,
+                        "rnn x=T:6x5x3/3,18,1 w=T:2x28x3 r=T:2x28x7 bias=T:2x28 "
+                        "y=T:6x2x5x7/14,7,84,1 direction=bidirectional",
+                        *type);
+        test_run_fixture(&f, TEST_BOUND, TEST_ALL, &random);
+    }
+}
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* Returns the hidden state of a GRU of one unit after two steps, by the formulas of PyTorch's
+ * documentation: gates r z n with weights w, r and biases b, c. */
+static double torch_gru(const double *x, const double *w, const double *r, const double *b,
+                        const double *c)
+{
+    double h = 0;
+    for (int t = 0; t < 2; t++) {
+        const double reset = sigmoid(w[0] * x[t] + b[0] + r[0] * h + c[0]);
+        const double update = sigmoid(w[1] * x[t] + b[1] + r[1] * h + c[1]);
+        const double new = tanh(w[2] * x[t] + b[2] + reset * (r[2] * h + c[2]));
+        h = (1 - update) * new + update *h;
+    }
+    return h;
+}
+
+/* Returns the hidden state of an LSTM of one unit after two steps, by the formulas of ONNX: gates
+ * i o f c, peepholes i o f. */
+static double onnx_lstm(const double *x, const double *w, const double *r, const double *b,
+                        const double *p)
+{
+    double h = 0, c = 0;
+    for (int t = 0; t < 2; t++) {
+        const double i = sigmoid(w[0] * x[t] + r[0] * h + p[0] * c + b[0]);
+        const double f = sigmoid(w[2] * x[t] + r[2] * h + p[2] * c + b[2]);
+        const double g = tanh(w[3] * x[t] + r[3] * h + b[3]);
+        c = f * c + i * g;
+        const double o = sigmoid(w[1] * x[t] + r[1] * h + p[1] * c + b[1]);
+        h = o * tanh(c);
+    }
+    return h;
+}
+
+static void set_all(test_fixture *f, int operand, const double *values, int count)
+{
+    for (int i = 0; i < count; i++)
+        test_set(&f->operands[operand], i, values[i]);
+}
+
+/* The reference is compared with the formulas of PyTorch and ONNX, then the device with the
+ * reference. */
+TEST(known_values)
+{
+    static const double x[] = {0.5, -0.25}, w[] = {0.5, -0.75, 1, 0.25}, r[] = {1, 0.5, -0.5, 0.75},
+                        b[] = {0.25, -0.5, 0.125, 0.5}, c[] = {0.5, 0.25, -0.75},
+                        p[] = {0.5, -1, 0.25};
+    test_fixture f;
+    test_begin_line(&f,
+                    "rnn x=T:2x1x1 w=T:1x3x1 r=T:1x3x1 bias=T:1x3 recurrent_bias=T:1x3 "
+                    "y=T:2x1x1x1 kind=gru flags=1",
+                    TENON_DTYPE_F32);
+    test_make(&f);
+    set_all(&f, RNN_X, x, 2);
+    set_all(&f, RNN_W, w, 3);
+    set_all(&f, RNN_R, r, 3);
+    set_all(&f, RNN_BIAS, b, 3);
+    set_all(&f, RNN_RECURRENT_BIAS, c, 3);
+    test_expect(&f);
+    assert_true(fabs(f.expected[1].value - torch_gru(x, w, r, b, c)) < 1e-14);
+    test_finish(&f, TEST_ONCE);
+    test_begin_line(&f,
+                    "rnn x=T:2x1x1 w=T:1x4x1 r=T:1x4x1 bias=T:1x4 peephole=T:1x3 y=T:2x1x1x1 "
+                    "order=iofc",
+                    TENON_DTYPE_F32);
+    test_make(&f);
+    set_all(&f, RNN_X, x, 2);
+    set_all(&f, RNN_W, w, 4);
+    set_all(&f, RNN_R, r, 4);
+    set_all(&f, RNN_BIAS, b, 4);
+    set_all(&f, RNN_PEEPHOLE, p, 3);
+    test_expect(&f);
+    assert_true(fabs(f.expected[1].value - onnx_lstm(x, w, r, b, p)) < 1e-14);
+    test_finish(&f, TEST_ONCE);
+}
+
+/* The bounds must not be so large that a wrong step passes. */
+TEST(bounds_are_small)
+{
+    static const rnn_case r = {
+        PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 20, 2, 8, 16, 0, RNN_HAS_BIAS, 0};
+    test_random random = test_random_for(4005);
+    test_fixture f;
+    begin(&f, &r, TENON_DTYPE_F32);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, &random);
+    test_expect(&f);
+    for (int64_t i = 0; i < 20 * 2 * 16; i++)
+        assert_true(f.expected[i].bound < 1e-4);
+    test_finish(&f, TEST_ONCE);
+}
+
+/* A layer of thousands of steps is one recording, and its product a single child. */
+TEST(many_steps)
+{
+    static const rnn_case r = {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 3000, 1, 2, 3, 2, 0, 0};
+    test_random random = test_random_for(4006);
+    test_fixture f;
+    begin(&f, &r, TENON_DTYPE_F32);
+    test_make(&f);
+    test_fill_inputs(&f, TEST_BOUND, &random);
+    test_finish(&f, TEST_ALL);
+}
+
+/* Begins the gradient of a call; `has` also has RNN_HAS_DY and the other flags of its operands. */
+static void begin_backward(test_fixture *f, const rnn_case *r, tenon_dtype dtype)
+{
+    const uint32_t cell = tn_rnn_cell(&r->params);
+    const rnn_sizes s = {.directions = r->params.direction == TENON_RNN_BIDIRECTIONAL ? 2 : 1,
+                         .steps = r->steps,
+                         .batch = r->batch,
+                         .inputs = r->inputs,
+                         .hidden = r->hidden,
+                         .output = r->output > 0 ? r->output : r->hidden};
+    const bool is_lstm = cell == RNN_CELL_LSTM;
+    test_begin(f, &tn_operation_rnn_backward_data);
+    *test_params(f, tenon_rnn_params) = r->params;
+    for (int i = 0; i < RNN_DATA_OPERANDS; i++) {
+        const rnn_shape which = tn_rnn_data_operands[i].shape;
+        const uint32_t flag = tn_rnn_data_operands[i].flag;
+        const bool is_own = which == RNN_SHAPE_RESERVE || which == RNN_SHAPE_DGATES;
+        int64_t shape[RNN_RANK];
+        const uint32_t rank = tn_rnn_shape(which, cell, &s, r->output > 0, shape);
+        if (flag == RNN_HAS_PROJECTION ? r->output == 0 : (flag & ~r->has) != 0)
+            continue;
+        if (is_lstm || (which != RNN_SHAPE_C0 && which != RNN_SHAPE_PEEPHOLE))
+            f->c.views[i] = test_view(tn_rnn_dtype(which, dtype),
+                                      r->layout == 0 || is_own || rank < 2
+                                          ? TEST_ROW
+                                          : (test_layout)((r->layout + (uint32_t)i) % TEST_LAYOUTS),
+                                      r->layout % 2 != 0 && !is_own, rank, shape, i + 1);
+    }
+}
+
+static void check_backward(const rnn_case *r, test_extent extent, test_random *random)
+{
+    for (const tenon_dtype *type = test_float_types(); *type != TENON_DTYPE_INVALID; type++) {
+        test_fixture f;
+        begin_backward(&f, r, *type);
+        test_run_fixture(&f, TEST_BOUND, extent, random);
+    }
+}
+
+#define EVERY_GRADIENT                                                                             \
+    (RNN_HAS_PEEPHOLE | RNN_HAS_LENGTHS | RNN_HAS_H0 | RNN_HAS_C0 | RNN_HAS_DY | RNN_HAS_DHN |     \
+     RNN_HAS_DCN | RNN_HAS_DX | RNN_HAS_HN | RNN_HAS_CN)
+
+TEST(every_gradient)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 0, 0, 0, 0), 5, 3, 7, 11, 0, RNN_HAS_DY | RNN_HAS_DX, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_LSTM, 1, 1, 0, 0), 4, 17, 3, 16, 5, EVERY_GRADIENT, 1},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 3, 2, 4, 5, 19, EVERY_GRADIENT, 2},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 0, 2, 4, 5, 3, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_GRU, 0, 0, 0, 0), 5, 3, 7, 11, 0, RNN_HAS_DY | RNN_HAS_DX, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 1, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 3},
+        {PARAMS(TENON_RNN_GRU, 2, 0, RESET_AFTER, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_GRU, 1, 1, RESET_AFTER, 0), 1, 1, 3, 16, 0, EVERY_GRADIENT, 4},
+        {PARAMS(TENON_RNN_TANH, 2, 0, 0, 0), 4, 9, 5, 33, 0, EVERY_GRADIENT, 0},
+        {PARAMS(TENON_RNN_RELU, 1, 0, 0, 0), 6, 5, 3, 9, 0, RNN_HAS_DHN | RNN_HAS_HN, 5},
+    };
+    test_random random = test_random_for(4007);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_backward(&cases[i], TEST_ALL, &random);
+}
+
+TEST(random_gradients)
+{
+    test_random random = test_random_for(4008);
+    for (int n = 0; n < test_problems(20); n++) {
+        rnn_case r = random_case(&random);
+        r.params.clip = 0;
+        r.has = (uint32_t)test_between(&random, 0, EVERY_GRADIENT) & EVERY_GRADIENT;
+        check_backward(&r, TEST_ONCE, &random);
+    }
+}
+
+/* Copies the expected values of an output to an input of another call, by name. */
+static void pass(const test_fixture *from, test_fixture *to)
+{
+    const tn_bounded *e = from->expected;
+    for (uint32_t i = 0; i < from->c.operation->operand_count; i++) {
+        if (from->operands[i].image == NULL || !tn_operation_writes(from->c.operation, i))
+            continue;
+        const int64_t count = tenon_tensor_elements(&from->operands[i].view);
+        for (uint32_t k = 0; k < to->c.operation->operand_count; k++)
+            for (int64_t j = 0; j < count && to->operands[k].image != NULL &&
+                                strcmp(from->c.operation->operands[i].name,
+                                       to->c.operation->operands[k].name) == 0;
+                 j++)
+                test_set(&to->operands[k], j, e[j].value);
+        e += count;
+    }
+}
+
+/* The gradient of the sum of y·dy with respect to x, h0 and c0, by finite differences of the
+ * layer's reference, for every cell, with lengths and in both directions. */
+TEST(gradients)
+{
+    static const rnn_case cases[] = {
+        {PARAMS(TENON_RNN_LSTM, 2, 1, 0, 0), 4, 3, 2, 3, 2, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_LSTM, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_GRU, 2, 1, RESET_AFTER, 0), 4, 3, 2, 3, 0, EVERYTHING, 0},
+        {PARAMS(TENON_RNN_TANH, 2, 0, 0, 0), 4, 3, 2, 3, 0, EVERYTHING, 0}};
+    test_random random = test_random_for(4009);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_fixture y, dx;
+        rnn_case back = cases[i];
+        back.has = EVERY_GRADIENT & ~(uint32_t)(RNN_HAS_DHN | RNN_HAS_DCN);
+        begin(&y, &cases[i], TENON_DTYPE_F64);
+        begin_backward(&dx, &back, TENON_DTYPE_F64);
+        test_make(&y);
+        test_make(&dx);
+        test_fill_inputs(&y, TEST_BOUND, &random);
+        test_fill_inputs(&dx, TEST_BOUND, &random);
+        for (uint32_t k = 0; k < RNN_Y; k++) /* the same inputs */
+            for (uint32_t b = 0; b < RNN_DATA_DY && y.operands[k].image != NULL; b++)
+                if (strcmp(y.c.operation->operands[k].name, dx.c.operation->operands[b].name) == 0)
+                    for (int64_t j = 0; j < tenon_tensor_elements(&y.operands[k].view); j++)
+                        test_set(&dx.operands[b], j, test_get(&y.operands[k], j));
+        test_expect(&y);
+        pass(&y, &dx);
+        test_expect(&dx);
+        const tn_bounded *e = dx.expected;
+        test_slopes(&y, RNN_X, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        e += tenon_tensor_elements(&dx.operands[RNN_DATA_DX].view);
+        test_slopes(&y, RNN_H0, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        e += tenon_tensor_elements(&dx.operands[RNN_DATA_DH0].view);
+        if (cases[i].params.kind == TENON_RNN_LSTM)
+            test_slopes(&y, RNN_C0, &dx.operands[RNN_DATA_DY], e, 1e-7, 0);
+        test_release(&y);
+        test_release(&dx);
+    }
+}
+
+TEST(refusals)
+{
+#define SIMPLE "rnn x=f32:3x2x4 w=f32:1x5x4 r=f32:1x5x5 y=f32:3x1x2x5 kind=tanh "
+#define LSTM   "rnn x=f32:3x2x4 w=f32:1x20x4 r=f32:1x20x5 y=f32:3x1x2x5 "
+    static const test_refusal refusals[] = {
+        {SIMPLE "kind=4", "kind", 0},
+        {SIMPLE "flags=1", "TENON_RNN_RESET_AFTER", 0},
+        {SIMPLE "clip=-1", "clip", 0},
+        {SIMPLE "clip=nan", "clip", 0},
+        {SIMPLE "c0=f32:1x2x5", "c0: must be NULL", 0},
+        {SIMPLE "peephole=f32:1x15", "peephole: must be NULL", 0},
+        {SIMPLE "direction=bidirectional", "w: shape is 1x5x4, must be 2x5x4", 0},
+        {SIMPLE "lengths=f32:2", "lengths: type is f32", TENON_ERROR_UNSUPPORTED},
+        {SIMPLE "lengths=i32:3", "lengths: shape is 3, must be 2", 0},
+        {LSTM "reserve=f32:1x3x2x25/300,100,50,2", "reserve: must be dense", 0},
+        {LSTM "reserve=f64:1x3x2x25", "reserve: type is f64", TENON_ERROR_UNSUPPORTED},
+        {LSTM "reserve=f32:1x3x2x20", "reserve: shape is", 0},
+        {"rnn x=f32:3x2x4 w=f32:1x19x4 r=f32:1x19x5 y=f32:3x1x2x5", "must be a multiple of 4", 0},
+        {"rnn x=f32:3x2x4 w=f32:1x20x4 r=f32:1x20x3 y=f32:3x1x2x3", "r: shape is 1x20x3", 0},
+        {"rnn x=f32:3x2x4 w=f32:1x0x4 r=f32:1x0x0 y=f32:3x1x2x0", "must not be 0", 0},
+        {"rnn x=f32:6x4 w=f32:1x20x4 r=f32:1x20x5 y=f32:3x1x2x5", "x: rank is 2, must be 3", 0},
+    };
+    TEST_REFUSE(refusals);
+}
