@@ -188,6 +188,7 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "logic.d": _broadcast("a", "b"),
     "mse_backward.dx": like("x"),
     "mse_forward.loss": _reduced,
+    "nonfinite.flag": lambda o, p: ("i32", ()),
     "norm_backward.dbeta": _gamma,
     "norm_backward.dgamma": _gamma,
     "norm_backward.dx": like("x"),
