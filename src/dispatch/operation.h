@@ -182,6 +182,8 @@ struct tn_registry {
                           char why[256]);
     /* Writes a call as arguments of `tenon check`, with seed 1 and only the name of its family. */
     void (*call_text)(const tn_call *call, char text[TN_REPEAT_SIZE]);
+    /* tenon_nonfinite, which sets an i32 to 1 if an element of a tensor is NaN or infinite. */
+    const tn_operation *nonfinite;
 };
 
 /* Returns the first operation that the family serves, or NULL. */
