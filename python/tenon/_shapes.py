@@ -165,6 +165,8 @@ RULES: Dict[str, Callable[[Dict[str, Any], Any], Form]] = {
     "activation_forward.y": like("x"),
     "classify.y": _truth("x"),
     "compare.d": _truth("a", "b"),
+    "bernoulli.y": like("p"),
+    "categorical.y": lambda o, p: ("i32", o["x"].shape[:-1]),
     "conv_backward_bias.db": lambda o, p: (o["dy"].dtype, o["dy"].shape[1:2]),
     "conv_forward.y": _conv,
     "conv_forward_packed.y": _conv,

@@ -42,7 +42,7 @@ static char *read_file(const char *path)
 static bool is_described_in(const char *home, const char *name)
 {
     static const char *const files[] = {"operations", "gradient_operations", "conv_operations",
-                                        "scaling_operations"};
+                                        "scaling_operations", "draw_operations"};
     char path[512], words[128];
     bool found = false;
     snprintf(words, sizeof words, "const tn_operation tn_operation_%s =", name);

@@ -205,7 +205,8 @@ tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                              const char *options)
 {
     tn_patch patches[TENON_LINES_VIEWS + TENON_LINES_SCALARS + TENON_LINES_SINGLES];
-    singles_args all = {.lines = {.rank = 0}};
+    singles_args all = {.single = {problem->number[0], problem->number[1]}};
+    const bool has_singles = problem->singles > 0 || problem->number[0] != 0;
     lines_args *args = &all.lines;
     tn_launch step = {.source = launch->source,
                       .options = options,
@@ -213,7 +214,7 @@ tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                       .dimensions = 1,
                       .operand_count = problem->operands + problem->singles,
                       .args = &all,
-                      .args_size = problem->singles > 0 ? sizeof all : sizeof *args,
+                      .args_size = has_singles ? sizeof all : sizeof *args,
                       .patches = patches};
     cut(recording->context, problem, launch, args);
     step.patch_count = add_patches(problem, launch, patches, step.operands);

@@ -15,9 +15,10 @@ typedef struct tn_lines_problem {
     uint32_t flags;    /* args.flags */
     uint32_t operands; /* the first views are operands; one more may be the element index */
     uint32_t element_size[TENON_LINES_VIEWS]; /* bytes of an operand; 0 if absent */
-    uint32_t singles; /* operands of one element after these; kernels get singles_args */
+    uint32_t singles; /* operands of one element after these; kernels have singles_args */
     uint32_t single_size[TENON_LINES_SINGLES]; /* bytes of their elements; 0 if absent */
-    uint64_t rank;                             /* at least 1 */
+    int64_t number[TENON_LINES_SINGLES]; /* numbers for kernels with singles_args and no singles */
+    uint64_t rank;                       /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_LINES_VIEWS][TENON_MAX_RANK];
 } tn_lines_problem;
