@@ -32,6 +32,7 @@
 #include <tenon/plan.h>
 #include <tenon/pool.h>
 #include <tenon/prelu.h>
+#include <tenon/query.h>
 #include <tenon/random.h>
 #include <tenon/reduce.h>
 #include <tenon/select.h>

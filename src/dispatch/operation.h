@@ -203,6 +203,11 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
 
+/* Finds out if a call is supported: prepares it and configures solvers, without building kernels.
+ */
+tenon_status tn_operation_supported(const tn_operation *operation, tenon_context *context,
+                                    const void *params, const tenon_tensor *const *views);
+
 /* The same from a public function whose other parameters are named as in the headers. The tensors
  * follow the operation, in the order of its operands. */
 #define TN_VIEWS(...) ((const tenon_tensor *const[]){__VA_ARGS__})
