@@ -189,11 +189,13 @@ TEST(outputs_that_overlap_inputs)
 }
 
 /* Returns false for operations without sizes to match: the bias gradient accepts images of any
- * size, and the others have only one operand with sizes. */
+ * size, a draw accepts any number of classes, and the others have only one operand with sizes. */
 static bool has_sizes_to_match(const tn_operation *op)
 {
     return op->operand_count > 1 && op != &tn_operation_conv_backward_bias &&
-           op != &tn_operation_square_sum && op != &tn_operation_clip;
+           op != &tn_operation_square_sum && op != &tn_operation_clip &&
+           op != &tn_operation_clip_guarded && op != &tn_operation_nonfinite &&
+           op != &tn_operation_categorical;
 }
 
 /* Another size in the last dimension of each operand, if another operand must match it. */
