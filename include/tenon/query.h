@@ -13,7 +13,7 @@ TENON_BEGIN_C
  * device that a solver depends on are probed at their first use, as by tenon_context_capability. A
  * call that is supported may still fail when its plan is made, because of a lack of memory or of a
  * driver that does not compile a kernel.
- *  @param operation  the name of the immediate function: "tenon_gemm"
+ *  @param function  the name of the immediate function: "tenon_gemm"
  *  @param params     the parameters of that function; NULL means the defaults
  *  @param tensors    the tensors of that function in the order of its arguments, NULL where it may
  * be NULL; they need no memory
@@ -23,7 +23,7 @@ TENON_BEGIN_C
  *          operation or another number of tensors) · TENON_ERROR_UNSUPPORTED (also for operations
  *          with packed weights, which have no other description) · TENON_ERROR_UNSUPPORTED_DEVICE ·
  *          TENON_ERROR_WORKSPACE_TOO_SMALL · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL */
-TENON_CALL tenon_status tenon_supported(tenon_context *context, const char *operation,
+TENON_CALL tenon_status tenon_supported(tenon_context *context, const char *function,
                                         const void *params, const tenon_tensor *const *tensors,
                                         uint32_t count);
 

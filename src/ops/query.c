@@ -17,30 +17,30 @@ static const tn_operation *find_operation(const char *name)
     return NULL;
 }
 
-TENON_API tenon_status tenon_supported(tenon_context *context, const char *operation,
+TENON_API tenon_status tenon_supported(tenon_context *context, const char *function,
                                        const void *params, const tenon_tensor *const *tensors,
                                        uint32_t count)
 {
     static const char caller[] = "tenon_supported";
-    if (context == NULL || operation == NULL || tensors == NULL)
+    if (context == NULL || function == NULL || tensors == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: %s is NULL", caller,
-                       context == NULL     ? "context"
-                       : operation == NULL ? "operation"
-                                           : "tensors");
-    const tn_operation *found = find_operation(operation);
+                       context == NULL    ? "context"
+                       : function == NULL ? "function"
+                                          : "tensors");
+    const tn_operation *found = find_operation(function);
     if (found == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
-                       "%s: operation is \"%s\", must be the name of an operation's function, for "
+                       "%s: function is \"%s\", must be the name of an operation's function, for "
                        "example \"tenon_gemm\"",
-                       caller, operation);
+                       caller, function);
     if (found->initializer == NULL || strstr(found->family->name, "packed") != NULL)
         return tn_fail(
             TENON_ERROR_UNSUPPORTED,
-            "%s: operation is \"%s\", whose packed weights cannot be described by tensors", caller,
-            operation);
+            "%s: function is \"%s\", whose packed weights cannot be described by tensors", caller,
+            function);
     if (count != found->operand_count)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: count is %u, %s has %u tensors", caller,
-                       count, operation, found->operand_count);
+                       count, function, found->operand_count);
     return tn_operation_supported(found, context, params, tensors);
 }
 

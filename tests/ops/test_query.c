@@ -46,8 +46,8 @@ TEST(reasons)
     assert_refused(tenon_supported(test_context, "tenon_gemm", &unknown, fits, 5),
                    TENON_ERROR_INVALID_ARGUMENT, "tenon_gemm", "none");
     assert_invalid(tenon_supported(test_context, "tenon_gemm", NULL, fits, 4), "count is 4");
-    assert_invalid(tenon_supported(test_context, "gemm", NULL, fits, 5), "operation is \"gemm\"");
-    assert_invalid(tenon_supported(test_context, NULL, NULL, fits, 5), "operation is NULL");
+    assert_invalid(tenon_supported(test_context, "gemm", NULL, fits, 5), "function is \"gemm\"");
+    assert_invalid(tenon_supported(test_context, NULL, NULL, fits, 5), "function is NULL");
     assert_invalid(tenon_supported(NULL, "tenon_gemm", NULL, fits, 5), "context is NULL");
     assert_refused(tenon_supported(test_context, "tenon_gemm_packed", NULL, fits, 5),
                    TENON_ERROR_UNSUPPORTED, "tenon_supported", "packed");

@@ -58,7 +58,8 @@ static const tn_solver single_solver = {.name = "single",
                                         .configure = loss_scale_configure,
                                         .launch = loss_scale_launch};
 
-static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
+static bool loss_scale_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                               tn_case *c)
 {
     static const int64_t one[] = {1}, state[] = {TENON_LOSS_SCALE_STATE};
     tenon_loss_scale_params *params = (tenon_loss_scale_params *)c->params.bytes;
@@ -82,8 +83,10 @@ static uint64_t loss_scale_paths(const tn_problem *problem)
     return tn_paths_of_flags(((const loss_scale_problem *)problem)->is_byte, 1);
 }
 
-const tn_family tn_loss_scale_family = {
-    .name = "loss_scale", TN_SOLVERS(solvers), .awkward = awkward, .paths = loss_scale_paths};
+const tn_family tn_loss_scale_family = {.name = "loss_scale",
+                                        TN_SOLVERS(solvers),
+                                        .awkward = loss_scale_awkward,
+                                        .paths = loss_scale_paths};
 
 static tenon_status check_params(const char *caller, const tenon_loss_scale_params *params)
 {

@@ -56,7 +56,8 @@ static const tn_solver lines_solver = {.name = "lines",
                                        .configure = nonfinite_configure,
                                        .launch = nonfinite_launch};
 
-static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
+static bool nonfinite_awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number,
+                              tn_case *c)
 {
     static const int64_t one[] = {1};
     const tn_lines_problem *p = (const tn_lines_problem *)problem;
@@ -78,8 +79,10 @@ static uint64_t nonfinite_paths(const tn_problem *problem)
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_NONFINITE_KEEP);
 }
 
-const tn_family tn_nonfinite_family = {
-    .name = "nonfinite", TN_SOLVERS(solvers), .awkward = awkward, .paths = nonfinite_paths};
+const tn_family tn_nonfinite_family = {.name = "nonfinite",
+                                       TN_SOLVERS(solvers),
+                                       .awkward = nonfinite_awkward,
+                                       .paths = nonfinite_paths};
 
 tenon_status tn_nonfinite_prepare(const void *given, tn_call *call, tn_problem *problem,
                                   bool *empty)
