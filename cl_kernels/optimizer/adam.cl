@@ -7,9 +7,11 @@
  * Scalars: 0 the learning rate / (1 - β₁ᵗ), 1 β₁, 2 1 - β₁, 3 β₂, 4 1 - β₂, 5 1 / sqrt(1 - β₂ᵗ), 6
  * ε, 7 the weight decay or, if it is decoupled, 1 - learning rate · weight decay.
  *
- * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh.
+ * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh; TENON_GUARD: see
+ * optimizer/guard.clh.
  */
 #include "optimizer/operands.clh"
+#include "optimizer/guard.clh"
 
 #define DECOUPLED 1
 #define MAXIMIZE  2
@@ -26,6 +28,9 @@ typedef struct operands {
     __global acc_t *first, *second;
     long gradient_step, first_step, second_step;
     parameter_lines parameters;
+#if TENON_GUARD
+    acc_t gradient_scale;
+#endif
 } operands;
 
 /* Returns a moment updated with x. */
@@ -57,6 +62,12 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
 {
     acc_v g[TENON_VECTORS], p[TENON_VECTORS], m[TENON_VECTORS], v[TENON_VECTORS];
     load_gradients(vectors, whole, s, o->gradient, i, o->gradient_step, g);
+#if TENON_GUARD
+    FOR_VECTORS(k, vectors)
+    {
+        g[k] = g[k] * splat(o->gradient_scale);
+    }
+#endif
     load_parameters(vectors, whole, s, &o->parameters, i, p);
     load_states(vectors, whole, s, o->first, i, o->first_step, m);
     load_states(vectors, whole, s, o->second, i, o->second_step, v);
@@ -79,22 +90,27 @@ TENON_INLINE int all_vectorizable(const operands *o)
 
 TENON_VECTOR_KERNEL void adam(__global const gradient_t *gradient, __global data_t *parameter,
                               __global acc_t *first, __global acc_t *second, __global acc_t *master,
-                              const lines_args args)
+                              GUARD_PARAMETERS)
 {
     lines w;
-    lines_begin(&w, &args, VIEWS);
-    EACH_PIECE(&w, &args, VIEWS)
+    RETURN_IF_SKIPPED
+    lines_begin(&w, &ARGS, VIEWS);
+    EACH_PIECE(&w, &ARGS, VIEWS)
     {
-        const span s = lines_span(&w, &args);
-        const operands o = {gradient + w.at[GRADIENT],
-                            first + w.at[FIRST],
-                            second + w.at[SECOND],
-                            args.along[GRADIENT],
-                            args.along[FIRST],
-                            args.along[SECOND],
-                            {parameter + w.at[PARAMETER], master + w.at[MASTER],
-                             args.along[PARAMETER], args.along[MASTER],
-                             (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
-        EACH_BLOCK(&s, all_vectorizable(&o), block(vectors, whole, &s, i, &args, &o))
+        const span s = lines_span(&w, &ARGS);
+        const operands o = {
+            gradient + w.at[GRADIENT],
+            first + w.at[FIRST],
+            second + w.at[SECOND],
+            ARGS.along[GRADIENT],
+            ARGS.along[FIRST],
+            ARGS.along[SECOND],
+            {parameter + w.at[PARAMETER], master + w.at[MASTER], ARGS.along[PARAMETER],
+             ARGS.along[MASTER], (ARGS.flags & OPTIMIZER_HAS_MASTER) != 0},
+#if TENON_GUARD
+            GRADIENT_SCALE,
+#endif
+        };
+        EACH_BLOCK(&s, all_vectorizable(&o), block(vectors, whole, &s, i, &ARGS, &o))
     }
 }

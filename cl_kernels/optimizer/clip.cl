@@ -1,25 +1,27 @@
 /*
- * In-place clipping by norm: x = x · min(1, most / (sqrt(sum) + ε)), any strides.
+ * In-place clipping by norm: x = x · min(1, most / (sqrt(sum) · scale + ε)), any strides.
  *
  * Views: the sum, which is one element, and x. A work-item handles pieces of x's lines
  * (common/lines.clh).
  *
  * Scalars: 0 the maximum norm, 1 ε. args.flags: bit 0: a norm that is not finite does not scale x.
  *
- * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh.
+ * TENON_VW, TENON_DTYPE, TENON_VECTORS: see common/types.clh and common/stream.clh; TENON_GUARD:
+ * see optimizer/guard.clh.
  */
 #ifndef TENON_VW
 #define TENON_VW 4
 #endif
 #include "common/lines.clh"
+#include "optimizer/guard.clh"
 
 #define SKIP_NONFINITE 1
 
 /* Returns the factor. A NaN is not greater than 1, and is preserved. */
-TENON_INLINE acc_t clip_factor(const lines_args *args, acc_t sum)
+TENON_INLINE acc_t clip_factor(const lines_args *args, acc_t sum, acc_t scale)
 {
     acc_t norm = sqrt(sum);
-    acc_t factor = lines_scalar(args, 0) / (norm + lines_scalar(args, 1));
+    acc_t factor = lines_scalar(args, 0) / (norm * scale + lines_scalar(args, 1));
     if (factor > 1 || ((args->flags & SKIP_NONFINITE) != 0 && !isfinite(norm))) {
         factor = 1;
     }
@@ -38,15 +40,16 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     store_vectors(vectors, whole, s, x, i, stride, v, 0);
 }
 
-TENON_VECTOR_KERNEL void clip(__global const acc_t *sum, __global data_t *x, const lines_args args)
+TENON_VECTOR_KERNEL void clip(__global const acc_t *sum, __global data_t *x, GUARD_PARAMETERS)
 {
-    const acc_v factor = splat(clip_factor(&args, sum[args.offset[0]]));
-    const long stride = args.along[1];
     lines w;
-    lines_begin(&w, &args, 2);
-    EACH_PIECE(&w, &args, 2)
+    RETURN_IF_SKIPPED
+    const acc_v factor = splat(clip_factor(&ARGS, sum[ARGS.offset[0]], GRADIENT_SCALE));
+    const long stride = ARGS.along[1];
+    lines_begin(&w, &ARGS, 2);
+    EACH_PIECE(&w, &ARGS, 2)
     {
-        const span s = lines_span(&w, &args);
+        const span s = lines_span(&w, &ARGS);
         __global data_t *line = x + w.at[1];
         EACH_BLOCK(&s, is_vectorizable(line, stride),
                    block(vectors, whole, &s, i, line, stride, factor))

@@ -6,9 +6,11 @@
  *
  * Scalars: 0 the learning rate, 1 the momentum, 2 one minus the dampening, 3 the weight decay.
  *
- * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh.
+ * TENON_GRADIENT_ACC, TENON_VW, TENON_DTYPE: see optimizer/operands.clh; TENON_GUARD: see
+ * optimizer/guard.clh.
  */
 #include "optimizer/operands.clh"
+#include "optimizer/guard.clh"
 
 #define NESTEROV 1
 #define FIRST    2
@@ -25,6 +27,9 @@ typedef struct operands {
     __global acc_t *velocity;
     long gradient_step, velocity_step;
     parameter_lines parameters;
+#if TENON_GUARD
+    acc_t gradient_scale;
+#endif
 } operands;
 
 /* Updates the velocity, and returns the direction of descent. */
@@ -46,6 +51,12 @@ TENON_INLINE void block(const int vectors, const int whole, const span *s, long 
     const int has_velocity = (args->flags & OPTIMIZER_HAS_VELOCITY) != 0;
     acc_v gradient[TENON_VECTORS], p[TENON_VECTORS], velocity[TENON_VECTORS];
     load_gradients(vectors, whole, s, o->gradient, i, o->gradient_step, gradient);
+#if TENON_GUARD
+    FOR_VECTORS(k, vectors)
+    {
+        gradient[k] = gradient[k] * splat(o->gradient_scale);
+    }
+#endif
     load_parameters(vectors, whole, s, &o->parameters, i, p);
     FOR_VECTORS(k, vectors)
     {
@@ -76,21 +87,25 @@ TENON_INLINE int all_vectorizable(const lines_args *args, const operands *o)
 }
 
 TENON_VECTOR_KERNEL void sgd(__global const gradient_t *gradient, __global data_t *parameter,
-                             __global acc_t *velocity, __global acc_t *master,
-                             const lines_args args)
+                             __global acc_t *velocity, __global acc_t *master, GUARD_PARAMETERS)
 {
     lines w;
-    lines_begin(&w, &args, VIEWS);
-    EACH_PIECE(&w, &args, VIEWS)
+    RETURN_IF_SKIPPED
+    lines_begin(&w, &ARGS, VIEWS);
+    EACH_PIECE(&w, &ARGS, VIEWS)
     {
-        const span s = lines_span(&w, &args);
-        const operands o = {gradient + w.at[GRADIENT],
-                            velocity + w.at[VELOCITY],
-                            args.along[GRADIENT],
-                            args.along[VELOCITY],
-                            {parameter + w.at[PARAMETER], master + w.at[MASTER],
-                             args.along[PARAMETER], args.along[MASTER],
-                             (args.flags & OPTIMIZER_HAS_MASTER) != 0}};
-        EACH_BLOCK(&s, all_vectorizable(&args, &o), block(vectors, whole, &s, i, &args, &o))
+        const span s = lines_span(&w, &ARGS);
+        const operands o = {
+            gradient + w.at[GRADIENT],
+            velocity + w.at[VELOCITY],
+            ARGS.along[GRADIENT],
+            ARGS.along[VELOCITY],
+            {parameter + w.at[PARAMETER], master + w.at[MASTER], ARGS.along[PARAMETER],
+             ARGS.along[MASTER], (ARGS.flags & OPTIMIZER_HAS_MASTER) != 0},
+#if TENON_GUARD
+            GRADIENT_SCALE,
+#endif
+        };
+        EACH_BLOCK(&s, all_vectorizable(&ARGS, &o), block(vectors, whole, &s, i, &ARGS, &o))
     }
 }

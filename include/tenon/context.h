@@ -107,6 +107,17 @@ typedef struct tenon_allocator {
 /** Pool limit: the smaller of 1 GiB and an eighth of the device's global memory. */
 #define TENON_POOL_DEFAULT UINT64_MAX
 
+/** A flag of tenon_context_params, for debugging: reports the call that turns finite numbers into
+ * NaN or infinity. Each immediate call and each run of a plan waits for its inputs, and then for
+ * its outputs. If all inputs of types f64, f32, f16 and bf16 are finite and an output is not, one
+ * line with the operation, the output, the index of its first such element (in row-major order) and
+ * the solver is sent to the log as a TENON_LOG_WARNING. The call returns TENON_OK all the same,
+ * because infinity may be the intended result. Later calls that only pass on the NaN are not
+ * reported. A run of a sequence is not checked, since its steps share memory; run its plans
+ * instead. The environment variable TENON_CHECK_NUMERICS=1 does the same for every context, and
+ * also prints the line to standard error. */
+#define TENON_CONTEXT_CHECK_NUMERICS 1u
+
 /** Parameters of a context. Start from TENON_CONTEXT_PARAMS_INIT. */
 typedef struct tenon_context_params {
     uint32_t struct_size; /**< sizeof(tenon_context_params) */
@@ -148,12 +159,13 @@ typedef struct tenon_context_params {
     tenon_failure_callback failure;
     void *failure_user; /**< passed to failure; must outlive the context and its streams, after
                            which there are no more calls */
+    uint64_t flags;     /**< 0 or TENON_CONTEXT_CHECK_NUMERICS */
 } tenon_context_params;
 
 /** The defaults of tenon_context_params, without braces. */
 #define TENON_CONTEXT_PARAMS_DEFAULTS                                                              \
     sizeof(tenon_context_params), 0, NULL, TENON_WORKSPACE_DEFAULT, NULL, NULL, 0, 0, 0, 0,        \
-        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL, NULL, NULL
+        {0, 0, NULL, 0, NULL, NULL, NULL}, NULL, NULL, 0, NULL, NULL, NULL, 0
 /** Initializes a tenon_context_params with the defaults. */
 #define TENON_CONTEXT_PARAMS_INIT                                                                  \
     {                                                                                              \

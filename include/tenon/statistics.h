@@ -33,12 +33,16 @@ typedef struct tenon_statistics {
     double plan_seconds;  /**< time making plans, including solver choice, self-checks and builds */
     uint64_t pool_bytes;  /**< bytes of device memory in the pool now (pool_limit) */
     uint64_t pool_served; /**< buffers reused from the pool */
+    uint64_t memory_peak; /**< the most bytes of device memory allocated at one time: buffers that
+                             the context created and tenon_memory_destroy has not released,
+                             including workspace and packed weights, without the pool's unused
+                             buffers and without those of self-checks */
 } tenon_statistics;
 
 /** Initializes a tenon_statistics, to be passed to tenon_context_statistics. */
 #define TENON_STATISTICS_INIT                                                                      \
     {                                                                                              \
-        sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0       \
+        sizeof(tenon_statistics), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
     }
 
 /** Reads the statistics of a context.

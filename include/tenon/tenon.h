@@ -35,6 +35,7 @@
 #include <tenon/plan.h>
 #include <tenon/pool.h>
 #include <tenon/prelu.h>
+#include <tenon/query.h>
 #include <tenon/random.h>
 #include <tenon/rearrange.h>
 #include <tenon/reduce.h>

@@ -104,11 +104,12 @@ def _scales(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
             if given.get(key) is not None and defaults[key] is None}
 
 
-TERMS = ("post_scale", "post_shift", "residual")
+# Operands that the parameters point to, with the type of numbers given for them; None: the other operands' type.
+TERMS = {"post_scale": None, "post_shift": None, "residual": None, "skip": "i32", "gradient_scale": "f32"}
 
 
 def _terms(name: str, given: Dict[str, Any]) -> Dict[str, Any]:
-    """Returns the given terms after the activation."""
+    """Returns the given terms after the activation, and the given operands of an optimizer's step."""
     return {key: given[key] for key in TERMS if key in OPERATIONS[name][4] and given.get(key) is not None}
 
 
@@ -123,7 +124,8 @@ def prepare(name: str, values: Sequence[Any], given: Dict[str, Any], context: Co
         at_most(f"{name}: {key}", scales, 3)
         given[key] = [to_tensor(f"{name}: {key}", v, "f32", context, stream) for v in scales]
     for key, term in _terms(name, given).items():
-        given[key] = to_tensor(f"{name}: {key}", term, _dtype_beside(operands), context, stream)
+        dtype = TERMS[key] or _dtype_beside(operands)
+        given[key] = to_tensor(f"{name}: {key}", term, dtype, context, stream)
     params = Params(struct, {n: v for n, v in given.items() if v is not defaults[n]})
     asked = {o: _asked(name, o, all_given[o]) for o, marks in outputs.items()
              if "?" not in marks or (all_given[o] is not None and all_given[o] is not False)}
@@ -181,5 +183,6 @@ def plan(name: str, values: Sequence[Any], given: Dict[str, Any],
     given_scales = _scales(name, given)
     scales = [t for key in ("scale", "zero_point") for t in given_scales.get(key, [None] * 3)]
     found = _terms(name, given)
-    operands = {**call.operands, **{key: found.get(key) for key in TERMS}} if found else call.operands
+    terms = {key: found.get(key) for key in TERMS if key in OPERATIONS[name][4]}
+    operands = {**call.operands, **terms} if found else call.operands
     return Plan(name, context, out[0], operands, call.outputs, _unread(call), scales)

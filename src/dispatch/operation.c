@@ -3,6 +3,7 @@
 
 #include "dispatch/channels_last.h"
 #include "dispatch/plan.h"
+#include "dispatch/select.h"
 
 #include <string.h>
 
@@ -99,6 +100,23 @@ tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *con
                                tenon_plan **plan)
 {
     return tn_operation_plan_as(operation->plan_name, operation, context, params, views, plan);
+}
+
+tenon_status tn_operation_supported(const tn_operation *operation, tenon_context *context,
+                                    const void *params, const tenon_tensor *const *views)
+{
+    tn_any_problem problem;
+    tn_any_params room;
+    bool empty = false;
+    TN_TRY(tn_operation_take_params(operation->name, operation, params, &room, &params));
+    tn_call call = call_of(operation, operation->name, context, params, views);
+    TN_TRY(tn_operation_prepare(params, &call, &problem.head, &empty));
+    if (empty)
+        return TENON_OK;
+    problem.head.workspace_limit = context->memory.workspace_limit;
+    const tn_request request = {operation->name, context, call.operation->family, &problem.head,
+                                &call};
+    return tn_select_serves(&request);
 }
 
 tenon_status tn_operation_call(const tn_operation *operation, tenon_stream *stream,

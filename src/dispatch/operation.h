@@ -188,6 +188,8 @@ struct tn_registry {
                           char why[256]);
     /* Writes a call as arguments of `tenon check`, with seed 1 and only the name of its family. */
     void (*call_text)(const tn_call *call, char text[TN_REPEAT_SIZE]);
+    /* tenon_nonfinite, which sets an i32 to 1 if an element of a tensor is NaN or infinite. */
+    const tn_operation *nonfinite;
 };
 
 /* Returns the first operation that the family serves, or NULL. */
@@ -206,6 +208,11 @@ tenon_status tn_operation_run(const tn_operation *operation, tenon_stream *strea
 tenon_status tn_operation_plan(const tn_operation *operation, tenon_context *context,
                                const void *params, const tenon_tensor *const *views,
                                tenon_plan **plan);
+
+/* Finds out if a call is supported: prepares it and configures solvers, without building kernels.
+ */
+tenon_status tn_operation_supported(const tn_operation *operation, tenon_context *context,
+                                    const void *params, const tenon_tensor *const *views);
 
 /* The same from a public function whose other parameters are named as in the headers. The tensors
  * follow the operation, in the order of its operands. */

@@ -1,6 +1,7 @@
 #include "dispatch/plan.h"
 
 #include "dispatch/alternatives.h"
+#include "dispatch/numerics.h"
 #include "dispatch/operation.h"
 #include "dispatch/plan_table.h"
 #include "dispatch/prepare.h"
@@ -36,6 +37,7 @@ static tenon_status plan_record(const tn_request *r, tenon_plan *plan)
     }
     TN_TRY(tn_select(r, &choice));
     tn_solver_name(r->family, &choice, plan->name);
+    plan->time = choice.time < TN_NO_ESTIMATE ? choice.time : 0;
     TN_TRY(tn_choice_record(r->caller, &plan->recording, r->problem, &choice));
     tn_log_send(&r->context->reports.log, TENON_LOG_DEBUG, "%s: planned %s", r->caller, plan->name);
     tn_layout_advice_log(r);
@@ -130,8 +132,8 @@ tenon_status tn_plan_check(const char *caller, const tenon_context *context, ten
     return tn_gate_check(caller);
 }
 
-static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const tn_call *call,
-                            const tenon_sync *sync)
+static tenon_status enqueue_unchecked(tenon_stream *stream, const tenon_plan *plan,
+                                      const tn_call *call, const tenon_sync *sync)
 {
     tn_operand operands[TN_MAX_OPERANDS];
     for (uint32_t i = 0; i < call->operand_count; i++) {
@@ -146,6 +148,19 @@ static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const 
         named[i] = (tn_verbose_operand){call->operands[i].name, call->operands[i].view};
     return tn_verbose_run(plan, stream, operands, call->scalars, named, call->operand_count, "",
                           sync);
+}
+
+static tenon_status enqueue(tenon_stream *stream, const tenon_plan *plan, const tn_call *call,
+                            const tenon_sync *sync)
+{
+    tn_numerics numerics;
+    if (!tn_numerics_enabled(stream, call->operation))
+        return enqueue_unchecked(stream, plan, call, sync);
+    tn_numerics_of_call(plan, call, &numerics);
+    tn_numerics_before(stream, &numerics, sync);
+    TN_TRY(enqueue_unchecked(stream, plan, call, sync));
+    tn_numerics_after(stream, &numerics);
+    return TENON_OK;
 }
 
 tenon_status tn_call_run(tenon_stream *stream, const tn_family *family, tn_problem *problem,

@@ -48,6 +48,7 @@ struct tenon_plan {
                          * context alive */
     const char *caller;
     char name[TN_SOLVER_NAME_SIZE];
+    double time; /* the choice's estimate in nanoseconds; 0 without one */
     tn_recording recording;
     /* For a caller's plan: */
     tn_plan_operand operands[TN_MAX_OPERANDS];

@@ -1,4 +1,5 @@
 /* Running a caller's plan: the most frequent operation, kept direct. */
+#include "dispatch/numerics.h"
 #include "dispatch/plan_scalars.h"
 #include "dispatch/prepare.h"
 #include "dispatch/verbose.h"
@@ -182,14 +183,28 @@ static tenon_status run_verbosely(tenon_stream *stream, const tenon_plan *plan,
                           tn_scalars_text(scalars->given, scalars->given_count, text), sync);
 }
 
-static tenon_status plan_run_run(tenon_stream *stream, const tenon_plan *plan,
-                                 const tn_operand *operands, const run_scalars *scalars,
-                                 const tenon_sync *sync)
+static tenon_status run_unchecked(tenon_stream *stream, const tenon_plan *plan,
+                                  const tn_operand *operands, const run_scalars *scalars,
+                                  const tenon_sync *sync)
 {
     if (stream->context->reports.is_verbose)
         return run_verbosely(stream, plan, operands, scalars, sync);
     return tn_recording_run(plan->caller, plan->name, stream, &plan->recording, operands,
                             scalars->values, sync);
+}
+
+static tenon_status plan_run_run(tenon_stream *stream, const tenon_plan *plan,
+                                 const tn_operand *operands, const run_scalars *scalars,
+                                 const tenon_sync *sync)
+{
+    tn_numerics numerics;
+    if (!tn_numerics_enabled(stream, plan->operation))
+        return run_unchecked(stream, plan, operands, scalars, sync);
+    tn_numerics_of_plan(plan, operands, &numerics);
+    tn_numerics_before(stream, &numerics, sync);
+    TN_TRY(run_unchecked(stream, plan, operands, scalars, sync));
+    tn_numerics_after(stream, &numerics);
+    return TENON_OK;
 }
 
 TENON_API tenon_status tenon_plan_run(tenon_stream *stream, const tenon_plan *plan,

@@ -95,11 +95,10 @@ static bool has_forced_values(const tn_problem *problem)
     return false;
 }
 
-static tenon_status select_forced(const tn_request *r, tn_choice *choice)
+static tenon_status configure_forced(const tn_request *r, tn_choice *choice)
 {
     const tn_problem *problem = r->problem;
-    char name[TN_SOLVER_NAME_SIZE], wrong[256];
-    tn_verdict verdict;
+    char name[TN_SOLVER_NAME_SIZE];
     *choice = (tn_choice){.solver = r->family->solvers[problem->forced]};
     memcpy(choice->values, problem->forced_values, sizeof choice->values);
     const char *why = tn_configure(r->context, problem, choice);
@@ -119,12 +118,21 @@ static tenon_status select_forced(const tn_request *r, tn_choice *choice)
                        "%s: solver %s needs a workspace of %" PRIu64
                        " bytes, the limit is %" PRIu64,
                        r->caller, name, choice->workspace, problem->workspace_limit);
+    return TENON_OK;
+}
+
+static tenon_status select_forced(const tn_request *r, tn_choice *choice)
+{
+    char name[TN_SOLVER_NAME_SIZE], wrong[256];
+    tn_verdict verdict;
+    TN_TRY(configure_forced(r, choice));
+    tn_solver_name(r->family, choice, name);
     TN_TRY(tn_self_check(r, choice, &verdict, wrong));
     if (verdict != TN_VERDICT_RIGHT)
         return tn_fail(TENON_ERROR_SOLVER_BARRED, "%s: solver %s %s on this device: %s", r->caller,
                        name, verdict == TN_VERDICT_WRONG ? "gives wrong results" : "is disabled",
                        wrong);
-    renew(r->context, problem, choice);
+    renew(r->context, r->problem, choice);
     return TENON_OK;
 }
 
@@ -195,6 +203,17 @@ tenon_status tn_child_record(const char *caller, tn_recording *recording, tn_fra
     const tenon_status status = tn_choice_record(caller, recording, problem, &choice);
     tn_frame_leave(recording);
     return status;
+}
+
+tenon_status tn_select_serves(const tn_request *r)
+{
+    tn_candidate list[TN_MAX_SOLVERS];
+    tn_choice choice;
+    if (r->problem->forced >= 0)
+        return configure_forced(r, &choice);
+    if (tn_candidates(r->context, r->family, r->problem, list) == 0)
+        return fail_with_reasons(r->caller, r->family, list);
+    return TENON_OK;
 }
 
 /* Counts of the candidates that were tried and did not pass. */

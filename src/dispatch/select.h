@@ -23,4 +23,7 @@ uint32_t tn_candidates(tenon_context *context, const tn_family *family, const tn
  * device, and continues with the next one if it gives wrong results. */
 tenon_status tn_select(const tn_request *request, tn_choice *choice);
 
+/* Fails if no solver, or not the forced one, can serve the problem. Builds and checks no kernel. */
+tenon_status tn_select_serves(const tn_request *request);
+
 #endif

@@ -12,7 +12,8 @@ const tn_registry tn_library_registry = {.operations = tn_operations,
                                          .operation_count =
                                              sizeof tn_operations / sizeof *tn_operations,
                                          .check = tn_oracle,
-                                         .call_text = tn_case_text_of_call};
+                                         .call_text = tn_case_text_of_call,
+                                         .nonfinite = &tn_operation_nonfinite};
 
 const tn_family *tn_family_at(uint32_t number)
 {

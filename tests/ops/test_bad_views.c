@@ -80,6 +80,17 @@ static bool is_integer(tenon_dtype dtype)
     return tn_dtype_is_integer(dtype) || dtype == TENON_DTYPE_BOOL;
 }
 
+/* Returns true if an operation's output may have an integer type. */
+static bool accepts_output(const tn_operation *op, tenon_dtype type)
+{
+    const bool is_index = type == TENON_DTYPE_I32 || type == TENON_DTYPE_I64;
+    if (op == &tn_operation_bernoulli)
+        return is_index || type == TENON_DTYPE_U8 || type == TENON_DTYPE_BOOL;
+    if (op == &tn_operation_nonfinite)
+        return type == TENON_DTYPE_I32;
+    return is_index && (op == &tn_operation_categorical || op == &tn_operation_permutation);
+}
+
 /* An unsupported type, in one output or in all operands. */
 TEST(unsupported_types)
 {
@@ -93,9 +104,10 @@ TEST(unsupported_types)
             if (op->converts && is_integer(types[t]))
                 continue;
             for (uint32_t a = 0; a < op->operand_count; a++)
-                if (tn_operation_writes(op, a))
+                if (tn_operation_writes(op, a) && !accepts_output(op, types[t]))
                     refuse_type(op, types[t], a, a + 1, op->operands[a].name);
-            refuse_type(op, types[t], 0, op->operand_count, tenon_dtype_string(types[t]));
+            if (op->operand_count > 1 || !accepts_output(op, types[t]))
+                refuse_type(op, types[t], 0, op->operand_count, tenon_dtype_string(types[t]));
         }
 }
 
@@ -189,11 +201,13 @@ TEST(outputs_that_overlap_inputs)
 }
 
 /* Returns false for operations without sizes to match: the bias gradient accepts images of any
- * size, and the others have only one operand with sizes. */
+ * size, a draw accepts any number of classes, and the others have only one operand with sizes. */
 static bool has_sizes_to_match(const tn_operation *op)
 {
     return op->operand_count > 1 && op != &tn_operation_conv_backward_bias &&
-           op != &tn_operation_square_sum && op != &tn_operation_clip;
+           op != &tn_operation_square_sum && op != &tn_operation_clip &&
+           op != &tn_operation_clip_guarded && op != &tn_operation_nonfinite &&
+           op != &tn_operation_categorical;
 }
 
 /* Another size in the last dimension of each operand, if another operand must match it. */

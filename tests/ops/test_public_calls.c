@@ -57,6 +57,9 @@
     X(reduce, reduce, V2)                                                                          \
     X(moments, moments, V3)                                                                        \
     X(random, random, V1)                                                                          \
+    X(bernoulli, bernoulli, V2)                                                                    \
+    X(categorical, categorical, V2)                                                                \
+    X(permutation, permutation, V1)                                                                \
     X(dropout, dropout, V2)                                                                        \
     X(scan, scan, V2)                                                                              \
     X(sort, sort, V5)                                                                              \
@@ -69,6 +72,8 @@
     X(adam, adam, V5)                                                                              \
     X(square_sum, square_sum, V2)                                                                  \
     X(clip, clip, V2)                                                                              \
+    X(nonfinite, nonfinite, V2)                                                                    \
+    X(loss_scale, loss_scale, V2)                                                                  \
     X(gather, gather_forward, V3)                                                                  \
     X(gather_backward, gather_backward, V3)                                                        \
     X(rearrange, rearrange, V2)                                                                    \
@@ -125,6 +130,27 @@ DEFINE_POST(gemm_post, tenon_gemm_params, tenon_gemm)
 DEFINE_POST(conv_post, tenon_conv_params, tenon_conv_forward)
 DEFINE_POST(conv_transpose_post, tenon_conv_transpose_params, tenon_conv_transpose_forward)
 
+/* Steps with a guard, to which the parameters point. */
+#define DEFINE_GUARDED(name, count, views)                                                         \
+    static tenon_status call_##name##_guarded(const void *params, const tenon_tensor *const *v)    \
+    {                                                                                              \
+        tenon_##name##_params all = *(const tenon_##name##_params *)params;                        \
+        all.skip = v[count];                                                                       \
+        all.gradient_scale = v[(count) + 1];                                                       \
+        return tenon_##name(test_stream, &all, views, NULL);                                       \
+    }                                                                                              \
+    static tenon_status plan_##name##_guarded(const void *params, const tenon_tensor *const *v,    \
+                                              tenon_plan **plan)                                   \
+    {                                                                                              \
+        tenon_##name##_params all = *(const tenon_##name##_params *)params;                        \
+        all.skip = v[count];                                                                       \
+        all.gradient_scale = v[(count) + 1];                                                       \
+        return tenon_##name##_plan(test_context, &all, views, plan);                               \
+    }
+DEFINE_GUARDED(sgd, 4, V4)
+DEFINE_GUARDED(adam, 5, V5)
+DEFINE_GUARDED(clip, 2, V2)
+
 typedef struct public_call {
     const tn_operation *operation;
     const char *name;
@@ -140,6 +166,9 @@ static const public_call entries[] = {
     {&tn_operation_conv_post, "tenon_conv_forward", call_conv_post, plan_conv_post},
     {&tn_operation_conv_transpose_post, "tenon_conv_transpose_forward", call_conv_transpose_post,
      plan_conv_transpose_post},
+    {&tn_operation_sgd_guarded, "tenon_sgd", call_sgd_guarded, plan_sgd_guarded},
+    {&tn_operation_adam_guarded, "tenon_adam", call_adam_guarded, plan_adam_guarded},
+    {&tn_operation_clip_guarded, "tenon_clip", call_clip_guarded, plan_clip_guarded},
     ENTRIES(ENTRY)};
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
@@ -210,6 +239,8 @@ TEST(operands_are_handed_on_in_order)
 #define STRUCTS(X)                                                                                 \
     X(activation_params, TENON_ACTIVATION_PARAMS_INIT)                                             \
     X(adam_params, TENON_ADAM_PARAMS_INIT)                                                         \
+    X(bernoulli_params, TENON_BERNOULLI_PARAMS_INIT)                                               \
+    X(categorical_params, TENON_CATEGORICAL_PARAMS_INIT)                                           \
     X(classify_params, TENON_CLASSIFY_PARAMS_INIT)                                                 \
     X(blocks_params, TENON_BLOCKS_PARAMS_INIT)                                                     \
     X(channel_shuffle_params, TENON_CHANNEL_SHUFFLE_PARAMS_INIT)                                   \
@@ -232,10 +263,13 @@ TEST(operands_are_handed_on_in_order)
     X(gemm_ragged_params, TENON_GEMM_RAGGED_PARAMS_INIT)                                           \
     X(im2col_params, TENON_IM2COL_PARAMS_INIT)                                                     \
     X(logic_params, TENON_LOGIC_PARAMS_INIT)                                                       \
+    X(loss_scale_params, TENON_LOSS_SCALE_PARAMS_INIT)                                             \
     X(mse_params, TENON_MSE_PARAMS_INIT)                                                           \
+    X(nonfinite_params, TENON_NONFINITE_PARAMS_INIT)                                               \
     X(norm_params, TENON_NORM_PARAMS_INIT)                                                         \
     X(pack_params, TENON_PACK_PARAMS_INIT)                                                         \
     X(pad_params, TENON_PAD_PARAMS_INIT)                                                           \
+    X(permutation_params, TENON_PERMUTATION_PARAMS_INIT)                                           \
     X(pool_params, TENON_POOL_PARAMS_INIT)                                                         \
     X(prelu_params, TENON_PRELU_PARAMS_INIT)                                                       \
     X(random_params, TENON_RANDOM_PARAMS_INIT)                                                     \

@@ -41,7 +41,8 @@ static char *read_file(const char *path)
 /* Returns true if a file of the folder src/ops/HOME defines the operation of that name. */
 static bool is_described_in(const char *home, const char *name)
 {
-    static const char *const files[] = {"operations", "gradient_operations", "conv_operations"};
+    static const char *const files[] = {"operations", "gradient_operations", "conv_operations",
+                                        "scaling_operations", "draw_operations"};
     char path[512], words[128];
     bool found = false;
     snprintf(words, sizeof words, "const tn_operation tn_operation_%s =", name);
@@ -173,6 +174,9 @@ static const char *call_of(const tn_family *family)
 {
     static const char *const calls[][2] = {{"gemm_int8", "gemm"},
                                            {"gemm_post", "gemm"},
+                                           {"sgd_guarded", "sgd"},
+                                           {"adam_guarded", "adam"},
+                                           {"clip_guarded", "clip"},
                                            {"gemm_packed_post", "gemm_packed"},
                                            {"conv_post", "conv_forward"},
                                            {"conv_int8", "conv_forward"},

@@ -189,6 +189,14 @@ static uint32_t add_patches(const tn_lines_problem *p, const tn_lines_launch *la
             (uint8_t)(s < launch->bits ? TN_PATCH_SCALAR_BITS
                                        : tn_scalar_patch((tenon_dtype)p->dtype)),
             (uint8_t)s, (uint16_t)(offsetof(lines_args, scalar) + s * sizeof(tenon_i64)), 1};
+    for (uint32_t s = 0; s < p->singles; s++) {
+        operands[p->operands + s] = (uint8_t)(p->operands + s);
+        if (p->single_size[s] != 0)
+            patches[count++] =
+                (tn_patch){TN_PATCH_OFFSET, operands[p->operands + s],
+                           (uint16_t)(offsetof(singles_args, single) + s * sizeof(tenon_i64)),
+                           p->single_size[s]};
+    }
     return count;
 }
 
@@ -196,21 +204,24 @@ tenon_status tn_lines_record(const char *caller, tn_recording *recording,
                              const tn_lines_problem *problem, const tn_lines_launch *launch,
                              const char *options)
 {
-    tn_patch patches[TENON_LINES_VIEWS + TENON_LINES_SCALARS];
-    lines_args args = {.rank = 0};
+    tn_patch patches[TENON_LINES_VIEWS + TENON_LINES_SCALARS + TENON_LINES_SINGLES];
+    singles_args all = {.single = {problem->number[0], problem->number[1]}};
+    const bool has_singles = problem->singles > 0 || problem->number[0] != 0;
+    lines_args *args = &all.lines;
     tn_launch step = {.source = launch->source,
                       .options = options,
                       .kernel = launch->kernel,
                       .dimensions = 1,
-                      .operand_count = problem->operands,
-                      TN_ARGS(args),
+                      .operand_count = problem->operands + problem->singles,
+                      .args = &all,
+                      .args_size = has_singles ? sizeof all : sizeof *args,
                       .patches = patches};
-    cut(recording->context, problem, launch, &args);
+    cut(recording->context, problem, launch, args);
     step.patch_count = add_patches(problem, launch, patches, step.operands);
     step.local[0] = recording->context->device.is_cpu
                         ? 1
-                        : tn_gpu_group(recording->context, args.items * args.parts);
-    step.global[0] = (size_t)tn_round_up(args.items * args.parts, (int64_t)step.local[0]);
+                        : tn_gpu_group(recording->context, args->items * args->parts);
+    step.global[0] = (size_t)tn_round_up(args->items * args->parts, (int64_t)step.local[0]);
     return tn_record(caller, recording, &step);
 }
 

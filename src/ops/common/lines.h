@@ -3,7 +3,7 @@
 #ifndef TN_OPS_COMMON_LINES_H
 #define TN_OPS_COMMON_LINES_H
 
-#include "common/lines_args.h"
+#include "common/singles_args.h"
 #include "check/host.h"
 #include "dispatch/operation.h"
 
@@ -15,7 +15,10 @@ typedef struct tn_lines_problem {
     uint32_t flags;    /* args.flags */
     uint32_t operands; /* the first views are operands; one more may be the element index */
     uint32_t element_size[TENON_LINES_VIEWS]; /* bytes of an operand; 0 if absent */
-    uint64_t rank;                            /* at least 1 */
+    uint32_t singles; /* operands of one element after these; kernels have singles_args */
+    uint32_t single_size[TENON_LINES_SINGLES]; /* bytes of their elements; 0 if absent */
+    int64_t number[TENON_LINES_SINGLES]; /* numbers for kernels with singles_args and no singles */
+    uint64_t rank;                       /* at least 1 */
     int64_t shape[TENON_MAX_RANK];
     int64_t stride[TENON_LINES_VIEWS][TENON_MAX_RANK];
 } tn_lines_problem;

@@ -40,17 +40,19 @@ static const tn_solver lines_solver = {.name = "lines",
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const uint32_t flags[] = {0, TENON_ADAM_DECOUPLED, TENON_ADAM_MAXIMIZE};
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
     const uint32_t way = number / TN_LINES_LAYOUTS;
     tenon_adam_params *params = (tenon_adam_params *)c->params.bytes;
     (void)choice;
     if (way == sizeof flags / sizeof *flags)
         return false;
-    tn_awkward_begin(c, &tn_operation_adam);
+    tn_awkward_begin(c, p->singles > 0 ? &tn_operation_adam_guarded : &tn_operation_adam);
     params->flags = flags[way];
     params->step = 3;
     params->beta2 = 0.25;
     params->weight_decay = way < 2 ? 0.125 : 0;
-    tn_optimizer_awkward((const tn_lines_problem *)problem, number % TN_LINES_LAYOUTS, c);
+    tn_optimizer_awkward(p, number % TN_LINES_LAYOUTS, c);
+    tn_guard_awkward(p, c->views + ADAM_OPERANDS);
     if (way == 1)
         c->views[ADAM_MASTER] = (tenon_tensor){.rank = 0};
     return true;
@@ -61,11 +63,16 @@ static const tn_solver *const solvers[] = {&lines_solver};
 static uint64_t optimizer_adam_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
-                             TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE | OPTIMIZER_HAS_MASTER);
+                             TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE | OPTIMIZER_HAS_MASTER |
+                                 GUARD_FLAGS);
 }
 
 const tn_family tn_adam_family = {
     .name = "adam", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_adam_paths};
+
+/* Steps with a guard. */
+const tn_family tn_adam_guarded_family = {
+    .name = "adam_guarded", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_adam_paths};
 
 static tenon_status optimizer_adam_check_params(const char *caller, const tenon_adam_params *params)
 {
@@ -85,7 +92,8 @@ tenon_status tn_adam_prepare(const void *given, tn_call *call, tn_problem *probl
 {
     const tenon_adam_params *params = given;
     TN_TRY(optimizer_adam_check_params(call->caller, params));
-    TN_TRY(tn_optimizer_prepare(call, params->flags, (tn_lines_problem *)problem, empty));
+    TN_TRY(tn_optimizer_prepare(call, ADAM_OPERANDS, params->flags, (tn_lines_problem *)problem,
+                                empty));
     tn_adam_scalars(params, call->scalars);
     return TENON_OK;
 }

@@ -19,6 +19,7 @@ static const char *optimizer_clip_configure(tenon_context *context, const tn_pro
                                 .cpu_chunk = CPU_CHUNK,
                                 .numbers = CLIP_SCALARS};
     tn_lines_stream(context, (const tn_lines_problem *)problem, 1, launch, choice->options);
+    tn_guard_option((const tn_lines_problem *)problem, choice->options);
     return NULL;
 }
 
@@ -32,17 +33,19 @@ static const tn_solver lines_solver = {.name = "lines",
 static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t number, tn_case *c)
 {
     static const int64_t one[] = {1};
-    const tenon_dtype dtype = (tenon_dtype)((const tn_lines_problem *)problem)->dtype;
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
+    const tenon_dtype dtype = (tenon_dtype)p->dtype;
     const uint32_t way = number / TN_LINES_LAYOUTS;
     tenon_clip_params *params = (tenon_clip_params *)c->params.bytes;
     (void)choice;
     if (way == 3)
         return false;
-    tn_awkward_begin(c, &tn_operation_clip);
+    tn_awkward_begin(c, p->singles > 0 ? &tn_operation_clip_guarded : &tn_operation_clip);
     params->flags = way == 2 ? TENON_CLIP_SKIP_NONFINITE : 0;
     params->max_norm = way == 1 ? 4 : 0x1p-7;
     c->views[CLIP_SUM] = tn_awkward_view(tn_state_dtype(dtype), 1, one, false);
     c->views[CLIP_X] = tn_lines_awkward(dtype, number % TN_LINES_LAYOUTS, CLIP_X);
+    tn_guard_awkward(p, c->views + CLIP_OPERANDS);
     return true;
 }
 
@@ -50,11 +53,16 @@ static const tn_solver *const solvers[] = {&lines_solver};
 
 static uint64_t optimizer_clip_paths(const tn_problem *problem)
 {
-    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags, TENON_CLIP_SKIP_NONFINITE);
+    return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
+                             TENON_CLIP_SKIP_NONFINITE | GUARD_FLAGS);
 }
 
 const tn_family tn_clip_family = {
     .name = "clip", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_clip_paths};
+
+/* Steps with a guard. */
+const tn_family tn_clip_guarded_family = {
+    .name = "clip_guarded", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_clip_paths};
 
 static tenon_status optimizer_clip_check_params(const char *caller, const tenon_clip_params *params)
 {
@@ -75,5 +83,5 @@ tenon_status tn_clip_prepare(const void *given, tn_call *call, tn_problem *probl
     ((tn_lines_problem *)problem)->flags = params->flags;
     call->scalars[CLIP_MOST] = params->max_norm;
     call->scalars[CLIP_EPSILON] = params->epsilon;
-    return TENON_OK;
+    return tn_guard_prepare(call, CLIP_OPERANDS, (tn_lines_problem *)problem);
 }

@@ -13,6 +13,19 @@ typedef struct part {
     bool empty;
 } part;
 
+/* Adds skip and gradient_scale to a call of tenon_clip if the parameters name one of them. */
+static void add_guard(const tenon_clip_params *params, tn_call *call)
+{
+    const tenon_tensor *views[GUARD_OPERANDS];
+    if (!tn_guard_views(params->skip, params->gradient_scale, views))
+        return;
+    call->operation = &tn_operation_clip_guarded;
+    call->operand_count = CLIP_OPERANDS + GUARD_OPERANDS;
+    for (uint32_t i = CLIP_OPERANDS; i < call->operand_count; i++)
+        call->operands[i] =
+            (tn_argument){call->operation->operands[i].name, views[i - CLIP_OPERANDS], TN_INPUT};
+}
+
 static tenon_status make_part(tenon_context *context, const tenon_clip_params *params,
                               const tenon_tensor *gradients, uint32_t count,
                               const tenon_tensor *sum, uint64_t number, part *made)
@@ -30,6 +43,7 @@ static tenon_status make_part(tenon_context *context, const tenon_clip_params *p
     }
     made->call.operands[CLIP_SUM] = (tn_argument){"sum", sum, TN_INPUT};
     made->call.operands[CLIP_X] = (tn_argument){"gradients", &gradients[number - count], TN_OUTPUT};
+    add_guard(params, &made->call);
     return tn_operation_prepare(params, &made->call, &made->problem.head, &made->empty);
 }
 

@@ -23,17 +23,17 @@ static tenon_status check_type(const char *caller, const tn_argument *operand, t
                    tenon_dtype_string(wanted), tenon_dtype_string(parameter));
 }
 
-static tenon_status check_types(const tn_call *call)
+static tenon_status check_types(const tn_call *call, uint32_t count)
 {
     const char *caller = call->caller;
     const tn_argument *gradient = &call->operands[OPTIMIZER_GRADIENT],
-                      *master = &call->operands[call->operand_count - 1];
+                      *master = &call->operands[count - 1];
     const tenon_dtype dtype = call->operands[OPTIMIZER_PARAMETER].view->dtype;
     const tenon_dtype state = tn_state_dtype(dtype);
     TN_TRY(tn_float_check(caller, "parameter", call->context, dtype));
     if (gradient->view->dtype != state)
         TN_TRY(check_type(caller, gradient, dtype, dtype));
-    for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < call->operand_count; i++)
+    for (uint32_t i = OPTIMIZER_PARAMETER + 1; i < count; i++)
         TN_TRY(check_type(caller, &call->operands[i], state, dtype));
     if (master->view != NULL && dtype == state)
         return tn_fail(TENON_ERROR_UNSUPPORTED,
@@ -42,14 +42,13 @@ static tenon_status check_types(const tn_call *call)
     return TENON_OK;
 }
 
-tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_problem *problem,
-                                  bool *empty)
+tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t count, uint32_t flags,
+                                  tn_lines_problem *problem, bool *empty)
 {
-    const uint32_t count = call->operand_count;
     const tn_argument *operands = call->operands, *first = &operands[OPTIMIZER_GRADIENT];
     const tenon_tensor *parameter = operands[OPTIMIZER_PARAMETER].view;
     const tenon_tensor *views[TN_MAX_OPERANDS];
-    TN_TRY(check_types(call));
+    TN_TRY(check_types(call, count));
     for (uint32_t i = 0; i < count; i++) {
         views[i] = operands[i].view;
         TN_TRY(tn_lines_shape_check(call->caller, operands[i].name, views[i], first->name,
@@ -60,7 +59,7 @@ tenon_status tn_optimizer_prepare(const tn_call *call, uint32_t flags, tn_lines_
     /* 1 if the gradient has the state's type and not the parameter's. */
     problem->kind = first->view->dtype != parameter->dtype;
     problem->flags = flags | (operands[count - 1].view != NULL ? OPTIMIZER_HAS_MASTER : 0);
-    return TENON_OK;
+    return tn_guard_prepare(call, count, problem);
 }
 
 const char *tn_optimizer_configure(tenon_context *context, const tn_problem *problem,
@@ -80,6 +79,7 @@ const char *tn_optimizer_configure(tenon_context *context, const tn_problem *pro
     tn_choice_options(context, choice, "-DTENON_DTYPE=%u -DTENON_VW=%u%s -DTENON_GRADIENT_ACC=%u",
                       p->dtype, tn_lanes(context, p->dtype),
                       tn_stream_option(context, vectors, gpu), p->kind);
+    tn_guard_option(p, choice->options);
     return NULL;
 }
 

@@ -23,6 +23,20 @@ static const tn_field clip_fields[] = {
     TN_FIELD("max_norm", TN_FIELD_F64, tenon_clip_params, max_norm),
     TN_FIELD("epsilon", TN_FIELD_F64, tenon_clip_params, epsilon)};
 
+/* Return the description that serves a step: that with a guard if the parameters name one. */
+#define SERVED_AS(name, NAME)                                                                      \
+    static const tn_operation *name##_served_as(const void *given, const tenon_tensor **views)     \
+    {                                                                                              \
+        const tenon_##name##_params *params = given;                                               \
+        return params != NULL && tn_guard_views(params->skip, params->gradient_scale,              \
+                                                views + NAME##_OPERANDS)                           \
+                   ? &tn_operation_##name##_guarded                                                \
+                   : &tn_operation_##name;                                                         \
+    }
+SERVED_AS(sgd, SGD)
+SERVED_AS(adam, ADAM)
+SERVED_AS(clip, CLIP)
+
 static const tenon_sgd_params sgd_defaults = TENON_SGD_PARAMS_INIT;
 
 TENON_API void tenon_sgd_params_default(tenon_sgd_params *params, uint32_t size)
@@ -123,6 +137,24 @@ static void fill_valid_sum(const void *given, const tenon_tensor *const *v, uint
     tn_case_reals(v[CLIP_SUM], skips ? -9 : 0, 9, seed);
 }
 
+static void fill_valid_sgd_guard(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    (void)params;
+    tn_guard_fill(v + SGD_OPERANDS, seed);
+}
+
+static void fill_valid_adam_guard(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    fill_valid_second(params, v, seed);
+    tn_guard_fill(v + ADAM_OPERANDS, seed);
+}
+
+static void fill_valid_clip_guard(const void *params, const tenon_tensor *const *v, uint64_t *seed)
+{
+    fill_valid_sum(params, v, seed);
+    tn_guard_fill(v + CLIP_OPERANDS, seed);
+}
+
 static const char *const sgd_examples[] = {
     "sgd gradient=T:4x5 parameter=T:4x5 velocity=S:4x5 momentum=0.9",
     "sgd gradient=T:33003+1 parameter=T:33003",
@@ -144,6 +176,32 @@ static const char *const adam_examples[] = {
     NULL,
 };
 
+static const char *const sgd_guarded_examples[] = {
+    "sgd_guarded gradient=T:4x5 parameter=T:4x5 velocity=S:4x5 skip=i32: gradient_scale=f32: "
+    "momentum=0.9",
+    "sgd_guarded gradient=bf16:3x70 parameter=bf16:3x70 velocity=f32:3x70 master=f32:3x70 "
+    "skip=u8: momentum=0.5",
+    "sgd_guarded gradient=T:7x229/1,9 parameter=T:7x229 gradient_scale=f32:1+2",
+    NULL,
+};
+
+static const char *const adam_guarded_examples[] = {
+    "adam_guarded gradient=T:4x5 parameter=T:4x5 first=S:4x5 second=S:4x5 skip=i32: "
+    "gradient_scale=f32: step=7",
+    "adam_guarded gradient=f16:37x229/1,40 parameter=f16:37x229 first=f32:37x229 "
+    "second=f32:37x229 master=f32:37x229 skip=u8:1+3",
+    "adam_guarded gradient=T:33003+1 parameter=T:33003 first=S:33003 second=S:33003 "
+    "gradient_scale=f32:",
+    NULL,
+};
+
+static const char *const clip_guarded_examples[] = {
+    "clip_guarded sum=S: x=T:4x5 skip=i32: gradient_scale=f32: max_norm=0.01",
+    "clip_guarded sum=S: x=T:33003+1 skip=u8:",
+    "clip_guarded sum=S: x=T:37x229/1,40 gradient_scale=f32: max_norm=0.5",
+    NULL,
+};
+
 static const char *const square_sum_examples[] = {
     "square_sum x=T:4x5 sum=S:",
     "square_sum x=T:33003+1 sum=S: flags=1",
@@ -158,40 +216,69 @@ static const char *const clip_examples[] = {
     NULL,
 };
 
+#define SGD_OPERAND_INFOS                                                                          \
+    {.name = "gradient"}, {.name = "parameter", .read = true, .role = TN_OUTPUT},                  \
+        {.name = "velocity", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT},          \
+    {                                                                                              \
+        .name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT               \
+    }
+#define SGD_OPERATION                                                                              \
+    TN_NAMES("tenon_sgd"), TN_FIELDS(sgd_fields), TN_PARAMS(sgd_defaults, TENON_SGD_PARAMS_INIT),  \
+        .flags = TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE,                        \
+        TN_PROBLEM(tn_lines_problem), .prepare = tn_sgd_prepare
+
 const tn_operation tn_operation_sgd = {
-    TN_NAMES("tenon_sgd"),
+    SGD_OPERATION,
+    .operands = {SGD_OPERAND_INFOS},
     .family = &tn_sgd_family,
-    .operands = {{.name = "gradient"},
-                 {.name = "parameter", .read = true, .role = TN_OUTPUT},
-                 {.name = "velocity", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT},
-                 {.name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT}},
     .operand_count = SGD_OPERANDS,
-    TN_FIELDS(sgd_fields),
-    TN_PARAMS(sgd_defaults, TENON_SGD_PARAMS_INIT),
-    .flags = TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE,
-    TN_PROBLEM(tn_lines_problem),
-    .prepare = tn_sgd_prepare,
+    .served_as = sgd_served_as,
     .reference = tn_sgd_reference,
     .examples = sgd_examples,
 };
 
+const tn_operation tn_operation_sgd_guarded = {
+    SGD_OPERATION,
+    .operands = {SGD_OPERAND_INFOS, GUARD_OPERAND_INFOS},
+    .family = &tn_sgd_guarded_family,
+    .operand_count = SGD_OPERANDS + GUARD_OPERANDS,
+    .reference = tn_sgd_guarded_reference,
+    .fill_valid = fill_valid_sgd_guard,
+    .examples = sgd_guarded_examples,
+};
+
+#define ADAM_OPERAND_INFOS                                                                         \
+    {.name = "gradient"}, {.name = "parameter", .read = true, .role = TN_OUTPUT},                  \
+        {.name = "first", .read = true, .role = TN_OUTPUT},                                        \
+        {.name = "second", .read = true, .role = TN_OUTPUT},                                       \
+    {                                                                                              \
+        .name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT               \
+    }
+#define ADAM_OPERATION                                                                             \
+    TN_NAMES("tenon_adam"), TN_FIELDS(adam_fields),                                                \
+        TN_PARAMS(adam_defaults, TENON_ADAM_PARAMS_INIT),                                          \
+        .flags = TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE, TN_PROBLEM(tn_lines_problem),         \
+        .prepare = tn_adam_prepare
+
 const tn_operation tn_operation_adam = {
-    TN_NAMES("tenon_adam"),
+    ADAM_OPERATION,
+    .operands = {ADAM_OPERAND_INFOS},
     .family = &tn_adam_family,
-    .operands = {{.name = "gradient"},
-                 {.name = "parameter", .read = true, .role = TN_OUTPUT},
-                 {.name = "first", .read = true, .role = TN_OUTPUT},
-                 {.name = "second", .read = true, .role = TN_OUTPUT},
-                 {.name = "master", .optional = true, .read = true, .role = TN_OPTIONAL_OUTPUT}},
     .operand_count = ADAM_OPERANDS,
-    TN_FIELDS(adam_fields),
-    TN_PARAMS(adam_defaults, TENON_ADAM_PARAMS_INIT),
-    .flags = TENON_ADAM_DECOUPLED | TENON_ADAM_MAXIMIZE,
-    TN_PROBLEM(tn_lines_problem),
-    .prepare = tn_adam_prepare,
+    .served_as = adam_served_as,
     .reference = tn_adam_reference,
     .fill_valid = fill_valid_second,
     .examples = adam_examples,
+};
+
+const tn_operation tn_operation_adam_guarded = {
+    ADAM_OPERATION,
+    .operands = {ADAM_OPERAND_INFOS, GUARD_OPERAND_INFOS},
+    .family = &tn_adam_guarded_family,
+    .operand_count = ADAM_OPERANDS + GUARD_OPERANDS,
+    .reference = tn_adam_guarded_reference,
+    .fill_valid = fill_valid_adam_guard,
+    .examples = adam_guarded_examples,
 };
 
 const tn_operation tn_operation_square_sum = {
@@ -208,17 +295,34 @@ const tn_operation tn_operation_square_sum = {
     .examples = square_sum_examples,
 };
 
+#define CLIP_OPERAND_INFOS                                                                         \
+    {.name = "sum"},                                                                               \
+    {                                                                                              \
+        .name = "x", .read = true, .role = TN_OUTPUT                                               \
+    }
+#define CLIP_OPERATION                                                                             \
+    TN_NAMES("tenon_clip"), TN_FIELDS(clip_fields),                                                \
+        TN_PARAMS(clip_defaults, TENON_CLIP_PARAMS_INIT), .flags = TENON_CLIP_SKIP_NONFINITE,      \
+                                                          TN_PROBLEM(tn_lines_problem),            \
+                                                          .prepare = tn_clip_prepare
+
 const tn_operation tn_operation_clip = {
-    TN_NAMES("tenon_clip"),
+    CLIP_OPERATION,
+    .operands = {CLIP_OPERAND_INFOS},
     .family = &tn_clip_family,
-    .operands = {{.name = "sum"}, {.name = "x", .read = true, .role = TN_OUTPUT}},
     .operand_count = CLIP_OPERANDS,
-    TN_FIELDS(clip_fields),
-    TN_PARAMS(clip_defaults, TENON_CLIP_PARAMS_INIT),
-    .flags = TENON_CLIP_SKIP_NONFINITE,
-    TN_PROBLEM(tn_lines_problem),
-    .prepare = tn_clip_prepare,
+    .served_as = clip_served_as,
     .reference = tn_clip_reference,
     .fill_valid = fill_valid_sum,
     .examples = clip_examples,
+};
+
+const tn_operation tn_operation_clip_guarded = {
+    CLIP_OPERATION,
+    .operands = {CLIP_OPERAND_INFOS, GUARD_OPERAND_INFOS},
+    .family = &tn_clip_guarded_family,
+    .operand_count = CLIP_OPERANDS + GUARD_OPERANDS,
+    .reference = tn_clip_guarded_reference,
+    .fill_valid = fill_valid_clip_guard,
+    .examples = clip_guarded_examples,
 };

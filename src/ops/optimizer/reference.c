@@ -9,6 +9,7 @@
 /* The values of all operands. */
 typedef struct operands {
     uint32_t count;
+    tn_guard guard;
     double *values[TENON_LINES_VIEWS]; /* NULL if absent */
 } operands;
 
@@ -18,12 +19,12 @@ static void release(operands *all)
         free(all->values[i]);
 }
 
-/* Reads all operands, in the shape of the parameter. */
-static bool read(const tenon_tensor *const *views, uint32_t count, operands *all)
+/* Reads all operands, in the shape of the parameter, and the guard that follows them. */
+static bool read(const tenon_tensor *const *views, uint32_t count, bool is_guarded, operands *all)
 {
     const tenon_tensor *like = views[OPTIMIZER_PARAMETER];
-    bool whole = true;
     *all = (operands){.count = count};
+    bool whole = !is_guarded || tn_guard_read(views + count, &all->guard);
     for (uint32_t i = 0; i < count; i++)
         if (views[i] != NULL) {
             all->values[i] = tn_host_read(views[i], like->rank, like->shape);
@@ -43,6 +44,19 @@ static void begin(const tn_arithmetic *t, const operands *all, int64_t i, bool m
     const double g = all->values[OPTIMIZER_GRADIENT][i];
     *parameter = tn_operand_value(t, from[i]);
     *gradient = tn_operand_value(t, maximize ? -g : g);
+    if (all->guard.scales)
+        *gradient = tn_product(t, *gradient, tn_operand_value(t, all->guard.scale));
+}
+
+/* Returns true if the step is skipped, after storing the old values of all outputs. */
+static bool skip(const tenon_tensor *const *views, const operands *all, int64_t elements,
+                 tn_bounded *results)
+{
+    int64_t at = 0;
+    for (uint32_t v = OPTIMIZER_PARAMETER; all->guard.skips && v < all->count; v++)
+        for (int64_t i = 0; views[v] != NULL && i < elements; i++)
+            results[at++] = (tn_bounded){all->values[v][i], 0};
+    return all->guard.skips;
 }
 
 static tn_bounded penalise(const tn_arithmetic *t, tn_bounded gradient, double decay,
@@ -69,18 +83,19 @@ static void round_scalars(const tn_arithmetic *t, double *scalars, uint32_t coun
         scalars[i] = tn_as_scalar(t, scalars[i]);
 }
 
-bool tn_sgd_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+static bool sgd(const tenon_sgd_params *params, const tenon_tensor *const *views, bool is_guarded,
+                tn_bounded *results)
 {
-    const tenon_sgd_params *params = user;
     const int64_t count = tenon_tensor_elements(views[SGD_PARAMETER]);
     const tn_arithmetic t = tn_arithmetic_of(views[SGD_PARAMETER]->dtype);
     double s[TN_MAX_SCALARS];
     operands all;
-    if (!read(views, SGD_OPERANDS, &all))
+    if (!read(views, SGD_OPERANDS, is_guarded, &all))
         return false;
+    const bool skips = skip(views, &all, count, results);
     tn_sgd_scalars(params, s);
     round_scalars(&t, s, SGD_SCALARS);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; !skips && i < count; i++) {
         tn_bounded p, g;
         begin(&t, &all, i, (params->flags & TENON_SGD_MAXIMIZE) != 0, &p, &g);
         g = penalise(&t, g, s[SGD_DECAY], p);
@@ -104,25 +119,37 @@ bool tn_sgd_reference(const void *user, const tenon_tensor *const *views, tn_bou
     return true;
 }
 
+bool tn_sgd_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results)
+{
+    return sgd(params, views, false, results);
+}
+
+bool tn_sgd_guarded_reference(const void *params, const tenon_tensor *const *views,
+                              tn_bounded *results)
+{
+    return sgd(params, views, true, results);
+}
+
 static tn_bounded moment(const tn_arithmetic *t, double keep, double old, double fresh,
                          tn_bounded x)
 {
     return tn_sum(t, tn_scaled(t, keep, tn_operand_value(t, old)), tn_scaled(t, fresh, x));
 }
 
-bool tn_adam_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+static bool adam(const tenon_adam_params *params, const tenon_tensor *const *views, bool is_guarded,
+                 tn_bounded *results)
 {
-    const tenon_adam_params *params = user;
     const bool decoupled = (params->flags & TENON_ADAM_DECOUPLED) != 0;
     const int64_t count = tenon_tensor_elements(views[ADAM_PARAMETER]);
     const tn_arithmetic t = tn_arithmetic_of(views[ADAM_PARAMETER]->dtype);
     double s[TN_MAX_SCALARS];
     operands all;
-    if (!read(views, ADAM_OPERANDS, &all))
+    if (!read(views, ADAM_OPERANDS, is_guarded, &all))
         return false;
+    const bool skips = skip(views, &all, count, results);
     tn_adam_scalars(params, s);
     round_scalars(&t, s, ADAM_SCALARS);
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; !skips && i < count; i++) {
         tn_bounded p, g;
         begin(&t, &all, i, (params->flags & TENON_ADAM_MAXIMIZE) != 0, &p, &g);
         if (decoupled)
@@ -142,6 +169,17 @@ bool tn_adam_reference(const void *user, const tenon_tensor *const *views, tn_bo
     }
     release(&all);
     return true;
+}
+
+bool tn_adam_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results)
+{
+    return adam(params, views, false, results);
+}
+
+bool tn_adam_guarded_reference(const void *params, const tenon_tensor *const *views,
+                               tn_bounded *results)
+{
+    return adam(params, views, true, results);
 }
 
 bool tn_square_sum_reference(const void *user, const tenon_tensor *const *views,
@@ -172,33 +210,55 @@ bool tn_square_sum_reference(const void *user, const tenon_tensor *const *views,
     return whole;
 }
 
-bool tn_clip_reference(const void *user, const tenon_tensor *const *views, tn_bounded *results)
+/* Returns the factor of clipping; exactly 1 if x is not changed. */
+static tn_bounded clip_factor(const tn_arithmetic *t, const tenon_clip_params *params, double sum,
+                              const tn_guard *guard)
 {
-    const tenon_clip_params *params = user;
+    const tn_bounded root = tn_square_root(t, tn_operand_value(t, sum));
+    const tn_bounded norm =
+        guard->scales ? tn_product(t, root, tn_operand_value(t, guard->scale)) : root;
+    const tn_bounded factor =
+        tn_quotient(t, tn_operand_value(t, tn_as_scalar(t, params->max_norm)),
+                    tn_sum(t, norm, tn_operand_value(t, tn_as_scalar(t, params->epsilon))));
+    const bool keeps = (params->flags & TENON_CLIP_SKIP_NONFINITE) != 0 && !isfinite(root.value);
+    if (keeps || factor.value - factor.bound > 1)
+        return (tn_bounded){1, 0};
+    if (factor.value > 1) /* may be on either side of 1 */
+        return (tn_bounded){1, factor.bound};
+    return factor;
+}
+
+static bool clip(const tenon_clip_params *params, const tenon_tensor *const *views,
+                 const tn_guard *guard, tn_bounded *results)
+{
     const tenon_tensor *x = views[CLIP_X], *sum = views[CLIP_SUM];
     const int64_t count = tenon_tensor_elements(x);
     const tn_arithmetic t = tn_arithmetic_of(x->dtype);
     double *values = tn_host_read(x, x->rank, x->shape);
     double *old = tn_host_read(sum, sum->rank, sum->shape);
     const bool whole = values != NULL && old != NULL;
-    if (whole) {
-        tn_bounded norm = tn_square_root(&t, tn_operand_value(&t, old[0]));
-        tn_bounded factor =
-            tn_quotient(&t, tn_operand_value(&t, tn_as_scalar(&t, params->max_norm)),
-                        tn_sum(&t, norm, tn_operand_value(&t, tn_as_scalar(&t, params->epsilon))));
-        const bool skips =
-            (params->flags & TENON_CLIP_SKIP_NONFINITE) != 0 && !isfinite(norm.value);
-        if (skips || factor.value - factor.bound > 1)
-            factor = (tn_bounded){1, 0};
-        else if (factor.value > 1) /* may be on either side of 1 */
-            factor = (tn_bounded){1, factor.bound};
-        for (int64_t i = 0; i < count; i++)
-            results[i] =
-                tn_stored(x->dtype, factor.value == 1 && factor.bound == 0
-                                        ? tn_operand_value(&t, values[i])
-                                        : tn_product(&t, factor, tn_operand_value(&t, values[i])));
+    const tn_bounded factor = whole ? clip_factor(&t, params, old[0], guard) : (tn_bounded){1, 0};
+    const bool changes = factor.value != 1 || factor.bound != 0;
+    for (int64_t i = 0; whole && i < count; i++) {
+        const tn_bounded value = tn_operand_value(&t, values[i]);
+        results[i] = guard->skips
+                         ? (tn_bounded){values[i], 0}
+                         : tn_stored(x->dtype, changes ? tn_product(&t, factor, value) : value);
     }
     free(values);
     free(old);
     return whole;
+}
+
+bool tn_clip_reference(const void *params, const tenon_tensor *const *views, tn_bounded *results)
+{
+    const tn_guard none = {.scale = 1};
+    return clip(params, views, &none, results);
+}
+
+bool tn_clip_guarded_reference(const void *params, const tenon_tensor *const *views,
+                               tn_bounded *results)
+{
+    tn_guard guard;
+    return tn_guard_read(views + CLIP_OPERANDS, &guard) && clip(params, views, &guard, results);
 }

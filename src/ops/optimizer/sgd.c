@@ -32,17 +32,19 @@ static bool awkward(const tn_problem *problem, const tn_choice *choice, uint32_t
 {
     static const uint32_t flags[] = {0, TENON_SGD_FIRST | TENON_SGD_NESTEROV,
                                      TENON_SGD_NESTEROV | TENON_SGD_MAXIMIZE, 0};
+    const tn_lines_problem *p = (const tn_lines_problem *)problem;
     const uint32_t way = number / TN_LINES_LAYOUTS;
     tenon_sgd_params *params = (tenon_sgd_params *)c->params.bytes;
     (void)choice;
     if (way == sizeof flags / sizeof *flags)
         return false;
-    tn_awkward_begin(c, &tn_operation_sgd);
+    tn_awkward_begin(c, p->singles > 0 ? &tn_operation_sgd_guarded : &tn_operation_sgd);
     params->flags = flags[way];
     params->momentum = way < 3 ? 0.9 : 0;
     params->dampening = 0.25;
     params->weight_decay = way % 2 == 0 ? 0.125 : 0;
-    tn_optimizer_awkward((const tn_lines_problem *)problem, number % TN_LINES_LAYOUTS, c);
+    tn_optimizer_awkward(p, number % TN_LINES_LAYOUTS, c);
+    tn_guard_awkward(p, c->views + SGD_OPERANDS);
     if (way == 3)
         c->views[SGD_VELOCITY] = c->views[SGD_MASTER] = (tenon_tensor){.rank = 0};
     return true;
@@ -54,11 +56,15 @@ static uint64_t optimizer_sgd_paths(const tn_problem *problem)
 {
     return tn_paths_of_flags(((const tn_lines_problem *)problem)->flags,
                              TENON_SGD_NESTEROV | TENON_SGD_FIRST | TENON_SGD_MAXIMIZE |
-                                 OPTIMIZER_HAS_VELOCITY | OPTIMIZER_HAS_MASTER);
+                                 OPTIMIZER_HAS_VELOCITY | OPTIMIZER_HAS_MASTER | GUARD_FLAGS);
 }
 
 const tn_family tn_sgd_family = {
     .name = "sgd", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_sgd_paths};
+
+/* Steps with a guard. */
+const tn_family tn_sgd_guarded_family = {
+    .name = "sgd_guarded", TN_SOLVERS(solvers), .awkward = awkward, .paths = optimizer_sgd_paths};
 
 static tenon_status optimizer_sgd_check_params(const char *caller, const tenon_sgd_params *params,
                                                const tenon_tensor *velocity)
@@ -81,7 +87,7 @@ tenon_status tn_sgd_prepare(const void *given, tn_call *call, tn_problem *proble
     const tenon_tensor *velocity = call->operands[SGD_VELOCITY].view;
     tn_lines_problem *p = (tn_lines_problem *)problem;
     TN_TRY(optimizer_sgd_check_params(call->caller, params, velocity));
-    TN_TRY(tn_optimizer_prepare(call, params->flags, p, empty));
+    TN_TRY(tn_optimizer_prepare(call, SGD_OPERANDS, params->flags, p, empty));
     p->flags |= velocity != NULL ? OPTIMIZER_HAS_VELOCITY : 0;
     tn_sgd_scalars(params, call->scalars);
     return TENON_OK;

@@ -35,6 +35,10 @@ static tenon_status context_create_check_params(const char *caller,
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: %s is %u, must be 0 or 1", caller,
                        params->profiling > 1 ? "profiling" : "unchecked",
                        params->profiling > 1 ? params->profiling : params->unchecked);
+    if ((params->flags & ~(uint64_t)TENON_CONTEXT_CHECK_NUMERICS) != 0)
+        return tn_fail(TENON_ERROR_INVALID_ARGUMENT,
+                       "%s: params: flags is %#" PRIx64 ", valid flags are %#x", caller,
+                       params->flags, TENON_CONTEXT_CHECK_NUMERICS);
     if (params->reserved != 0)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: params: reserved is %u, must be 0",
                        caller, params->reserved);
@@ -140,6 +144,17 @@ static void read_verbosity(tenon_context *context)
         context->reports.log.level = context->reports.application_log.level;
 }
 
+/* The environment's setting also prints. */
+static void read_numerics(tenon_context *context, const tenon_context_params *params)
+{
+    const char *wanted = getenv("TENON_CHECK_NUMERICS");
+    if (context->owner != NULL || context->cl == NULL)
+        return;
+    context->reports.prints_numerics = wanted != NULL && strcmp(wanted, "1") == 0;
+    context->reports.checks_numerics =
+        context->reports.prints_numerics || (params->flags & TENON_CONTEXT_CHECK_NUMERICS) != 0;
+}
+
 /* Opens the store, whose entries carry the identity of the device. */
 static tenon_status open_store(const char *caller, tenon_context *context,
                                const tenon_context_params *params)
@@ -213,7 +228,10 @@ static tenon_status make_context(const char *caller, cl_context cl, const tn_dev
     context->failures.user = params->failure_user;
     context->owner = owner;
     read_verbosity(context);
-    if ((status = open_heap(caller, context, params)) != TENON_OK ||
+    read_numerics(context, params);
+    if (owner == NULL && cl != NULL)
+        status = tn_usage_create(caller, &context->memory.usage);
+    if (status != TENON_OK || (status = open_heap(caller, context, params)) != TENON_OK ||
         (status = open_store(caller, context, params)) != TENON_OK ||
         (status = open_record(caller, context)) != TENON_OK) {
         tenon_context_release(context);
@@ -379,6 +397,7 @@ TENON_API void tenon_context_release(tenon_context *context)
     tn_queue_tracker_destroy(&context->binary_writer.streams);
     tn_program_cache_destroy(&context->programs);
     tn_heap_close(context->memory.heap);
+    tn_usage_close(context->memory.usage);
     tn_mutex_destroy(&context->slot_lock);
     tn_mutex_destroy(&context->capabilities.lock);
     close_store(context);

@@ -13,6 +13,8 @@ typedef struct tn_reports {
     tn_log log;
     bool is_verbose; /* TENON_VERBOSE: `log` prints lines and forwards them to `application_log` */
     tn_log application_log;
+    bool checks_numerics; /* outputs are checked for NaN and infinity (dispatch/numerics.h) */
+    bool prints_numerics; /* TENON_CHECK_NUMERICS: also prints what is found to stderr */
     tenon_progress_callback progress; /* or NULL */
     void *progress_user;
 } tn_reports;

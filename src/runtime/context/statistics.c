@@ -55,6 +55,7 @@ TENON_API tenon_status tenon_context_statistics(const tenon_context *context, te
         .plan_seconds = 1e-9 * (double)atomic_load(&s->nanoseconds[TN_PLANS_MADE]),
         .pool_bytes = pool_bytes,
         .pool_served = pool_served,
+        .memory_peak = tn_usage_peak(context->memory.usage),
     };
     tn_sized_fill(out, &made, sizeof made);
     return TENON_OK;

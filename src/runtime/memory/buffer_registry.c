@@ -88,7 +88,7 @@ tenon_status tn_buffer_registry_retain(const char *caller, cl_mem buffer)
 {
     tn_mutex_lock(&lock);
     tn_buffer_entry *owned = *owners_find(buffer);
-    if (owned != NULL && owned->heap != NULL) {
+    if (owned != NULL && (owned->heap != NULL || owned->usage != NULL)) {
         owned->uses++;
         owned->is_exported = true;
     } else {
@@ -98,6 +98,19 @@ tenon_status tn_buffer_registry_retain(const char *caller, cl_mem buffer)
     if (owned == NULL)
         TN_CL_TRY(caller, "clRetainMemObject", clRetainMemObject(buffer));
     return TENON_OK;
+}
+
+/* Releases a buffer whose last use has ended. An imported buffer has been given back. */
+static void release_last(tn_buffer_entry *last)
+{
+    if (last->heap != NULL) {
+        tn_heap_take_back(last);
+        return;
+    }
+    if (last->usage != NULL)
+        clReleaseMemObject(last->buffer);
+    tn_usage_remove(last->usage, last->bytes);
+    free(last);
 }
 
 /* All uses of a buffer are equivalent, so imports are ended first. */
@@ -126,8 +139,6 @@ void tn_buffer_registry_drop(cl_mem buffer)
         import->give_back(import->what);
         free(import);
     }
-    if (last != NULL && last->heap != NULL)
-        tn_heap_take_back(last);
-    else
-        free(last);
+    if (last != NULL)
+        release_last(last);
 }

@@ -1,10 +1,11 @@
 /*
- * Registry of buffers that OpenCL alone does not own: buffers of a context's heap
- * (runtime/memory/heap.h), and buffers imported from another library (DLPack).
+ * Registry of buffers: those of a context's heap (runtime/memory/heap.h), those that a context
+ * created through OpenCL and counts (runtime/memory/usage.h), and those imported from another
+ * library (DLPack).
  *
  * A tenon_memory is a plain value that is released without its context. What must be done then is
- * found by the buffer, in one table of the process. Buffers that are created and released by
- * OpenCL alone have no entry.
+ * found by the buffer, in one table of the process. Buffers that the application created have no
+ * entry.
  */
 #ifndef TN_RUNTIME_MEMORY_BUFFER_REGISTRY_H
 #define TN_RUNTIME_MEMORY_BUFFER_REGISTRY_H
@@ -12,6 +13,7 @@
 #include "base/status.h"
 
 struct tn_heap;
+struct tn_usage;
 
 /* Called once when an imported buffer is released. */
 typedef void (*tn_release_callback)(void *what);
@@ -25,14 +27,16 @@ typedef struct tn_import {
 typedef struct tn_buffer_entry {
     struct tn_buffer_entry *next; /* in the table, or in a list of the heap */
     cl_mem buffer;
-    struct tn_heap *heap; /* NULL: owned by OpenCL, and possibly imported */
-    uint64_t bytes;       /* size as counted by the heap */
-    uint32_t uses;        /* references held by tenon_memory values and by exports */
-    bool is_exported;     /* exported: others may have enqueued work on it in queues of their own */
-    tn_import *imports;   /* each also counts as a use */
+    struct tn_heap *heap;   /* NULL: owned by OpenCL, and possibly imported */
+    uint64_t bytes;         /* size as counted by the heap and by `usage` */
+    struct tn_usage *usage; /* counts the buffer; or NULL */
+    uint32_t uses;          /* references held by tenon_memory values and by exports */
+    bool is_exported;   /* exported: others may have enqueued work on it in queues of their own */
+    tn_import *imports; /* each also counts as a use */
 } tn_buffer_entry;
 
-/* Adds a buffer of a heap with one use. The table owns `owned` until the buffer is released. */
+/* Adds a buffer of a heap, or one that is counted, with one use. The table owns `owned` until the
+ * buffer is released. */
 void tn_buffer_registry_enter(tn_buffer_entry *owned);
 
 /* Adds a use. `give_back` is called when tn_buffer_registry_drop ends it. */

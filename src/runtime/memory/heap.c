@@ -198,7 +198,8 @@ static tenon_status allocate_foreign(const char *caller, tn_heap *heap, uint64_t
     return status;
 }
 
-tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer)
+tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, tn_usage *usage, uint64_t bytes,
+                              cl_mem *buffer)
 {
     tn_buffer_entry *owned = NULL;
     tenon_status status = heap->allocator.create != NULL
@@ -207,6 +208,8 @@ tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, uint64_t bytes,
     if (owned == NULL)
         return status;
     owned->heap = heap;
+    owned->usage = usage;
+    tn_usage_add(usage, owned->bytes);
     atomic_fetch_add(&heap->references, 1);
     *buffer = owned->buffer;
     tn_buffer_registry_enter(owned);
@@ -241,6 +244,7 @@ static void give_to_pool(tn_heap *heap, tn_buffer_entry *owned)
 void tn_heap_take_back(tn_buffer_entry *owned)
 {
     tn_heap *heap = owned->heap;
+    tn_usage_remove(owned->usage, owned->bytes);
     (heap->allocator.create != NULL ? give_to_allocator : give_to_pool)(heap, owned);
     release(heap);
 }
@@ -248,6 +252,7 @@ void tn_heap_take_back(tn_buffer_entry *owned)
 void tn_heap_forget(tn_buffer_entry *owned)
 {
     tn_heap *heap = owned->heap;
+    tn_usage_remove(owned->usage, owned->bytes);
     free(owned);
     if (heap != NULL)
         release(heap);

@@ -4,6 +4,7 @@
 #define TN_RUNTIME_MEMORY_HEAP_H
 
 #include "runtime/memory/buffer_registry.h"
+#include "runtime/memory/usage.h"
 
 #include <tenon/context.h>
 #include <tenon/tensor.h>
@@ -12,7 +13,8 @@ typedef struct tn_heap tn_heap;
 
 /* Memory settings of a context. */
 typedef struct tn_context_memory {
-    tn_heap *heap; /* NULL: OpenCL allocates the buffers */
+    tn_heap *heap;   /* NULL: OpenCL allocates the buffers */
+    tn_usage *usage; /* NULL for a validation context and one without a device */
     uint64_t workspace_limit;
 } tn_context_memory;
 
@@ -24,8 +26,9 @@ tenon_status tn_heap_create(const char *caller, cl_context cl, uint64_t largest,
 /* Releases the context's reference. NULL does nothing. */
 void tn_heap_close(tn_heap *heap);
 
-/* Allocates a buffer of at least `bytes`. */
-tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, uint64_t bytes, cl_mem *buffer);
+/* Allocates a buffer of at least `bytes`, and counts it in `usage`. */
+tenon_status tn_heap_allocate(const char *caller, tn_heap *heap, tn_usage *usage, uint64_t bytes,
+                              cl_mem *buffer);
 
 /* Takes back a buffer that is no longer used; forgets one that was released without the heap. */
 void tn_heap_take_back(tn_buffer_entry *owned);

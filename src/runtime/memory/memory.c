@@ -10,6 +10,7 @@
 #include "runtime/memory/usm.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static tenon_status check_size(const char *caller, const tenon_context *context, uint64_t bytes)
@@ -51,11 +52,24 @@ tenon_status tn_memory_make(const char *caller, tenon_context *context, cl_mem_f
     cl_int error;
     TN_TRY(tn_gate_check(caller));
     TN_TRY(check_size(caller, context, bytes));
+    tn_buffer_entry *counted = NULL;
+    if (context->memory.usage != NULL && (counted = calloc(1, sizeof *counted)) == NULL)
+        return tn_fail(TENON_ERROR_OUT_OF_MEMORY, "%s: no memory", caller);
     cl_mem buffer = clCreateBuffer(context->cl, flags, (size_t)bytes, host, &error);
-    if (error == CL_INVALID_BUFFER_SIZE)
-        return tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
-                          "%s: the driver cannot allocate %" PRIu64 " bytes", caller, bytes);
-    TN_CL_TRY(caller, "clCreateBuffer", error);
+    if (error != CL_SUCCESS) {
+        free(counted);
+        return error == CL_INVALID_BUFFER_SIZE
+                   ? tn_fail_cl(TENON_ERROR_OUT_OF_MEMORY, error,
+                                "%s: the driver cannot allocate %" PRIu64 " bytes", caller, bytes)
+                   : tn_fail_opencl(caller, "clCreateBuffer", error);
+    }
+    if (counted != NULL) {
+        counted->buffer = buffer;
+        counted->bytes = bytes;
+        counted->usage = context->memory.usage;
+        tn_usage_add(counted->usage, bytes);
+        tn_buffer_registry_enter(counted);
+    }
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
@@ -72,7 +86,7 @@ tenon_status tn_memory_allocate(const char *caller, tenon_context *context, uint
         return tn_memory_make(caller, context, CL_MEM_READ_WRITE, NULL, bytes, memory);
     cl_mem buffer;
     TN_TRY(check_size(caller, context, bytes));
-    TN_TRY(tn_heap_allocate(caller, context->memory.heap, bytes, &buffer));
+    TN_TRY(tn_heap_allocate(caller, context->memory.heap, context->memory.usage, bytes, &buffer));
     *memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = buffer};
     return TENON_OK;
 }
