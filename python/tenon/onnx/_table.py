@@ -1,0 +1,145 @@
+"""The table of operators: which function maps a node to operations of tenon.
+
+A function receives the program, the node's inputs and its attributes as keywords, whose defaults are ONNX's. An
+attribute that the function does not have is refused before anything runs. Nodes arrive in the newest form of their
+operator (_opsets.py). To add an operator, write the function in the module of its family and a line here.
+"""
+import inspect
+from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Tuple
+
+from . import _elementwise as e
+from . import _images as i
+from . import _layout as l
+from . import _products as m
+from . import _reductions as r
+from ._types import BYTES, EVERY, FLOATS
+
+MAX_OPSET = 28
+MAX_ML_OPSET = 5
+
+
+class Operator(NamedTuple):
+    """A row of the table."""
+
+    run: Callable[..., Any]
+    types: FrozenSet[str] = FLOATS   # element types of the first input
+    host: Tuple[int, ...] = ()       # inputs that must be arrays on the host: sizes, axes and scalars
+    either: Tuple[int, ...] = ()     # inputs that may be arrays or tensors
+
+    def accepts(self, attribute: str) -> bool:
+        found = inspect.signature(self.run).parameters
+        return attribute in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
+
+
+FLOATS_BYTES = FLOATS | BYTES
+REDUCED = dict(host=(1,))
+
+OPERATORS: Dict[str, Operator] = {
+    # Arithmetic
+    "Add": Operator(e.pairs("add")),
+    "Sub": Operator(e.pairs("subtract")),
+    "Mul": Operator(e.pairs("multiply")),
+    "Div": Operator(e.pairs("divide")),
+    "Max": Operator(e.pairs("max"), FLOATS_BYTES),
+    "Min": Operator(e.pairs("min"), FLOATS_BYTES),
+    "Sum": Operator(e.pairs("add")),
+    "Mean": Operator(e.mean),
+    "Neg": Operator(e.affine(-1)),
+    "Reciprocal": Operator(e.reciprocal),
+    "Clip": Operator(e.clip, FLOATS_BYTES, host=(1, 2)),
+    "Cast": Operator(e.cast, EVERY),
+    "CastLike": Operator(e.cast_like, EVERY),
+    # Activations
+    "Abs": Operator(e.plain("abs")),
+    "Celu": Operator(e.celu),
+    "Elu": Operator(e.elu),
+    "Exp": Operator(e.plain("exp")),
+    "Gelu": Operator(e.gelu),
+    "HardSigmoid": Operator(e.hard_sigmoid),
+    "HardSwish": Operator(e.plain("hard_swish")),
+    "LeakyRelu": Operator(e.leaky_relu),
+    "Mish": Operator(e.plain("mish")),
+    "PRelu": Operator(e.prelu),
+    "Relu": Operator(e.plain("relu")),
+    "Selu": Operator(e.selu),
+    "Shrink": Operator(e.shrink),
+    "Sigmoid": Operator(e.plain("sigmoid")),
+    "Softplus": Operator(e.plain("softplus")),
+    "Softsign": Operator(e.plain("softsign")),
+    "SwiGLU": Operator(e.swiglu),
+    "Swish": Operator(e.swish),
+    "Tanh": Operator(e.plain("tanh")),
+    # Layout
+    "CenterCropPad": Operator(l.center_crop_pad, EVERY, host=(1,)),
+    "Concat": Operator(l.concat, EVERY),
+    "Constant": Operator(l.constant, EVERY),
+    "ConstantOfShape": Operator(l.constant_of_shape, EVERY, host=(0,)),
+    "DepthToSpace": Operator(l.depth_to_space, EVERY),
+    "Dropout": Operator(e.dropout, host=(1, 2)),
+    "Expand": Operator(l.expand, EVERY, host=(1,)),
+    "EyeLike": Operator(r.eye_like, EVERY, either=(0,)),
+    "Flatten": Operator(l.flatten, EVERY),
+    "Gather": Operator(l.gather, EVERY, either=(1,)),
+    "Identity": Operator(l.identity, EVERY),
+    "Pad": Operator(l.pad, EVERY, host=(1, 2, 3)),
+    "Range": Operator(l.steps_of_range, EVERY, host=(0, 1, 2)),
+    "Reshape": Operator(l.reshape, EVERY, host=(1,)),
+    "Slice": Operator(l.slices, EVERY, host=(1, 2, 3, 4)),
+    "SpaceToDepth": Operator(l.space_to_depth, EVERY),
+    "Split": Operator(l.split, EVERY, host=(1,)),
+    "Squeeze": Operator(l.squeeze, EVERY, host=(1,)),
+    "TensorScatter": Operator(l.tensor_scatter, EVERY, host=(2,)),
+    "Tile": Operator(l.tile, EVERY, host=(1,)),
+    "Transpose": Operator(l.transpose, EVERY),
+    "Unsqueeze": Operator(l.unsqueeze, EVERY, host=(1,)),
+    # Products and convolutions
+    "Col2Im": Operator(m.col2im, host=(1, 2)),
+    "Conv": Operator(m.conv),
+    "ConvInteger": Operator(m.conv_integer, BYTES),
+    "ConvTranspose": Operator(m.conv_transpose),
+    "Einsum": Operator(m.einsum),
+    "Gemm": Operator(m.gemm),
+    "MatMul": Operator(m.matmul),
+    "MatMulInteger": Operator(m.matmul_integer, BYTES),
+    "QLinearConv": Operator(m.qlinear_conv, BYTES),
+    "QLinearMatMul": Operator(m.qlinear_matmul, BYTES),
+    # Quantization
+    "DequantizeLinear": Operator(e.dequantize, BYTES | {"i32"}),
+    "DynamicQuantizeLinear": Operator(e.dynamic_quantize),
+    "QuantizeLinear": Operator(e.quantize),
+    # Images and normalization
+    "AffineGrid": Operator(i.affine_grid, host=(1,)),
+    "AveragePool": Operator(i.average_pool),
+    "BatchNormalization": Operator(i.batch_norm),
+    "GlobalAveragePool": Operator(i.global_average_pool),
+    "GlobalMaxPool": Operator(i.global_max_pool),
+    "GroupNormalization": Operator(i.group_norm),
+    "InstanceNormalization": Operator(i.instance_norm),
+    "LayerNormalization": Operator(i.layer_norm),
+    "LpNormalization": Operator(i.lp_norm),
+    "MaxPool": Operator(i.max_pool, FLOATS_BYTES),
+    "MeanVarianceNormalization": Operator(i.mean_variance_norm),
+    "RMSNormalization": Operator(i.rms_norm),
+    "RotaryEmbedding": Operator(i.rotary, either=(3,)),
+    # Reductions, softmax and losses
+    "LogSoftmax": Operator(r.softmax(r.tenon.SOFTMAX_LOG)),
+    "NegativeLogLikelihoodLoss": Operator(r.negative_log_likelihood, either=(1,)),
+    "ReduceL1": Operator(r.reduction("sum", empty=0, before=r.absolute), **REDUCED),
+    "ReduceL2": Operator(r.reduction("norm", empty=0), **REDUCED),
+    "ReduceMax": Operator(r.reduction("max", empty=float("-inf")), **REDUCED),
+    "ReduceMean": Operator(r.reduction("mean", empty=float("nan")), **REDUCED),
+    "ReduceMin": Operator(r.reduction("min", empty=float("inf")), **REDUCED),
+    "ReduceSum": Operator(r.reduction("sum", empty=0), **REDUCED),
+    "ReduceSumSquare": Operator(r.reduction("sum_squares", empty=0), **REDUCED),
+    "Softmax": Operator(r.softmax()),
+    "SoftmaxCrossEntropyLoss": Operator(r.softmax_cross_entropy, either=(1,)),
+    # Other domains
+    "ai.onnx.ml.ArrayFeatureExtractor": Operator(l.feature_extractor, EVERY, either=(1,)),
+}
+# Handled by the model itself: their results need no operation.
+CONTROL = ("If", "Shape", "Size")
+
+
+def lookup(domain: str, op: str) -> Optional[Operator]:
+    """Returns the row of an operator, or None."""
+    return OPERATORS.get(f"{domain}.{op}" if domain else op)
