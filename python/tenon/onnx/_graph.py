@@ -91,7 +91,7 @@ def _value(proto: onnx.ValueInfoProto) -> Value:
     if kind not in ("tensor_type", None):
         return Value(proto.name, -1, None)
     found = proto.type.tensor_type
-    shape = [d.dim_value if d.HasField("dim_value") else None for d in found.shape.dim] \
+    shape = [d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None for d in found.shape.dim] \
         if found.HasField("shape") else None
     return Value(proto.name, found.elem_type, shape)
 

@@ -9,7 +9,7 @@ import tenon
 from .._tensor import Tensor
 from . import _elementwise as elementwise
 from ._layout import padded
-from ._products import paddings
+from ._products import conv, paddings
 from ._program import Program
 
 
@@ -87,6 +87,33 @@ def batch_norm(p: Program, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor,
         return p.op("elementwise", a=old, b=p.cast(found, old.dtype), kind="scale_add", alpha=momentum,
                     beta=1 - momentum)
     return y, running(mean, new[0]), running(variance, new[1])
+
+
+def conv_batch_norm(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor], scale: Tensor, shift: Tensor,
+                    mean: Tensor, variance: Tensor, *, epsilon: float = 1e-5, **geometry: Any) -> Tensor:
+    """Convolves with filters that include the normalization, if all weights are constants."""
+    constants = [v for v in (w, bias, scale, shift, mean, variance) if v is not None]
+    if not all(map(p.is_constant, constants)):
+        return batch_norm(p, conv(p, x, w, bias, **geometry), scale, shift, mean, variance, epsilon=epsilon)
+    others = tuple(v.memory for v in constants[1:])
+    filters, offset = p.weights.form(w, (*others, epsilon), lambda: _normalized(p, w, bias, scale, shift, mean,
+                                                                                variance, epsilon))
+    p.constants(filters, offset)
+    return conv(p, x, filters, offset, **geometry)
+
+
+def _normalized(p: Program, w: Tensor, bias: Optional[Tensor], scale: Tensor, shift: Tensor, mean: Tensor,
+                variance: Tensor, epsilon: float) -> Tuple[Tensor, Tensor]:
+    """Returns filters and a bias that include a normalization.
+
+    With a mean and shift of 0 a normalization multiplies the filters by gamma / sqrt(variance + epsilon).
+    """
+    channels = w.shape[0]
+    zero = p.copy(p.full((channels,), 0, scale.dtype))
+    flat = p.reshape(w, (1, channels, w.size // channels))
+    filters = p.reshape(batch_norm(p, flat, scale, zero, zero, variance, epsilon=epsilon), w.shape)
+    sums = (p.full((channels,), 0, w.dtype) if bias is None else bias).reshape(1, channels, 1)
+    return filters, batch_norm(p, sums, scale, shift, mean, variance, epsilon=epsilon).reshape(channels)
 
 
 def instance_norm(p: Program, x: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float = 1e-5) -> Tensor:

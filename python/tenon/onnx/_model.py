@@ -11,6 +11,7 @@ import tenon
 from .._tensor import Tensor
 from . import _check as checks
 from ._errors import ModelError, NodeError, NotOnHost
+from ._fusion import fused
 from ._graph import Graph, Node, Value, arrays_of, graph_of, subgraphs
 from ._hostops import SHAPE_OPERATORS, shape_of
 from ._program import Operand, Program, Recorded, Weights
@@ -106,6 +107,7 @@ class Model(onnx.backend.base.BackendRep):
         self.graph: Graph = graph_of(proto.graph, checks.versions(proto))
         self._host = checks.host_values(self.graph)
         checks.check_supported(proto, self.graph, self._host)
+        self.graph = fused(self.graph)
         self._weights = Weights(arrays_of(self.graph))
         self._programs: "OrderedDict[Any, Optional[Recorded]]" = OrderedDict()
 

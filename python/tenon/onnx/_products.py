@@ -30,10 +30,7 @@ def _product(p: Program, a: Tensor, b: Tensor, **arguments: Any) -> Tensor:
 
 def packed(p: Program, weights: Tensor, function: str) -> Any:
     """Returns packed weights, which the programs of a model share."""
-    key = (weights.memory, weights.shape, weights.strides, weights._c.offset, function)
-    if key not in p.weights.packed:
-        p.weights.packed[key] = getattr(tenon, function)(weights)
-    return p.weights.packed[key]
+    return p.weights.form(weights, (function,), lambda: getattr(tenon, function)(weights))
 
 
 def matmul(p: Program, a: Tensor, b: Tensor, **arguments: Any) -> Tensor:

@@ -4,7 +4,8 @@ An operand is either known, if it has memory (a weight, or any tensor when a mod
 view without memory that stands for an input or the result of a recorded step. Operations on known operands run at
 once; all others are recorded.
 """
-from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence as SequenceOf, Set, Union
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence as SequenceOf, Set, Union
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,8 +46,17 @@ class Weights:
     def __init__(self, arrays: Iterable[np.ndarray] = ()):
         self._arrays = {id(a): a for a in arrays}
         self.tensors: Dict[int, Tensor] = {}
-        self.packed: Dict[Any, Any] = {}  # packed weights
         self.ones: Dict[Any, Tensor] = {}  # tensors of one element, by value and type
+        # Other forms of constants, such as packed filters, which live as long as the constants.
+        self._forms: "WeakKeyDictionary[Memory, Dict[Any, Any]]" = WeakKeyDictionary()
+
+    def form(self, constant: Tensor, key: Any, make: Callable[[], Any]) -> Any:
+        """Returns what `make` returned for this constant and key the first time."""
+        forms = self._forms.setdefault(constant.memory, {})
+        key = (*key, constant.shape, constant.strides, constant._c.offset)
+        if key not in forms:
+            forms[key] = make()
+        return forms[key]
 
     def __contains__(self, array: np.ndarray) -> bool:
         return id(array) in self._arrays
@@ -108,6 +118,10 @@ class Program:
     def is_constant(self, tensor: Tensor) -> bool:
         """Returns True for a weight and everything computed from weights."""
         return tensor.memory in self._constant
+
+    def constants(self, *tensors: Tensor) -> None:
+        """Declares tensors to be constants."""
+        self._constant.update(t.memory for t in tensors)
 
     def empty(self, shape: SequenceOf[int], dtype: str, beside: SequenceOf[Tensor]) -> Tensor:
         """Makes a tensor for steps that write parts of it: unknown if one of the other tensors is."""

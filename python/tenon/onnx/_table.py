@@ -135,6 +135,7 @@ OPERATORS: Dict[str, Operator] = {
     "SoftmaxCrossEntropyLoss": Operator(r.softmax_cross_entropy, either=(1,)),
     # Other domains
     "ai.onnx.ml.ArrayFeatureExtractor": Operator(l.feature_extractor, EVERY, either=(1,)),
+    "tenon.ConvBatchNormalization": Operator(i.conv_batch_norm),  # made by _fusion.py
 }
 # Handled by the model itself: their results need no operation.
 CONTROL = ("If", "Shape", "Size")
