@@ -33,13 +33,19 @@ def read_lists():
     return found
 
 
-def load_tests(lists):
+def load_tests(lists, by_node):
     """Fills CASES from ONNX's test runner, without the excluded tests."""
     from onnx.backend.test import BackendTest
     from tenon.onnx import TenonBackend
+
+    class NodeByNode(TenonBackend):
+        @classmethod
+        def prepare(cls, model, device="CPU", **kwargs):
+            return super().prepare(model, device, record=False, **kwargs)
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's, from ONNX's reference results
-        runner = BackendTest(TenonBackend, __name__)
+        runner = BackendTest(NodeByNode if by_node else TenonBackend, __name__)
     for pattern, _ in lists[EXCLUDED]:
         runner.exclude(pattern.pattern)
     case = runner.test_cases["OnnxBackendNodeModelTest"]
@@ -108,11 +114,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes (default: one per core)")
     parser.add_argument("--filter", default="", metavar="REGEX", help="run only the tests whose names match")
+    parser.add_argument("--by-node", action="store_true", help="run models node by node instead of recording them")
     parser.add_argument("--verbose", action="store_true", help="print every test with its seconds")
     parser.add_argument("--update", action="store_true", help="write the list of tests that are not built yet again")
     options = parser.parse_args()
     lists = read_lists()
-    load_tests(lists)
+    load_tests(lists, options.by_node)
     every = sorted(CASES)
     names = [n for n in every if re.search(options.filter, n)]
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:  # before the first use of tenon

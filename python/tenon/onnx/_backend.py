@@ -59,11 +59,11 @@ class TenonBackend(onnx.backend.base.Backend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **kwargs: Any) -> Model:
-        """Checks a model and returns an object with a function run."""
+        """Checks a model and returns an object with a function run; `record=False`: which runs node by node."""
         if not cls.supports_device(device):
             raise ValueError(f"device: {device!r} is not supported; use \"CPU\" and select a device with TENON_DEVICE")
         checks.check_file(model)
-        return Model(model, kwargs.get("context"))
+        return Model(model, kwargs.get("context"), kwargs.get("record", True))
 
     @classmethod
     def run_model(cls, model: onnx.ModelProto, inputs: Any, device: str = "CPU", **kwargs: Any) -> Tuple[Any, ...]:

@@ -4,9 +4,11 @@ from typing import Any, List, Optional, Sequence
 
 import numpy as np
 
-from .._tensor import Tensor
+from .._loader import ffi, lib
+from .._tensor import DTYPES, Tensor
 from ._hostops import SHAPE_OPERATORS
 from ._program import Operand, Program
+from ._types import type_name
 
 
 def sizes(shape: np.ndarray) -> List[int]:
@@ -203,6 +205,16 @@ def tensor_scatter(p: Program, past: Tensor, update: Tensor, starts: Optional[np
             target = y.slice(0, row, 1).slice(axis, (start + entry) % size, 1)
             p.write(update.slice(0, row, 1).slice(axis, entry, 1), target)
     return y
+
+
+def bit_cast(p: Program, x: Tensor, *, to: int) -> Tensor:
+    """Returns the same bytes as another type of the same size."""
+    target = type_name(to)
+    if lib.tenon_dtype_size(DTYPES[target]) != lib.tenon_dtype_size(DTYPES[x.dtype]):
+        raise NotImplementedError(f"{x.dtype} as {target}, whose size differs")
+    view = ffi.new("tenon_tensor *", x._c[0])
+    view.dtype = DTYPES[target]
+    return Tensor(view, x.memory)
 
 
 def constant(p: Program, *, value: Optional[np.ndarray] = None, value_float: Optional[float] = None,

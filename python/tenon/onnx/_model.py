@@ -11,6 +11,7 @@ import tenon
 from .._tensor import Tensor
 from . import _check as checks
 from ._errors import ModelError, NodeError, NotOnHost
+from ._control import CONTROL
 from ._fusion import fused
 from ._graph import Graph, Node, Value, arrays_of, graph_of, subgraphs
 from ._hostops import SHAPE_OPERATORS, shape_of
@@ -73,8 +74,9 @@ class Evaluation:
             self._of_shapes.update(node.outputs)
             shape = inputs[0].shape  # type: ignore[union-attr]
             return np.asarray(np.prod(shape), "i8") if node.op == "Size" else shape_of(shape, **node.attributes)
-        if node.op == "If" and not node.domain:
-            return self._branch(node, inputs[0], values)
+        if node.op in CONTROL and not node.domain:
+            return CONTROL[node.op](self.program, lambda body, given: self.run(body, {**values, **given}), *inputs,
+                                    **node.attributes)
         if self._is_shape_arithmetic(node, inputs):
             self._of_shapes.update(node.outputs)
             given = [x for x in inputs if x is not None or node.op not in ("Concat", "Max", "Min")]
@@ -93,17 +95,12 @@ class Evaluation:
             return False
         return any(o in self._host for o in node.outputs) or any(name in self._of_shapes for name in node.inputs)
 
-    def _branch(self, node: Node, condition: Optional[Operand], values: Dict[str, Optional[Operand]]) -> Any:
-        chosen = self.program.host(condition)
-        body = node.attributes["then_branch" if bool(chosen.reshape(())) else "else_branch"]  # type: ignore
-        return tuple(self.run(body, dict(values)))
-
 
 class Model(onnx.backend.base.BackendRep):
     """A model that is ready to run. Results for NumPy inputs are arrays; if an input is a tenon.Tensor, tensors."""
 
-    def __init__(self, proto: onnx.ModelProto, context: Optional[tenon.Context] = None):
-        self.context = context or tenon.default_context()
+    def __init__(self, proto: onnx.ModelProto, context: Optional[tenon.Context] = None, record: bool = True):
+        self.context, self._records = context or tenon.default_context(), record
         self.graph: Graph = graph_of(proto.graph, checks.versions(proto))
         self._host = checks.host_values(self.graph)
         checks.check_supported(proto, self.graph, self._host)
@@ -188,7 +185,10 @@ class Model(onnx.backend.base.BackendRep):
         return self._each(host, device)
 
     def _record(self, host: Dict[str, np.ndarray], device: Dict[str, Tensor]) -> Optional[Recorded]:
-        """Returns the program for these shapes; None if its steps depend on values on the device."""
+        """Returns the program for these shapes; None if its steps depend on values on the device, or if programs are
+        not wanted."""
+        if not self._records:
+            return None
         program = self._program()
         unknown = {n: program.unknown(t.shape, t.dtype) for n, t in device.items()}
         try:

@@ -70,6 +70,7 @@ OPERATORS: Dict[str, Operator] = {
     "Swish": Operator(e.swish),
     "Tanh": Operator(e.plain("tanh")),
     # Layout
+    "BitCast": Operator(l.bit_cast, EVERY),
     "CenterCropPad": Operator(l.center_crop_pad, EVERY, host=(1,)),
     "Concat": Operator(l.concat, EVERY),
     "Constant": Operator(l.constant, EVERY),
@@ -80,7 +81,7 @@ OPERATORS: Dict[str, Operator] = {
     "EyeLike": Operator(r.eye_like, EVERY, either=(0,)),
     "Flatten": Operator(l.flatten, EVERY),
     "Gather": Operator(l.gather, EVERY, either=(1,)),
-    "Identity": Operator(l.identity, EVERY),
+    "Identity": Operator(l.identity, EVERY, either=(0,)),
     "Pad": Operator(l.pad, EVERY, host=(1, 2, 3)),
     "Range": Operator(l.steps_of_range, EVERY, host=(0, 1, 2)),
     "Reshape": Operator(l.reshape, EVERY, host=(1,)),
@@ -138,7 +139,7 @@ OPERATORS: Dict[str, Operator] = {
     "tenon.ConvBatchNormalization": Operator(i.conv_batch_norm),  # made by _fusion.py
 }
 # Handled by the model itself: their results need no operation.
-CONTROL = ("If", "Shape", "Size")
+CONTROL = ("If", "Loop", "Scan", "Shape", "Size")
 
 
 def lookup(domain: str, op: str) -> Optional[Operator]:
