@@ -80,9 +80,9 @@ def judged(results, lists):
         pending = any(p.match(name) for p, _ in lists[PENDING])
         if outcome == "skipped":
             counts[EXCLUDED] += 1
-        elif pending and outcome != "passed":
+        elif pending and outcome == "unsupported":
             counts[PENDING] += 1
-        elif pending:
+        elif pending and outcome == "passed":
             counts["failed"] += 1
             wrong.append(f"{name}: passes; remove it from {LISTS.name}")
         elif outcome == "passed":

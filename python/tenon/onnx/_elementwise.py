@@ -5,6 +5,8 @@ from typing import Any, Callable, Optional
 import numpy as np
 from onnx import TensorProto
 
+import tenon
+
 from .._tensor import Tensor
 from ._program import Program
 from ._types import FLOATS, NAMES, type_name
@@ -69,13 +71,6 @@ def prelu(p: Program, x: Tensor, slope: Tensor) -> Tensor:
     return p.op("prelu_forward", x=x, slope=slope)
 
 
-def shrink(p: Program, x: Tensor, *, lambd: float = 0.5, bias: float = 0.0) -> Tensor:
-    if lambd != bias:
-        raise NotImplementedError(f"a bias of {bias} that differs from lambd = {lambd}")
-    clipped = step("max", -lambd), step("min", lambd)
-    return p.chain(x, *clipped, step("multiply", -1), step("add", operand="x0"))
-
-
 def affine(scale: float) -> Callable[[Program, Tensor], Tensor]:
     return lambda p, x: p.chain(x, step("multiply", scale))
 
@@ -85,7 +80,7 @@ def reciprocal(p: Program, x: Tensor) -> Tensor:
 
 
 def binary(p: Program, a: Tensor, b: Tensor, kind: str) -> Tensor:
-    """Computes an operation of two tensors with broadcasting. i8 and u8, which f32 represents, are computed in f32."""
+    """Computes an operation of two tensors with broadcasting."""
     shape = np.broadcast_shapes(a.shape, b.shape)
     if 0 in shape:
         return p.empty(shape, a.dtype, [a, b])
@@ -95,8 +90,6 @@ def binary(p: Program, a: Tensor, b: Tensor, kind: str) -> Tensor:
 def pairs(kind: str) -> Callable[..., Tensor]:
     """Returns the function of an operator with one or more inputs, which are combined one after the other."""
     def run(p: Program, *x: Tensor) -> Tensor:
-        if kind in ("max", "min") and x[0].dtype in ("i8", "u8"):
-            return p.cast(run(p, *(p.cast(t, "f32") for t in x)), x[0].dtype)
         found = x[0]
         for other in x[1:]:
             found = binary(p, found, other, kind)
@@ -109,8 +102,6 @@ def mean(p: Program, *x: Tensor) -> Tensor:
 
 
 def clip(p: Program, x: Tensor, low: Optional[np.ndarray] = None, high: Optional[np.ndarray] = None) -> Tensor:
-    if x.dtype in ("i8", "u8"):  # f32 represents all their values
-        return p.cast(clip(p, p.cast(x, "f32"), low, high), x.dtype)
     steps = [step(op, float(v.reshape(()))) for op, v in (("max", low), ("min", high)) if v is not None]
     return p.chain(x, *steps) if steps else x
 
@@ -128,9 +119,7 @@ def dropout(p: Program, x: Tensor, ratio: Optional[np.ndarray] = None, training:
 def cast(p: Program, x: Tensor, *, to: int, saturate: int = 1, round_mode: str = "up") -> Tensor:
     del saturate, round_mode  # of 8-bit floating-point types
     target = type_name(to)
-    if x.dtype in FLOATS and target not in FLOATS:
-        raise NotImplementedError(f"conversion of {x.dtype} to {target}, which rounds toward 0")
-    return p.cast(x, target)
+    return p.cast(x, target, 0 if x.dtype in FLOATS else tenon.COPY_WRAP)
 
 
 def cast_like(p: Program, x: Tensor, like: Tensor, *, saturate: int = 1, round_mode: str = "up") -> Tensor:
@@ -168,13 +157,14 @@ def dequantize(p: Program, x: Tensor, scale: Tensor, zero: Optional[Tensor] = No
 
 def quantize(p: Program, x: Tensor, scale: Tensor, zero: Optional[Tensor] = None, *, axis: int = 1,
              block_size: int = 0, output_dtype: int = 0, saturate: int = 1, precision: int = 0) -> Tensor:
-    """Rounds to nearest, ties to even, before the zero point is added: the copy to i32 rounds."""
+    """Rounds to nearest, ties to even, before the zero point is added."""
     del saturate, precision
     target = zero.dtype if zero is not None else type_name(output_dtype or TensorProto.UINT8)
     scales = p.cast(_along(p, x, scale, axis, block_size), "f32")
-    rounded = p.cast(binary(p, p.cast(x, "f32"), scales, "divide"), "i32")
+    scaled = binary(p, p.cast(x, "f32"), scales, "divide")
     if zero is None:
-        return p.cast(rounded, target)
+        return p.cast(scaled, target, tenon.COPY_NEAREST)
+    rounded = p.cast(scaled, "i32", tenon.COPY_NEAREST)
     zeros = p.cast(_along(p, x, zero, axis, block_size), "f32")
     return p.cast(binary(p, p.cast(rounded, "f32"), zeros, "add"), target)
 
@@ -185,5 +175,6 @@ def dynamic_quantize(p: Program, x: Tensor) -> Any:
     high = binary(p, p.op("reduce", x=x, kind="max"), zero, "max")
     low = binary(p, p.op("reduce", x=x, kind="min"), zero, "min")
     scale = p.chain(high, step("subtract", operand="x1"), step("divide", 255), x1=low)
-    point = p.cast(p.chain(low, step("multiply", -1), step("divide", operand="x1"), x1=scale), "u8")
+    point = p.cast(p.chain(low, step("multiply", -1), step("divide", operand="x1"), x1=scale), "u8",
+                   tenon.COPY_NEAREST)
     return quantize(p, x, scale, point), scale, point

@@ -21,7 +21,8 @@ class Node(NamedTuple):
     attributes: Dict[str, Any]
 
     def __str__(self) -> str:
-        return f"{self.op} \"{self.name}\"" if self.name else f"{self.op} with output \"{self.outputs[0]}\""
+        output = next((name for name in self.outputs if name), "")
+        return f"{self.op} \"{self.name}\"" if self.name else f"{self.op} with output \"{output}\""
 
 
 class Value(NamedTuple):

@@ -92,9 +92,14 @@ def take(p: Program, x: Tensor, indices: np.ndarray, axis: int) -> Tensor:
 
 
 def indices_of(p: Program, indices: Operand, size: int) -> Tensor:
-    """Returns indices as i32. Negative ones, which count from the end, are replaced if they are on the host."""
+    """Returns indices as i32, without negative ones, which count from the end."""
     if isinstance(indices, Tensor):
-        return p.cast(indices, "i32")
+        found = p.cast(indices, "i32")
+        if 0 in found.shape:
+            return found
+        negative = p.op("compare", a=found, b=p.full((), 0, "i32"), kind="less")
+        moved = p.op("elementwise", a=found, b=p.full((), size, "i32"), kind="add")
+        return p.op("where", condition=negative, a=moved, b=found)
     if indices.size and (indices.min() < -size or indices.max() >= size):
         raise IndexError(f"an index is outside -{size} … {size - 1}")
     return p.upload(np.where(indices < 0, indices + size, indices).astype("i4"))
@@ -212,8 +217,13 @@ def bit_cast(p: Program, x: Tensor, *, to: int) -> Tensor:
     target = type_name(to)
     if lib.tenon_dtype_size(DTYPES[target]) != lib.tenon_dtype_size(DTYPES[x.dtype]):
         raise NotImplementedError(f"{x.dtype} as {target}, whose size differs")
+    return as_type(x, target)
+
+
+def as_type(x: Tensor, dtype: str) -> Tensor:
+    """Returns a view of the same bytes as another type of the same size."""
     view = ffi.new("tenon_tensor *", x._c[0])
-    view.dtype = DTYPES[target]
+    view.dtype = DTYPES[dtype]
     return Tensor(view, x.memory)
 
 

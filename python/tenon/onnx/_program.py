@@ -12,6 +12,7 @@ import numpy as np
 import tenon
 
 from .. import _makers as makers
+from .._calls import OPERATIONS
 from .._loader import ffi
 from .._tensor import Memory, Tensor
 from ._errors import NotOnHost
@@ -139,28 +140,30 @@ class Program:
         given = _tensors(arguments)
         if all(map(is_known, given)):
             made = getattr(tenon, name)(**arguments)
-            if all(map(self.is_constant, given)):
-                self._constant.update(t.memory for t in (made if isinstance(made, tuple) else [made]))
+            if made is not None and all(map(self.is_constant, given)):
+                self.constants(*(made if isinstance(made, tuple) else [made]))
             return made
         plan = getattr(tenon, f"{name}_plan")(**arguments, context=self.context)
         operands = {o: arguments[o] if isinstance(arguments.get(o), Tensor) else self._root(view)
                     for o, view in plan.operands.items() if view is not None}
-        written = [operands[o] for o in plan._outputs]
+        in_place = [o for o, marks in OPERATIONS[name][2].items() if "!" in marks and o in operands]
+        written = [operands[o] for o in [*in_place, *plan._outputs]]
         if any(t.size > 0 for t in written):
             self.steps.append(Step(plan, operands, written))
-        return written[0] if len(written) == 1 else tuple(written)
+        made = written[len(in_place):]
+        return made[0] if len(made) == 1 else tuple(made) or None
 
-    def copy(self, x: Tensor, dtype: Optional[str] = None) -> Tensor:
+    def copy(self, x: Tensor, dtype: Optional[str] = None, flags: int = 0) -> Tensor:
         """Copies a view to a row-major tensor, with conversion to a type."""
-        return self.op("copy", x=x, y=self.empty(x.shape, dtype or x.dtype, [x]))
+        return self.op("copy", x=x, y=self.empty(x.shape, dtype or x.dtype, [x]), flags=flags)
 
     def write(self, x: Tensor, y: Tensor) -> None:
         """Copies x to y, a part of a tensor made by empty."""
         if x.size > 0:
             self.op("copy", x=x, y=y)
 
-    def cast(self, x: Tensor, dtype: str) -> Tensor:
-        return x if x.dtype == dtype else self.copy(x, dtype)
+    def cast(self, x: Tensor, dtype: str, flags: int = 0) -> Tensor:
+        return x if x.dtype == dtype else self.copy(x, dtype, flags)
 
     def reshape(self, x: Tensor, shape: SequenceOf[int]) -> Tensor:
         """Returns a view with another shape, of a copy if the strides require one."""

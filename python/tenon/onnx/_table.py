@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Tuple
 from . import _elementwise as e
 from . import _images as i
 from . import _layout as l
+from . import _logic as g
 from . import _products as m
 from . import _reductions as r
 from ._types import BYTES, EVERY, FLOATS
@@ -31,26 +32,47 @@ class Operator(NamedTuple):
         return attribute in found or any(p.kind is p.VAR_KEYWORD for p in found.values())
 
 
-FLOATS_BYTES = FLOATS | BYTES
+INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64"})
+NUMBERS = FLOATS | INTEGERS
+TRUTHS = frozenset({"bool"})
 REDUCED = dict(host=(1,))
 
 OPERATORS: Dict[str, Operator] = {
     # Arithmetic
-    "Add": Operator(e.pairs("add")),
-    "Sub": Operator(e.pairs("subtract")),
-    "Mul": Operator(e.pairs("multiply")),
-    "Div": Operator(e.pairs("divide")),
-    "Max": Operator(e.pairs("max"), FLOATS_BYTES),
-    "Min": Operator(e.pairs("min"), FLOATS_BYTES),
-    "Sum": Operator(e.pairs("add")),
+    "Abs": Operator(g.absolute, NUMBERS),
+    "Add": Operator(e.pairs("add"), NUMBERS),
+    "Clip": Operator(g.clip, NUMBERS, host=(1, 2)),
+    "Div": Operator(e.pairs("divide"), NUMBERS),
+    "Max": Operator(e.pairs("max"), NUMBERS),
     "Mean": Operator(e.mean),
-    "Neg": Operator(e.affine(-1)),
+    "Min": Operator(e.pairs("min"), NUMBERS),
+    "Mul": Operator(e.pairs("multiply"), NUMBERS),
+    "Neg": Operator(g.negate, NUMBERS),
     "Reciprocal": Operator(e.reciprocal),
-    "Clip": Operator(e.clip, FLOATS_BYTES, host=(1, 2)),
+    "Sub": Operator(e.pairs("subtract"), NUMBERS),
+    "Sum": Operator(e.pairs("add")),
+    # Comparisons, logic and types
+    "And": Operator(g.logic("and"), TRUTHS),
+    "BitShift": Operator(g.shift, INTEGERS),
+    "BitwiseAnd": Operator(g.logic("and"), INTEGERS),
+    "BitwiseNot": Operator(g.logic("not"), INTEGERS),
+    "BitwiseOr": Operator(g.logic("or"), INTEGERS),
+    "BitwiseXor": Operator(g.logic("xor"), INTEGERS),
+    "Equal": Operator(g.compare("equal"), EVERY),
+    "Greater": Operator(g.compare("greater"), NUMBERS),
+    "GreaterOrEqual": Operator(g.compare("greater_equal"), NUMBERS),
+    "IsInf": Operator(g.is_infinite),
+    "IsNaN": Operator(g.is_nan),
+    "Less": Operator(g.compare("less"), NUMBERS),
+    "LessOrEqual": Operator(g.compare("less_equal"), NUMBERS),
+    "Not": Operator(g.logic("not"), TRUTHS),
+    "Or": Operator(g.logic("or"), TRUTHS),
+    "Where": Operator(g.where, TRUTHS),
+    "Xor": Operator(g.logic("xor"), TRUTHS),
+    "BitCast": Operator(l.bit_cast, EVERY),
     "Cast": Operator(e.cast, EVERY),
     "CastLike": Operator(e.cast_like, EVERY),
     # Activations
-    "Abs": Operator(e.plain("abs")),
     "Celu": Operator(e.celu),
     "Elu": Operator(e.elu),
     "Exp": Operator(e.plain("exp")),
@@ -62,15 +84,15 @@ OPERATORS: Dict[str, Operator] = {
     "PRelu": Operator(e.prelu),
     "Relu": Operator(e.plain("relu")),
     "Selu": Operator(e.selu),
-    "Shrink": Operator(e.shrink),
+    "Shrink": Operator(g.shrink),
     "Sigmoid": Operator(e.plain("sigmoid")),
     "Softplus": Operator(e.plain("softplus")),
     "Softsign": Operator(e.plain("softsign")),
     "SwiGLU": Operator(e.swiglu),
     "Swish": Operator(e.swish),
     "Tanh": Operator(e.plain("tanh")),
+    "ThresholdedRelu": Operator(g.thresholded_relu),
     # Layout
-    "BitCast": Operator(l.bit_cast, EVERY),
     "CenterCropPad": Operator(l.center_crop_pad, EVERY, host=(1,)),
     "Concat": Operator(l.concat, EVERY),
     "Constant": Operator(l.constant, EVERY),
@@ -105,7 +127,7 @@ OPERATORS: Dict[str, Operator] = {
     "QLinearConv": Operator(m.qlinear_conv, BYTES),
     "QLinearMatMul": Operator(m.qlinear_matmul, BYTES),
     # Quantization
-    "DequantizeLinear": Operator(e.dequantize, BYTES | {"i32"}),
+    "DequantizeLinear": Operator(e.dequantize, INTEGERS),
     "DynamicQuantizeLinear": Operator(e.dynamic_quantize),
     "QuantizeLinear": Operator(e.quantize),
     # Images and normalization
@@ -118,7 +140,7 @@ OPERATORS: Dict[str, Operator] = {
     "InstanceNormalization": Operator(i.instance_norm),
     "LayerNormalization": Operator(i.layer_norm),
     "LpNormalization": Operator(i.lp_norm),
-    "MaxPool": Operator(i.max_pool, FLOATS_BYTES),
+    "MaxPool": Operator(i.max_pool, FLOATS | BYTES),
     "MeanVarianceNormalization": Operator(i.mean_variance_norm),
     "RMSNormalization": Operator(i.rms_norm),
     "RotaryEmbedding": Operator(i.rotary, either=(3,)),
@@ -136,6 +158,7 @@ OPERATORS: Dict[str, Operator] = {
     "SoftmaxCrossEntropyLoss": Operator(r.softmax_cross_entropy, either=(1,)),
     # Other domains
     "ai.onnx.ml.ArrayFeatureExtractor": Operator(l.feature_extractor, EVERY, either=(1,)),
+    "ai.onnx.ml.Binarizer": Operator(g.binarizer),
     "tenon.ConvBatchNormalization": Operator(i.conv_batch_norm),  # made by _fusion.py
 }
 # Handled by the model itself: their results need no operation.
