@@ -1,11 +1,10 @@
 """Comparisons, logic, selection by conditions, and integer arithmetic."""
-from typing import Any, Callable, Optional
+from typing import Callable, Optional
 
 import numpy as np
 
 from .._tensor import Tensor
 from . import _elementwise as elementwise
-from ._layout import as_type
 from ._program import Program
 from ._types import FLOATS
 
@@ -109,9 +108,3 @@ def power(p: Program, a: Tensor, b: Tensor) -> Tensor:
     if a.dtype in FLOATS:
         return elementwise.binary(p, a, p.cast(b, a.dtype), "pow")
     return p.cast(elementwise.binary(p, p.cast(a, "f64"), p.cast(b, "f64"), "pow"), a.dtype)
-
-
-def any_or_all(p: Program, x: Tensor, kind: str, **arguments: Any) -> Tensor:
-    """Reduces truth values, which the reduction reads and returns as bytes."""
-    y = p.op("reduce", x=as_type(x, "u8"), kind=kind, **arguments)
-    return as_type(y, "bool")

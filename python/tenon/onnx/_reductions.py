@@ -8,7 +8,7 @@ import tenon
 
 from .._tensor import Tensor
 from . import _elementwise as elementwise
-from ._layout import sizes
+from ._layout import as_type, sizes
 from ._program import Operand, Program
 from ._types import on_device, type_name
 
@@ -37,6 +37,26 @@ def reduction(kind: str, *, empty: Optional[float] = None, before: Optional[Call
         else:
             y = p.op("reduce", x=x, kind=kind, axes=chosen, y=p.empty(shape, x.dtype, [x]))
         return after(p, y) if after else y
+    return run
+
+
+def extremes(kind: str, of_truths: str, empty: float) -> Callable[..., Tensor]:
+    """Returns the function of ReduceMax or ReduceMin, which for bool is any or all."""
+    numbers = reduction(kind, empty=empty)
+
+    def run(p: Program, x: Tensor, axes: Optional[np.ndarray] = None, *, keepdims: int = 1,
+            noop_with_empty_axes: int = 0) -> Tensor:
+        if x.dtype != "bool":
+            return numbers(p, x, axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+        if not hasattr(tenon, "REDUCE_ANY"):
+            raise NotImplementedError("reduction of bool")
+        chosen = _axes(x, axes)
+        shape = tuple(1 if d in chosen else n for d, n in enumerate(x.shape) if keepdims or d not in chosen)
+        if 0 in x.shape:
+            return p.full(shape, 0 if of_truths == "any" else 1, "bool")
+        y = p.empty(shape, "u8", [x])
+        p.op("reduce", x=as_type(x, "u8"), kind=of_truths, axes=chosen, y=y)
+        return as_type(y, "bool")
     return run
 
 

@@ -7,12 +7,19 @@ operator (_opsets.py). To add an operator, write the function in the module of i
 import inspect
 from typing import Any, Callable, Dict, FrozenSet, NamedTuple, Optional, Tuple
 
+import tenon
+
 from . import _elementwise as e
+from . import _functions as f
 from . import _images as i
+from . import _indexing as x
 from . import _layout as l
 from . import _logic as g
 from . import _products as m
+from . import _recurrent as n
 from . import _reductions as r
+from . import _resizing as z
+from . import _sorting as o
 from ._types import BYTES, EVERY, FLOATS
 
 MAX_OPSET = 28
@@ -26,6 +33,7 @@ class Operator(NamedTuple):
     types: FrozenSet[str] = FLOATS   # element types of the first input
     host: Tuple[int, ...] = ()       # inputs that must be arrays on the host: sizes, axes and scalars
     either: Tuple[int, ...] = ()     # inputs that may be arrays or tensors
+    needs: str = "copy"              # a name of tenon without which the row is left out
 
     def accepts(self, attribute: str) -> bool:
         found = inspect.signature(self.run).parameters
@@ -35,7 +43,6 @@ class Operator(NamedTuple):
 INTEGERS = frozenset({"i8", "u8", "i16", "u16", "i32", "u32", "i64"})
 NUMBERS = FLOATS | INTEGERS
 TRUTHS = frozenset({"bool"})
-REDUCED = dict(host=(1,))
 
 OPERATORS: Dict[str, Operator] = {
     # Arithmetic
@@ -72,6 +79,32 @@ OPERATORS: Dict[str, Operator] = {
     "BitCast": Operator(l.bit_cast, EVERY),
     "Cast": Operator(e.cast, EVERY),
     "CastLike": Operator(e.cast_like, EVERY),
+    # Functions
+    "Acos": Operator(f.function("acos"), needs="function"),
+    "Acosh": Operator(f.function("acosh"), needs="function"),
+    "Asin": Operator(f.function("asin"), needs="function"),
+    "Asinh": Operator(f.function("asinh"), needs="function"),
+    "Atan": Operator(f.function("atan"), needs="function"),
+    "Atanh": Operator(f.function("atanh"), needs="function"),
+    "Ceil": Operator(f.function("ceil"), needs="function"),
+    "Cos": Operator(f.function("cos"), needs="function"),
+    "Cosh": Operator(f.function("cosh"), needs="function"),
+    "Erf": Operator(f.function("erf"), needs="function"),
+    "Floor": Operator(f.function("floor"), needs="function"),
+    "Log": Operator(f.function("log"), needs="function"),
+    "Round": Operator(f.function("round"), needs="function"),
+    "Sign": Operator(f.function("sign"), needs="function"),
+    "Sin": Operator(f.function("sin"), needs="function"),
+    "Sinh": Operator(f.function("sinh"), needs="function"),
+    "Sqrt": Operator(f.function("sqrt"), needs="function"),
+    "Tan": Operator(f.function("tan"), needs="function"),
+    "BlackmanWindow": Operator(f.blackman, INTEGERS, host=(0,), needs="function"),
+    "DFT": Operator(f.dft, host=(1, 2), needs="function"),
+    "HammingWindow": Operator(f.window(25 / 46, -21 / 46), INTEGERS, host=(0,), needs="function"),
+    "HannWindow": Operator(f.window(0.5, -0.5), INTEGERS, host=(0,), needs="function"),
+    "Mod": Operator(g.modulo, NUMBERS, needs="function"),
+    "Pow": Operator(g.power, NUMBERS, needs="function"),
+    "STFT": Operator(f.stft, host=(1, 3), needs="function"),
     # Activations
     "Celu": Operator(e.celu),
     "Elu": Operator(e.elu),
@@ -115,6 +148,25 @@ OPERATORS: Dict[str, Operator] = {
     "Tile": Operator(l.tile, EVERY, host=(1,)),
     "Transpose": Operator(l.transpose, EVERY),
     "Unsqueeze": Operator(l.unsqueeze, EVERY, host=(1,)),
+    # Look-ups and updates by index
+    "GatherElements": Operator(x.gather_elements, EVERY, either=(1,), needs="scatter"),
+    "GatherND": Operator(x.gather_nd, EVERY, either=(1,), needs="scatter"),
+    "MaxUnpool": Operator(x.max_unpool, host=(2,), either=(1,), needs="scatter"),
+    "OneHot": Operator(x.one_hot, NUMBERS, host=(1, 2), needs="one_hot"),
+    "ReverseSequence": Operator(x.reverse_sequence, EVERY, either=(1,), needs="reverse_lengths"),
+    "ScatterElements": Operator(x.scatter_elements, EVERY, either=(1,), needs="scatter"),
+    "ScatterND": Operator(x.scatter_nd, EVERY, either=(1,), needs="scatter"),
+    "Trilu": Operator(x.triangle, EVERY, host=(1,), needs="triangle"),
+    # Sorting, scanning and selection
+    "ArgMax": Operator(o.argument("argmax"), FLOATS | BYTES, needs="REDUCE_ARGMAX_LAST"),
+    "ArgMin": Operator(o.argument("argmin"), FLOATS | BYTES, needs="REDUCE_ARGMAX_LAST"),
+    "Compress": Operator(o.compress, EVERY, needs="compact"),
+    "CumProd": Operator(o.cumulative("product"), FLOATS | {"i32"}, host=(1,), needs="scan"),
+    "CumSum": Operator(o.cumulative("sum"), FLOATS | {"i32"}, host=(1,), needs="scan"),
+    "Hardmax": Operator(o.hardmax, needs="one_hot"),
+    "NonZero": Operator(o.nonzero, FLOATS | BYTES | TRUTHS | {"i32"}, needs="compact"),
+    "TopK": Operator(o.top_k, FLOATS | INTEGERS, host=(1,), needs="top_k"),
+    "Unique": Operator(o.unique, FLOATS | BYTES | {"i32"}, needs="compact"),
     # Products and convolutions
     "Col2Im": Operator(m.col2im, host=(1, 2)),
     "Conv": Operator(m.conv),
@@ -144,16 +196,29 @@ OPERATORS: Dict[str, Operator] = {
     "MeanVarianceNormalization": Operator(i.mean_variance_norm),
     "RMSNormalization": Operator(i.rms_norm),
     "RotaryEmbedding": Operator(i.rotary, either=(3,)),
+    "GlobalLpPool": Operator(z.global_lp_pool, needs="POOL_LP"),
+    "LRN": Operator(z.lrn, needs="lrn_forward"),
+    "LpPool": Operator(z.lp_pool, needs="POOL_LP"),
+    "Resize": Operator(z.resize, FLOATS, host=(1, 2, 3), needs="resize_forward"),
+    "Upsample": Operator(z.upsample, FLOATS, host=(1,), needs="resize_forward"),
+    # Recurrence
+    "GRU": Operator(n.gru, either=(4,), needs="rnn_forward"),
+    "LSTM": Operator(n.lstm, either=(4,), needs="rnn_forward"),
+    "RNN": Operator(n.rnn, either=(4,), needs="rnn_forward"),
     # Reductions, softmax and losses
-    "LogSoftmax": Operator(r.softmax(r.tenon.SOFTMAX_LOG)),
+    "LogSoftmax": Operator(r.softmax(tenon.SOFTMAX_LOG)),
     "NegativeLogLikelihoodLoss": Operator(r.negative_log_likelihood, either=(1,)),
-    "ReduceL1": Operator(r.reduction("sum", empty=0, before=r.absolute), **REDUCED),
-    "ReduceL2": Operator(r.reduction("norm", empty=0), **REDUCED),
-    "ReduceMax": Operator(r.reduction("max", empty=float("-inf")), **REDUCED),
-    "ReduceMean": Operator(r.reduction("mean", empty=float("nan")), **REDUCED),
-    "ReduceMin": Operator(r.reduction("min", empty=float("inf")), **REDUCED),
-    "ReduceSum": Operator(r.reduction("sum", empty=0), **REDUCED),
-    "ReduceSumSquare": Operator(r.reduction("sum_squares", empty=0), **REDUCED),
+    "ReduceL1": Operator(r.reduction("sum", empty=0, before=r.absolute), host=(1,)),
+    "ReduceLogSum": Operator(r.reduction("sum", empty=0, after=f.function("log")), host=(1,), needs="function"),
+    "ReduceLogSumExp": Operator(r.reduction("log_sum_exp", empty=float("-inf")), host=(1,),
+                                needs="REDUCE_LOG_SUM_EXP"),
+    "ReduceProd": Operator(r.reduction("product", empty=1), host=(1,), needs="REDUCE_PRODUCT"),
+    "ReduceL2": Operator(r.reduction("norm", empty=0), host=(1,)),
+    "ReduceMax": Operator(r.extremes("max", "any", float("-inf")), FLOATS | TRUTHS, host=(1,)),
+    "ReduceMean": Operator(r.reduction("mean", empty=float("nan")), host=(1,)),
+    "ReduceMin": Operator(r.extremes("min", "all", float("inf")), FLOATS | TRUTHS, host=(1,)),
+    "ReduceSum": Operator(r.reduction("sum", empty=0), host=(1,)),
+    "ReduceSumSquare": Operator(r.reduction("sum_squares", empty=0), host=(1,)),
     "Softmax": Operator(r.softmax()),
     "SoftmaxCrossEntropyLoss": Operator(r.softmax_cross_entropy, either=(1,)),
     # Other domains
@@ -167,4 +232,5 @@ CONTROL = ("If", "Loop", "Scan", "Shape", "Size")
 
 def lookup(domain: str, op: str) -> Optional[Operator]:
     """Returns the row of an operator, or None."""
-    return OPERATORS.get(f"{domain}.{op}" if domain else op)
+    found = OPERATORS.get(f"{domain}.{op}" if domain else op)
+    return found if found is not None and hasattr(tenon, found.needs) else None
