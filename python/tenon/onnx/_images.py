@@ -39,15 +39,28 @@ def _windows(x: Tensor, kernel_shape: Sequence[int], auto_pad: str, pads: Any, s
 
 def max_pool(p: Program, x: Tensor, *, kernel_shape: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0,
              dilations: Optional[Sequence[int]] = None, pads: Optional[Sequence[int]] = None, storage_order: int = 0,
-             strides: Optional[Sequence[int]] = None) -> Tensor:
-    if len(p.wanted) > 1 and p.wanted[1]:
-        raise NotImplementedError("indices")
+             strides: Optional[Sequence[int]] = None) -> Any:
     if x.dtype in ("i8", "u8"):  # f32 represents all their values
         y = max_pool(p, p.cast(x, "f32"), kernel_shape=kernel_shape, auto_pad=auto_pad, ceil_mode=ceil_mode,
                      dilations=dilations, pads=pads, strides=strides)
-        return p.cast(y, x.dtype)
+        return (p.cast(y[0], x.dtype), y[1]) if isinstance(y, tuple) else p.cast(y, x.dtype)
     windows, begin, _, end = _windows(x, kernel_shape, auto_pad, pads, strides, dilations, ceil_mode)
-    return p.op("pool_forward", x=x, kind="max", pad_begin=begin, pad_end=end, **windows)
+    with_indices = len(p.wanted) > 1 and p.wanted[1]
+    found = p.op("pool_forward", x=x, kind="max", pad_begin=begin, pad_end=end, indices=with_indices, **windows)
+    return (found[0], _positions(p, found[1], x.shape, storage_order)) if with_indices else found
+
+
+def _positions(p: Program, indices: Tensor, shape: Sequence[int], by_column: int) -> Tensor:
+    """Returns positions in the whole tensor for positions in a plane; column-major ones of images if requested."""
+    plane = math.prod(shape[2:])
+    if by_column and len(shape) == 4:
+        width = p.full((), shape[3], "i32")
+        row = elementwise.binary(p, indices, width, "divide")
+        column = elementwise.binary(p, indices, elementwise.binary(p, row, width, "multiply"), "subtract")
+        high = p.full((), shape[2], "i32")
+        indices = elementwise.binary(p, elementwise.binary(p, column, high, "multiply"), row, "add")
+    starts = (np.arange(shape[0] * shape[1]) * plane).reshape(*shape[:2], *[1] * (len(shape) - 2))
+    return elementwise.binary(p, p.cast(indices, "i64"), p.upload(starts), "add")
 
 
 def average_pool(p: Program, x: Tensor, *, kernel_shape: Sequence[int], auto_pad: str = "NOTSET", ceil_mode: int = 0,

@@ -59,7 +59,7 @@ def _count(p: Program, count: Tensor) -> int:
     return int(p.host(count).reshape(()))
 
 
-def _selected(p: Program, mask: Tensor) -> Tensor:
+def selected(p: Program, mask: Tensor) -> Tensor:
     """Returns the indices, i32, of the elements of a mask of rank 1 that are not 0."""
     indices, count = p.empty(mask.shape, "i32", [mask]), p.empty((), "i32", [mask])
     p.op("compact", mask=_mask(p, mask), indices=indices, count=count)
@@ -69,7 +69,7 @@ def _selected(p: Program, mask: Tensor) -> Tensor:
 def compress(p: Program, x: Tensor, condition: Tensor, *, axis: Optional[int] = None) -> Tensor:
     x = p.reshape(x, (x.size,)) if axis is None else x
     place = 0 if axis is None else axis % x.ndim
-    chosen = _selected(p, condition)
+    chosen = selected(p, condition)
     shape = (*x.shape[:place], chosen.size, *x.shape[place + 1:])
     return p.empty(shape, x.dtype, [x]) if 0 in shape else p.op("gather_forward", x=x, indices=chosen, axis=place)
 
@@ -113,7 +113,7 @@ def unique(p: Program, x: Tensor, *, axis: Optional[int] = None, sorted: int = 1
     rows = p.reshape(moved, (x.size, 1) if axis is None else (x.shape[place], x.size // x.shape[place]))
     count, order = rows.shape[0], _order(p, rows)
     mask = _starts(p, p.op("gather_forward", x=rows, indices=order, axis=0))
-    begin = _selected(p, mask)  # in the sorted order
+    begin = selected(p, mask)  # in the sorted order
     first = p.op("gather_forward", x=order, indices=begin, axis=0)
     group = p.op("scan", x=p.cast(mask, "i32"), flags=0)  # from 1 on
     group = p.op("elementwise", a=group, b=p.full((), 1, "i32"), kind="subtract")

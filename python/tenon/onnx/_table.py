@@ -19,6 +19,7 @@ from . import _products as m
 from . import _recurrent as n
 from . import _reductions as r
 from . import _resizing as z
+from . import _sampling as q
 from . import _sorting as o
 from ._types import BYTES, EVERY, FLOATS
 
@@ -196,6 +197,9 @@ OPERATORS: Dict[str, Operator] = {
     "MeanVarianceNormalization": Operator(i.mean_variance_norm),
     "RMSNormalization": Operator(i.rms_norm),
     "RotaryEmbedding": Operator(i.rotary, either=(3,)),
+    "Det": Operator(q.determinant),
+    "GridSample": Operator(q.grid_sample, needs="scatter"),
+    "NonMaxSuppression": Operator(q.non_max_suppression, host=(2, 3, 4), needs="compact"),
     "GlobalLpPool": Operator(z.global_lp_pool, needs="POOL_LP"),
     "LRN": Operator(z.lrn, needs="lrn_forward"),
     "LpPool": Operator(z.lp_pool, needs="POOL_LP"),
