@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Runs ONNX's single-node tests on tenon.onnx: onnx_tests.py [--jobs N] [--filter REGEX] [--verbose] [--update].
 
-scripts/onnx_tests.txt lists the tests that cannot be expressed, and those whose operators are not built yet; one of the
-latter that passes is an error, so that the list shrinks (--update writes it again). Expanded forms, which replace an operator by a graph of
-others, are not counted. Prints 'N passed, N failed, N skipped' and exits with 1 if a test that should pass fails.
+scripts/onnx_tests.txt lists the tests that cannot be expressed, and those whose operators are not built yet; one of
+the latter that passes is an error, so that the list shrinks (--update writes it again). Expanded forms, which replace
+an operator by a graph of others, are not counted. Prints 'N passed, N failed, N skipped' and exits with 1 if a test
+that should pass fails.
 """
 import argparse
 import collections

@@ -1,4 +1,5 @@
 """Look-ups and updates by index, and rearrangements."""
+import math
 from typing import Any, Optional
 
 import numpy as np
@@ -6,6 +7,7 @@ import numpy as np
 import tenon
 
 from .._tensor import Tensor
+from ._layout import padded
 from ._program import Operand, Program
 
 REDUCTIONS = {"none": "set", "add": "add", "mul": "multiply", "min": "min", "max": "max"}
@@ -65,15 +67,15 @@ def reverse_sequence(p: Program, x: Tensor, lengths: Operand, *, batch_axis: int
 
 def max_unpool(p: Program, x: Tensor, indices: Operand, shape: Optional[np.ndarray] = None, *, kernel_shape: Any,
                pads: Any = None, strides: Any = None) -> Tensor:
-    """Writes the maxima to their places. The indices count in the output without padding."""
+    """Writes the maxima to their places, which count in the inferred shape; a larger output shape adds zeros."""
     rank = x.ndim - 2
     strides, pads = strides or [1] * rank, pads or [0] * 2 * rank
     spatial = [(n - 1) * s - pads[d] - pads[d + rank] + k
                for d, (n, s, k) in enumerate(zip(x.shape[2:], strides, kernel_shape))]
     inner = (*x.shape[:2], *spatial)
-    wanted = inner if shape is None else tuple(int(n) for n in shape)
-    flat = p.empty((int(np.prod(wanted)),), x.dtype, [x])
+    flat = p.empty((math.prod(inner),), x.dtype, [x])
     p.write(p.full(flat.shape, 0, x.dtype), flat)
     p.op("scatter", updates=p.reshape(x, (x.size,)), indices=p.reshape(_indices(p, indices), (x.size,)), y=flat,
          mode="elements", axis=0)
-    return p.reshape(flat, wanted)
+    y = p.reshape(flat, inner)
+    return y if shape is None else padded(p, y, [0] * x.ndim, [int(n) - m for n, m in zip(shape, inner)])

@@ -64,15 +64,25 @@ def paddings(auto_pad: str, pads: Optional[Sequence[int]], image: Sequence[int],
 def conv(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor] = None, *, auto_pad: str = "NOTSET",
          dilations: Optional[Sequence[int]] = None, group: int = 1, kernel_shape: Optional[Sequence[int]] = None,
          pads: Optional[Sequence[int]] = None, strides: Optional[Sequence[int]] = None) -> Tensor:
+    x, geometry, _ = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
+    if p.is_constant(w) and not (is_known(x) and p.is_constant(x)):
+        return p.op("conv_forward_packed", x=x, packed=packed(p, w, "conv_pack_filter"), bias=bias, **geometry)
+    return p.op("conv_forward", x=x, w=w, bias=bias, **geometry)
+
+
+def _geometry(p: Program, x: Tensor, w: Tensor, auto_pad: str, dilations: Any, group: int, pads: Any,
+              strides: Any) -> Tuple[Tensor, Dict[str, Any], Tuple[int, ...]]:
+    """Returns the image, cut off if the padding is negative, the parameters, and the shape of the result."""
     rank = x.ndim - 2
     strides, dilations = strides or [1] * rank, dilations or [1] * rank
     begin, end = paddings(auto_pad, pads, x.shape[2:], w.shape[2:], strides, dilations)
     if min([*begin, *end]) < 0:
-        x, begin, end = padded(p, x, [0, 0, *begin], [0, 0, *end]), [0] * rank, [0] * rank
-    arguments = dict(x=x, bias=bias, groups=group, stride=strides, dilation=dilations, pad_begin=begin, pad_end=end)
-    if p.is_constant(w) and not (is_known(x) and p.is_constant(x)):
-        return p.op("conv_forward_packed", packed=packed(p, w, "conv_pack_filter"), **arguments)
-    return p.op("conv_forward", w=w, **arguments)
+        cut = [0, 0, *(min(b, 0) for b in begin)], [0, 0, *(min(e, 0) for e in end)]
+        x, begin, end = padded(p, x, *cut), [max(b, 0) for b in begin], [max(e, 0) for e in end]
+    sizes_of = [(n + b + e - d * (k - 1) - 1) // s + 1
+                for n, k, b, e, s, d in zip(x.shape[2:], w.shape[2:], begin, end, strides, dilations)]
+    geometry = dict(groups=group, stride=strides, dilation=dilations, pad_begin=begin, pad_end=end)
+    return x, geometry, (x.shape[0], w.shape[0], *sizes_of)
 
 
 def conv_transpose(p: Program, x: Tensor, w: Tensor, bias: Optional[Tensor] = None, *, auto_pad: str = "NOTSET",
@@ -140,30 +150,14 @@ def qlinear_matmul(p: Program, a: Tensor, a_scale: Tensor, a_zero: Tensor, b: Te
     return p.op("gemm", a=a, b=b, d=y, scale=scales, zero_point=zeros)
 
 
-def _shifted(p: Program, x: Tensor, zero: Optional[Tensor], dtype: str, axis: int) -> Tensor:
-    """Returns x minus its zero point in a floating-point type."""
-    x = p.cast(x, dtype)
-    if zero is None:
-        return x
-    zero = p.cast(zero, dtype)
-    shape = () if zero.size == 1 else [zero.size if d == axis else 1 for d in range(x.ndim)]
-    return elementwise.binary(p, x, zero.reshape(shape), "subtract")
-
-
-def _integer_sums(p: Program, x: Tensor, w: Tensor, x_zero: Optional[Tensor], w_zero: Optional[Tensor],
-                  **geometry: Any) -> Tensor:
-    """Convolves integers exactly: in f32 if no sum can exceed 2^24, and otherwise in f64."""
-    largest = math.prod(w.shape[1:]) * 255 * 255
-    dtype = "f32" if largest < 2**24 else "f64"
-    return conv(p, _shifted(p, x, x_zero, dtype, 1), _shifted(p, w, w_zero, dtype, 0), **geometry)
-
-
 def conv_integer(p: Program, x: Tensor, w: Tensor, x_zero: Optional[Tensor] = None, w_zero: Optional[Tensor] = None,
                  *, auto_pad: str = "NOTSET", dilations: Optional[Sequence[int]] = None, group: int = 1,
                  kernel_shape: Optional[Sequence[int]] = None, pads: Optional[Sequence[int]] = None,
                  strides: Optional[Sequence[int]] = None) -> Tensor:
-    return p.cast(_integer_sums(p, x, w, x_zero, w_zero, auto_pad=auto_pad, dilations=dilations, group=group,
-                                pads=pads, strides=strides), "i32")
+    x, geometry, shape = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
+    zeros = [_point(p, x_zero, 1), _point(p, w_zero, w.shape[0]), None]
+    y = p.empty(shape, "i32", [x, w, *(z for z in zeros if z is not None)])
+    return p.op("conv_forward", x=x, w=w, y=y, zero_point=zeros, **geometry)
 
 
 def qlinear_conv(p: Program, x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tensor, w_scale: Tensor, w_zero: Tensor,
@@ -171,15 +165,11 @@ def qlinear_conv(p: Program, x: Tensor, x_scale: Tensor, x_zero: Tensor, w: Tens
                  dilations: Optional[Sequence[int]] = None, group: int = 1,
                  kernel_shape: Optional[Sequence[int]] = None, pads: Optional[Sequence[int]] = None,
                  strides: Optional[Sequence[int]] = None) -> Tensor:
-    sums = _integer_sums(p, x, w, x_zero, w_zero, auto_pad=auto_pad, dilations=dilations, group=group, pads=pads,
-                         strides=strides)
-    channels = [-1] + [1] * (x.ndim - 2)
-    if bias is not None:
-        sums = elementwise.binary(p, sums, p.cast(bias, sums.dtype).reshape(channels), "add")
-    scale = w_scale.reshape(()) if w_scale.size == 1 else w_scale.reshape(channels)
-    scaled = p.chain(p.cast(sums, "f32"), elementwise.step("multiply", operand="x1"),
-                     elementwise.step("multiply", operand="x2"), x1=x_scale.reshape(()), x2=scale)
-    return elementwise.quantize(p, scaled, y_scale, y_zero)
+    x, geometry, shape = _geometry(p, x, w, auto_pad, dilations, group, pads, strides)
+    scales = [_point(p, s, w.shape[0]) for s in (x_scale, w_scale, y_scale)]
+    zeros = [_point(p, z, w.shape[0]) for z in (x_zero, w_zero, y_zero)]
+    y = p.empty(shape, y_zero.dtype, [x, w, *scales, *zeros, *([] if bias is None else [bias])])
+    return p.op("conv_forward", x=x, w=w, bias=bias, y=y, scale=scales, zero_point=zeros, **geometry)
 
 
 # Einsum ------------------------------------------------------------------------------------------------

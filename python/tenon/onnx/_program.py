@@ -196,9 +196,9 @@ class Program:
         """Returns the recorded steps as a sequence. `inputs` are the unknown inputs of the model."""
         results = []
         for output in outputs:
+            taken = {t.memory for t in [*inputs.values(), *results] if isinstance(t, Tensor)}
             if isinstance(output, Tensor) and not is_known(output) and (
-                    output.memory in {t.memory for t in inputs.values()} or not _is_whole(output, self._roots[output.memory])
-                    or output.memory in {t.memory for t in results if isinstance(t, Tensor)}):
+                    output.memory in taken or not _is_whole(output, self._roots[output.memory])):
                 output = self.copy(output)
             results.append(output)
         return Recorded(self.context, self._roots, _needed(self.steps, results), inputs, results)
