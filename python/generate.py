@@ -186,7 +186,8 @@ class Parameters:
             if kind.kind == "struct" and kind.cname != "struct tenon_activation":
                 yield from self.of(kind, value)
                 continue
-            enumeration = self._enumeration(said[name]) if kind.cname.endswith("int32_t") else ""
+            has_words = kind.cname.endswith("int32_t") and name != "flags"  # flags are sums of constants
+            enumeration = self._enumeration(said[name]) if has_words else ""
             enumeration = "tenon_activation_kind" if kind.kind == "struct" else enumeration
             shown, hint, default = self._type(name, kind, value, enumeration)
             count = said.get(f"{name[:-2]}is_count" if name == "axes" else "", "")

@@ -2,7 +2,7 @@
 """Runs the tests of the Python package with a library that is already built.
 
     run.py --library build/src/libtenon.so.0.3 --include include --include build/include \\
-           --folder build/python [ARGS of unittest]
+           --folder build/python [--no-tests] [ARGS of unittest]
 
 Assembles the package in the folder as setup.py does, but with that library. Exits with 77 (skipped) if cffi or
 NumPy is missing.
@@ -35,12 +35,15 @@ def main():
     parser.add_argument("--library", required=True)
     parser.add_argument("--include", action="append", required=True)
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--no-tests", action="store_true", help="only assemble the package")
     args, rest = parser.parse_known_args()
     missing = [name for name in ("cffi", "numpy") if importlib.util.find_spec(name) is None]
     if missing:
         print(f"SKIPPED: {sys.executable} has no {' and no '.join(missing)}")
         return 77
     put_together(args)
+    if args.no_tests:
+        return 0
     sys.path.insert(1, str(HERE))
     suite = unittest.defaultTestLoader
     tests = suite.loadTestsFromNames(rest) if rest else suite.discover(str(HERE))

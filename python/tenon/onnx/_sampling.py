@@ -1,0 +1,183 @@
+"""Sampling of images at coordinates, selection of boxes, and determinants."""
+import math
+from itertools import product
+from typing import Any, List, Optional, Tuple
+
+import numpy as np
+
+from .._tensor import Tensor
+from . import _elementwise as elementwise
+from ._indexing import gather_elements
+from ._logic import compare, logic, where
+from ._program import Program
+from ._sorting import selected
+
+step = elementwise.step
+Tap = Tuple[Tensor, Optional[Tensor]]  # indices in f32 of one dimension, and their weights
+
+
+def _reflected(p: Program, x: Tensor, low: float, high: float) -> Tensor:
+    """Mirrors coordinates at both ends: a triangle wave of period 2 (high - low)."""
+    span = high - low
+    if span == 0:
+        return p.chain(x, step("multiply", 0), step("add", low))
+    return p.chain(x, step("add", -low), step("abs"), step("fmod", 2 * span), step("add", -span), step("abs"),
+                   step("multiply", -1), step("add", low + span))
+
+
+def _inside(p: Program, x: Tensor, size: int, padding: str, align: int) -> Tensor:
+    """Returns coordinates after the padding mode; those of zeros are unchanged."""
+    if padding == "border":
+        return p.chain(x, step("max", 0), step("min", size - 1))
+    if padding == "reflection":
+        return _reflected(p, x, *((0, size - 1) if align else (-0.5, size - 0.5)))
+    return x
+
+
+def _cubic(p: Program, t: Tensor) -> List[Tensor]:
+    """Returns the weights of four taps of the cubic convolution with coefficient -0.75 (R. Keys, 1981)."""
+    a = -0.75
+
+    def far(x: Tensor) -> Tensor:
+        return p.chain(x, step("multiply", a), step("add", -5 * a), step("multiply", operand="x1"),
+                       step("add", 8 * a), step("multiply", operand="x1"), step("add", -4 * a), x1=x)
+
+    def near(x: Tensor) -> Tensor:
+        return p.chain(x, step("multiply", a + 2), step("add", -(a + 3)), step("multiply", operand="x1"),
+                       step("multiply", operand="x1"), step("add", 1), x1=x)
+    other = p.chain(t, step("multiply", -1), step("add", 1))
+    return [far(p.chain(t, step("add", 1))), near(t), near(other), far(p.chain(other, step("add", 1)))]
+
+
+def _taps(p: Program, grid: Tensor, size: int, mode: str, padding: str, align: int) -> List[Tap]:
+    """Returns the taps of one dimension for normalized coordinates from -1 to 1."""
+    scale = (size - 1) / 2 if align else size / 2
+    x = p.chain(grid, step("add", 1), step("multiply", scale), step("add", 0 if align else -0.5))
+    if mode == "nearest":
+        x = p.chain(x, step("round"))
+    x = _inside(p, x, size, padding, align)
+    if mode == "nearest":
+        return [_masked(p, x, None, size, padding, align)]
+    first = p.chain(x, step("floor"))
+    t = elementwise.binary(p, x, first, "subtract")
+    if mode == "linear":
+        weights, start = [p.chain(t, step("multiply", -1), step("add", 1)), t], 0
+    else:
+        weights, start = _cubic(p, t), -1
+    return [_masked(p, p.chain(first, step("add", start + k)), w, size, padding, align)
+            for k, w in enumerate(weights)]
+
+
+def _masked(p: Program, x: Tensor, weight: Optional[Tensor], size: int, padding: str, align: int) -> Tap:
+    """Returns indices within the image; the weight outside is 0 if the padding is zeros."""
+    x = _inside(p, x, size, padding, align)
+    clipped = p.chain(x, step("max", 0), step("min", size - 1))
+    if padding != "zeros":
+        return clipped, weight
+    mask = p.cast(compare("equal")(p, x, clipped), x.dtype)
+    return clipped, mask if weight is None else elementwise.binary(p, weight, mask, "multiply")
+
+
+def grid_sample(p: Program, x: Tensor, grid: Tensor, *, align_corners: int = 0, mode: str = "linear",
+                padding_mode: str = "zeros") -> Tensor:
+    mode = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    count, channels, sizes, out = x.shape[0], x.shape[1], x.shape[2:], grid.shape[1:-1]
+    flat, points = p.reshape(x, (count, channels, math.prod(sizes))), math.prod(out)
+    if 0 in (flat.size, points):
+        return p.empty((count, channels, *out), x.dtype, [x, grid])
+    lines = [p.reshape(grid.slice(grid.ndim - 1, len(sizes) - 1 - d, 1), (count, 1, points))
+             for d in range(len(sizes))]
+    taps = [_taps(p, line, n, mode, padding_mode, align_corners) for line, n in zip(lines, sizes)]
+    total = None
+    for chosen in product(*taps):
+        index, weight = None, None
+        for (place, w), size in zip(chosen, sizes):  # the index in row-major order
+            number = p.cast(place, "i32")
+            if index is not None:
+                number = elementwise.binary(p, elementwise.binary(p, index, p.full((), size, "i32"), "multiply"),
+                                            number, "add")
+            index = number
+            weight = w if weight is None else weight if w is None else elementwise.binary(p, weight, w, "multiply")
+        value = gather_elements(p, flat, index.broadcast(count, channels, points), axis=2)
+        value = value if weight is None else elementwise.binary(p, value, weight, "multiply")
+        total = value if total is None else elementwise.binary(p, total, value, "add")
+    return p.reshape(total, (count, channels, *out))
+
+
+# Boxes -----------------------------------------------------------------------------------------------
+
+
+def _corners(p: Program, boxes: Tensor, centered: int) -> List[Tensor]:
+    """Returns the smaller and larger coordinates of boxes of shape N, 4 in both dimensions: four tensors of shape N."""
+    a, b, c, d = (p.copy(boxes.slice(1, k, 1).squeeze(1)) for k in range(4))
+    if centered:  # x and y of the center, width and height
+        def ends(center: Tensor, size: Tensor) -> List[Tensor]:
+            return [p.op("elementwise", a=center, b=size, kind="scale_add", beta=s) for s in (-0.5, 0.5)]
+        (left, right), (top, bottom) = ends(a, c), ends(b, d)
+        return [top, left, bottom, right]
+    return [elementwise.binary(p, first, second, kind) for kind, first, second in
+            (("min", a, c), ("min", b, d), ("max", a, c), ("max", b, d))]
+
+
+def _overlaps(p: Program, corners: List[Tensor], best: Tensor, threshold: float) -> Tensor:
+    """Returns which boxes overlap the best one by more than the threshold: intersection over union."""
+    def area(top: Tensor, left: Tensor, bottom: Tensor, right: Tensor) -> Tensor:
+        high, wide = (p.chain(elementwise.binary(p, far, near, "subtract"), step("max", 0))
+                      for near, far in ((top, bottom), (left, right)))
+        return elementwise.binary(p, high, wide, "multiply")
+    one = [p.op("gather_forward", x=v, indices=best, axis=0) for v in corners]
+    common = area(*(elementwise.binary(p, v, w, kind) for v, w, kind in
+                    zip(corners, one, ("max", "max", "min", "min"))))
+    union = elementwise.binary(p, elementwise.binary(p, area(*corners), area(*one), "add"), common, "subtract")
+    return compare("greater")(p, common, p.chain(union, step("multiply", threshold)))
+
+
+def non_max_suppression(p: Program, boxes: Tensor, scores: Tensor, most: Optional[np.ndarray] = None,
+                        overlap: Optional[np.ndarray] = None, least: Optional[np.ndarray] = None, *,
+                        center_point_box: int = 0) -> Tensor:
+    """Selects the box with the highest score, removes those that overlap it, and repeats."""
+    limit = 0 if most is None else int(most.reshape(()))
+    threshold = 0.0 if overlap is None else float(overlap.reshape(()))
+    count, none = boxes.shape[1], p.full((), float("-inf"), scores.dtype)
+    rows, valid = [], []
+    for batch, label in product(range(scores.shape[0]), range(scores.shape[1])):
+        corners = _corners(p, boxes.slice(0, batch, 1).squeeze(0), center_point_box)
+        left = p.copy(scores.slice(0, batch, 1).slice(1, label, 1).reshape(count))
+        if least is not None:
+            low = p.full((), float(least.reshape(())), scores.dtype)
+            left = where(p, compare("greater")(p, left, low), left, none)
+        for _ in range(min(limit, count)):
+            best = p.op("reduce", x=left, kind="argmax")
+            top = p.op("reduce", x=left, kind="max")
+            valid.append(p.cast(compare("greater")(p, top, none), "u8"))
+            rows.append(p.concat([p.upload(np.array([batch, label], "i4")), best.unsqueeze(0)], 0))
+            same = compare("equal")(p, p.upload(np.arange(count, dtype="i4")), best)
+            gone = logic("or")(p, _overlaps(p, corners, best, threshold), same)
+            left = where(p, gone, none, left)
+    if not rows:
+        return p.empty((0, 3), "i64", [boxes])
+    table = p.concat([row.unsqueeze(0) for row in rows], 0)
+    chosen = selected(p, p.concat([v.unsqueeze(0) for v in valid], 0))
+    if chosen.size == 0:
+        return p.empty((0, 3), "i64", [boxes])
+    return p.cast(p.op("gather_forward", x=table, indices=chosen, axis=0), "i64")
+
+
+def determinant(p: Program, x: Tensor) -> Tensor:
+    """Expands determinants of up to 4 × 4 by the first row."""
+    size = x.shape[-1]
+    if size > 4:
+        raise NotImplementedError(f"matrices of {size} × {size}; up to 4 × 4 are supported")
+    rows, columns = x.ndim - 2, x.ndim - 1
+
+    def of(row: int, left: List[int]) -> Any:
+        total = None
+        for place, column in enumerate(left):
+            value = x.slice(rows, row, 1).slice(columns, column, 1).squeeze(columns).squeeze(rows)
+            if len(left) > 1:
+                rest = of(row + 1, [c for c in left if c != column])
+                value = elementwise.binary(p, value, rest, "multiply")
+            total = value if total is None else \
+                elementwise.binary(p, total, value, "subtract" if place % 2 else "add")
+        return total
+    return p.copy(of(0, list(range(size))))
