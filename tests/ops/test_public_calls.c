@@ -111,6 +111,26 @@ static tenon_status plan_gemm_int8(const void *params, const tenon_tensor *const
     return tenon_gemm_plan(test_context, &all, V5, plan);
 }
 
+static tenon_conv_params conv_params_of(const void *params, const tenon_tensor *const *v)
+{
+    tenon_conv_params all = *(const tenon_conv_params *)params;
+    tn_int8_restore_vectors(v, &all.epilogue);
+    return all;
+}
+
+static tenon_status call_conv_int8(const void *params, const tenon_tensor *const *v)
+{
+    const tenon_conv_params all = conv_params_of(params, v);
+    return tenon_conv_forward(test_stream, &all, V5, NULL);
+}
+
+static tenon_status plan_conv_int8(const void *params, const tenon_tensor *const *v,
+                                   tenon_plan **plan)
+{
+    const tenon_conv_params all = conv_params_of(params, v);
+    return tenon_conv_forward_plan(test_context, &all, V5, plan);
+}
+
 /* Calls with terms after the activation, which the epilogue points to. */
 #define DEFINE_POST(operation, type, function)                                                     \
     static tenon_status call_##operation(const void *params, const tenon_tensor *const *v)         \
@@ -162,6 +182,7 @@ typedef struct public_call {
     {&tn_operation_##operation, "tenon_" #function, call_##function, plan_##function},
 static const public_call entries[] = {
     {&tn_operation_gemm_int8, "tenon_gemm", call_gemm_int8, plan_gemm_int8},
+    {&tn_operation_conv_int8, "tenon_conv_forward", call_conv_int8, plan_conv_int8},
     {&tn_operation_gemm_post, "tenon_gemm", call_gemm_post, plan_gemm_post},
     {&tn_operation_conv_post, "tenon_conv_forward", call_conv_post, plan_conv_post},
     {&tn_operation_conv_transpose_post, "tenon_conv_transpose_forward", call_conv_transpose_post,

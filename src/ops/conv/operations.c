@@ -175,9 +175,9 @@ const tn_operation tn_operation_conv_post = {
 };
 
 static const char *const int8_examples[] = {
-    ("conv_int8 x=u8:2x3x5x6 w=i8:4x3x2x3 c=f32:2x4x4x4 bias=f32:4 y=u8:2x4x4x4 scale_of_x=f32:1 "
-     "scale_of_w=f32:4 scale_of_y=f32:1 zero_point_of_x=u8:1 zero_point_of_w=i8:4 "
-     "zero_point_of_y=u8:1 beta=1"),
+    ("conv_int8 x=u8:2x3x5x6 w=i8:4x3x2x3 c=f32:2x4x4x4 bias=f32:4 y=u8:2x4x4x4 scale_of_x=f32: "
+     "scale_of_w=f32:4 scale_of_y=f32:4 zero_point_of_x=u8: zero_point_of_w=i8:4 "
+     "zero_point_of_y=u8:4 beta=1"),
     "conv_int8 x=u8:2x19x23x21+3 w=i8:37x19x3x3 bias=i32:37 y=i32:2x37x23x21 zero_point_of_x=u8: "
     "pad_begin=1,1 pad_end=1,1 activation=relu",
     "conv_int8 x=i8:1x64x17x15/16320,1,960,64 w=i8:33x64x1x1 scale_of_w=f32:33 "
