@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The worst error of each operation and type, relative to its bound. */
-#define MAX_WORST 64
+#define MAX_WORST 128
 static struct worst {
     const char *operation; /* NULL terminates the list */
     tenon_dtype dtype;

@@ -294,9 +294,14 @@ static void *field_of(offer *o, const char *name)
 
 /* Returns true for parameters that may have any value: the factors of BLAS, the scalars of a
  * chain's steps, and the padding value. */
-static bool takes_every_number(const char *field)
+static bool takes_every_number(const tn_operation *op, const char *field)
 {
-    return strcmp(field, "alpha") == 0 || strcmp(field, "beta") == 0 || strcmp(field, "value") == 0;
+    static const char *const taken[] = {"alpha", "beta", "value", "extrapolation", "on", "off"};
+    const bool is_norm = op == &tn_operation_lrn || op == &tn_operation_lrn_backward;
+    for (size_t i = 0; i < sizeof taken / sizeof *taken && !is_norm; i++)
+        if (strcmp(field, taken[i]) == 0)
+            return true;
+    return false;
 }
 
 /* Makes the operation use a number that is otherwise ignored. */
@@ -308,6 +313,8 @@ static void use_number(offer *o, const char *field)
         *(double *)field_of(o, "activation.alpha") = 0.2;
         *(double *)field_of(o, "activation.beta") = 0.5;
     }
+    if (o->op == &tn_operation_pool || o->op == &tn_operation_pool_backward)
+        *kind = TENON_POOL_LP;
     if (o->op == &tn_operation_random)
         *kind = strcmp(field, "probability") == 0    ? TENON_RANDOM_BERNOULLI
                 : field[0] == 'm' || field[0] == 'd' ? TENON_RANDOM_NORMAL
@@ -321,7 +328,7 @@ static void offer_number(const tn_operation *op, const tn_field *field, double v
     prepare(&o, op);
     use_number(&o, field->name);
     memcpy(o.params.bytes + field->offset, &value, sizeof value);
-    if (!takes_every_number(field->name)) {
+    if (!takes_every_number(op, field->name)) {
         refuse(&o, TENON_ERROR_INVALID_ARGUMENT, dot != NULL ? dot + 1 : field->name);
         assert_contains(tenon_last_error(), isnan(value) ? "nan" : "inf");
     } else if (op != &tn_operation_gemm_int8) { /* accepts only values with exact sums */

@@ -106,7 +106,8 @@ TEST(unsupported_types)
             for (uint32_t a = 0; a < op->operand_count; a++)
                 if (tn_operation_writes(op, a) && !accepts_output(op, types[t]))
                     refuse_type(op, types[t], a, a + 1, op->operands[a].name);
-            if (op->operand_count > 1 || !accepts_output(op, types[t]))
+            if ((op->operand_count > 1 || !accepts_output(op, types[t])) &&
+                !(op == &tn_operation_scan && types[t] == TENON_DTYPE_I32))
                 refuse_type(op, types[t], 0, op->operand_count, tenon_dtype_string(types[t]));
         }
 }
@@ -201,13 +202,29 @@ TEST(outputs_that_overlap_inputs)
 }
 
 /* Returns false for operations without sizes to match: the bias gradient accepts images of any
- * size, a draw accepts any number of classes, and the others have only one operand with sizes. */
+ * size, a draw and one-hot rows any number of classes, resizing, RoI align and rearrangement
+ * results of any size, top-k any number of elements, a search any number of values; the others have
+ * only one operand with sizes. */
 static bool has_sizes_to_match(const tn_operation *op)
 {
-    return op->operand_count > 1 && op != &tn_operation_conv_backward_bias &&
-           op != &tn_operation_square_sum && op != &tn_operation_clip &&
-           op != &tn_operation_clip_guarded && op != &tn_operation_nonfinite &&
-           op != &tn_operation_categorical;
+    static const tn_operation *const without[] = {&tn_operation_conv_backward_bias,
+                                                  &tn_operation_square_sum,
+                                                  &tn_operation_clip,
+                                                  &tn_operation_clip_guarded,
+                                                  &tn_operation_nonfinite,
+                                                  &tn_operation_categorical,
+                                                  &tn_operation_resize,
+                                                  &tn_operation_resize_backward,
+                                                  &tn_operation_roi_align,
+                                                  &tn_operation_top_k,
+                                                  &tn_operation_search_sorted,
+                                                  &tn_operation_rearrange,
+                                                  &tn_operation_compact,
+                                                  &tn_operation_one_hot};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        if (op == without[i])
+            return false;
+    return op->operand_count > 1;
 }
 
 /* Another size in the last dimension of each operand, if another operand must match it. */

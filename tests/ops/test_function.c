@@ -195,7 +195,7 @@ TEST(wrong_calls)
         {"function x=T:4x5 y=T:4x5 kind=30", "kind is 30"},
         {"function x=T:4x5 y=T:4", "shape is 4, must be that of x, 4x5"},
         {"function x=f32:4 y=f16:4", "y is f16", TENON_ERROR_UNSUPPORTED},
-        {"function x=i32:4 y=i32:4", "i32", TENON_ERROR_UNSUPPORTED},
+        {"function x=i32:4 y=i32:4 kind=exp", "i32", TENON_ERROR_UNSUPPORTED},
         {"function x=T:4x5/5,1 y=T:4x5/0,1", "y"},
     };
     test_fixture f;

@@ -32,6 +32,11 @@
     X(activation_backward, activation_backward, V3)                                                \
     X(pool, pool_forward, V3)                                                                      \
     X(pool_backward, pool_backward, V4)                                                            \
+    X(resize, resize_forward, V2)                                                                  \
+    X(resize_backward, resize_backward, V2)                                                        \
+    X(roi_align, roi_align, V4)                                                                    \
+    X(lrn, lrn_forward, V2)                                                                        \
+    X(lrn_backward, lrn_backward, V3)                                                              \
     X(elementwise, elementwise, V3)                                                                \
     X(elementwise_chain, elementwise_chain, V5)                                                    \
     X(copy, copy, V2)                                                                              \

@@ -159,7 +159,8 @@ bool tn_scan_awkward(const tn_problem *problem, const tn_choice *choice, uint32_
     const int64_t usual[] = {3, 2 * SCAN_BLOCK + 37, 19};
     const int64_t shape[] = {1, tn_awkward_size(choice, 0, "size", usual[1]), 2};
     const bool is_long = tn_is_solver(choice->solver, &tn_scan_pieces);
-    if (number == (is_long ? 2 : 3))
+    const bool is_across = tn_is_solver(choice->solver, &tn_scan_columns); /* without gaps */
+    if (number == (is_long ? 2U : is_across ? 1U : 3U))
         return false;
     tn_awkward_begin(c, &tn_operation_scan);
     params->kind = p->kind;
