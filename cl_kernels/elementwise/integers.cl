@@ -67,6 +67,13 @@ TENON_INLINE a_v remainder_like_b(a_v a, a_v b)
 #endif
 }
 
+/* True while bits of an exponent are left. Translators to SPIR-V reject any() for some types. */
+#if TENON_GPU
+#define ANY_BITS(x) 1
+#else
+#define ANY_BITS(x) any((x) != (bits_v)(0))
+#endif
+
 /* Multiplies squares of a. A negative exponent gives 1 / a to the power of -b, rounded toward zero:
  * 0, unless a is 1 or -1. */
 TENON_INLINE a_v power(a_v a, a_v b)
@@ -77,7 +84,7 @@ TENON_INLINE a_v power(a_v a, a_v b)
 #if TENON_IS_SIGNED(TENON_A_DTYPE)
     rest = select(rest, rest & one, b < (a_v)(0)); /* enough for 1 and -1 */
 #endif
-    for (int bit = 0; bit < (int)sizeof(a_t) * 8 && any(rest != (bits_v)(0)); bit++) {
+    for (int bit = 0; bit < (int)sizeof(a_t) * 8 && ANY_BITS(rest); bit++) {
         result = select(result, result * square, (rest & one) != (bits_v)(0));
         square *= square;
         rest >>= one;

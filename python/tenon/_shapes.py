@@ -94,7 +94,7 @@ def _columns(o: Dict[str, Any], p: Any) -> Form:
 def _pool(dtype: Any) -> Callable[[Dict[str, Any], Any], Form]:
     def rule(o: Dict[str, Any], p: Any) -> Form:
         x = o["x"]
-        sizes = tuple(lib.tenon_pool_output_size(ffi.addressof(p), d, size)
+        sizes = tuple(lib.tenon_pool_output_size(p, d, size)
                       for d, size in enumerate(x.shape[2:]))
         if min(sizes) < 0:
             raise ValueError

@@ -48,9 +48,15 @@ def blackman(p: Program, size: np.ndarray, *, periodic: int = 1, output_datatype
 def _turns(p: Program, rows: int, columns: int, length: int, dtype: str) -> Tuple[Tensor, Tensor]:
     """Returns the cosines and sines of 2 π r c / length."""
     numbers = np.outer(np.arange(rows), np.arange(columns)) % length
-    angles = p.cast(p.upload(numbers.astype("f4")), dtype)
-    turn = step("multiply", 2 * math.pi / length)
-    return p.chain(angles, turn, step("cos")), p.chain(angles, turn, step("sin"))
+    return _sines(p, 4 * numbers + length, 4 * length, dtype), _sines(p, numbers, length, dtype)
+
+
+def _sines(p: Program, numbers: np.ndarray, length: int, dtype: str) -> Tensor:
+    """Returns the sines of 2 π numbers / length. The angles are reduced to a quarter turn, so zeros are exact."""
+    halves = (4 * numbers + length) // (2 * length)  # the nearest number of half turns
+    rest = (2 * numbers - halves * length) * (1 - 2 * (halves % 2))
+    angles = p.cast(p.upload(rest.astype("f4")), dtype)
+    return p.chain(angles, step("multiply", math.pi / length), step("sin"))
 
 
 def _matrix(p: Program, parts: Any, shape: Tuple[int, ...], dtype: str) -> Tensor:

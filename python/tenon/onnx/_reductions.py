@@ -54,9 +54,9 @@ def extremes(kind: str, of_truths: str, empty: float) -> Callable[..., Tensor]:
         shape = tuple(1 if d in chosen else n for d, n in enumerate(x.shape) if keepdims or d not in chosen)
         if 0 in x.shape:
             return p.full(shape, 0 if of_truths == "any" else 1, "bool")
-        y = p.empty(shape, "u8", [x])
-        p.op("reduce", x=as_type(x, "u8"), kind=of_truths, axes=chosen, y=y)
-        return as_type(y, "bool")
+        y = p.empty(shape, "bool", [x])
+        p.op("reduce", x=x, kind=of_truths, axes=chosen, y=y)
+        return y
     return run
 
 

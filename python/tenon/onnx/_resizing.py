@@ -53,7 +53,7 @@ def resize(p: Program, x: Tensor, roi: Optional[np.ndarray] = None, scales: Opti
     arguments: Dict[str, Any] = dict(
         mode={"nearest": "nearest", "linear": "linear", "cubic": "cubic"}[mode], cubic_a=cubic_coeff_a,
         coordinates=COORDINATES[coordinate_transformation_mode], rounding=ROUNDINGS[nearest_mode],
-        extrapolation=extrapolation_value, scale=[factors[d] for d in result],
+        extrapolation=extrapolation_value, scales=[factors[d] for d in result],
         region_begin=[begin[d] for d in result], region_end=[end[d] for d in result],
         flags=(tenon.RESIZE_ANTIALIAS if antialias else 0) | (tenon.RESIZE_EXCLUDE_OUTSIDE if exclude_outside else 0))
     p.op("resize_forward", x=_images(p.copy(view) if view.ndim > len(result) + 2 else view, len(result)), y=target,
