@@ -24,22 +24,11 @@ def value_of(path, name):
     raise SystemExit(f"{path.name} has no {name}")
 
 
-def exists(name):
-    """Returns True if the library has an operation or a constant of this name in Python."""
-    if not name.isupper():
-        signatures = (ROOT / "python" / "signatures.txt").read_text(encoding="utf-8")
-        return re.search(rf"(?m)^{name}\(", signatures) is not None
-    headers = (ROOT / "include" / "tenon").glob("*.h")
-    return any(re.search(rf"\bTENON_{name}\b", path.read_text(encoding="utf-8")) for path in headers)
-
-
 def groups():
-    """Returns [(comment, [operator])] of the table, without rows that need what the library does not have."""
+    """Returns [(comment, [operator])] of the table."""
     lines, table = value_of(PACKAGE / "_table.py", "OPERATORS")
-    needs = {key.value: k.value.value for key, row in zip(table.keys, table.values) for k in row.keywords
-             if k.arg == "needs"}
     found = []
-    keys = {key.lineno: key.value for key in table.keys if exists(needs.get(key.value, "copy"))}
+    keys = {key.lineno: key.value for key in table.keys}
     for number in range(table.lineno, table.end_lineno + 1):
         text = lines[number - 1].strip()
         if text.startswith("# "):

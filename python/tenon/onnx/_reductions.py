@@ -8,7 +8,7 @@ import tenon
 
 from .._tensor import Tensor
 from . import _elementwise as elementwise
-from ._layout import as_type, sizes
+from ._layout import sizes
 from ._program import Operand, Program
 from ._types import on_device, type_name
 
