@@ -4,7 +4,7 @@
 
 #include "elementwise/args.h"
 #include "elementwise/chain_args.h"
-#include "ops/function/function.h"
+#include "ops/function/functions.h"
 
 #include <tenon/concat.h>
 #include <tenon/elementwise.h>

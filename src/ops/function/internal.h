@@ -2,7 +2,7 @@
 #ifndef TN_OPS_FUNCTION_INTERNAL_H
 #define TN_OPS_FUNCTION_INTERNAL_H
 
-#include "ops/function/function.h"
+#include "ops/function/functions.h"
 
 #include <tenon/function.h>
 

@@ -34,7 +34,7 @@ static scan_state begin_scan(tenon_dtype dtype, uint32_t kind)
 }
 
 /* Adds x with Knuth's two-sum. */
-static void add(scan_state *s, double x)
+static void add_term(scan_state *s, double x)
 {
     const double sum = s->value + x, part = sum - s->value;
     const double error = (s->value - (sum - part)) + (x - part);
@@ -67,7 +67,7 @@ static void step(scan_state *s, double x)
         const uint32_t a = (uint32_t)(int64_t)s->value, b = (uint32_t)(int64_t)x;
         s->value = wrapped(s->kind == TENON_SCAN_SUM ? a + b : a * b);
     } else if (s->kind == TENON_SCAN_SUM) {
-        add(s, x);
+        add_term(s, x);
     } else if (s->kind == TENON_SCAN_PRODUCT) {
         multiply(s, x);
     } else if (!isnan(s->value)) {

@@ -1,7 +1,7 @@
 /* The floating-point functions of cl_kernels/common/function_list.h: names, references, and the
  * launch of function/rows.cl, which operations with one and with two inputs share. */
-#ifndef TN_OPS_FUNCTION_FUNCTION_H
-#define TN_OPS_FUNCTION_FUNCTION_H
+#ifndef TN_OPS_FUNCTION_FUNCTIONS_H
+#define TN_OPS_FUNCTION_FUNCTIONS_H
 
 #include "common/function_list.h"
 #include "ops/common/pointwise.h"
