@@ -192,8 +192,8 @@ typedef struct tenon_one_hot_params {
     int32_t axis; /**< dimension of y with the classes; negative: counted from the end, -1 being
                      the last */
     uint32_t reserved; /**< 0 */
-    double on, off;    /**< values of the class and of the others, rounded to y's type as in
-                          tenon_tensor_fill */
+    double on;         /**< value of the class, rounded to y's type as in tenon_tensor_fill */
+    double off;        /**< value of the other classes, likewise */
 } tenon_one_hot_params;
 
 /** The defaults of tenon_one_hot_params, without braces. */

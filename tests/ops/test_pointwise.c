@@ -69,8 +69,8 @@ static uint32_t draw_elementwise(test_fixture *f, const wish *w, test_random *ra
     tenon_elementwise_params *params = test_params(f, tenon_elementwise_params);
     do
         params->kind = (uint32_t)test_between(random, 0, KINDS - 1);
-    while (w->integers && (params->kind == TENON_ELEMENTWISE_DIVIDE ||
-                           tn_elementwise_is_function(params->kind)));
+    while (w->integers &&
+           (params->kind == TENON_ELEMENTWISE_DIVIDE || tn_elementwise_is_function(params->kind)));
     params->alpha = draw_factor(w->integers, random);
     params->beta = draw_factor(w->integers, random);
     return ELEMENTWISE_D;

@@ -266,7 +266,8 @@ TEST(bad_input)
         {"resize x=f32:1x1x4 y=f32:1x1x8 scales=-2", "scales[0] is -2", TENON_OK},
         {"resize x=f32:1x1x4 y=f32:1x1x8 scales=nan", "scales[0] is nan", TENON_OK},
         {"resize x=f32:1x1x4x4 y=f32:1x1x8x8 scales=2,2.5",
-         "scales[1] is 2.5: times size 4 of x it is 10, which differs by 1 or more from size 8 of y",
+         "scales[1] is 2.5: times size 4 of x it is 10, which differs by 1 or more from size 8 "
+         "of y",
          TENON_OK},
         {"resize x=f32:1x1x4 y=f32:1x1x8 region_begin=inf", "region_begin[0] is inf", TENON_OK},
         {"resize x=f32:1x1x0 y=f32:1x1x8", "x: size of dimension 2 is 0", TENON_OK},

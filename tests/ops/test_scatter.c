@@ -73,8 +73,8 @@ TEST(large)
         "scatter updates=f32:100003 indices=i32:100003 y=f32:100003 flags=1",
         "scatter updates=f32:1030x257 indices=i32:1030x257 y=f32:300x257 mode=elements op=add",
         "scatter updates=f32:257x1030 indices=i32:257x1030 y=f32:257x300 axis=1 mode=elements",
-        "scatter updates=f32:5x9001x3 indices=i32:5x9001x2 y=f32:5x37x41x3 axis=1 mode=tuples "
-        "op=add",
+        ("scatter updates=f32:5x9001x3 indices=i32:5x9001x2 y=f32:5x37x41x3 axis=1 mode=tuples "
+         "op=add"),
         "gather x=f32:257x3000 indices=i32:257x1030 y=f32:257x1030 axis=1 mode=elements",
         "gather x=f32:5x37x41x3 indices=i32:5x9001x2 y=f32:5x9001x3 axis=1 mode=tuples",
         "gather_backward dy=f32:257x1030 indices=i32:257x1030 dx=f32:257x300 axis=1 mode=elements"};

@@ -68,7 +68,7 @@ static tenon_status launch_copy(const char *caller, tn_recording *recording,
 const tn_solver tn_elementwise_rows = {
     .name = "rows",
     .serves =
-        "floating-point types, any strides and broadcasts; uses vectors if the last dimension allows",
+        "floating-point types, any strides and broadcasts; vectors if the last dimension allows",
     TN_PARAMETERS(tn_stores_parameter, 1),
     .configure = configure_binary,
     .launch = launch_binary};

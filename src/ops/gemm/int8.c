@@ -40,7 +40,7 @@ bool tn_gemm_is_int8(const tenon_tensor *a)
     return a != NULL && (a->dtype == TENON_DTYPE_I8 || a->dtype == TENON_DTYPE_U8);
 }
 
-void tn_int8_restore_vectors(int8_views views, tenon_epilogue *epilogue)
+void tn_int8_restore_vectors(const tenon_tensor *const *views, tenon_epilogue *epilogue)
 {
     for (int i = 0; i < 3; i++) {
         epilogue->scale[i] = views[INT8_VECTOR(INT8_SCALE_A + i)];

@@ -58,7 +58,7 @@ tenon_status tn_gemm_int8_canonicalize(const char *caller, const tenon_gemm_para
 
 /* Sets the scales and zero points of an epilogue to those of the views. A plan prepares its call
  * again at each run, when the caller's tensor structs may no longer exist. */
-void tn_int8_restore_vectors(int8_views views, tenon_epilogue *epilogue);
+void tn_int8_restore_vectors(const tenon_tensor *const *views, tenon_epilogue *epilogue);
 
 /* Adds the scales and zero points of an epilogue to the views of a call. */
 void tn_int8_take_vectors(const tenon_epilogue *epilogue, const tenon_tensor **views);

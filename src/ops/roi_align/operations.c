@@ -37,7 +37,8 @@ TENON_API tenon_status tenon_roi_align_plan(tenon_context *context,
 
 static const char *const examples[] = {
     "roi_align x=T:2x3x9x11 rois=T:3x4 indices=i32:3 y=T:3x3x2x4",
-    "roi_align x=T:2x19x9x11/1881,1,209,19 rois=T:5x4 indices=i32:5 y=T:5x19x3x3/171,1,57,19 mode=max "
+    "roi_align x=T:2x19x9x11/1881,1,209,19 rois=T:5x4 indices=i32:5 y=T:5x19x3x3/171,1,57,19 "
+    "mode=max "
     "flags=1 sampling_ratio=2 spatial_scale=0.5",
     NULL,
 };
