@@ -142,6 +142,29 @@ static tn_bounded updated(tenon_dtype dtype, uint32_t op, tn_bounded old, double
     return (tn_bounded){value, flushes ? fabs(value) : 0};
 }
 
+/* The same for i64, whose values doubles cannot hold. */
+static tn_bounded updated_whole(uint32_t op, tn_bounded old, int64_t update)
+{
+    const int64_t value = tn_whole_value(old);
+    switch (op) {
+    case TENON_SCATTER_ADD:
+        return tn_whole((int64_t)((uint64_t)value + (uint64_t)update));
+    case TENON_SCATTER_MULTIPLY:
+        return tn_whole((int64_t)((uint64_t)value * (uint64_t)update));
+    case TENON_SCATTER_MIN:
+        return tn_whole(update < value ? update : value);
+    case TENON_SCATTER_MAX:
+        return tn_whole(update > value ? update : value);
+    default:
+        return tn_whole(update);
+    }
+}
+
+static int64_t whole_at(const tenon_tensor *view, const int64_t *at)
+{
+    return tn_dtype_load_whole(view->dtype, tn_host_element(view, at));
+}
+
 /* Computes a table from its old values, in `results`. */
 static bool scatter(const indexing *g, uint32_t op, const tenon_tensor *updates,
                     tn_bounded *results)
@@ -156,7 +179,9 @@ static bool scatter(const indexing *g, uint32_t op, const tenon_tensor *updates,
     for (int64_t i = 0; whole && i < count; i++) {
         const int64_t to = element_of(g, at);
         if (to >= 0)
-            results[to] = updated(g->table->dtype, op, results[to], terms[i]);
+            results[to] = g->table->dtype == TENON_DTYPE_I64
+                              ? updated_whole(op, results[to], whole_at(updates, at))
+                              : updated(g->table->dtype, op, results[to], terms[i]);
         tn_next_index(at, updates->shape, updates->rank);
     }
     for (int64_t i = 0; i < elements; i++)
@@ -186,8 +211,12 @@ bool tn_scatter_reference(const void *given, const tenon_tensor *const *v, tn_bo
     const tenon_tensor *y = v[GATHER_TO];
     const indexing g = indexing_of(params->mode, params->flags, params->axis, y, v[GATHER_INDICES]);
     double *old = tn_host_read(y, y->rank, y->shape);
-    for (int64_t i = 0; old != NULL && i < tenon_tensor_elements(y); i++)
-        results[i] = (tn_bounded){old[i], 0};
+    int64_t at[TENON_MAX_RANK] = {0};
+    for (int64_t i = 0; old != NULL && i < tenon_tensor_elements(y); i++) {
+        results[i] =
+            y->dtype == TENON_DTYPE_I64 ? tn_whole(whole_at(y, at)) : (tn_bounded){old[i], 0};
+        tn_next_index(at, y->shape, y->rank);
+    }
     const bool whole = old != NULL && scatter(&g, params->op, v[GATHER_FROM], results);
     free(old);
     free(g.values);
