@@ -98,5 +98,7 @@ tenon_status tn_resize_canonicalize(const char *caller, const tenon_resize_param
     tn_image_strides(p->x, x);
     tn_image_strides(p->y, views->y);
     tn_resize_map(params, tn_tensor_empty(x) || tn_tensor_empty(views->y) ? 0 : x->rank - 2, p);
+    if (p->map[0].taps <= 1 && p->map[1].taps <= 1 && p->map[2].taps <= 1)
+        p->flags &= ~(uint32_t)RESIZE_EXCLUDES; /* no element has a weight outside x */
     return TENON_OK;
 }
