@@ -281,11 +281,16 @@ TEST(dlpack_gives_back_what_it_cannot_take)
     assert_true(test_statistics(context).pool_bytes >
                 0); /* the pool keeps it, since it was never exported */
     tenon_context_release(context);
-    x = make_tensor(test_context, 10);
+    cl_int error;
+    const cl_mem own = clCreateBuffer(tenon_context_cl(test_context), CL_MEM_READ_WRITE, 40, NULL,
+                                      &error); /* the application's, which is retained */
+    assert_int_equal(error, CL_SUCCESS);
+    x = tenon_tensor_view(TENON_DTYPE_F32, 1, shape);
+    x.memory = (tenon_memory){.kind = TENON_MEMORY_BUFFER, .u.buffer = own};
     faults_fail_next("clRetainMemObject", CL_OUT_OF_RESOURCES, 1);
     assert_refused(tenon_tensor_to_dlpack(test_context, &x, 0, &out), TENON_ERROR_OUT_OF_MEMORY,
                    "tenon_tensor_to_dlpack", "clRetainMemObject");
     assert_int_equal(faults_end(), 1);
     assert_null(out);
-    tenon_tensor_destroy(&x);
+    clReleaseMemObject(own);
 }
