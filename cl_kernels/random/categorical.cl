@@ -10,6 +10,8 @@
  */
 #include "random/word.clh"
 
+#include "common/math.clh"
+
 #define LOGITS 1
 
 #if TENON_DTYPE == TENON_DTYPE_F64
@@ -29,7 +31,7 @@ TENON_INLINE acc_t weight_of(const row *r, long k)
 {
     const acc_t x = load_data(r->x, r->first + k * r->stride);
     if (r->is_logits) {
-        return exp(x - r->most);
+        return math_exp(x - r->most);
     }
     return x > 0 || isnan(x) ? x : 0;
 }

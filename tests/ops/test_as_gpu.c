@@ -103,8 +103,8 @@ TEST(edges)
         "gather x=u8:13x67 indices=i64:29 y=u8:29x67",
         "gather x=f32:5x7x11x30 indices=i32:5x23x2 y=f32:5x23x30 axis=1 mode=tuples flags=1",
         "scatter/sorted updates=f16:300x37 indices=i32:300 y=f16:11x37 op=add",
-        "scatter/scan updates=i16:40x9x4 indices=i64:40x9x4 y=i16:40x13x5 axis=1 mode=elements "
-        "op=max",
+        ("scatter/scan updates=i16:40x9x4 indices=i64:40x9x4 y=i16:40x13x5 axis=1 mode=elements "
+         "op=max"),
         "rearrange x=f16:61x67+1 y=f16:130x67 shift=5,9 flip=2",
         "pool/windows x=f32:2x5x17x19 y=f32:2x5x6x7 kind=average flags=4",
         "pool/windows x=f16:2x5x17x19 y=f16:2x5x5x6 kind=lp window=3,3 stride=3,3 p=3",

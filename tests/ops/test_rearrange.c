@@ -159,7 +159,7 @@ TEST(random_shuffles)
 {
     test_random random = test_random_for(577);
     for (int n = test_problems(20); n > 0; n--) {
-        int64_t shape[TENON_MAX_RANK];
+        int64_t shape[TENON_MAX_RANK] = {0};
         const uint32_t rank = draw_shape(&random, 2, shape);
         const int64_t groups = test_between(&random, 1, 5);
         const tenon_dtype dtype = any_type(&random);

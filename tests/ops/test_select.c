@@ -186,7 +186,7 @@ static void draw_call(test_fixture *f, const tn_operation *operation, test_rando
 static void random_problem(const tn_operation *operation, test_random *random)
 {
     const uint32_t output = operation->operand_count - 1;
-    tenon_dtype type[TN_MAX_OPERANDS];
+    tenon_dtype type[TN_MAX_OPERANDS] = {TENON_DTYPE_INVALID};
     int64_t shape[TENON_MAX_RANK];
     const uint32_t rank = test_random_shape(random, shape);
     test_fixture f;
@@ -198,7 +198,7 @@ static void random_problem(const tn_operation *operation, test_random *random)
                 if (test_one_in(random, 5))
                     f.c.views[i].stride[d] = 0;
         }
-    if (operation != &tn_operation_classify && type[output - 1] == type[output] &&
+    if (operation != &tn_operation_classify && output > 0 && type[output - 1] == type[output] &&
         test_one_in(random, 3))
         f.c.same[output - 1] = 1 + output;
     test_make(&f);

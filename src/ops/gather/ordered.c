@@ -94,12 +94,13 @@ static void cut(tenon_context *context, const scatter_problem *p, bool is_divisi
     walk->chunk = is_divisible ? least : inner;
     walk->pieces = tn_ceil_div(inner, walk->chunk);
     walk->unit = 1;
-    walk->rows_each = tn_max_i64(least / inner, 1);
+    walk->rows_each = tn_max_i64(least / tn_max_i64(inner, 1), 1);
     walk->items = walk->pieces * tn_ceil_div(walk->rows, walk->rows_each);
     for (int32_t k = 0; k < p->tuple.count; k++)
         offsets += (p->tuple.size[k] - 1) * p->tuple_stride[k];
     const int64_t units = (int64_t)context->device.model.units,
-                  ranges = tn_max_i64(tn_min_i64(units / walk->items, tuples / CPU_TUPLES), 1);
+                  ranges = tn_max_i64(
+                      tn_min_i64(units / tn_max_i64(walk->items, 1), tuples / CPU_TUPLES), 1);
     l->args.range = tn_ceil_div(offsets, ranges);
     l->global[0] = (size_t)walk->items;
     l->global[1] = (size_t)tn_ceil_div(offsets, l->args.range);

@@ -146,7 +146,7 @@ bool tn_conv_int8_reference(const void *given, const tenon_tensor *const *v, tn_
         .p = &p, .taps = p.c * tn_window_taps(&p.window), .pixels = tn_window_pixels(&p.window)};
     bool whole = make_room(params, v, &u);
     for (int64_t g = 0; g < p.groups && whole; g++) {
-        if (params->epilogue.alpha != 0)
+        if (u.x != NULL && u.w != NULL)
             unfold_group(&u, g);
         whole = group_results(&u, params, v, g);
         if (whole)
