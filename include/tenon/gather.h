@@ -140,7 +140,7 @@ typedef struct tenon_scatter_params {
     uint32_t struct_size; /**< sizeof(tenon_scatter_params) */
     uint32_t flags;       /**< 0 or TENON_INDEX_FROM_END */
     const char *solver;   /**< forces a solver (grammar: plan.h); NULL: automatic choice */
-    int32_t axis;         /**< axis of y, as in tenon_gather_params */
+    int32_t axis;         /**< axis of y, as that of x in tenon_gather_forward */
     uint32_t mode;        /**< tenon_index_mode */
     uint32_t op;          /**< tenon_scatter_op */
     uint32_t reserved;    /**< 0 */
