@@ -14,8 +14,9 @@
 #define SCAN_EXCLUSIVE 1
 #define SCAN_REVERSE   2
 
-/* Elements whose scan begins anew; the results of the blocks are combined afterwards. This limits
- * the number of roundings. */
+/* Elements of a block. Each block is scanned by itself, from zero (or one), and the result of all
+ * blocks before it is combined with each of its elements. This limits the number of roundings
+ * (docs/numerics.md). */
 #define SCAN_BLOCK 1024
 
 enum { SCAN_X, SCAN_Y, SCAN_OPERANDS };

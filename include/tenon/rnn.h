@@ -153,7 +153,11 @@ TENON_CALL tenon_status tenon_rnn_forward_plan(
  * The gradients of the weights of a direction are products of `dgates` over all steps and
  * sequences, which tenon_gemm computes: that of w is the product of the transposed dgates with x;
  * that of r is the same with h before each step (y of the step before, or h0); those of the biases
- * are the sums of the columns (tenon_reduce).
+ * are the sums of the columns (tenon_reduce). In a GRU the rows of n of r have r · h in place of h,
+ * or, if it resets after the product, the columns of the gradient of Rn h in place of those of n,
+ * whose sums are the gradient of recurrent_bias_n. The gradient of a projection is the product of
+ * the last P columns with o · tanh(c'), and that of a peephole the sum of its gate's column times
+ * c, for o times c'.
  *
  * The gradient of a step beyond a sequence's length is 0, and passes to the step before it.
  *  @param params     as for the forward call, with a clip of 0; NULL means the defaults

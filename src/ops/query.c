@@ -33,7 +33,7 @@ TENON_API tenon_status tenon_supported(tenon_context *context, const char *funct
                        "%s: function is \"%s\", must be the name of an operation's function, for "
                        "example \"tenon_gemm\"",
                        caller, function);
-    if (found->initializer == NULL || strstr(found->family->name, "packed") != NULL)
+    if (found->initializer == NULL) /* its parameters are not a public struct */
         return tn_fail(
             TENON_ERROR_UNSUPPORTED,
             "%s: function is \"%s\", whose packed weights cannot be described by tensors", caller,

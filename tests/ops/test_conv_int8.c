@@ -173,7 +173,8 @@ TEST(random_problems)
     }
 }
 
-/* No images, filters, channels or pixels; images of which the filter sees only padding. */
+/* Tensors without elements: no images, no filters, no channels, or images of height 0. In the last
+ * case such images are padded, so that y has elements, to which only padding contributes. */
 TEST(empty)
 {
     test_random random = test_random_for(1605);

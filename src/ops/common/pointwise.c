@@ -1,11 +1,13 @@
 #include "ops/common/pointwise.h"
 
 #include "base/checked.h"
+#include "base/dtype.h"
 #include "base/shape.h"
 #include "ops/common/walk.h"
 #include "ops/common/gpu.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 static tenon_status make_space(const tn_call *call, tn_space *space)
@@ -176,6 +178,18 @@ void tn_stored_configure(tenon_context *context, const tn_pointwise_problem *p, 
     char gpu[TN_GPU_OPTIONS];
     tn_choice_options(context, choice, "-DTENON_VW=%u%s%s%s", stored_lanes(context, p),
                       tn_stream_option(context, 1, gpu), more, tn_stores_option(choice->values));
+}
+
+const char *tn_integers_configure(tenon_context *context, const tn_problem *problem,
+                                  tn_choice *choice)
+{
+    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
+    char options[64];
+    if (!tn_dtype_is_integer((tenon_dtype)p->to))
+        return "the type is not an integer type";
+    snprintf(options, sizeof options, " -DTENON_A_DTYPE=%u", p->to);
+    tn_stored_configure(context, p, options, choice);
+    return NULL;
 }
 
 tenon_status tn_pointwise_record(const char *caller, tn_recording *recording,

@@ -62,6 +62,10 @@ void tn_stored_configure(tenon_context *context, const tn_pointwise_problem *pro
                          const char *more, tn_choice *choice);
 tn_stream_share tn_stored_share(const tenon_context *context, const tn_pointwise_problem *problem);
 
+/* The function `configure` of solvers for operands of one integer type, TENON_A_DTYPE. */
+const char *tn_integers_configure(tenon_context *context, const tn_problem *problem,
+                                  tn_choice *choice);
+
 /* Returns the share of a GPU's work-item: vectors if all last dimensions are contiguous, else units
  * of `otherwise` elements, at most a vector. */
 tn_stream_share tn_pointwise_share(const tenon_context *context,

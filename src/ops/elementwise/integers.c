@@ -4,20 +4,6 @@
 #include "check/host.h"
 #include "ops/elementwise/internal.h"
 
-#include <stdio.h>
-
-static const char *integers_configure(tenon_context *context, const tn_problem *problem,
-                                      tn_choice *choice)
-{
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    char options[64];
-    if (!tn_dtype_is_integer((tenon_dtype)p->to))
-        return "the type is not an integer type";
-    snprintf(options, sizeof options, " -DTENON_A_DTYPE=%u", p->to);
-    tn_stored_configure(context, p, options, choice);
-    return NULL;
-}
-
 static tenon_status integers_launch(const char *caller, tn_recording *recording,
                                     const tn_problem *problem, const tn_choice *choice)
 {
@@ -34,7 +20,7 @@ static tenon_status integers_launch(const char *caller, tn_recording *recording,
 const tn_solver tn_elementwise_integers = {.name = "integers",
                                            .serves = "integer types, any strides and broadcasts",
                                            TN_PARAMETERS(tn_stores_parameter, 1),
-                                           .configure = integers_configure,
+                                           .configure = tn_integers_configure,
                                            .launch = integers_launch};
 
 /* Returns a power modulo 2^64 by repeated multiplication, or 1 / a^-b rounded toward zero. */
@@ -60,7 +46,8 @@ static int64_t remainder_of(int64_t a, int64_t b, bool like_b)
     return like_b && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-/* Sums and products are computed modulo 2^64, of which the caller keeps the lowest bits. */
+/* Returns a ∘ b in 64 bits. Sums, differences, products and powers wrap around; the caller cuts
+ * them to the width of the type. */
 static int64_t combine(uint32_t kind, int64_t a, int64_t b)
 {
     switch (kind) {

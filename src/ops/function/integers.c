@@ -4,20 +4,6 @@
 #include "function/args.h"
 #include "ops/function/internal.h"
 
-#include <stdio.h>
-
-static const char *function_integers_configure(tenon_context *context, const tn_problem *problem,
-                                               tn_choice *choice)
-{
-    const tn_pointwise_problem *p = (const tn_pointwise_problem *)problem;
-    char options[64];
-    if (!tn_dtype_is_integer((tenon_dtype)p->to))
-        return "the type is not an integer type";
-    snprintf(options, sizeof options, " -DTENON_A_DTYPE=%u", p->to);
-    tn_stored_configure(context, p, options, choice);
-    return NULL;
-}
-
 static tenon_status function_integers_launch(const char *caller, tn_recording *recording,
                                              const tn_problem *problem, const tn_choice *choice)
 {
@@ -34,7 +20,7 @@ static tenon_status function_integers_launch(const char *caller, tn_recording *r
 const tn_solver tn_function_integers = {.name = "integers",
                                         .serves = "integer types, any strides",
                                         TN_PARAMETERS(tn_stores_parameter, 1),
-                                        .configure = function_integers_configure,
+                                        .configure = tn_integers_configure,
                                         .launch = function_integers_launch};
 
 void tn_function_integers_reference(uint32_t kind, const tenon_tensor *const *v,
