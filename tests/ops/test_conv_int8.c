@@ -88,8 +88,9 @@ static bool is_read(test_fixture *f, uint32_t operand)
     return operand != CONV_Y && epilogue->alpha != 0;
 }
 
-/* Runs every solver on values of the whole range, and on those whose results are exact. */
-static void check(const int8_case *p, test_random *random)
+/* Runs the automatic choice, or every solver, on values of the whole range, and on those whose
+ * results are exact. */
+static void check_by(const int8_case *p, test_extent extent, test_random *random)
 {
     for (int judge = TEST_BOUND; judge <= TEST_EXACT; judge++) {
         test_fixture f;
@@ -99,8 +100,13 @@ static void check(const int8_case *p, test_random *random)
         for (uint32_t i = 0; i < INT8_OPERANDS; i++)
             if (test_operand(&f, i) != NULL && is_read(&f, i))
                 fill_int8_operand(test_operand(&f, i), i, (test_judge)judge, random);
-        test_finish(&f, TEST_ALL);
+        test_finish(&f, extent);
     }
+}
+
+static void check(const int8_case *p, test_random *random)
+{
+    check_by(p, TEST_ALL, random);
 }
 
 #define SIMPLE                                                                                     \
@@ -188,7 +194,8 @@ TEST(empty)
     }
 }
 
-/* Without a workspace, and with one for a part of the images. */
+/* Without a workspace, and with one for a part of the images: the automatic choice, since a forced
+ * solver is refused if the limit is too low. */
 TEST(small_workspaces)
 {
     static const uint64_t limits[] = {0, 128, 3000, 6000};
@@ -197,7 +204,7 @@ TEST(small_workspaces)
         int8_case p = int8_like(.per_filter = true);
         p.conv.n = 5;
         test_limit_workspace(limits[i]);
-        check(&p, &random);
+        check_by(&p, TEST_ONCE, &random);
     }
     test_usual_stream();
 }
