@@ -205,7 +205,10 @@ static int print_devices(const tenon_device_info *infos, uint32_t count, bool ve
         if (print_capabilities(info) != EXIT_OK)
             status = EXIT_FAILED;
     }
-    if (marked)
+    /* A part of a device is not in the list. */
+    if (has_default && !marked)
+        print_summary(&preferred, true);
+    if (has_default)
         printf("* is the default device; TENON_DEVICE in the environment changes it\n");
     if (!has_default && getenv("TENON_DEVICE") != NULL)
         fprintf(stderr, "tenon devices: TENON_DEVICE is \"%s\", which matches no device\n",

@@ -186,7 +186,8 @@ TENON_API void tenon_context_params_default(tenon_context_params *params, uint32
  *  @param params  NULL means the defaults; read only during the call
  *  @param out     receives the context, with one reference owned by the caller; NULL on failure
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT · TENON_ERROR_NO_OPENCL (no loader) ·
- *          TENON_ERROR_DEVICE_NOT_FOUND · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
+ *          TENON_ERROR_DEVICE_NOT_FOUND · TENON_ERROR_UNSUPPORTED_DEVICE (a part of a device that
+ *          the driver cannot divide) · TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL ·
  *          TENON_ERROR_DEVICE_LOST. If a required property of the device cannot be queried, the
  *          message names the query */
 TENON_CALL tenon_status tenon_context_create(const tenon_context_params *params,

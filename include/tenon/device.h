@@ -24,8 +24,8 @@ typedef struct tenon_device_info {
     uint64_t max_allocation;   /**< bytes in the largest single buffer */
     uint64_t local_memory;     /**< bytes per work-group */
     uint64_t max_work_group;   /**< work-items per work-group */
-    char selector[24]; /**< "platform:device" by index, for example "1:0"; selects exactly this
-                          device */
+    char selector[24]; /**< "platform:device" by index, for example "1:0", or "1:0/2:1" for part 1
+                          of 2; selects exactly this device */
     char platform_name[128];  /**< CL_PLATFORM_NAME */
     char name[128];           /**< CL_DEVICE_NAME */
     char vendor[128];         /**< CL_DEVICE_VENDOR */
@@ -54,6 +54,12 @@ TENON_CALL tenon_status tenon_device_list(tenon_device_info *infos, uint32_t cap
                                           uint32_t *count);
 
 /** Finds the device that matches a selector.
+ *
+ * A selector followed by "/N" or "/N:K" selects a part of the device that it matches:
+ * clCreateSubDevices divides it into N parts with equal numbers of compute units, and K, from 0 to
+ * N - 1, is the part ("/N" is part 0). For example, "cpu/2:0" and "cpu/2:1" are the two halves of
+ * the first CPU. A part is a device like any other; the same selector always gives the same one. It
+ * exists until the process ends. tenon_device_list does not list parts.
  *  @param selector  "gpu", "cpu", "accelerator" (the first device of that type), "P:D" (indices, as
  *                   in tenon_device_info), or part of a platform, vendor or device name, ignoring
  *                   case ("nvidia", "pocl", "arc"). NULL or "": the value of the environment
@@ -61,7 +67,9 @@ TENON_CALL tenon_status tenon_device_list(tenon_device_info *infos, uint32_t cap
  *                   accelerator, else the first device of any type.
  *  @param info      its struct_size must be set; receives the device
  *  @return TENON_OK · TENON_ERROR_INVALID_ARGUMENT (info is NULL) · TENON_ERROR_NO_OPENCL (no
- *          loader) · TENON_ERROR_DEVICE_NOT_FOUND (the message lists the available devices) ·
+ *          loader) · TENON_ERROR_DEVICE_NOT_FOUND (the message lists the available devices; or K is
+ *          not below N, or N is larger than the number of compute units) ·
+ *          TENON_ERROR_UNSUPPORTED_DEVICE (the driver cannot divide the device) ·
  *          TENON_ERROR_OUT_OF_MEMORY · TENON_ERROR_OPENCL or TENON_ERROR_DEVICE_LOST (no device
  *          matches, but one could not be queried and may be the one requested). Callable from any
  *          thread. */

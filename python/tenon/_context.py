@@ -48,7 +48,8 @@ def device_select(selector: Optional[str] = None) -> SimpleNamespace:
     Parameters
     ----------
     selector : str, default None
-        "gpu", "cpu", "1:0", or part of a name; None: TENON_DEVICE in the environment, otherwise the
+        "gpu", "cpu", "1:0", or part of a name, followed by "/N:K" for part K of N equal parts of
+        the device ("cpu/2:1"); None: TENON_DEVICE in the environment, otherwise the
         first GPU, accelerator or other device.
 
     Returns

@@ -314,6 +314,10 @@ WRAP(clGetDeviceIDs,
      (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *ids,
       cl_uint *count),
      (platform, type, room, ids, count))
+WRAP(clCreateSubDevices,
+     (cl_device_id device, const cl_device_partition_property *how, cl_uint room, cl_device_id *ids,
+      cl_uint *count),
+     (device, how, room, ids, count))
 
 /* Wraps clGet…Info of an object type. */
 #define WRAP_INFO(name, type)                                                                      \

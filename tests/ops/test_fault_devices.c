@@ -154,6 +154,20 @@ TEST(a_list_says_what_is_broken)
     assert_contains(info.note, "CL_INVALID_DEVICE");
 }
 
+/* A driver that cannot divide its devices. */
+TEST(divisions)
+{
+    tenon_device_info whole = TENON_DEVICE_INFO_INIT, part = TENON_DEVICE_INFO_INIT;
+    char selector[64];
+    assert_ok(tenon_context_device(test_context, &whole));
+    snprintf(selector, sizeof selector, "%s/1:0", whole.selector);
+    faults_fail_next("clCreateSubDevices", CL_DEVICE_PARTITION_FAILED, 1);
+    assert_refused(tenon_device_select(selector, &part), TENON_ERROR_UNSUPPORTED_DEVICE,
+                   "tenon_device_select", "CL_DEVICE_PARTITION_FAILED");
+    assert_int_equal(faults_end(), 1);
+    assert_null(part.device);
+}
+
 /* The truncated name keeps its beginning, which selectors of devices use. */
 TEST(a_long_platform_name_is_cut)
 {

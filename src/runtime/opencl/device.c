@@ -288,12 +288,16 @@ tenon_status tn_device_read(const char *caller, cl_device_id id, tn_device *devi
 
 int32_t tn_device_number(const tn_device *device)
 {
-    cl_device_id ids[64];
+    cl_device_id ids[64], whole = NULL;
     cl_uint count = 0;
+    if (clGetDeviceInfo(device->info.device, CL_DEVICE_PARENT_DEVICE, sizeof whole, &whole, NULL) !=
+            CL_SUCCESS ||
+        whole == NULL)
+        whole = device->info.device;
     if (clGetDeviceIDs(device->info.platform, CL_DEVICE_TYPE_ALL, 64, ids, &count) != CL_SUCCESS)
         return 0;
     for (cl_uint i = 0; i < count && i < 64; i++)
-        if (ids[i] == device->info.device)
+        if (ids[i] == whole)
             return (int32_t)i;
     return 0;
 }

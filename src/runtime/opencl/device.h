@@ -57,7 +57,8 @@ tenon_status tn_platform_read(const char *caller, cl_platform_id platform, char 
 /* Like tenon_device_select, for any caller. `info` has its struct_size set. */
 tenon_status tn_device_select(const char *caller, const char *selector, tenon_device_info *info);
 
-/* Returns the index of the device within its platform; 0 if it cannot be determined. */
+/* Returns the index of the device, or of the device that it is a part of, within its platform; 0 if
+ * it cannot be determined. */
 int32_t tn_device_number(const tn_device *device);
 
 /* Sets `*result` to true if `id` is one of the context's devices. */

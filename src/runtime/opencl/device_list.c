@@ -4,6 +4,7 @@
 #include "runtime/opencl/cl_error.h"
 #include "runtime/opencl/device.h"
 #include "runtime/opencl/opencl.h"
+#include "runtime/opencl/sub_device.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -218,7 +219,7 @@ static const tenon_device_info *first_named(const device_list *list, const char 
     return NULL;
 }
 
-static const tenon_device_info *device_list_find(const device_list *list, const char *selector)
+static const tenon_device_info *find_whole(const device_list *list, const char *selector)
 {
     const tenon_device_info *info;
     if (selector != NULL) {
@@ -259,6 +260,30 @@ static tenon_status fail_not_found(const char *caller, const device_list *list,
     return status;
 }
 
+/* Copies the entry that matches to `info`. A selector that matches a name as a whole selects a
+ * whole device, even if it ends like that of a part. */
+static tenon_status find(const char *caller, const device_list *list, const char *selector,
+                         tenon_device_info *info)
+{
+    const tenon_device_info *found = find_whole(list, selector);
+    tn_device_part part = {0, 0};
+    size_t length = 0;
+    if (found == NULL && selector != NULL)
+        part = tn_device_part_read(selector, &length);
+    if (part.parts > 0) {
+        char *whole = calloc(length + 1, 1);
+        if (whole == NULL)
+            return out_of_memory(caller);
+        memcpy(whole, selector, length);
+        found = find_whole(list, length > 0 ? whole : NULL);
+        free(whole);
+    }
+    if (found == NULL)
+        return fail_not_found(caller, list, selector);
+    *info = *found;
+    return part.parts > 0 ? tn_device_part_open(caller, part, info) : TENON_OK;
+}
+
 tenon_status tn_device_select(const char *caller, const char *selector, tenon_device_info *info)
 {
     if (selector == NULL || selector[0] == '\0')
@@ -266,14 +291,12 @@ tenon_status tn_device_select(const char *caller, const char *selector, tenon_de
     if (selector != NULL && selector[0] == '\0')
         selector = NULL;
     device_list list = {0};
+    tenon_device_info found;
     tenon_status status = enumerate(caller, &list);
-    if (status == TENON_OK) {
-        const tenon_device_info *found = device_list_find(&list, selector);
-        if (found != NULL)
-            tn_sized_fill(info, found, sizeof *found);
-        else
-            status = fail_not_found(caller, &list, selector);
-    }
+    if (status == TENON_OK)
+        status = find(caller, &list, selector, &found);
+    if (status == TENON_OK)
+        tn_sized_fill(info, &found, sizeof found);
     free(list.entries);
     return status;
 }

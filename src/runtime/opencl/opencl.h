@@ -19,6 +19,7 @@
     X(clCreateKernel)                                                                              \
     X(clCreateProgramWithBinary)                                                                   \
     X(clCreateProgramWithSource)                                                                   \
+    X(clCreateSubDevices)                                                                          \
     X(clEnqueueBarrierWithWaitList)                                                                \
     X(clEnqueueFillBuffer)                                                                         \
     X(clEnqueueMapBuffer)                                                                          \
@@ -103,6 +104,7 @@ bool tn_opencl_has_svm(void);
 #define clCreateKernel                           tn_opencl.clCreateKernel
 #define clCreateProgramWithBinary                tn_opencl.clCreateProgramWithBinary
 #define clCreateProgramWithSource                tn_opencl.clCreateProgramWithSource
+#define clCreateSubDevices                       tn_opencl.clCreateSubDevices
 #define clEnqueueBarrierWithWaitList             tn_opencl.clEnqueueBarrierWithWaitList
 #define clEnqueueFillBuffer                      tn_opencl.clEnqueueFillBuffer
 #define clEnqueueMapBuffer                       tn_opencl.clEnqueueMapBuffer
