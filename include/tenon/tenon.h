@@ -26,6 +26,7 @@
 #include <tenon/gated.h>
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
+#include <tenon/group.h>
 #include <tenon/loss.h>
 #include <tenon/lrn.h>
 #include <tenon/norm.h>

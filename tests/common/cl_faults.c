@@ -476,6 +476,9 @@ WRAP_OBJECT(KERNELS, cl_kernel, clCreateKernel,
             (cl_program program, const char *name, cl_int *error), (program, name, error))
 WRAP(clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
      (kernel, index, size, value))
+WRAP_OBJECT(EVENTS, cl_event, clCreateUserEvent, (cl_context context, cl_int *error),
+            (context, error))
+WRAP(clSetUserEventStatus, (cl_event event, cl_int status), (event, status))
 WRAP(clSetKernelArgSVMPointer, (cl_kernel kernel, cl_uint index, const void *value),
      (kernel, index, value))
 

@@ -20,6 +20,7 @@
     X(clCreateProgramWithBinary)                                                                   \
     X(clCreateProgramWithSource)                                                                   \
     X(clCreateSubDevices)                                                                          \
+    X(clCreateUserEvent)                                                                           \
     X(clEnqueueBarrierWithWaitList)                                                                \
     X(clEnqueueFillBuffer)                                                                         \
     X(clEnqueueMapBuffer)                                                                          \
@@ -55,6 +56,7 @@
     X(clRetainProgram)                                                                             \
     X(clSetEventCallback)                                                                          \
     X(clSetKernelArg)                                                                              \
+    X(clSetUserEventStatus)                                                                        \
     X(clWaitForEvents)
 
 /* Functions of OpenCL 2.0, which a loader may lack. */
@@ -105,6 +107,7 @@ bool tn_opencl_has_svm(void);
 #define clCreateProgramWithBinary                tn_opencl.clCreateProgramWithBinary
 #define clCreateProgramWithSource                tn_opencl.clCreateProgramWithSource
 #define clCreateSubDevices                       tn_opencl.clCreateSubDevices
+#define clCreateUserEvent                        tn_opencl.clCreateUserEvent
 #define clEnqueueBarrierWithWaitList             tn_opencl.clEnqueueBarrierWithWaitList
 #define clEnqueueFillBuffer                      tn_opencl.clEnqueueFillBuffer
 #define clEnqueueMapBuffer                       tn_opencl.clEnqueueMapBuffer
@@ -143,6 +146,7 @@ bool tn_opencl_has_svm(void);
 #define clRetainProgram                          tn_opencl.clRetainProgram
 #define clSetEventCallback                       tn_opencl.clSetEventCallback
 #define clSetKernelArg                           tn_opencl.clSetKernelArg
+#define clSetUserEventStatus                     tn_opencl.clSetUserEventStatus
 #define clSetKernelArgSVMPointer                 tn_opencl.clSetKernelArgSVMPointer
 #define clWaitForEvents                          tn_opencl.clWaitForEvents
 #endif

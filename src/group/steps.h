@@ -1,0 +1,48 @@
+/* The steps of a collective: which range of which tensor each member copies or combines. */
+#ifndef TN_GROUP_STEPS_H
+#define TN_GROUP_STEPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum tn_collective_kind {
+    TN_ALL_REDUCE,
+    TN_REDUCE,
+    TN_REDUCE_SCATTER,
+    TN_ALL_GATHER,
+    TN_BROADCAST,
+    TN_ALL_TO_ALL,
+    TN_TRANSFER,
+    TN_BARRIER
+} tn_collective_kind;
+
+/* A collective on tensors that are seen as one-dimensional arrays. */
+typedef struct tn_collective {
+    tn_collective_kind kind;
+    uint32_t members;
+    uint32_t root;  /* of reduce and broadcast; the sender of a transfer */
+    uint32_t to;    /* the receiver of a transfer */
+    int64_t length; /* elements of an input, or of one of its parts if it is divided */
+} tn_collective;
+
+#define TN_ALL_MEMBERS UINT32_MAX
+
+/* Writes `count` elements of the output of member `to`, from `to_start` on. The source is the same
+ * number of elements from `from_start` on, of the input of member `from`, or of its output if
+ * `from_output`; or, for TN_ALL_MEMBERS, the combination of that range of all inputs. */
+typedef struct tn_group_step {
+    uint32_t to, from;
+    bool from_output;
+    int64_t to_start, from_start, count;
+} tn_group_step;
+
+/* Phases end before the next one begins: a step may read an output that an earlier phase wrote. */
+#define TN_GROUP_PHASES 2
+
+/* Returns the number of steps in a phase. */
+uint32_t tn_group_step_count(const tn_collective *collective, uint32_t phase);
+
+/* Returns a step of a phase. Its count may be 0. */
+tn_group_step tn_group_step_at(const tn_collective *collective, uint32_t phase, uint32_t index);
+
+#endif
