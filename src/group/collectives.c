@@ -15,7 +15,8 @@ typedef struct checked_call {
     tenon_tensor x[TENON_GROUP_MAX_MEMBERS], y[TENON_GROUP_MAX_MEMBERS];
 } checked_call;
 
-static void begin(checked_call *c, tenon_group *group, const char *name, tn_collective_kind kind)
+static void begin_call(checked_call *c, tenon_group *group, const char *name,
+                       tn_collective_kind kind)
 {
     memset(c, 0, sizeof *c);
     c->group = group;
@@ -97,6 +98,26 @@ static tenon_status check_memory(const checked_call *c, uint32_t m, tn_role x_ro
     return tn_call_check_memory(&call, call.context);
 }
 
+static bool share_bytes(const tenon_tensor *a, const tenon_tensor *b)
+{
+    return memcmp(&a->memory, &b->memory, sizeof a->memory) == 0 && tn_tensor_overlaps(a, b, 0);
+}
+
+/* Fails if the output of a member overlaps a tensor of another one: members of one OpenCL context
+ * may have the same memory. */
+static tenon_status check_others(const checked_call *c, uint32_t m)
+{
+    const tenon_tensor *y = &c->y[m];
+    for (uint32_t o = 0; o < c->group->count && y->dtype != TENON_DTYPE_INVALID; o++) {
+        const bool meets_x = c->x[o].dtype != TENON_DTYPE_INVALID && share_bytes(y, &c->x[o]),
+                   meets_y = c->y[o].dtype != TENON_DTYPE_INVALID && share_bytes(y, &c->y[o]);
+        if (o != m && (meets_x || meets_y))
+            return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: y[%u] overlaps %s[%u]", c->call.name,
+                           (unsigned)m, meets_x ? "x" : "y", (unsigned)o);
+    }
+    return TENON_OK;
+}
+
 static tenon_status finish(checked_call *c, int64_t length, cl_event *events)
 {
     const tn_collective_kind kind = c->call.collective.kind;
@@ -104,6 +125,8 @@ static tenon_status finish(checked_call *c, int64_t length, cl_event *events)
         kind == TN_ALL_REDUCE || kind == TN_REDUCE || kind == TN_BROADCAST || kind == TN_TRANSFER;
     for (uint32_t m = 0; m < c->group->count; m++)
         TN_TRY(check_memory(c, m, may_be_same ? TN_INPUT_OR_SAME : TN_INPUT));
+    for (uint32_t m = 0; m < c->group->count; m++)
+        TN_TRY(check_others(c, m));
     c->call.collective.members = c->group->count;
     c->call.collective.length = length;
     return tn_group_enqueue(c->group, &c->call, events);
@@ -138,7 +161,7 @@ TENON_API tenon_status tenon_group_all_reduce(tenon_group *group, tenon_group_ki
     static const char caller[] = "tenon_group_all_reduce";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_ALL_REDUCE);
+    begin_call(&c, group, caller, TN_ALL_REDUCE);
     TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
     TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
     TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
@@ -154,7 +177,7 @@ TENON_API tenon_status tenon_group_reduce(tenon_group *group, tenon_group_kind k
     static const char caller[] = "tenon_group_reduce";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_REDUCE);
+    begin_call(&c, group, caller, TN_REDUCE);
     TN_TRY(check_rank(&c, "root", root));
     TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
     TN_TRY(take(&c, "y", y, root, c.y));
@@ -172,7 +195,7 @@ TENON_API tenon_status tenon_group_reduce_scatter(tenon_group *group, tenon_grou
     static const char caller[] = "tenon_group_reduce_scatter";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_REDUCE_SCATTER);
+    begin_call(&c, group, caller, TN_REDUCE_SCATTER);
     TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
     TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
     TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
@@ -190,7 +213,7 @@ TENON_API tenon_status tenon_group_all_gather(tenon_group *group, const tenon_te
     static const char caller[] = "tenon_group_all_gather";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_ALL_GATHER);
+    begin_call(&c, group, caller, TN_ALL_GATHER);
     TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
     TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
     TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
@@ -213,7 +236,7 @@ TENON_API tenon_status tenon_group_broadcast(tenon_group *group, uint32_t root,
     static const char caller[] = "tenon_group_broadcast";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_BROADCAST);
+    begin_call(&c, group, caller, TN_BROADCAST);
     TN_TRY(check_rank(&c, "root", root));
     TN_TRY(take(&c, "x", x, root, c.x));
     TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
@@ -228,7 +251,7 @@ TENON_API tenon_status tenon_group_all_to_all(tenon_group *group, const tenon_te
     static const char caller[] = "tenon_group_all_to_all";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_ALL_TO_ALL);
+    begin_call(&c, group, caller, TN_ALL_TO_ALL);
     TN_TRY(take(&c, "x", x, TN_ALL_MEMBERS, c.x));
     TN_TRY(take(&c, "y", y, TN_ALL_MEMBERS, c.y));
     TN_TRY(check_alike(&c, "x", c.x, &c.x[0]));
@@ -244,7 +267,7 @@ TENON_API tenon_status tenon_group_transfer(tenon_group *group, uint32_t from, u
     static const char caller[] = "tenon_group_transfer";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_TRANSFER);
+    begin_call(&c, group, caller, TN_TRANSFER);
     TN_TRY(check_rank(&c, "from", from));
     TN_TRY(check_rank(&c, "to", to));
     TN_TRY(take(&c, "x", x, from, c.x));
@@ -260,6 +283,6 @@ TENON_API tenon_status tenon_group_barrier(tenon_group *group, cl_event *events)
     static const char caller[] = "tenon_group_barrier";
     checked_call c;
     TN_TRY(tn_group_check(caller, group));
-    begin(&c, group, caller, TN_BARRIER);
+    begin_call(&c, group, caller, TN_BARRIER);
     return finish(&c, 0, events);
 }

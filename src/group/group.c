@@ -2,9 +2,7 @@
 
 #include "base/sized.h"
 #include "runtime/context/process_end.h"
-#include "runtime/opencl/cl_error.h"
-#include "runtime/opencl/opencl.h"
-#include "runtime/queue/stream.h"
+#include "runtime/queue/host_event.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +30,7 @@ tenon_status tn_group_check(const char *caller, tenon_group *group)
 static void release_events(cl_event *events, uint32_t count)
 {
     for (uint32_t m = 0; m < count; m++)
-        if (events[m] != NULL)
-            clReleaseEvent(events[m]);
+        tn_event_release(events[m]);
 }
 
 static void free_job(tn_group_job *job)
@@ -72,21 +69,17 @@ static void keep_failure(tenon_group *group, tenon_status status)
     tn_mutex_unlock(&group->lock);
 }
 
-/* Waits for the earlier work of all members. An OpenCL wait list must be of one context. */
 static tenon_status wait_for_members(const tn_group_job *job)
 {
     for (uint32_t m = 0; m < job->call.collective.members; m++) {
-        const cl_int error = clWaitForEvents(1, &job->ready[m]);
-        if (error != CL_SUCCESS)
-            return tn_fail_cl(TENON_ERROR_ASYNCHRONOUS, error,
-                              "%s: earlier work of the member of rank %u failed: %s",
-                              job->call.name, (unsigned)m, tn_cl_error_string(error));
+        const tenon_status status = tn_event_wait(job->call.name, job->ready[m]);
+        if (status != TENON_OK)
+            return tn_fail_because(status, "%s: the member of rank %u", job->call.name,
+                                   (unsigned)m);
     }
     return TENON_OK;
 }
 
-/* The events of a collective complete normally even if it has failed: drivers may end the process
- * if a command waits for an event with an error (docs/drivers.md). */
 static void run_job(tenon_group *group, tn_group_job *job)
 {
     tenon_status status = wait_for_members(job);
@@ -95,7 +88,7 @@ static void run_job(tenon_group *group, tn_group_job *job)
     if (status != TENON_OK)
         keep_failure(group, status);
     for (uint32_t m = 0; m < group->count; m++)
-        clSetUserEventStatus(job->done[m], CL_COMPLETE);
+        tn_host_event_complete(job->done[m]);
 }
 
 static void *work(void *data)
@@ -137,13 +130,9 @@ static tenon_status enter_member(tenon_group *group, tn_group_job *job, uint32_t
 {
     tenon_stream *stream = group->members[m].stream;
     const char *caller = job->call.name;
-    cl_int error;
     const tenon_sync before = {.event = &job->ready[m]};
     TN_TRY(tn_sync_marker(caller, stream, &before));
-    job->done[m] = clCreateUserEvent(stream->context->cl, &error);
-    TN_CL_TRY(caller, "clCreateUserEvent", error);
-    const tenon_sync after = {.wait_list = &job->done[m], .wait_count = 1, .event = event};
-    return tn_sync_marker(caller, stream, &after);
+    return tn_host_event_enqueue(caller, stream, &job->done[m], event);
 }
 
 tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, cl_event *events)
@@ -160,7 +149,7 @@ tenon_status tn_group_enqueue(tenon_group *group, const tn_group_call *call, cl_
     } else {
         for (uint32_t m = 0; m < group->count; m++)
             if (job->done[m] != NULL)
-                clSetUserEventStatus(job->done[m], CL_COMPLETE);
+                tn_host_event_complete(job->done[m]);
         free_job(job);
     }
     if (status == TENON_OK && events != NULL)

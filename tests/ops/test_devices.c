@@ -127,7 +127,7 @@ static void check_part(const tenon_device_info *whole, unsigned parts, unsigned 
 TEST(parts)
 {
     tenon_device_info whole = TENON_DEVICE_INFO_INIT, first = TENON_DEVICE_INFO_INIT;
-    char selector[64];
+    char selector[sizeof whole.name + 16];
     assert_ok(tenon_context_device(test_context, &whole));
     const unsigned parts = whole.compute_units >= 2 ? 2 : 1;
     snprintf(selector, sizeof selector, "%s/%u", whole.selector, parts);

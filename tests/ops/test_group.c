@@ -397,9 +397,187 @@ TEST(broadcasts)
     check_all_sizes(broadcast, 3105);
 }
 
-TEST(no_group)
+static tenon_status reduce(const world *w, const problem *p, const tenon_tensor *x,
+                           const tenon_tensor *y)
 {
+    return tenon_group_reduce(w->group, p->kind, p->root, x, &y[p->root], NULL);
+}
+
+static tenon_status transfer(const world *w, const problem *p, const tenon_tensor *x,
+                             const tenon_tensor *y)
+{
+    return tenon_group_transfer(w->group, p->members - 1, p->root, &x[p->members - 1], &y[p->root],
+                                NULL);
+}
+
+/* Only one member receives a result; the outputs of the others stay as they were. */
+static void check_one_output(const world *w, collective call, problem p, test_random *random)
+{
+    tensors x, y;
+    p.in_place = false;
+    make(w, &x, p.dtype, p.rank, p.shape, p.x_layout, random);
+    make(w, &y, p.dtype, p.rank, p.shape, p.y_layout, NULL);
+    for (int64_t i = 0; i < p.shape[0] * p.shape[1]; i++)
+        if (call == reduce)
+            expect_combination(p.kind, &x, i, &y.image[p.root], i);
+        else
+            expect_copy(&x.image[p.members - 1], i, &y.image[p.root], i);
+    run_and_compare(w, &p, call, &x, &y, call == reduce ? ulps_of(&p) : 0);
+    destroy(&x);
+    destroy(&y);
+}
+
+TEST(reduces_and_transfers)
+{
+    test_random random = test_random_for(3106);
+    for (uint32_t members = 1; members <= MOST; members++) {
+        world w;
+        world_open(&w, members);
+        for (int i = 0; i < test_problems(4); i++)
+            check_one_output(&w, i % 2 == 0 ? reduce : transfer,
+                             random_problem(&random, members, false), &random);
+        world_close(&w);
+    }
+}
+
+/* Every type can be moved. */
+TEST(moved_types)
+{
+    test_random random = test_random_for(3107);
+    world w;
+    world_open(&w, 3);
+    for (tenon_dtype dtype = TENON_DTYPE_F64; dtype != TENON_DTYPE_INVALID;
+         dtype = test_next_moved_type(dtype)) {
+        problem p = random_problem(&random, 3, true);
+        if (dtype == TENON_DTYPE_F64 && !test_has(TENON_CAPABILITY_F64))
+            continue;
+        p.dtype = dtype;
+        check(&w, dtype % 2 == 0 ? all_to_all : all_gather, p, &random);
+    }
+    world_close(&w);
+}
+
+/* Calls are ordered with the work before and after them in the members' streams, without waiting
+ * on the host: in each round every member adds its rank + 1 to the sum of the round before. */
+TEST(order)
+{
+    enum { ROUNDS = 8, MEMBERS = 3 };
+    const int64_t count = 5000;
+    world w;
+    tenon_tensor x[MEMBERS], one[MEMBERS];
+    world_open(&w, MEMBERS);
+    for (uint32_t m = 0; m < MEMBERS; m++) {
+        tenon_context *context = tenon_stream_context(w.streams[m]);
+        assert_ok(tenon_tensor_create(context, TENON_DTYPE_F64, 1, &count, &x[m]));
+        assert_ok(tenon_tensor_create(context, TENON_DTYPE_F64, 1, &count, &one[m]));
+        assert_ok(tenon_tensor_fill(w.streams[m], &x[m], 0, NULL));
+        assert_ok(tenon_tensor_fill(w.streams[m], &one[m], m + 1, NULL));
+    }
+    double expected = 0;
+    cl_event events[MEMBERS];
+    for (int round = 0; round < ROUNDS; round++) {
+        for (uint32_t m = 0; m < MEMBERS; m++)
+            assert_ok(tenon_elementwise(w.streams[m], NULL, &x[m], &one[m], &x[m], NULL));
+        const bool is_last = round == ROUNDS - 1;
+        assert_ok(tenon_group_all_reduce(w.group, TENON_GROUP_SUM, x, x, is_last ? events : NULL));
+        assert_ok(tenon_group_barrier(w.group, NULL));
+        expected = MEMBERS * expected + 1 + 2 + 3;
+    }
+    for (uint32_t m = 0; m < MEMBERS; m++) {
+        double *got = malloc((size_t)count * sizeof *got);
+        assert_non_null(got);
+        assert_int_equal(clWaitForEvents(1, &events[m]), CL_SUCCESS);
+        clReleaseEvent(events[m]);
+        assert_ok(
+            tenon_tensor_download(w.streams[m], &x[m], got, (size_t)count * sizeof *got, NULL));
+        for (int64_t i = 0; i < count; i++)
+            assert_true(got[i] == expected);
+        free(got);
+    }
+    assert_ok(tenon_group_wait(w.group));
+    for (uint32_t m = 0; m < MEMBERS; m++) {
+        tenon_tensor_destroy(&x[m]);
+        tenon_tensor_destroy(&one[m]);
+    }
+    world_close(&w);
+}
+
+static tenon_tensor tensor_of(tenon_dtype dtype, int64_t rows, int64_t columns)
+{
+    tenon_tensor t;
+    const int64_t shape[] = {rows, columns};
+    assert_ok(tenon_tensor_create(test_context, dtype, 2, shape, &t));
+    return t;
+}
+
+/* Members of one context; x[0], x[1] and y[0], y[1] are 4 x 6 of f32. */
+static void refused_calls(tenon_group *g, tenon_tensor *x, tenon_tensor *y)
+{
+    const tenon_tensor other = tensor_of(TENON_DTYPE_F16, 4, 6),
+                       small = tensor_of(TENON_DTYPE_F32, 4, 5),
+                       odd = tensor_of(TENON_DTYPE_F32, 3, 6),
+                       flags = tensor_of(TENON_DTYPE_BOOL, 4, 6);
+    const tenon_tensor none = tenon_tensor_view(TENON_DTYPE_INVALID, 0, NULL);
+    const tenon_tensor types[] = {x[0], other}, shapes[] = {x[0], small}, nothing[] = {x[0], none},
+                       odds[] = {odd, odd}, bools[] = {flags, flags}, same[] = {x[0], x[0]};
+    const tenon_group_kind sum = TENON_GROUP_SUM;
+    assert_invalid(tenon_group_all_reduce(NULL, sum, x, y, NULL), "group");
+    assert_invalid(tenon_group_all_reduce(g, sum, NULL, y, NULL), "x");
+    assert_invalid(tenon_group_all_reduce(g, sum, x, NULL, NULL), "y");
+    assert_invalid(tenon_group_all_reduce(g, sum, types, y, NULL), "x[1] is of type f16");
+    assert_invalid(tenon_group_all_reduce(g, sum, x, shapes, NULL), "y[1]");
+    assert_invalid(tenon_group_all_reduce(g, sum, nothing, y, NULL), "x[1]");
+    assert_invalid(tenon_group_all_reduce(g, (tenon_group_kind)5, x, y, NULL), "kind is 5");
+    assert_refused(tenon_group_all_reduce(g, sum, bools, bools, NULL), TENON_ERROR_UNSUPPORTED,
+                   "tenon_group_all_reduce", "bool");
+    assert_invalid(tenon_group_reduce(g, sum, 2, x, y, NULL), "root is 2");
+    assert_invalid(tenon_group_reduce(g, sum, 0, x, &small, NULL), "y[0]");
+    assert_invalid(tenon_group_reduce_scatter(g, sum, odds, y, NULL), "multiple");
+    assert_invalid(tenon_group_reduce_scatter(g, sum, x, y, NULL), "y[0]");
+    assert_invalid(tenon_group_broadcast(g, 2, x, y, NULL), "root is 2");
+    assert_invalid(tenon_group_broadcast(g, 0, NULL, y, NULL), "x");
+    assert_invalid(tenon_group_broadcast(g, 1, &small, y, NULL), "y[0]");
+    assert_invalid(tenon_group_all_to_all(g, odds, odds, NULL), "multiple");
+    assert_invalid(tenon_group_all_to_all(g, x, x, NULL), "overlap");
+    assert_invalid(tenon_group_all_reduce(g, sum, x, same, NULL), "y[0] overlaps y[1]");
+    assert_invalid(tenon_group_all_gather(g, x, y, NULL), "y[0]");
+    assert_invalid(tenon_group_transfer(g, 0, 1, x, x, NULL), "y[1] overlaps x[0]");
+    assert_invalid(tenon_group_transfer(g, 2, 0, x, y, NULL), "from is 2");
+    assert_invalid(tenon_group_transfer(g, 0, 2, x, y, NULL), "to is 2");
+    assert_invalid(tenon_group_transfer(g, 0, 1, x, &small, NULL), "y[1]");
+    assert_invalid(tenon_group_barrier(NULL, NULL), "group");
+    tenon_tensor made[] = {other, small, odd, flags};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        tenon_tensor_destroy(&made[i]);
+}
+
+TEST(invalid_input)
+{
+    tenon_stream *streams[2] = {test_stream, NULL}, *twice[2] = {test_stream, test_stream};
+    tenon_group *group = NULL;
+    tenon_group_params params = TENON_GROUP_PARAMS_INIT;
+    assert_invalid(tenon_group_create(streams, 2, NULL, NULL), "out");
+    assert_invalid(tenon_group_create(NULL, 1, NULL, &group), "streams");
+    assert_invalid(tenon_group_create(streams, 0, NULL, &group), "count is 0");
+    assert_invalid(tenon_group_create(streams, TENON_GROUP_MAX_MEMBERS + 1, NULL, &group), "count");
+    assert_invalid(tenon_group_create(streams, 2, NULL, &group), "streams[1] is NULL");
+    assert_invalid(tenon_group_create(twice, 2, NULL, &group), "same stream");
+    params.flags = 1;
+    assert_invalid(tenon_group_create(streams, 1, &params, &group), "flags");
+    assert_null(group);
     assert_int_equal(tenon_group_size(NULL), 0);
     assert_invalid(tenon_group_wait(NULL), "group");
     tenon_group_destroy(NULL);
+    assert_ok(tenon_stream_create(test_context, NULL, &streams[1]));
+    assert_ok(tenon_group_create(streams, 2, NULL, &group));
+    tenon_tensor x[2] = {tensor_of(TENON_DTYPE_F32, 4, 6), tensor_of(TENON_DTYPE_F32, 4, 6)};
+    tenon_tensor y[2] = {tensor_of(TENON_DTYPE_F32, 4, 6), tensor_of(TENON_DTYPE_F32, 4, 6)};
+    refused_calls(group, x, y);
+    assert_ok(tenon_group_wait(group));
+    for (int i = 0; i < 2; i++) {
+        tenon_tensor_destroy(&x[i]);
+        tenon_tensor_destroy(&y[i]);
+    }
+    tenon_group_destroy(group);
+    tenon_stream_destroy(streams[1]);
 }
