@@ -26,6 +26,7 @@
 #include <tenon/gated.h>
 #include <tenon/gather.h>
 #include <tenon/gemm.h>
+#include <tenon/grid_sample.h>
 #include <tenon/loss.h>
 #include <tenon/lrn.h>
 #include <tenon/norm.h>

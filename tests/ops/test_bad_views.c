@@ -216,6 +216,7 @@ static bool has_sizes_to_match(const tn_operation *op)
                                                   &tn_operation_resize,
                                                   &tn_operation_resize_backward,
                                                   &tn_operation_roi_align,
+                                                  &tn_operation_roi_align_backward,
                                                   &tn_operation_top_k,
                                                   &tn_operation_search_sorted,
                                                   &tn_operation_rearrange,
