@@ -48,7 +48,7 @@ TENON_API tenon_status tenon_supported(tenon_context *context, const char *funct
                                        uint32_t count)
 {
     static const char caller[] = "tenon_supported";
-    const tn_operation *found;
+    const tn_operation *found = NULL;
     if (context == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: context is NULL", caller);
     TN_TRY(describe(caller, function, tensors, count, &found));
@@ -60,7 +60,7 @@ TENON_API tenon_status tenon_output_shape(const char *function, const void *para
                                           uint32_t index, tenon_tensor *output)
 {
     static const char caller[] = "tenon_output_shape";
-    const tn_operation *found;
+    const tn_operation *found = NULL;
     if (output == NULL)
         return tn_fail(TENON_ERROR_INVALID_ARGUMENT, "%s: output is NULL", caller);
     TN_TRY(describe(caller, function, tensors, count, &found));

@@ -20,32 +20,35 @@ bool tn_is_mixed(const tenon_tensor *a, const tenon_tensor *b, const tenon_tenso
            (a->dtype != TENON_DTYPE_F32 || b->dtype != TENON_DTYPE_F32);
 }
 
-/* Returns the dimension with the smallest stride among those that are not in `done`. */
-static uint32_t innermost(const tenon_tensor *view, uint32_t done)
+/* Lists the dimensions from the innermost to the outermost. */
+static void order_dimensions(const tenon_tensor *view, uint32_t order[TENON_MAX_RANK])
 {
-    uint32_t best = UINT32_MAX;
-    for (uint32_t d = view->rank; d-- > 0;)
-        if ((done >> d & 1) == 0 && (best == UINT32_MAX || view->stride[d] < view->stride[best]))
-            best = d;
-    return best;
+    for (uint32_t d = 0; d < view->rank; d++) {
+        uint32_t at = d;
+        for (; at > 0 && view->stride[order[at - 1]] >= view->stride[d]; at--)
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
 }
 
 tn_widened tn_widen(const tenon_tensor *from, uint16_t operand, uint64_t *bytes)
 {
     tn_widened copy = {.from = *from, .operand = operand, .at = *bytes};
-    uint32_t done = 0;
+    uint32_t order[TENON_MAX_RANK] = {0};
     int64_t elements = 1;
     for (uint32_t d = 0; d < from->rank; d++)
         if (from->stride[d] == 0)
             copy.from.shape[d] = 1;
     copy.to = copy.from;
     copy.to.dtype = TENON_DTYPE_F32;
+    order_dimensions(from, order);
     for (uint32_t i = 0; i < from->rank; i++) {
-        const uint32_t d = innermost(&copy.from, done);
-        done |= UINT32_C(1) << d;
+        const uint32_t d = order[i];
         copy.to.stride[d] = copy.to.shape[d] == 1 ? 0 : elements;
         elements *= copy.to.shape[d];
     }
+    /* Views of the same elements may be larger than any memory. */
+    elements = tn_min_i64(elements, INT64_MAX / 16);
     *bytes += (uint64_t)tn_round_up(elements * (int64_t)sizeof(float), TN_WORKSPACE_ALIGNMENT);
     return copy;
 }

@@ -194,8 +194,8 @@ const tn_operation tn_operation_gemm_int8 = {
 static const char *const mixed_examples[] = {
     "gemm_mixed a=f16:4x5 b=f16:5x6 c=f32:4x6 bias=f32:6 d=f32:4x6 beta=1",
     "gemm_mixed a=f32:2x37x291 b=bf16:291x131 d=f32:2x37x131 activation=relu",
-    "gemm_mixed a=bf16:131x300/1,140 b=bf16:300x133/1,301 bias=f32:131x1 d=f32:131x133/140,1+5 "
-    "alpha=0.5 activation=sigmoid",
+    ("gemm_mixed a=bf16:131x300/1,140 b=bf16:300x133/1,301 bias=f32:131x1 d=f32:131x133/140,1+5 "
+     "alpha=0.5 activation=sigmoid"),
     "gemm_mixed a=f16:33x70/151,2 b=bf16:70x35/80,2 c=@d d=f32:33x35/1,40 beta=2",
     "gemm_mixed a=f32:1x700 b=f16:700x300 d=f32:1x300",
     "gemm_mixed a=f16:0x5 b=f32:5x6 d=f32:0x6",
